@@ -1,0 +1,112 @@
+// Owned, uninitialised memory of a context, freed in the order of the context's stream.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tulle/core/context.hpp>
+#include <tulle/core/span.hpp>
+#include <tulle/core/status.hpp>
+
+namespace tulle {
+
+/// Copies `bytes` between any two spaces, in the order of the context's stream; returns when a host side may be
+/// touched again. The named way to copy: buffers do not copy themselves.
+void copy_bytes(const context& ctx, void* to, memory_space to_space, const void* from, memory_space from_space,
+                std::size_t bytes);
+/// Sets `bytes` bytes to `value`, in stream order.
+void fill_bytes(const context& ctx, void* to, memory_space space, unsigned char value, std::size_t bytes);
+
+/// Move-only array of `size` uninitialised elements of a trivial type, in the memory of a context.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+class buffer {
+ public:
+  buffer() noexcept = default;
+
+  /// Throws OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY, or OVERFLOW when size * sizeof(T) does not fit.
+  buffer(const context& ctx, std::size_t size) : ctx_(ctx), size_(size) {
+    if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
+      throw error(status::overflow, "buffer: size in bytes does not fit 64 bits");
+    }
+    if (size > 0) data_ = static_cast<T*>(ctx.memory().allocate(size * sizeof(T), ctx.stream()));
+  }
+  buffer(buffer&& other) noexcept
+      : ctx_(std::exchange(other.ctx_, std::nullopt)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  buffer& operator=(buffer&& other) noexcept {
+    if (this != &other) {
+      release();
+      ctx_ = std::exchange(other.ctx_, std::nullopt);
+      data_ = std::exchange(other.data_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+  }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
+  ~buffer() { release(); }
+
+  [[nodiscard]] T* data() noexcept { return data_; }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] memory_space space() const noexcept { return ctx_ ? ctx_->space() : memory_space::host; }
+
+  /// The elements as a host span. Throws INVALID_ARGUMENT for device memory.
+  [[nodiscard]] host_span<T> host() {
+    require_host();
+    return {data_, size_};
+  }
+  [[nodiscard]] host_span<const T> host() const {
+    require_host();
+    return {data_, size_};
+  }
+
+ private:
+  void require_host() const {
+    if (space() != memory_space::host) throw error(status::invalid_argument, "buffer: host() asked of device memory");
+  }
+  void release() noexcept {
+    if (data_ != nullptr) ctx_->memory().deallocate(data_, bytes(), ctx_->stream());
+    data_ = nullptr;
+  }
+
+  std::optional<context> ctx_;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A new buffer on `ctx` with the elements of a host range.
+template <class T>
+buffer<T> to_buffer(const context& ctx, host_span<const T> from) {
+  buffer<T> to(ctx, from.size());
+  copy_bytes(ctx, to.data(), ctx.space(), from.data(), memory_space::host, to.bytes());
+  return to;
+}
+template <class T>
+buffer<T> to_buffer(const context& ctx, const std::vector<T>& from) {
+  return to_buffer(ctx, host_span<const T>(from));
+}
+
+/// A copy of `from` on `ctx`, whichever space either is in.
+template <class T>
+buffer<T> clone(const context& ctx, const buffer<T>& from) {
+  buffer<T> to(ctx, from.size());
+  copy_bytes(ctx, to.data(), ctx.space(), from.data(), from.space(), to.bytes());
+  return to;
+}
+
+/// The elements in a host vector.
+template <class T>
+std::vector<T> to_vector(const context& ctx, const buffer<T>& from) {
+  std::vector<T> to(from.size());
+  copy_bytes(ctx, to.data(), memory_space::host, from.data(), from.space(), from.bytes());
+  return to;
+}
+
+}  // namespace tulle

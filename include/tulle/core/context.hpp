@@ -1,0 +1,61 @@
+// Where work runs: the CPU with n threads, or a CUDA device and a stream, with the memory that belongs to it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <tulle/core/memory_resource.hpp>
+#include <tulle/core/types.hpp>
+
+namespace tulle {
+
+/// What a kernel choice may depend on. Sizes in bytes.
+struct device_info {
+  backend_kind backend = backend_kind::cpu;
+  std::string name;
+  int multiprocessors = 1;         // CUDA: streaming multiprocessors; CPU: threads
+  int compute_capability = 0;      // CUDA: 10 * major + minor (90 for Hopper)
+  std::size_t l2_bytes = 0;        // CUDA: L2; CPU: last-level cache
+  std::size_t shared_bytes = 0;    // CUDA: shared memory a block may opt in to
+  std::size_t memory_bytes = 0;    // total
+  int driver_version = 0;          // CUDA: as cudaDriverGetVersion reports it
+};
+
+/// A cheap handle (copies share the same stream and memory). Thread-compatible: one thread at a time per context.
+class context {
+ public:
+  /// The GPU if the library was built with CUDA and one is usable, else all cores.
+  static context best();
+  /// `threads` = 0: as many as OpenMP would use.
+  static context cpu(int threads = 0);
+  /// Creates a stream of its own on `device`. Throws UNSUPPORTED where there is no such device.
+  static context cuda(int device = 0);
+  /// Runs on a stream that the caller keeps alive.
+  static context cuda(int device, stream_view stream);
+
+  /// The same context with another source of memory (for pools, limits and fault injection).
+  [[nodiscard]] context with_memory(std::shared_ptr<memory_resource> memory) const;
+
+  [[nodiscard]] backend_kind backend() const noexcept;
+  [[nodiscard]] memory_space space() const noexcept;
+  [[nodiscard]] int threads() const noexcept;
+  [[nodiscard]] int device() const noexcept;
+  [[nodiscard]] stream_view stream() const noexcept;
+  [[nodiscard]] memory_resource& memory() const noexcept;
+  [[nodiscard]] const device_info& info() const noexcept;
+  /// Waits for everything queued on this context's stream, and throws what it failed with.
+  void synchronize() const;
+
+ private:
+  struct state;
+  explicit context(std::shared_ptr<const state> s) noexcept : state_(std::move(s)) {}
+  std::shared_ptr<const state> state_;
+};
+
+/// Number of usable CUDA devices: 0 without a driver, without a GPU or in a CPU-only build.
+int cuda_device_count() noexcept;
+/// Why `cuda_device_count()` is 0, in one sentence; empty otherwise.
+std::string cuda_unavailable_reason();
+
+}  // namespace tulle

@@ -1,0 +1,61 @@
+// Non-owning ranges. Host and device spans are different types with no conversion between them.
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+#include <type_traits>
+
+#include <tulle/core/types.hpp>
+
+namespace tulle {
+
+template <class T, memory_space Space>
+class basic_span {
+ public:
+  using element_type = T;
+
+  constexpr basic_span() noexcept = default;
+  constexpr basic_span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+  /// A span of T converts to a span of const T.
+  constexpr basic_span(const basic_span<std::remove_const_t<T>, Space>& other) noexcept
+    requires std::is_const_v<T>
+      : data_(other.data()), size_(other.size()) {}
+
+  /// A contiguous host container (std::vector, std::array, std::span) converts to a host span.
+  template <std::ranges::contiguous_range R>
+    requires(Space == memory_space::host && std::ranges::sized_range<R> &&
+             std::is_convertible_v<decltype(std::ranges::data(std::declval<R&>())), T*> &&
+             std::is_same_v<std::remove_cv_t<std::ranges::range_value_t<R>>, std::remove_cv_t<T>>)
+  constexpr basic_span(R&& range) noexcept : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
+
+  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] constexpr T* begin() const noexcept
+    requires(Space == memory_space::host)
+  {
+    return data_;
+  }
+  [[nodiscard]] constexpr T* end() const noexcept
+    requires(Space == memory_space::host)
+  {
+    return data_ + size_;
+  }
+  constexpr T& operator[](std::size_t i) const noexcept
+    requires(Space == memory_space::host)
+  {
+    return data_[i];
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+template <class T>
+using host_span = basic_span<T, memory_space::host>;
+template <class T>
+using device_span = basic_span<T, memory_space::device>;
+
+}  // namespace tulle

@@ -1,0 +1,59 @@
+// The scalar, index and offset types that tulle is built for, and the key that names a combination at run time.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tulle {
+
+/// Row and column numbers. Dimensions stay below 2^31; counts of nonzeros may pass it (see offset_type).
+using index_t = std::int32_t;
+
+enum class scalar_type : std::uint8_t { f32, f64, i32 };
+enum class offset_type : std::uint8_t { i32, i64 };
+enum class backend_kind : std::uint8_t { cpu, cuda };
+enum class memory_space : std::uint8_t { host, device };
+
+template <class T>
+concept scalar = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
+
+template <class O>
+concept offset = std::same_as<O, std::int32_t> || std::same_as<O, std::int64_t>;
+
+/// Number of rows and columns of a matrix.
+struct shape {
+  index_t rows = 0;
+  index_t cols = 0;
+  friend bool operator==(const shape&, const shape&) = default;
+};
+
+/// One combination of value and offset type, as carried through the type-erased layer.
+struct type_key {
+  scalar_type value = scalar_type::f64;
+  offset_type offset = offset_type::i32;
+  friend bool operator==(const type_key&, const type_key&) = default;
+};
+
+template <scalar T>
+inline constexpr scalar_type scalar_type_of = std::same_as<T, float>    ? scalar_type::f32
+                                              : std::same_as<T, double> ? scalar_type::f64
+                                                                        : scalar_type::i32;
+template <offset O>
+inline constexpr offset_type offset_type_of = std::same_as<O, std::int32_t> ? offset_type::i32 : offset_type::i64;
+
+template <scalar T, offset O>
+inline constexpr type_key type_key_of{scalar_type_of<T>, offset_type_of<O>};
+
+constexpr std::size_t size_of(scalar_type t) { return t == scalar_type::f64 ? 8 : 4; }
+constexpr std::size_t size_of(offset_type t) { return t == offset_type::i64 ? 8 : 4; }
+
+constexpr std::string_view name(scalar_type t) {
+  return t == scalar_type::f32 ? "f32" : t == scalar_type::f64 ? "f64" : "i32";
+}
+constexpr std::string_view name(offset_type t) { return t == offset_type::i32 ? "i32" : "i64"; }
+constexpr std::string_view name(backend_kind b) { return b == backend_kind::cpu ? "cpu" : "cuda"; }
+constexpr std::string_view name(memory_space s) { return s == memory_space::host ? "host" : "device"; }
+
+}  // namespace tulle

@@ -1,0 +1,40 @@
+// What a matrix looks like: the numbers that `tulle info` prints and that a kernel is chosen from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <tulle/core/context.hpp>
+#include <tulle/formats/views.hpp>
+
+namespace tulle {
+
+/// Statistics of a CSR matrix. Ratios are 1 (not NaN) where there is nothing to divide by.
+struct csr_stats {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;
+  double mean = 0;             // nonzeros a row
+  index_t max = 0;             // longest row
+  double stddev = 0;           // of the row lengths (population)
+  double skew = 1;             // max / mean
+  index_t empty_rows = 0;
+  index_t bandwidth = 0;       // max |i - j| over the entries
+  double ell_padding = 1;      // slots of ELL / nnz
+  double sell_padding = 1;     // slots of SELL-32-1 (rows in place) / nnz
+  double sell_sorted_padding = 1;  // slots of SELL-32-1024 / nnz
+  /// Share of the slots of b x b blocks that hold an entry, for b = 2..8 (index b). Exact up to 65536 rows, then
+  /// from 4096 block rows at equal distances.
+  std::array<double, 9> block_fill{};
+  /// Mean number of 32-byte sectors of x (of 8-byte values) that 32 consecutive nonzeros touch: 8 is dense, 32 is
+  /// scattered. From up to 65536 warps at equal distances.
+  double gather_sectors = 0;
+  /// Widest range of columns (max - min + 1) over aligned groups of 128 rows.
+  index_t column_window = 0;
+};
+
+/// One pass over the offsets and one over the column indices, on the backend of `ctx`.
+template <scalar T, offset O>
+csr_stats statistics(const context& ctx, csr_view<T, O> a);
+
+}  // namespace tulle

@@ -1,0 +1,108 @@
+// Non-owning, trivially copyable matrices, passed to kernels by value. Every index is 0-based.
+//
+// A view does not own its arrays: they must outlive it and everything planned from it. `space` says whether the
+// pointers are host or device pointers.
+#pragma once
+
+#include <cstdint>
+
+#include <tulle/core/types.hpp>
+
+namespace tulle {
+
+/// Compressed sparse rows. Row r holds entries rowptr[r] .. rowptr[r+1]-1; columns need be neither sorted nor unique.
+template <scalar T, offset O>
+struct csr_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  O nnz = 0;
+  const O* rowptr = nullptr;        // rows + 1
+  const index_t* colind = nullptr;  // nnz
+  const T* values = nullptr;        // nnz
+  memory_space space = memory_space::host;
+};
+
+/// Compressed sparse columns: the CSR of the transpose under another name.
+template <scalar T, offset O>
+struct csc_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  O nnz = 0;
+  const O* colptr = nullptr;        // cols + 1
+  const index_t* rowind = nullptr;  // nnz
+  const T* values = nullptr;        // nnz
+  memory_space space = memory_space::host;
+};
+
+/// The transpose as a relabelling: no data moves.
+template <scalar T, offset O>
+constexpr csc_view<T, O> transpose(csr_view<T, O> a) {
+  return {a.cols, a.rows, a.nnz, a.rowptr, a.colind, a.values, a.space};
+}
+template <scalar T, offset O>
+constexpr csr_view<T, O> transpose(csc_view<T, O> a) {
+  return {a.cols, a.rows, a.nnz, a.colptr, a.rowind, a.values, a.space};
+}
+
+/// Coordinates: entry k is (rowind[k], colind[k], values[k]). Any order, duplicates allowed (they add up).
+template <scalar T>
+struct coo_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;
+  const index_t* rowind = nullptr;  // nnz
+  const index_t* colind = nullptr;  // nnz
+  const T* values = nullptr;        // nnz
+  memory_space space = memory_space::host;
+};
+
+/// ELLPACK: `width` slots a row, stored slot by slot: slot s of row r is at s * rows + r. Unused slots: colind -1.
+template <scalar T>
+struct ell_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;  // without padding
+  index_t width = 0;
+  const index_t* colind = nullptr;  // rows * width
+  const T* values = nullptr;        // rows * width
+  memory_space space = memory_space::host;
+};
+
+/// Rows a slice of every SELL matrix: one warp.
+inline constexpr index_t sell_slice_rows = 32;
+
+/// SELL-32-sigma (Kreutzer et al., SISC 2014): rows sorted by decreasing length within windows of `sigma` rows,
+/// cut into slices of 32, each slice padded to its longest row and stored column-major. Slot s of lane l of slice i
+/// is at sliceptr[i] + 32 s + l. Unused slots: colind -1. perm[32 i + l] is the row of A that the lane holds, or -1.
+template <scalar T>
+struct sell_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;  // without padding
+  index_t slices = 0;
+  const std::int64_t* sliceptr = nullptr;  // slices + 1, in slots
+  const index_t* perm = nullptr;           // 32 * slices; null when no row moved
+  const index_t* colind = nullptr;         // sliceptr[slices]
+  const T* values = nullptr;               // sliceptr[slices]
+  memory_space space = memory_space::host;
+};
+
+/// Block CSR with square blocks of `block` (2 to 8): block k of block row R has its column in colind[k] (in blocks)
+/// and its values at k * block * block, row-major. `mask` (bit i * block + j of mask[k]: entry (i, j) of block k is
+/// in the pattern) is null when every block is full. Places outside the pattern hold 0 and do not multiply x.
+template <scalar T, offset O>
+struct bsr_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;  // without fill
+  index_t block = 2;
+  index_t block_rows = 0;
+  O blocks = 0;
+  const O* rowptr = nullptr;            // block_rows + 1
+  const index_t* colind = nullptr;      // blocks
+  const T* values = nullptr;            // blocks * block * block
+  const std::uint64_t* mask = nullptr;  // blocks, or null
+  memory_space space = memory_space::host;
+};
+
+}  // namespace tulle

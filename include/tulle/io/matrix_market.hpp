@@ -1,0 +1,52 @@
+// Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <tulle/core/context.hpp>
+#include <tulle/formats/matrices.hpp>
+
+namespace tulle {
+
+enum class mm_field : std::uint8_t { real, integer, pattern };  // `double` reads as real
+enum class mm_symmetry : std::uint8_t { general, symmetric, skew_symmetric };
+
+struct matrix_market_options {
+  bool strict = false;  // refuse duplicates and data after the last entry
+  int threads = 0;      // 0: as many as OpenMP would use
+};
+
+/// What reading a file taught, beyond the matrix.
+struct matrix_market_info {
+  mm_field field = mm_field::real;
+  mm_symmetry symmetry = mm_symmetry::general;
+  bool array = false;                   // dense `array` format
+  std::int64_t stored_entries = 0;      // entry lines in the file
+  std::int64_t duplicates_summed = 0;
+  std::int64_t bytes = 0;               // of text, after decompression
+  double seconds = 0;                   // from opening to the finished CSR
+  std::string note;                     // one sentence a person should see, or empty
+};
+
+/// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content) into a CSR with sorted rows, symmetry expanded, and
+/// duplicates summed. Array files give every element. Throws FILE_IO (cannot be opened or read), INVALID_FORMAT
+/// (with the line number), UNSUPPORTED (complex and hermitian), OVERFLOW (a dimension, an index or a value that does
+/// not fit), OUT_OF_MEMORY.
+template <scalar T>
+csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options = {},
+                          matrix_market_info* info = nullptr);
+
+/// The same from text in memory; `name` stands for the file in messages.
+template <scalar T>
+csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options = {},
+                           matrix_market_info* info = nullptr);
+
+/// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed.
+/// `symmetric` writes the lower triangle only: the matrix must be symmetric (else INVALID_ARGUMENT).
+template <scalar T, offset O>
+void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false);
+
+}  // namespace tulle

@@ -1,0 +1,97 @@
+// y = alpha A x + beta y.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+#include <tulle/core/span.hpp>
+#include <tulle/formats/matrices.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/views.hpp>
+
+namespace tulle {
+
+/// How a kernel is chosen when none is named.
+enum class spmv_policy : std::uint8_t { standard, simple };
+
+/// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
+struct spmv_options {
+  std::string kernel;    // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
+  spmv_policy policy = spmv_policy::standard;
+  int block_size = 0;    // CUDA: threads a block, a multiple of 32 up to 1024
+  int lanes = 0;         // CUDA csr.warp*: lanes a row, 1 to 32, a power of two
+  int sigma = 0;         // sell: rows of a sorting window, 1 or a multiple of 32
+  int block = 0;         // bsr: rows of a block, 2 to 8
+};
+
+namespace detail {
+class spmv_plan_impl;
+}
+
+/// Everything learnt about y = A x: statistics, the chosen kernel, converted storage and workspace. Made once, applied
+/// many times. The plan keeps no copy of a matrix that its kernel can use where it is: A must outlive the plan.
+/// A matrix on the host is copied to the device when the context is a CUDA one. One `apply` at a time per plan.
+template <scalar T>
+class spmv_plan {
+ public:
+  /// A: rows x cols. Throws INVALID_ARGUMENT (unknown kernel, wrong memory space), UNSUPPORTED (the kernel cannot take
+  /// this matrix, with the reason), INVALID_STRUCTURE (offsets or indices), OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
+  template <offset O>
+  spmv_plan(const context& ctx, csr_view<T, O> a, const spmv_options& options = {});
+  template <offset O>
+  spmv_plan(const context& ctx, const csr<T, O>& a, const spmv_options& options = {})
+      : spmv_plan(ctx, a.view(), options) {}
+  spmv_plan(spmv_plan&&) noexcept;
+  spmv_plan& operator=(spmv_plan&&) noexcept;
+  ~spmv_plan();
+
+  /// y = alpha A x + beta y; x has cols elements, y has rows. beta = 0 overwrites y, NaN included. x and y must not
+  /// overlap. Neither allocates nor synchronises. Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (wrong memory space,
+  /// overlap), KERNEL_LAUNCH. Error: componentwise at most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham,
+  /// Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
+  void apply(T alpha, host_span<const T> x, T beta, host_span<T> y);
+  void apply(T alpha, device_span<const T> x, T beta, device_span<T> y);
+  void apply(T alpha, const buffer<T>& x, T beta, buffer<T>& y);
+  /// On another stream of the same device.
+  void apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream);
+
+  /// New numbers in the same pattern (nnz of them, in the order of A, on the host or the device). The plan holds no
+  /// reference to `values` afterwards unless its kernel reads A in place, in which case they must live on.
+  void update_values(host_span<const T> values);
+  void update_values(device_span<const T> values);
+
+  /// Measures the kernels that suit this matrix and keeps the fastest. The winner is remembered by structure and device
+  /// in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle). x and y are scratch.
+  void autotune();
+
+  [[nodiscard]] std::string_view kernel() const noexcept;
+  /// One sentence: the kernel, and why, with the numbers.
+  [[nodiscard]] std::string explain() const;
+  /// Device or host bytes that the plan owns, converted storage included.
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+  [[nodiscard]] const csr_stats& stats() const noexcept;
+  [[nodiscard]] shape dimensions() const noexcept;
+
+ private:
+  std::unique_ptr<detail::spmv_plan_impl> impl_;
+};
+
+template <scalar T, offset O>
+spmv_plan(const context&, csr_view<T, O>) -> spmv_plan<T>;
+template <scalar T, offset O>
+spmv_plan(const context&, csr_view<T, O>, const spmv_options&) -> spmv_plan<T>;
+template <scalar T, offset O>
+spmv_plan(const context&, const csr<T, O>&) -> spmv_plan<T>;
+template <scalar T, offset O>
+spmv_plan(const context&, const csr<T, O>&, const spmv_options&) -> spmv_plan<T>;
+
+/// One-shot y = alpha A x + beta y through the kernel that needs no set-up (csr.balanced, csr.merge).
+template <scalar T, offset O>
+void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha = 1, T beta = 0);
+
+}  // namespace tulle

@@ -1,0 +1,35 @@
+#include "core/backends.hpp"
+
+#include "core/instantiate.hpp"
+
+namespace tulle {
+
+#ifdef TULLE_HAS_CUDA
+device_runtime* cuda_runtime() noexcept { return &cuda::runtime(); }
+#else
+device_runtime* cuda_runtime() noexcept { return nullptr; }
+#endif
+
+std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::spmv_table();
+#ifdef TULLE_HAS_CUDA
+  return cuda::spmv_table();
+#else
+  return {};
+#endif
+}
+
+template <scalar T, offset O>
+const format_kernels<T, O>& formats_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::formats<T, O>();
+#ifdef TULLE_HAS_CUDA
+  return cuda::formats<T, O>();
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
+#define TULLE_INSTANTIATE(T, O) template const format_kernels<T, O>& formats_of<T, O>(backend_kind);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle

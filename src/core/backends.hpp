@@ -1,0 +1,35 @@
+// Joins the backends' tables: the one place that knows which backends are built.
+#pragma once
+
+#include <span>
+
+#include "kernels/formats.hpp"
+#include "kernels/runtime.hpp"
+#include "kernels/spmv.hpp"
+
+namespace tulle {
+
+namespace cpu {
+template <scalar T, offset O>
+const format_kernels<T, O>& formats();
+std::span<const spmv_kernel> spmv_table();
+}  // namespace cpu
+
+namespace cuda {
+template <scalar T, offset O>
+const format_kernels<T, O>& formats();
+std::span<const spmv_kernel> spmv_table();
+device_runtime& runtime();
+}  // namespace cuda
+
+/// Null when CUDA is not built.
+device_runtime* cuda_runtime() noexcept;
+
+/// Empty when the backend is not built.
+std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
+
+/// Throws UNSUPPORTED when the backend is not built.
+template <scalar T, offset O>
+const format_kernels<T, O>& formats_of(backend_kind backend);
+
+}  // namespace tulle

@@ -1,0 +1,33 @@
+// The contract between formats and backends: what each backend implements of convert.hpp, stats.hpp and validate.hpp.
+//
+// Arguments are checked before these are called: arrays are in the backend's memory, options are in range.
+#pragma once
+
+#include <tulle/formats/convert.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/validate.hpp>
+
+namespace tulle {
+
+template <scalar T, offset O>
+struct format_kernels {
+  coo<T> (*csr_to_coo)(const context&, csr_view<T, O>);
+  csr<T, O> (*coo_to_csr)(const context&, coo_view<T>);
+  csc<T, O> (*csr_to_csc)(const context&, csr_view<T, O>);
+  ell<T> (*csr_to_ell)(const context&, csr_view<T, O>, index_t width);
+  csr<T, O> (*ell_to_csr)(const context&, ell_view<T>);
+  sell<T> (*csr_to_sell)(const context&, csr_view<T, O>, index_t sigma);
+  csr<T, O> (*sell_to_csr)(const context&, sell_view<T>);
+  bsr<T, O> (*csr_to_bsr)(const context&, csr_view<T, O>, index_t block);
+  csr<T, O> (*bsr_to_csr)(const context&, bsr_view<T, O>);
+  void (*update_ell)(const context&, csr_view<T, O>, ell<T>&);
+  void (*update_sell)(const context&, csr_view<T, O>, sell<T>&);
+  void (*update_bsr)(const context&, csr_view<T, O>, bsr<T, O>&);
+  buffer<std::int32_t> (*narrow_offsets)(const context&, const O* rowptr, std::size_t count);
+  buffer<std::int64_t> (*widen_offsets)(const context&, const O* rowptr, std::size_t count);
+  index_t (*longest_row)(const context&, csr_view<T, O>);
+  csr_stats (*statistics)(const context&, csr_view<T, O>);
+  validation (*validate)(const context&, csr_view<T, O>, validate_options);
+};
+
+}  // namespace tulle
