@@ -18,8 +18,9 @@ class basic_span {
   constexpr basic_span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
   /// A span of T converts to a span of const T.
-  constexpr basic_span(const basic_span<std::remove_const_t<T>, Space>& other) noexcept
-    requires std::is_const_v<T>
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, std::remove_const_t<T>>)
+  constexpr basic_span(const basic_span<U, Space>& other) noexcept
       : data_(other.data()), size_(other.size()) {}
 
   /// A contiguous host container (std::vector, std::array, std::span) converts to a host span.

@@ -1,0 +1,91 @@
+#include <tulle/ops/spmv.hpp>
+
+#include "core/instantiate.hpp"
+#include "ops/spmv_plan_impl.hpp"
+
+namespace tulle {
+
+template <scalar T>
+template <offset O>
+spmv_plan<T>::spmv_plan(const context& ctx, csr_view<T, O> a, const spmv_options& options)
+    : impl_(std::make_unique<detail::spmv_plan_impl>(ctx, csr_ref::of(a), options)) {}
+
+template <scalar T>
+spmv_plan<T>::spmv_plan(spmv_plan&&) noexcept = default;
+template <scalar T>
+spmv_plan<T>& spmv_plan<T>::operator=(spmv_plan&&) noexcept = default;
+template <scalar T>
+spmv_plan<T>::~spmv_plan() = default;
+
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, host_span<const T> x, T beta, host_span<T> y) {
+  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), memory_space::host, impl_->ctx().stream());
+}
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y) {
+  apply(alpha, x, beta, y, impl_->ctx().stream());
+}
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream) {
+  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), memory_space::device, stream);
+}
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, const buffer<T>& x, T beta, buffer<T>& y) {
+  if (x.space() != y.space() && !x.empty() && !y.empty()) {
+    throw error(status::invalid_argument, "x and y are in different memory spaces");
+  }
+  const memory_space space = y.empty() ? (x.empty() ? impl_->ctx().space() : x.space()) : y.space();
+  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), space, impl_->ctx().stream());
+}
+
+template <scalar T>
+void spmv_plan<T>::update_values(host_span<const T> values) {
+  impl_->update_values(values.data(), values.size(), memory_space::host);
+}
+template <scalar T>
+void spmv_plan<T>::update_values(device_span<const T> values) {
+  impl_->update_values(values.data(), values.size(), memory_space::device);
+}
+template <scalar T>
+void spmv_plan<T>::autotune() {
+  impl_->autotune();
+}
+
+template <scalar T>
+std::string_view spmv_plan<T>::kernel() const noexcept {
+  return impl_->kernel();
+}
+template <scalar T>
+std::string spmv_plan<T>::explain() const {
+  return impl_->explain();
+}
+template <scalar T>
+std::size_t spmv_plan<T>::workspace_bytes() const noexcept {
+  return impl_->workspace_bytes();
+}
+template <scalar T>
+const csr_stats& spmv_plan<T>::stats() const noexcept {
+  return impl_->stats();
+}
+template <scalar T>
+shape spmv_plan<T>::dimensions() const noexcept {
+  return {impl_->matrix().rows, impl_->matrix().cols};
+}
+
+template <scalar T, offset O>
+void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha, T beta) {
+  spmv_options options;
+  options.kernel = ctx.backend() == backend_kind::cpu ? "csr.balanced" : "csr.merge";
+  spmv_plan<T>(ctx, a, options).apply(alpha, x, beta, y);
+  ctx.synchronize();  // the plan's workspace must outlive the kernel
+}
+
+#define TULLE_INSTANTIATE_PLAN(T) template class spmv_plan<T>;
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE_PLAN)
+
+#define TULLE_INSTANTIATE(T, O)                                                                    \
+  template spmv_plan<T>::spmv_plan(const context&, csr_view<T, O>, const spmv_options&);           \
+  template void multiply<T, O>(const context&, const csr<T, O>&, const buffer<T>&, buffer<T>&, T, T);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle
