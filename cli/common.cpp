@@ -1,35 +1,39 @@
 // Exit codes, options, contexts and output that the commands share.
 #include "common.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 
-#include <fmt/core.h>
-
 namespace tulle::cli {
 
 int exit_code_of(status s) noexcept {
   switch (s) {
-    case status::success: return ok;
+    case status::success:
+      return ok;
     case status::null_pointer:
-    case status::invalid_argument: return usage;
+    case status::invalid_argument:
+      return usage;
     case status::invalid_dimensions:
     case status::invalid_structure:
     case status::invalid_format:
     case status::file_io:
     case status::unsupported:
     case status::not_finite:
-    case status::overflow: return invalid_input;
+    case status::overflow:
+      return invalid_input;
     case status::not_converged:
     case status::breakdown:
-    case status::indefinite: return not_converged;
+    case status::indefinite:
+      return not_converged;
     case status::out_of_memory:
     case status::device_out_of_memory:
     case status::cuda_memcpy:
     case status::kernel_launch:
-    case status::internal: return device_or_memory;
+    case status::internal:
+      return device_or_memory;
   }
   return device_or_memory;
 }

@@ -1,17 +1,15 @@
 // What the commands share: global options, contexts, loading of matrices, exit codes, output.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include <tulle/tulle.hpp>
+#include <vector>
 
 namespace tulle::cli {
 
@@ -44,11 +42,11 @@ struct run_options {
   bool json = false;
   bool strict = false;
 };
-void add_backend_options(CLI::App& app, run_options& o);    // --backend --threads --device
-void add_threads_option(CLI::App& app, run_options& o);     // --threads alone
-void add_precision_option(CLI::App& app, run_options& o);   // --precision
-void add_json_option(CLI::App& app, run_options& o);        // --json
-void add_strict_option(CLI::App& app, run_options& o);      // --strict
+void add_backend_options(CLI::App& app, run_options& o);   // --backend --threads --device
+void add_threads_option(CLI::App& app, run_options& o);    // --threads alone
+void add_precision_option(CLI::App& app, run_options& o);  // --precision
+void add_json_option(CLI::App& app, run_options& o);       // --json
+void add_strict_option(CLI::App& app, run_options& o);     // --strict
 
 /// The context that the options name. Throws device_error when that is a GPU that cannot be used.
 context make_context(const run_options& o);

@@ -1,4 +1,6 @@
 // tulle doctor: what this machine and this build can do, and what is missing.
+#include <fmt/color.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -6,9 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include <fmt/color.h>
-#include <fmt/format.h>
 
 #include "common.hpp"
 #include "core/backends.hpp"
@@ -82,10 +81,12 @@ std::vector<advice> missing_things(const json& cuda) {
   std::vector<advice> list;
   const bool nvcc = !cuda["nvcc"].get<std::string>().empty();
   if (!cuda["built"] && nvcc) {
-    list.push_back({"the CUDA backend is not built, though nvcc is here", "cmake --preset release && cmake --build --preset release"});
+    list.push_back({"the CUDA backend is not built, though nvcc is here",
+                    "cmake --preset release && cmake --build --preset release"});
   } else if (!cuda["built"]) {
-    list.push_back({"the CUDA backend is not built: no nvcc",
-                    "install the CUDA toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), then cmake --preset release"});
+    list.push_back(
+        {"the CUDA backend is not built: no nvcc",
+         "install the CUDA toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), then cmake --preset release"});
   } else if (cuda_device_count() == 0) {
     list.push_back({fmt::format("no usable GPU: {}", cuda["why_no_gpu"].get<std::string>()),
                     "with an NVIDIA GPU in the machine, install its driver until nvidia-smi lists it"});
@@ -142,12 +143,9 @@ void print_text(const json& record) {
 }
 
 int run(const run_options& o) {
-  json record{{"schema_version", schema_version},
-              {"version", TULLE_VERSION_STRING},
-              {"compiler", __VERSION__},
-              {"cpu", examine_cpu(o)},
-              {"cuda", examine_cuda(o)},
-              {"cache_directory", cache_directory().string()},
+  json record{{"schema_version", schema_version}, {"version", TULLE_VERSION_STRING},
+              {"compiler", __VERSION__},          {"cpu", examine_cpu(o)},
+              {"cuda", examine_cuda(o)},          {"cache_directory", cache_directory().string()},
               {"missing", json::array()}};
   for (const auto& [missing, how] : missing_things(record["cuda"])) {
     record["missing"].push_back({{"what", missing}, {"how", how}});

@@ -102,9 +102,8 @@ void add_info(CLI::App& app, int& result) {
   add_strict_option(*command, s->run);
   add_json_option(*command, s->run);
   command->footer("Example: tulle info cant.mtx.gz --json");
-  command->callback([s, &result] {
-    result = with_precision(s->run, [&]<class T>() { return run<T>(s->matrix, s->run); });
-  });
+  command->callback(
+      [s, &result] { result = with_precision(s->run, [&]<class T>() { return run<T>(s->matrix, s->run); }); });
 }
 
 }  // namespace tulle::cli

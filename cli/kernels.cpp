@@ -19,7 +19,8 @@ struct subject {
 };
 
 std::vector<std::string> types_of(const spmv_kernel& kernel) {
-  return kernel.types == type_set::all ? std::vector<std::string>{"f32", "f64", "i32"} : std::vector<std::string>{"f32", "f64"};
+  return kernel.types == type_set::all ? std::vector<std::string>{"f32", "f64", "i32"}
+                                       : std::vector<std::string>{"f32", "f64"};
 }
 
 /// What the backend says about the matrix; without a usable GPU, that there is none.
@@ -34,12 +35,8 @@ support support_on(const spmv_kernel& kernel, const subject& a, const settings& 
 }
 
 json record_of(const spmv_kernel& kernel, const std::optional<subject>& a, const settings& s) {
-  json record{{"name", kernel.name},
-              {"operation", "spmv"},
-              {"backend", name(kernel.backend)},
-              {"types", types_of(kernel)},
-              {"summary", kernel.summary},
-              {"chosen_silently", !kernel.reference_only}};
+  json record{{"name", kernel.name},       {"operation", "spmv"},       {"backend", name(kernel.backend)},
+              {"types", types_of(kernel)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
   if (a) {
     const support verdict = support_on(kernel, *a, s);
     record["supported"] = verdict.ok;

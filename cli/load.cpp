@@ -1,5 +1,5 @@
 // Matrices and vectors named on the command line, and the vectors that commands make up or write.
-#include "common.hpp"
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstring>
@@ -9,8 +9,7 @@
 #include <iterator>
 #include <memory>
 
-#include <fmt/format.h>
-
+#include "common.hpp"
 #include "core/instantiate.hpp"
 
 namespace tulle::cli {
@@ -80,8 +79,8 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
   const csr<T> a = load<T>(spec, o).matrix;
   const bool column = a.cols == 1;
   if ((column ? a.rows : a.cols) != size || (!column && a.rows != 1)) {
-    throw error(status::invalid_dimensions, fmt::format("{}: {} is {} x {}, and {} x 1 is needed", argument, spec,
-                                                        a.rows, a.cols, size));
+    throw error(status::invalid_dimensions,
+                fmt::format("{}: {} is {} x {}, and {} x 1 is needed", argument, spec, a.rows, a.cols, size));
   }
   std::vector<T> x(static_cast<std::size_t>(size));
   const auto view = a.view();
@@ -134,10 +133,10 @@ std::string matrix_hash(csr_view<T, O> a) {
   return fmt::format("{:016x}", hash.value());
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                  \
-  template named_matrix<T> load<T>(const std::string&, const run_options&);                                   \
-  template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&);  \
-  template void write_vector<T>(const std::string&, host_span<const T>);                                      \
+#define TULLE_INSTANTIATE(T)                                                                                 \
+  template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
+  template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
+  template void write_vector<T>(const std::string&, host_span<const T>);                                     \
   template std::vector<T> random_vector<T>(std::size_t, std::uint64_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 

@@ -1,4 +1,7 @@
-// tulle: sparse linear algebra on the command line. Parses, runs one command, and turns every failure into an exit code.
+// tulle: sparse linear algebra on the command line. Parses, runs one command, and turns every failure into an exit
+// code.
+#include <fmt/color.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -6,8 +9,6 @@
 #include <numeric>
 #include <string>
 #include <vector>
-
-#include <fmt/color.h>
 
 #include "common.hpp"
 
@@ -81,7 +82,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tulle " TULLE_VERSION_STRING);
   app.footer(
       "A MATRIX is a Matrix Market file (.mtx, .mtx.gz, .mtx.zst), - for stdin, or gen:NAME:key=value,...\n"
-      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a failed check, 5 out of memory or device error.\n"
+      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a failed check, 5 out of memory or device "
+      "error.\n"
       "\nExample: tulle spmv gen:fem:n=20 --verify");
   app.require_subcommand(1);
   int result = ok;

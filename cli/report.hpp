@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common.hpp"
-
 #include "kernels/spmv.hpp"
 
 namespace tulle::cli {

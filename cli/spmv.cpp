@@ -1,12 +1,12 @@
 // tulle spmv: y = alpha A x + beta y, timed, checked and explained.
+#include <fmt/color.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
-
-#include <fmt/color.h>
-#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "report.hpp"
@@ -50,8 +50,8 @@ T scalar_option(const char* name, double value) {
 
 template <scalar T>
 problem<T> make_problem(const settings& s) {
-  problem<T> p{load<T>(s.matrix, s.run), scalar_option<T>("--alpha", s.alpha), scalar_option<T>("--beta", s.beta), {}, {},
-               {}};
+  problem<T> p{
+      load<T>(s.matrix, s.run), scalar_option<T>("--alpha", s.alpha), scalar_option<T>("--beta", s.beta), {}, {}, {}};
   const csr<T>& a = p.a.matrix;
   p.x = s.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols), 1) : load_vector<T>(s.x, a.cols, "--x", s.run);
   p.y0 = random_vector<T>(static_cast<std::size_t>(a.rows), 2);
@@ -225,7 +225,8 @@ int run_all(const context& ctx, const problem<T>& p, const settings& s) {
     print_header(record);
     for (const json& result : record["results"]) print_outcome(result);
     for (const json& skipped : record["skipped"]) {
-      fmt::print("  not run       {}: {}\n", skipped["kernel"].get<std::string>(), skipped["reason"].get<std::string>());
+      fmt::print("  not run       {}: {}\n", skipped["kernel"].get<std::string>(),
+                 skipped["reason"].get<std::string>());
     }
   }
   return verified ? ok : not_converged;
@@ -256,7 +257,8 @@ void add_spmv(CLI::App& app, int& result) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command->add_option("--kernel", s->run.kernel, "A name from `tulle kernels`, or all of them: all");
-  command->add_flag("--verify", s->verify, "Compare with higher precision; a row beyond its error bound is exit code 4");
+  command->add_flag("--verify", s->verify,
+                    "Compare with higher precision; a row beyond its error bound is exit code 4");
   command->add_flag("--explain", s->explain, "Say what every kernel makes of the matrix");
   command->add_flag("--autotune", s->autotune, "Measure the kernels that suit the matrix and keep the fastest");
   add_backend_options(*command, s->run);

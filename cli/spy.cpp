@@ -40,7 +40,9 @@ void add_spy(CLI::App& app, int& result) {
   const auto s = std::make_shared<settings>();
   command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
   command->add_option("-o,--output", s->output, "Picture to write: .svg or .png")->required();
-  command->add_option("--size", s->size, "Pixels of the longer side")->check(CLI::Range(16, 16384))->capture_default_str();
+  command->add_option("--size", s->size, "Pixels of the longer side")
+      ->check(CLI::Range(16, 16384))
+      ->capture_default_str();
   add_strict_option(*command, s->run);
   add_threads_option(*command, s->run);
   command->footer("Example: tulle spy gen:fem:n=8 -o fem.svg");

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
-
 #include <tulle/formats/views.hpp>
+#include <vector>
 
 namespace tulle::cli {
 

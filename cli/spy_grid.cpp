@@ -20,7 +20,9 @@ grid_size size_for(index_t rows, index_t cols, int longest) {
   const double side = std::min<double>(longest, std::max(r, c));
   const double scale = side / std::max(r, c);
   const double thinnest = side / widest_aspect;
-  const auto cells = [&](double n) { return static_cast<int>(std::max({std::round(n * scale), std::min(n, thinnest), 1.0})); };
+  const auto cells = [&](double n) {
+    return static_cast<int>(std::max({std::round(n * scale), std::min(n, thinnest), 1.0}));
+  };
   return {cells(c), cells(r)};
 }
 

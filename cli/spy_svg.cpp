@@ -1,11 +1,10 @@
 // A pattern as SVG: title, frame, axes, and runs of equally dark cells as rectangles.
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-
-#include <fmt/format.h>
-
 #include <tulle/core/status.hpp>
 
 #include "spy.hpp"
@@ -65,8 +64,9 @@ void write_svg(const std::string& file, const pattern_grid& grid, const picture_
   const double page_width = std::max(width, 320.0) + margin_left + margin_right;  // the title needs room
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-                     "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
+  fmt::format_to(to,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+                 "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
                  page_width, height + margin_top + margin_bottom);
   fmt::format_to(to, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
   fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}: {} x {}, {} nonzeros</text>\n", margin_left,
@@ -75,14 +75,17 @@ void write_svg(const std::string& file, const pattern_grid& grid, const picture_
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"end\">columns {}</text>\n",
                  margin_left + std::max(width, 90.0), margin_top - 8, text.cols);
   fmt::format_to(to, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">0</text>\n", margin_left - 8, margin_top + 10);
-  fmt::format_to(to, "<text x=\"{0}\" y=\"{1:.1f}\" text-anchor=\"end\">{2}</text>\n"
-                     "<text transform=\"translate({3} {4:.1f}) rotate(-90)\" text-anchor=\"middle\">rows</text>\n</g>\n",
-                 margin_left - 8, margin_top + std::max(height, 24.0), text.rows, margin_left - 40, margin_top + height / 2);
+  fmt::format_to(to,
+                 "<text x=\"{0}\" y=\"{1:.1f}\" text-anchor=\"end\">{2}</text>\n"
+                 "<text transform=\"translate({3} {4:.1f}) rotate(-90)\" text-anchor=\"middle\">rows</text>\n</g>\n",
+                 margin_left - 8, margin_top + std::max(height, 24.0), text.rows, margin_left - 40,
+                 margin_top + height / 2);
   fmt::format_to(to, "<g transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\">\n", margin_left,
                  margin_top, scale);
   append_cells(out, grid);
-  fmt::format_to(to, "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#444\"/>\n</svg>\n",
-                 margin_left, margin_top, width, height);
+  fmt::format_to(
+      to, "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#444\"/>\n</svg>\n",
+      margin_left, margin_top, width, height);
 
   std::ofstream stream(file, std::ios::binary);
   stream.write(out.data(), static_cast<std::streamsize>(out.size()));

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <string>
-
 #include <tulle/core/buffer.hpp>
 
 namespace tulle::cpu {
