@@ -43,7 +43,7 @@ machine measure_machine(const context& ctx) {
     m.memory = cuda_runtime()->measure_bandwidth(ctx.device());
     m.launch_us = cuda_runtime()->measure_launch_latency(ctx.device());
   } else {
-    m.memory = measure_cpu_bandwidth(ctx.threads());
+    m.memory = cpu::measure_bandwidth(ctx);
     m.launch_us = empty_parallel_region(ctx.threads());
   }
   return m;

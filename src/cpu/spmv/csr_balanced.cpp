@@ -1,12 +1,14 @@
 // csr.balanced: an equal share of rows and nonzeros a thread, whatever the row lengths.
 //
-// Method: merge-path split (Merrill, Garland, SC16) at plan time; long rows are cut between threads and their pieces
-// are added in the order of the parts, so the result depends on the number of parts alone, never on timing.
-// One thread takes (rows + nnz) / threads steps. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y.
-// Chosen by default: it costs no more than csr.rows where rows are alike.
+// Method: merge-path split (Merrill, Garland: Merge-based Parallel Sparse Matrix-Vector Multiplication, SC16) at plan
+// time; long rows are cut between threads and their pieces are added in the order of the parts, so the result depends
+// on the number of parts alone, never on timing. One thread takes (rows + nnz) / threads steps.
+// Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by default: it costs no more than csr.rows
+// where rows are alike.
 #include <vector>
 
 #include "cpu/spmv/csr_operator.hpp"
+#include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/merge_path.hpp"
 
 namespace tulle::cpu {
@@ -14,22 +16,15 @@ namespace {
 
 template <class T, class O>
 class csr_balanced final : public csr_operator<T, O> {
-  using base = csr_operator<T, O>;
-
-  /// The share of one thread, and the pieces of rows it leaves to `join`. One cache line each.
-  struct alignas(64) part {
-    merge_coordinate begin, end;
-    sum_of<T> head = 0;  // of the row that began in an earlier part and ends here
-    sum_of<T> tail = 0;  // of the row that does not end here
-  };
-
  public:
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : base(ctx, a), parts_(static_cast<std::size_t>(this->threads_)) {
+      : csr_operator<T, O>(ctx, a), parts_(static_cast<std::size_t>(this->threads_)) {
     const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
-    for (int p = 0; p < this->threads_; ++p) {
-      parts_[p].begin = merge_path_split(p, this->threads_, a.rows, a.nnz, row_end);
-      parts_[p].end = merge_path_split(p + 1, this->threads_, a.rows, a.nnz, row_end);
+    for (int i = 0; i < this->threads_; ++i) {
+      const merge_coordinate begin = merge_path_split(i, this->threads_, a.rows, a.nnz, row_end);
+      const merge_coordinate end = merge_path_split(i + 1, this->threads_, a.rows, a.nnz, row_end);
+      const bool continues = begin.row < a.rows && begin.entry > a.rowptr[begin.row];
+      parts_[i] = {begin.row, end.row, begin.entry, end.entry, continues};
     }
   }
 
@@ -37,49 +32,25 @@ class csr_balanced final : public csr_operator<T, O> {
     const epilogue<T> out(alpha, beta);
     const int parts = this->threads_;
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int p = 0; p < parts; ++p) take(parts_[p], out, static_cast<const T*>(x), static_cast<T*>(y));
-    join(out, static_cast<T*>(y));
+    for (int i = 0; i < parts; ++i) take(parts_[i], out, static_cast<const T*>(x), static_cast<T*>(y));
+    join<T>(parts_, out, static_cast<T*>(y));
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return parts_.size() * sizeof(part); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return parts_.size() * sizeof(part<T>); }
 
  private:
-  void take(part& p, epilogue<T> out, const T* x, T* y) const {
-    index_t row = p.begin.row;
-    auto entry = static_cast<O>(p.begin.entry);
-    if (row < p.end.row && begins_before(p)) {
-      const O end = this->a_.rowptr[row + 1];
-      p.head = piece(entry, end, x);
-      entry = end;
-      ++row;
+  void take(part<T>& p, epilogue<T> out, const T* x, T* y) const {
+    index_t row = p.first;
+    auto entry = static_cast<O>(p.begin);
+    if (row < p.last) {
+      if (p.continues) p.head = this->run_.piece(this->a_, entry, this->a_.rowptr[++row], x);
+      this->run_.rows(this->a_, row, p.last, out, x, y);
+      entry = this->a_.rowptr[p.last];
     }
-    this->multiply_rows(row, p.end.row, out, x, y);
-    if (row < p.end.row) entry = this->a_.rowptr[p.end.row];
-    p.tail = piece(entry, static_cast<O>(p.end.entry), x);
+    p.tail = this->run_.piece(this->a_, entry, static_cast<O>(p.end), x);
   }
 
-  sum_of<T> piece(O begin, O end, const T* x) const {
-    sum_of<T> sum = 0;
-    with_isa(this->isa_, [&, a = this->a_]<isa Level>() __attribute__((always_inline)) {
-      sum = row_sum<Level>(a.values, a.colind, x, begin, end);
-    });
-    return sum;
-  }
-
-  /// Adds the pieces of cut rows, in the order of the parts, and writes those rows.
-  void join(epilogue<T> out, T* y) const {
-    sum_of<T> sum = 0;
-    for (const part& p : parts_) {
-      const bool ends_row = p.end.row > p.begin.row;
-      if (ends_row && begins_before(p)) out.store(y + p.begin.row, sum + p.head);
-      sum = ends_row ? p.tail : sum + p.tail;
-    }
-  }
-
-  /// Whether the first row of `p` has entries in an earlier part.
-  [[nodiscard]] bool begins_before(const part& p) const { return p.begin.entry > this->a_.rowptr[p.begin.row]; }
-
-  std::vector<part> parts_;
+  std::vector<part<T>> parts_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/isa.hpp"
+#include "cpu/spmv/rows.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
@@ -26,18 +26,10 @@ class csr_operator : public spmv_operator {
   }
 
  protected:
-  /// y = alpha A x + beta y for the rows [first, last).
-  void multiply_rows(index_t first, index_t last, epilogue<T> out, const T* x, T* y) const {
-    with_isa(isa_, [&, a = a_]<isa Level>() __attribute__((always_inline)) {
-      for (index_t row = first; row < last; ++row) {
-        out.store(y + row, row_sum<Level>(a.values, a.colind, x, a.rowptr[row], a.rowptr[row + 1]));
-      }
-    });
-  }
-
   csr_view<T, O> a_;
   int threads_;
   isa isa_ = best_isa();
+  row_functions<T, O> run_ = best_row_functions<T, O>(isa_);
 };
 
 }  // namespace tulle::cpu

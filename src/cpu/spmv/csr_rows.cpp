@@ -19,8 +19,9 @@ class csr_rows final : public csr_operator<T, O> {
     const int parts = this->threads_;
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
-      this->multiply_rows(static_cast<index_t>(rows * part / parts), static_cast<index_t>(rows * (part + 1) / parts),
-                          out, static_cast<const T*>(x), static_cast<T*>(y));
+      const auto first = static_cast<index_t>(rows * part / parts);
+      const auto last = static_cast<index_t>(rows * (part + 1) / parts);
+      this->run_.rows(this->a_, first, last, out, static_cast<const T*>(x), static_cast<T*>(y));
     }
   }
 };

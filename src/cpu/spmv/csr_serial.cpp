@@ -15,7 +15,7 @@ class csr_serial final : public csr_operator<T, O> {
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    this->multiply_rows(0, this->a_.rows, {alpha, beta}, static_cast<const T*>(x), static_cast<T*>(y));
+    this->run_.rows(this->a_, 0, this->a_.rows, {alpha, beta}, static_cast<const T*>(x), static_cast<T*>(y));
   }
 };
 

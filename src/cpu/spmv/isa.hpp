@@ -1,4 +1,5 @@
-// Instruction sets of one binary: a body is compiled for each, and the best that the machine has is picked at plan time.
+// Instruction sets of one binary: a body is compiled for each, and the best that the machine has is picked at plan
+// time.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TULLE_X86 1
+/// Attributes of a function compiled for AVX-512 (attributes take no constant, so this is a macro).
+#define TULLE_AVX512 gnu::target("avx512f,avx512dq,avx512vl,avx2,fma")
 #else
 #define TULLE_X86 0
 #endif
@@ -28,18 +31,18 @@ inline isa best_isa() noexcept {
 }
 
 template <class Body>
-[[gnu::target("avx512f,avx512dq,avx512vl,avx2,fma"), gnu::noinline]] void run_avx512(const Body& body) {
-  body.template operator()<isa::avx512>();
+[[TULLE_AVX512, gnu::noinline]] void run_avx512(const Body& body) {
+  body();
 }
 template <class Body>
 [[gnu::target("avx2,fma"), gnu::noinline]] void run_avx2(const Body& body) {
-  body.template operator()<isa::avx2>();
+  body();
 }
 #else
 inline isa best_isa() noexcept { return isa::plain; }
 #endif
 
-/// Calls body.operator()<level>(), compiled for that instruction set. The body and everything it calls in a loop must
+/// Calls body(), compiled for that instruction set. The body and everything it calls in a loop must
 /// be always_inline.
 template <class Body>
 void with_isa(isa level, const Body& body) {
@@ -48,7 +51,7 @@ void with_isa(isa level, const Body& body) {
   if (level == isa::avx2) return run_avx2(body);
 #endif
   (void)level;
-  body.template operator()<isa::plain>();
+  body();
 }
 
 }  // namespace tulle::cpu

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-
 #include <tulle/core/types.hpp>
 
 namespace tulle::cpu {

@@ -11,9 +11,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr double min_fill = 0.4;
-constexpr std::int64_t small_nnz = 1 << 20;
-
 template <int Block, class T, class O>
 __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   constexpr int slots = 32 / Block;
@@ -87,7 +84,7 @@ class bsr_operator final : public device_operator<T> {
     return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block_size={} block={}", this->block_size_, a_.block);
+    return device_operator<T>::parameters() + " block=" + std::to_string(a_.block);
   }
 
  private:
@@ -103,14 +100,6 @@ class bsr_operator final : public device_operator<T> {
 };
 
 }  // namespace
-
-support supports_bsr(const csr_stats& s, type_key, const device_info&) {
-  double best = 0;
-  for (std::size_t b = 2; b <= 8; ++b) best = std::max(best, s.block_fill[b]);
-  if (best >= min_fill || s.nnz <= small_nnz) return {};
-  return {false, fmt::format("the fullest blocks hold an entry in {:.0f}% of their places, {:.0f}% are needed", 100 * best,
-                             100 * min_fill)};
-}
 
 std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<bsr_operator, type_set::floating>(ctx, a, s, o);

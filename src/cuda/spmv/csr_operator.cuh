@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include <fmt/format.h>
+#include <string>
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/check.hpp"
@@ -34,7 +34,7 @@ class device_operator : public spmv_operator {
     run(scale_and_store<T>{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)}, static_cast<const T*>(x),
         static_cast<cudaStream_t>(stream.native));
   }
-  [[nodiscard]] std::string parameters() const override { return fmt::format("block_size={}", block_size_); }
+  [[nodiscard]] std::string parameters() const override { return "block_size=" + std::to_string(block_size_); }
 
  protected:
   virtual void run(scale_and_store<T> store, const T* x, cudaStream_t stream) = 0;

@@ -85,7 +85,8 @@ class csr_vector_shared final : public csr_operator<T, O> {
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return first_column_.bytes() + width_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block_size={} lanes={} window_bytes={}", this->block_size_, lanes_, shared_bytes_);
+    return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_) +
+           " window_bytes=" + std::to_string(shared_bytes_);
   }
 
  private:
@@ -105,13 +106,6 @@ class csr_vector_shared final : public csr_operator<T, O> {
 };
 
 }  // namespace
-
-support supports_csr_vector_shared(const csr_stats& s, type_key types, const device_info& device) {
-  const std::size_t need = static_cast<std::size_t>(s.column_window) * size_of(types.value);
-  if (need <= device.shared_bytes) return {};
-  return {false, fmt::format("128 rows reach over {} columns: {} bytes of x do not fit {} bytes of shared memory",
-                             s.column_window, need, device.shared_bytes)};
-}
 
 std::unique_ptr<spmv_operator> make_csr_vector_shared(const context& ctx, const csr_ref& a, const csr_stats& s,
                                                       const spmv_options& o) {

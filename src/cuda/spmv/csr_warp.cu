@@ -47,7 +47,7 @@ class csr_warp_operator : public csr_operator<T, O> {
     }
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block_size={} lanes={}", this->block_size_, lanes_);
+    return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }
 
  private:

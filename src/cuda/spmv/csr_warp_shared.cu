@@ -40,7 +40,7 @@ class csr_warp_shared final : public csr_operator<T, O> {
   csr_warp_shared(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)), lanes_(pick_lanes(s, o)) {}
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block_size={} lanes={}", this->block_size_, lanes_);
+    return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }
 
  private:

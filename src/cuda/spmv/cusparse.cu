@@ -18,7 +18,7 @@ void check_cusparse(cusparseStatus_t s, const char* what) {
                           ? status::device_out_of_memory
                       : s == CUSPARSE_STATUS_NOT_SUPPORTED ? status::unsupported
                                                            : status::kernel_launch;
-  throw error(code, fmt::format("{}: {} ({})", what, cusparseGetErrorName(s), cusparseGetErrorString(s)));
+  throw error(code, std::string(what) + ": " + cusparseGetErrorName(s) + " (" + cusparseGetErrorString(s) + ")");
 }
 
 struct handle_deleter {
@@ -189,20 +189,6 @@ template <class T, class O>
 using coo2 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG2>;
 
 }  // namespace
-
-support supports_cusparse(const csr_stats& s, type_key types, const device_info&) {
-  if (types.offset == offset_type::i64) return {false, "cuSPARSE takes 64-bit offsets only with 64-bit column indices"};
-  if (s.nnz == 0) return {false, "cuSPARSE is not asked to multiply by a matrix without entries"};
-  return {};
-}
-
-support supports_cusparse_sell(const csr_stats& s, type_key types, const device_info& device) {
-  if (const support basic = supports_cusparse(s, types, device); !basic.ok) return basic;
-  const double slots = s.sell_padding * static_cast<double>(s.nnz);
-  if (s.sell_padding > 3 && slots > 1 << 22) return {false, fmt::format("rows in place take {:.1f} slots a nonzero", s.sell_padding)};
-  if (slots > std::numeric_limits<std::int32_t>::max()) return {false, "more than 2^31 slots"};
-  return {};
-}
 
 std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<csr1, type_set::floating>(ctx, a, s, o);

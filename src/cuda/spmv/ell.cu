@@ -11,9 +11,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr double max_padding = 3.0;  // slots a nonzero; beyond it other kernels always win
-constexpr std::int64_t small_slots = 1 << 22;
-
 template <class T>
 __global__ void ell_kernel(ell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -52,12 +49,6 @@ class ell_operator final : public device_operator<T> {
 };
 
 }  // namespace
-
-support supports_ell(const csr_stats& s, type_key, const device_info&) {
-  if (s.ell_padding <= max_padding || static_cast<std::int64_t>(s.rows) * s.max <= small_slots) return {};
-  return {false, fmt::format("the longest row has {} entries, the mean {:.1f}: {:.1f} slots a nonzero, at most {} are allowed",
-                             s.max, s.mean, s.ell_padding, max_padding)};
-}
 
 std::unique_ptr<spmv_operator> make_ell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<ell_operator, type_set::floating>(ctx, a, s, o);

@@ -11,9 +11,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr double max_padding = 3.0;  // slots a nonzero; beyond it other kernels always win
-constexpr std::int64_t small_nnz = 1 << 20;
-
 /// Slots of a row in flight at once.
 template <class T>
 inline constexpr int in_flight = sizeof(T) == 8 ? 8 : 4;
@@ -61,7 +58,7 @@ class sell_operator final : public device_operator<T> {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block_size={} sigma={}", this->block_size_, sigma_);
+    return device_operator<T>::parameters() + " sigma=" + std::to_string(sigma_);
   }
 
  private:
@@ -76,12 +73,6 @@ class sell_operator final : public device_operator<T> {
 };
 
 }  // namespace
-
-support supports_sell(const csr_stats& s, type_key, const device_info&) {
-  if (s.sell_sorted_padding <= max_padding || s.nnz <= small_nnz) return {};
-  return {false, fmt::format("sorted within windows of 1024 rows it still takes {:.1f} slots a nonzero, at most {} are allowed",
-                             s.sell_sorted_padding, max_padding)};
-}
 
 std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<sell_operator, type_set::floating>(ctx, a, s, o);
