@@ -28,7 +28,7 @@ json examine_cpu(const run_options& o) {
           {"threads", ctx.threads()},
           {"memory_bytes", info.memory_bytes},
           {"last_level_cache_bytes", info.l2_bytes},
-          {"bandwidth", to_json(cpu::measure_bandwidth(ctx))}};
+          {"bandwidth", to_json(measure_cpu_bandwidth(ctx.threads()))}};
 }
 
 json examine_gpu(device_runtime& runtime, int device) {
