@@ -19,7 +19,8 @@ __global__ void pack_keys(const index_t* major, std::int64_t n, int position_bit
 }
 
 template <class O>
-__global__ void major_offsets(const std::uint64_t* keys, std::int64_t n, int position_bits, index_t majors, O* offsets) {
+__global__ void major_offsets(const std::uint64_t* keys, std::int64_t n, int position_bits, index_t majors,
+                              O* offsets) {
   for (std::int64_t m = first_item(); m <= majors; m += item_step()) {
     const std::uint64_t first = static_cast<std::uint64_t>(m) << position_bits;
     offsets[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, first));
@@ -49,7 +50,9 @@ compressed<T, O> compress(const context& ctx, std::int64_t n, index_t majors, co
                           const index_t* minor, const T* values) {
   const int position_bits = bits_for(n);
   const int bits = position_bits + bits_for(majors);
-  if (bits > 64) throw error(status::overflow, "too many entries to sort on the device: their number and the row number need more than 64 bits");
+  if (bits > 64)
+    throw error(status::overflow,
+                "too many entries to sort on the device: their number and the row number need more than 64 bits");
   buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(n));
   launch_items(ctx, "pack_keys", pack_keys, n, major, n, position_bits, keys.data());
   sort_keys(ctx, keys, position_bits, bits);
@@ -89,9 +92,9 @@ csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
   return {a.rows, a.cols, std::move(colptr), std::move(rowind), std::move(values)};
 }
 
-#define TULLE_INSTANTIATE(T, O)                                      \
-  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>);  \
-  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>);  \
+#define TULLE_INSTANTIATE(T, O)                                     \
+  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
+  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \
   template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 

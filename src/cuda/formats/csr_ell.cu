@@ -40,8 +40,8 @@ __global__ void fill_slots_kernel(csr_view<T, O> a, index_t width, index_t* coli
 template <class T, class O>
 bool fill_slots(const context& ctx, csr_view<T, O> a, index_t width, index_t* colind, T* values) {
   auto too_long = device_value<int>(ctx);
-  launch_blocks(ctx, "ell.fill_slots", fill_slots_kernel<T, O>, blocks_for(a.rows) * tiles_a_row(width), block_threads, a,
-                width, colind, values, too_long.data());
+  launch_blocks(ctx, "ell.fill_slots", fill_slots_kernel<T, O>, blocks_for(a.rows) * tiles_a_row(width), block_threads,
+                a, width, colind, values, too_long.data());
   return read_back(ctx, too_long.data()) == 0;
 }
 

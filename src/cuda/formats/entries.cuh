@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <tulle/core/types.hpp>
 
 #include "cuda/formats/launch.cuh"

@@ -1,5 +1,5 @@
-// The device implementations of kernels/formats.hpp, a file a format; table.cpp lists them. The context's device must be
-// current when they are called. Results are those of the CPU, bit for bit.
+// The device implementations of kernels/formats.hpp, a file a format; table.cpp lists them. The context's device must
+// be current when they are called. Results are those of the CPU, bit for bit.
 #pragma once
 
 #include "kernels/formats.hpp"

@@ -1,11 +1,10 @@
 // Launching kernels that walk their items with a grid-stride loop, and reading single results back.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 
@@ -23,8 +22,8 @@ __host__ __device__ constexpr std::int64_t blocks_for(std::int64_t items, std::i
 /// Runs `kernel` on at most `blocks` blocks of `threads` threads, and no more than fill the device twice; nothing when
 /// there is no work. The context's device must be current.
 template <class... Parameters, class... Args>
-void launch_blocks(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t blocks, int threads,
-                   const Args&... args) {
+void launch_blocks(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t blocks,
+                   int threads, const Args&... args) {
   if (blocks == 0) return;
   const std::int64_t most = std::int64_t{ctx.info().multiprocessors} * (4096 / threads);
   kernel<<<static_cast<unsigned>(std::min(blocks, most)), threads, 0, native(ctx.stream())>>>(args...);

@@ -1,14 +1,12 @@
 // Row offsets: their width, from counts, the longest row, and the row of every entry.
-#include "cuda/formats/offsets.hpp"
-
 #include <limits>
-
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
 #include "cuda/formats/entries.cuh"
 #include "cuda/formats/formats.hpp"
 #include "cuda/formats/launch.cuh"
+#include "cuda/formats/offsets.hpp"
 #include "cuda/formats/primitives.hpp"
 #include "cuda/formats/warp.cuh"
 
@@ -92,11 +90,11 @@ void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t
   launch_entries(ctx, "expand_rows", expand_kernel<O>, nnz, rows, rowptr, rowind);
 }
 
-#define TULLE_INSTANTIATE_OFFSET(O)                                                        \
-  template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t);  \
-  template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);   \
-  template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);         \
-  template std::int64_t longest<O>(const context&, index_t, const O*);                     \
+#define TULLE_INSTANTIATE_OFFSET(O)                                                       \
+  template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t); \
+  template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);  \
+  template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);        \
+  template std::int64_t longest<O>(const context&, index_t, const O*);                    \
   template void expand_rows<O>(const context&, index_t, const O*, std::int64_t, index_t*);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)
 TULLE_INSTANTIATE_OFFSET(std::int64_t)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <tulle/core/buffer.hpp>
 
 namespace tulle::cuda {

@@ -1,8 +1,7 @@
-#include "cuda/formats/primitives.hpp"
-
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "cuda/formats/primitives.hpp"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/stream.hpp"
 

@@ -3,9 +3,8 @@
 
 #include <bit>
 #include <cstdint>
-#include <utility>
-
 #include <tulle/core/buffer.hpp>
+#include <utility>
 
 namespace tulle::cuda {
 
