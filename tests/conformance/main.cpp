@@ -70,11 +70,10 @@ void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
   for (const option_sweep& sweep : sweeps(kernel)) {
     for (const int setting : sweep.settings) {
       for (const char* matrix : {"short_rows", "rmat", "lengths_mixed", "block3", "x_not_finite_where_untouched"}) {
-        spmv_case c{&kernel,
-                    type_key_of<double, std::int32_t>,
-                    &battery_matrix_named(matrix),
-                    {},
-                    fmt::format("{}={}", sweep.option, setting)};
+        spmv_case c;
+        c.kernel = &kernel;
+        c.matrix = &battery_matrix_named(matrix);
+        c.options_text = fmt::format("{}={}", sweep.option, setting);
         c.options.*sweep.member = setting;
         add_case(ctx, c);
       }
@@ -87,7 +86,11 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
     if (!contains(kernel.types, types)) continue;
     for (const battery_matrix& m : battery()) {
       if (m.floating_only && types.value == scalar_type::i32) continue;
-      add_case(ctx, {&kernel, types, &m, {}, {}});
+      spmv_case c;
+      c.kernel = &kernel;
+      c.types = types;
+      c.matrix = &m;
+      add_case(ctx, c);
     }
   }
   add_sweeps(ctx, kernel);

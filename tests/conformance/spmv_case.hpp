@@ -11,9 +11,9 @@
 namespace tulle::test {
 
 struct spmv_case {
-  const spmv_kernel* kernel;
-  type_key types;
-  const battery_matrix* matrix;
+  const spmv_kernel* kernel = nullptr;
+  type_key types = type_key_of<double, std::int32_t>;
+  const battery_matrix* matrix = nullptr;
   spmv_options options;
   std::string options_text;  // "sigma=32", or empty
 
