@@ -1,14 +1,15 @@
 // What the commands share: global options, contexts, loading of matrices, exit codes, output.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
-
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tulle/tulle.hpp>
+#include <vector>
 
 namespace tulle::cli {
 
@@ -16,8 +17,20 @@ namespace tulle::cli {
 enum exit_code : int { ok = 0, usage = 2, invalid_input = 3, not_converged = 4, device_or_memory = 5 };
 int exit_code_of(status s) noexcept;
 
+/// The device asked for cannot be used: exit code 5, whatever the library's status.
+class device_error : public error {
+ public:
+  using error::error;
+};
+
+using json = nlohmann::ordered_json;
+
 /// Version of everything that --json prints.
 inline constexpr int schema_version = 1;
+/// Prints one JSON document to stdout.
+void print_json(const json& document);
+/// A note for a person, to stderr: "tulle: ...".
+void note(std::string_view text);
 
 /// --backend, --threads, --device, --kernel, --precision, --json: everywhere they apply.
 struct run_options {
@@ -29,12 +42,16 @@ struct run_options {
   bool json = false;
   bool strict = false;
 };
-void add_backend_options(CLI::App& app, run_options& o);    // --backend --threads --device
-void add_precision_option(CLI::App& app, run_options& o);   // --precision
-void add_json_option(CLI::App& app, run_options& o);        // --json
-void add_strict_option(CLI::App& app, run_options& o);      // --strict
+void add_backend_options(CLI::App& app, run_options& o);   // --backend --threads --device
+void add_threads_option(CLI::App& app, run_options& o);    // --threads alone
+void add_precision_option(CLI::App& app, run_options& o);  // --precision
+void add_json_option(CLI::App& app, run_options& o);       // --json
+void add_strict_option(CLI::App& app, run_options& o);     // --strict
 
+/// The context that the options name. Throws device_error when that is a GPU that cannot be used.
 context make_context(const run_options& o);
+/// The backends that can run here: the CPU, and CUDA where there is a usable device.
+std::vector<context> usable_contexts(const run_options& o);
 
 /// A matrix named on the command line: a file, "-" (Matrix Market text on stdin) or "gen:NAME:key=value,…".
 template <scalar T>
@@ -46,6 +63,18 @@ struct named_matrix {
 /// Notes (duplicates summed and the like) go to stderr.
 template <scalar T>
 named_matrix<T> load(const std::string& spec, const run_options& o);
+
+/// A dense vector of `size` elements from an n x 1 (or 1 x n) matrix as `load` takes it; `argument` names the option in
+/// the message of INVALID_DIMENSIONS.
+template <scalar T>
+std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
+/// Writes a Matrix Market array n x 1, shortest digits that read back to the same number. Throws FILE_IO.
+template <scalar T>
+void write_vector(const std::string& file, host_span<const T> x);
+
+/// Fewest bytes that y = alpha A x + beta y has to move: values, 32-bit columns, offsets as narrow as nnz allows, x
+/// read once, y written once, and read once where beta is not 0.
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false);
 
 /// Random vector in [-1, 1) (i32: -8..8), the same on every machine.
 template <scalar T>
@@ -62,6 +91,9 @@ int with_precision(const run_options& o, F&& f) {
   if (o.precision == "i32") return f.template operator()<std::int32_t>();
   return f.template operator()<double>();
 }
+
+/// "1.23 GB", "45.6 kB" (powers of 1000).
+std::string human_bytes(double bytes);
 
 /// True where `stream` is a terminal and NO_COLOR is unset.
 bool use_colour(std::FILE* stream) noexcept;

@@ -76,7 +76,7 @@ spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_
   }
   bring_to_backend();
   analyse();
-  narrow_offsets();
+  fit_offsets();
   pick(options);
 }
 
@@ -104,17 +104,25 @@ void spmv_plan_impl::analyse() {
   });
 }
 
-/// 4 bytes an offset where they are enough: fewer bytes to move in every application.
-void spmv_plan_impl::narrow_offsets() {
-  if (a_.types.offset == offset_type::i32 || a_.nnz > std::numeric_limits<std::int32_t>::max()) return;
+/// 4 bytes an offset where they are enough: fewer bytes to move in every application. Where nnz is within reach of
+/// 2^31, 8 bytes, so that kernels may count a little past the end of a row.
+void spmv_plan_impl::fit_offsets() {
+  constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() - (1 << 16);
+  const auto fitting = a_.nnz <= limit ? offset_type::i32 : offset_type::i64;
+  if (a_.types.offset == fitting) return;
   const auto count = static_cast<std::size_t>(a_.rows) + 1;
+  const auto keep = [&](const auto& offsets) { own_offsets_ = copy_to(ctx_, offsets.data(), ctx_.space(), offsets.bytes()); };
   dispatch<type_set::all>(a_.types, [&]<class T, class O>() {
-    const auto narrow =
-        formats_of<T, O>(ctx_.backend()).narrow_offsets(ctx_, static_cast<const O*>(a_.rowptr), count);
-    own_offsets_ = copy_to(ctx_, narrow.data(), ctx_.space(), narrow.bytes());
+    const auto& backend = formats_of<T, O>(ctx_.backend());
+    const auto* rowptr = static_cast<const O*>(a_.rowptr);
+    if (fitting == offset_type::i32) {
+      keep(backend.narrow_offsets(ctx_, rowptr, count));
+    } else {
+      keep(backend.widen_offsets(ctx_, rowptr, count));
+    }
   });
   a_.rowptr = own_offsets_.data();
-  a_.types.offset = offset_type::i32;
+  a_.types.offset = fitting;
 }
 
 void spmv_plan_impl::pick(const spmv_options& options) {
@@ -142,6 +150,7 @@ void spmv_plan_impl::pick(const spmv_options& options) {
 void spmv_plan_impl::build(const spmv_kernel& kernel, const std::string& reason) {
   operator_.reset();
   operator_ = kernel.make_plan(ctx_, a_, stats_, options_);
+  ctx_.synchronize();  // apply may come on another stream
   kernel_ = &kernel;
   reason_ = reason;
 }

@@ -28,7 +28,7 @@ class spmv_plan_impl {
 
  private:
   void bring_to_backend();
-  void narrow_offsets();
+  void fit_offsets();
   void analyse();
   void pick(const spmv_options& options);
   void build(const spmv_kernel& kernel, const std::string& reason);

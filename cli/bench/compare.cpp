@@ -1,0 +1,81 @@
+#include "compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace tulle::cli::bench {
+namespace {
+
+struct timing {
+  double median = 0;
+  double stddev = 0;
+};
+
+std::map<std::string, timing> timings_by_name(const json& run, std::string_view which) try {
+  std::map<std::string, timing> timings;
+  for (const json& b : run.at("benchmarks")) {
+    timings[b.at("name")] = {b.at("real_time").get<double>(), b.value("stddev", 0.0)};
+  }
+  return timings;
+} catch (const json::exception& e) {
+  throw error(status::invalid_format, fmt::format("{} run is not a benchmark record: {}", which, e.what()));
+}
+
+bool is_regression(const timing& before, const timing& after, double tolerance) {
+  const double slower = after.median - before.median;
+  const double noise = 2 * std::hypot(before.stddev, after.stddev);
+  return slower > before.median * tolerance / 100 && slower > noise;
+}
+
+}  // namespace
+
+bool comparisons::any_regression() const { return std::ranges::any_of(matched, &comparison::regression); }
+
+comparisons compare(const json& old_run, const json& new_run, double tolerance) {
+  const auto before = timings_by_name(old_run, "the old"), after = timings_by_name(new_run, "the new");
+  comparisons result;
+  for (const auto& [name, time] : before) {
+    const auto match = after.find(name);
+    if (match == after.end()) {
+      result.only_old.push_back(name);
+    } else {
+      result.matched.push_back({name, time.median, match->second.median, is_regression(time, match->second, tolerance)});
+    }
+  }
+  for (const auto& [name, time] : after) {
+    if (!before.contains(name)) result.only_new.push_back(name);
+  }
+  return result;
+}
+
+std::string comparison_table(const comparisons& c, double tolerance) {
+  std::vector<comparison> sorted = c.matched;
+  std::ranges::sort(sorted, {}, [](const comparison& m) { return std::tuple(!m.regression, m.speedup()); });
+  std::string text = fmt::format("\n{:<60} {:>12} {:>12} {:>9}\n", "against the old run", "old us", "new us", "old/new");
+  for (const comparison& m : sorted) {
+    text += fmt::format("{:<60} {:>12.1f} {:>12.1f} {:>9.3f}{}\n", m.name, m.old_time, m.new_time, m.speedup(),
+                        m.regression ? "  REGRESSION" : "");
+  }
+  for (const std::string& name : c.only_old) text += fmt::format("{:<60} only in the old run\n", name);
+  for (const std::string& name : c.only_new) text += fmt::format("{:<60} only in the new run\n", name);
+  const auto regressions = std::ranges::count_if(sorted, &comparison::regression);
+  text += fmt::format("{} compared, {} slower by more than {}% and two standard deviations\n", sorted.size(),
+                      regressions, tolerance);
+  return text;
+}
+
+json read_run(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be opened: {}", file, std::strerror(errno)));
+  json run = json::parse(stream, nullptr, false);
+  if (run.is_discarded()) throw error(status::invalid_format, fmt::format("{}: not JSON", file));
+  return run;
+}
+
+}  // namespace tulle::cli::bench

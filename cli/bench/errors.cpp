@@ -1,0 +1,144 @@
+#include "errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/backends.hpp"
+#include "ops/spmv_plan_impl.hpp"
+
+namespace tulle::cli::bench {
+namespace {
+
+constexpr std::int64_t longest_row = std::int64_t{1} << 20;
+constexpr std::int64_t most_nonzeros = std::int64_t{1} << 22;
+constexpr index_t most_rows = 1024;
+
+template <scalar T>
+constexpr double unit_roundoff = std::is_same_v<T, float> ? 0x1p-24 : std::is_same_v<T, double> ? 0x1p-53 : 0;
+
+/// k u / (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
+double gamma(double k, double u) { return k * u / (1 - k * u); }
+
+/// n numbers in [0.5, 1) that f32 holds exactly, or integers in [-8, 8].
+template <scalar T>
+std::vector<T> study_numbers(std::size_t n, std::uint64_t seed) {
+  if constexpr (std::is_same_v<T, std::int32_t>) return random_vector<T>(n, seed);
+  std::vector<T> numbers;
+  numbers.reserve(n);
+  for (const float v : random_vector<float>(n, seed)) numbers.push_back(static_cast<T>(0.75F + 0.25F * v));
+  for (T& v : numbers) v = std::min(v, static_cast<T>(1));
+  return numbers;
+}
+
+/// A dense matrix of rows of `length` entries, in CSR on the host.
+template <scalar T>
+csr<T, std::int32_t> study_matrix(const context& host, std::int64_t length) {
+  const auto rows = static_cast<index_t>(std::clamp<std::int64_t>(most_nonzeros / length, 1, most_rows));
+  const auto nnz = static_cast<std::size_t>(rows * length);
+  std::vector<std::int32_t> rowptr(static_cast<std::size_t>(rows) + 1);
+  std::vector<index_t> colind(nnz);
+  for (std::size_t r = 0; r < rowptr.size(); ++r) rowptr[r] = static_cast<std::int32_t>(r * static_cast<std::size_t>(length));
+  for (std::size_t k = 0; k < nnz; ++k) colind[k] = static_cast<index_t>(k % static_cast<std::size_t>(length));
+  return {rows, static_cast<index_t>(length), to_buffer(host, rowptr), to_buffer(host, colind),
+          to_buffer(host, study_numbers<T>(nnz, 1))};
+}
+
+template <scalar T>
+double worst_relative_error(const spmv_reference& exact, const std::vector<T>& y) {
+  double worst = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double low = exact.value_low.empty() ? 0 : exact.value_low[i];
+    const double difference = std::abs((static_cast<double>(y[i]) - exact.value[i]) - low);
+    if (difference != 0) worst = std::max(worst, difference / std::abs(exact.value[i]));
+  }
+  return worst;
+}
+
+std::vector<std::string> kernels_of_study(const context& ctx, const std::vector<std::string>& names) {
+  std::vector<std::string> chosen;
+  for (const std::string& n : names) {
+    if (n != "all" && n != "default") chosen.push_back(n);
+  }
+  for (const std::string& n : chosen) tulle::detail::find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
+  if (!chosen.empty()) return chosen;
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (k.types == type_set::all) chosen.emplace_back(k.name);
+  }
+  return chosen;
+}
+
+template <scalar T>
+void study_type(const context& ctx, std::int64_t length, const std::vector<std::string>& kernels,
+                std::vector<rounding>& study) {
+  const context host = context::cpu();
+  const csr<T, std::int32_t> a = study_matrix<T>(host, length);
+  const std::vector<T> x = study_numbers<T>(static_cast<std::size_t>(a.cols), 2);
+  const spmv_reference exact = reference_spmv<T>(host, T{1}, a.view(), host_span<const T>(x), T{0}, {});
+  const buffer<T> x_there = to_buffer(ctx, x);
+  for (const std::string& kernel : kernels) {
+    try {
+      spmv_options options;
+      options.kernel = kernel;
+      buffer<T> y(ctx, static_cast<std::size_t>(a.rows));
+      spmv_plan<T> plan(ctx, a, options);
+      plan.apply(T{1}, x_there, T{0}, y);
+      const std::vector<T> result = to_vector(ctx, y);
+      study.push_back({kernel, std::string(name(scalar_type_of<T>)), length, worst_relative_error(exact, result),
+                       gamma(static_cast<double>(length) + 2, unit_roundoff<T>),
+                       error_ratio<T>(exact, host_span<const T>(result))});
+    } catch (const error& e) {
+      if (e.code() != status::unsupported && e.code() != status::invalid_argument) throw;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<rounding> study_errors(const context& ctx, const std::vector<std::string>& names) {
+  const std::vector<std::string> kernels = kernels_of_study(ctx, names);
+  std::vector<rounding> study;
+  for (std::int64_t length = 1; length <= longest_row; length *= 4) {
+    study_type<std::int32_t>(ctx, length, kernels, study);
+    study_type<double>(ctx, length, kernels, study);
+    study_type<float>(ctx, length, kernels, study);
+  }
+  return study;
+}
+
+json to_json(const rounding& r) {
+  return {{"name", fmt::format("errors/{}/{}/{}", r.kernel, r.length, r.precision)},
+          {"kernel", r.kernel},
+          {"precision", r.precision},
+          {"length", r.length},
+          {"relative_error", r.relative_error},
+          {"bound", r.bound},
+          {"error_ratio", std::isfinite(r.error_ratio) ? json(r.error_ratio) : json("inf")}};
+}
+
+std::string errors_table(std::span<const rounding> study) {
+  constexpr std::array precisions{"i32", "f64", "f32"};
+  std::map<std::string, std::map<std::int64_t, std::map<std::string, const rounding*>>> kernels;
+  for (const rounding& r : study) kernels[r.kernel][r.length][r.precision] = &r;
+  std::string text = "\nLargest relative error of a row, its bound gamma(n + 2), and their ratio\n";
+  for (const auto& [kernel, lengths] : kernels) {
+    text += fmt::format("\n  {:<14}", kernel);
+    for (const char* p : precisions) text += fmt::format(" | {:^9} {:>9} {:>6}", p, "bound", "ratio");
+    for (const auto& [length, by_type] : lengths) {
+      text += fmt::format("\n  {:>14}", length);
+      for (const char* p : precisions) {
+        const auto r = by_type.find(p);
+        text += r == by_type.end() ? fmt::format(" | {:>9} {:>9} {:>6}", "-", "-", "-")
+                                   : fmt::format(" | {:>9.2e} {:>9.2e} {:>6.3f}", r->second->relative_error,
+                                                 r->second->bound, r->second->error_ratio);
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace tulle::cli::bench

@@ -1,0 +1,75 @@
+#include "harness.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/backends.hpp"
+
+namespace tulle::cli::bench {
+namespace {
+
+/// Twice the last-level cache evicts it under any common replacement policy; the cap keeps a cache that a virtual
+/// machine shares with its neighbours from costing seconds a run.
+std::size_t sweep_bytes(const context& ctx) {
+  constexpr std::size_t least = std::size_t{32} << 20, most = std::size_t{512} << 20;
+  return std::clamp(2 * ctx.info().l2_bytes, least, most);
+}
+
+double microseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup_(warmup), repeat_(repeat) {
+  if (ctx.backend() == backend_kind::cpu) return;
+  for (int i = 0; i < repeat; ++i) timers_.push_back(cuda_runtime()->timer(ctx.device()));
+}
+
+std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
+  for (int i = 0; i < warmup_; ++i) work();
+  return ctx_.backend() == backend_kind::cuda ? repeat_by_events(state, work) : repeat_by_clock(state, work);
+}
+
+/// Everything is queued before the first result is read, so that the host never holds up the device.
+std::vector<double> harness::repeat_by_events(cache_state state, const std::function<void()>& work) {
+  for (const auto& timer : timers_) {
+    if (state == cache_state::cold) evict();
+    timer->start(ctx_.stream());
+    work();
+    timer->stop(ctx_.stream());
+  }
+  std::vector<double> times;
+  for (const auto& timer : timers_) times.push_back(timer->microseconds());
+  return times;
+}
+
+std::vector<double> harness::repeat_by_clock(cache_state state, const std::function<void()>& work) {
+  std::vector<double> times;
+  for (int i = 0; i < repeat_; ++i) {
+    if (state == cache_state::cold) evict();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    times.push_back(microseconds_since(begin));
+  }
+  return times;
+}
+
+double harness::once(const std::function<void()>& work) const {
+  ctx_.synchronize();
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  ctx_.synchronize();
+  return microseconds_since(begin);
+}
+
+void harness::evict() {
+  if (ctx_.backend() == backend_kind::cuda) return cuda_runtime()->flush_l2(ctx_.device(), ctx_.stream());
+  if (sweep_.empty()) sweep_.resize(sweep_bytes(ctx_));
+  unsigned char* bytes = sweep_.data();
+  const std::size_t size = sweep_.size();
+#pragma omp parallel for num_threads(ctx_.threads())
+  for (std::size_t i = 0; i < size; i += 64) ++bytes[i];
+}
+
+}  // namespace tulle::cli::bench

@@ -1,0 +1,42 @@
+// Times repetitions of a piece of work: by events on a GPU, by the steady clock on a CPU.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <tulle/core/context.hpp>
+
+#include "kernels/runtime.hpp"
+
+namespace tulle::cli::bench {
+
+/// warm: repetitions back to back, so that what fits a cache stays there. cold: the last-level cache is overwritten
+/// before every repetition, outside the timed region.
+enum class cache_state { cold, warm };
+constexpr std::string_view name(cache_state s) { return s == cache_state::cold ? "cold" : "warm"; }
+
+class harness {
+ public:
+  harness(const context& ctx, int warmup, int repeat);
+
+  /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
+  std::vector<double> repeat(cache_state state, const std::function<void()>& work);
+
+  /// Microseconds of one run seen from the host, waiting for the device before and after.
+  double once(const std::function<void()>& work) const;
+
+ private:
+  void evict();
+  std::vector<double> repeat_by_events(cache_state state, const std::function<void()>& work);
+  std::vector<double> repeat_by_clock(cache_state state, const std::function<void()>& work);
+
+  context ctx_;
+  int warmup_;
+  int repeat_;
+  std::vector<std::unique_ptr<device_timer>> timers_;  // one a repetition
+  std::vector<unsigned char> sweep_;                   // CPU: what evicts the cache
+};
+
+}  // namespace tulle::cli::bench

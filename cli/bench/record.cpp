@@ -1,0 +1,77 @@
+#include "record.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tulle::cli::bench {
+namespace {
+
+/// JSON has no infinity and no NaN: they become strings that say so.
+json number(double v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
+  return v;
+}
+
+}  // namespace
+
+std::string record::name() const {
+  const std::string base = fmt::format("spmv/{}/{}/{}/{}", kernel, matrix, precision, cache);
+  return variant.empty() ? base : base + "/" + variant;
+}
+
+json to_json(const record& r) {
+  json j;
+  j["name"] = r.name();
+  j["run_name"] = r.name();
+  j["run_type"] = "iteration";
+  j["iterations"] = r.time.count;
+  j["real_time"] = r.time.median;
+  j["cpu_time"] = r.time.median;
+  j["time_unit"] = "us";
+  j["mean"] = r.time.mean;
+  j["stddev"] = r.time.stddev;
+  j["median"] = r.time.median;
+  j["min"] = r.time.min;
+  j["gflops"] = r.gflops();
+  j["gbs"] = r.gbs();
+  j["moved_gbs"] = r.moved_gbs();
+  j["percent_of_bandwidth"] = r.percent_of_bandwidth();
+  j["compulsory_bytes"] = r.compulsory_bytes;
+  j["moved_bytes"] = r.moved_bytes;
+  j["plan_us"] = r.plan_us;
+  j["break_even"] = r.break_even ? json(*r.break_even) : json(nullptr);
+  j["bottleneck"] = r.bottleneck.name;
+  j["bottleneck_why"] = r.bottleneck.why;
+  j["error_ratio"] = number(r.error_ratio);
+  j["kernel"] = r.kernel;
+  j["vendor"] = r.vendor;
+  j["chosen"] = r.chosen;
+  j["reason"] = r.reason;
+  j["parameters"] = r.parameters;
+  j["workspace_bytes"] = r.workspace_bytes;
+  j["matrix"] = r.matrix;
+  j["matrix_hash"] = r.matrix_hash;
+  j["rows"] = r.rows;
+  j["cols"] = r.cols;
+  j["nnz"] = r.nnz;
+  j["precision"] = r.precision;
+  j["cache"] = r.cache;
+  return j;
+}
+
+json to_json(const omission& o) {
+  return {{"kernel", o.kernel},
+          {"matrix", o.matrix},
+          {"precision", o.precision},
+          {"reason", o.reason},
+          {"failed", o.failed}};
+}
+
+std::optional<double> break_even(double plan_us, double time, double base_time) {
+  if (time >= base_time) return std::nullopt;
+  return std::ceil(plan_us / (base_time - time));
+}
+
+}  // namespace tulle::cli::bench

@@ -1,0 +1,34 @@
+// A matrix under test: on the backend, analysed, with its vectors and the answer that kernels are held to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <tulle/core/buffer.hpp>
+
+#include "harness.hpp"
+#include "kernels/spmv.hpp"
+#include "suite.hpp"
+
+namespace tulle::cli::bench {
+
+struct subject {
+  std::string name;
+  std::string hash;
+  csr_ref a;                  // on the backend; 32-bit offsets where they are enough
+  csr_stats stats;
+  double analysis_us = 0;     // validation and statistics, part of every plan
+  std::string chosen;         // the kernel that a plan takes by itself, and why; or why there is no plan
+  std::string reason;
+  buffer<std::byte> x;        // random
+  buffer<std::byte> y;
+  std::function<double(const buffer<std::byte>& y)> error_ratio;  // largest error over its bound
+  std::shared_ptr<const void> storage;  // owns the arrays of `a`
+};
+
+/// Loads, copies to the backend, analyses and computes the reference. T is float or double.
+template <scalar T>
+subject make_subject(const context& ctx, const case_name& which, const run_options& options, const harness& clock);
+
+}  // namespace tulle::cli::bench

@@ -1,0 +1,115 @@
+// Exit codes, options, contexts and output that the commands share.
+#include "common.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace tulle::cli {
+
+int exit_code_of(status s) noexcept {
+  switch (s) {
+    case status::success:
+      return ok;
+    case status::null_pointer:
+    case status::invalid_argument:
+      return usage;
+    case status::invalid_dimensions:
+    case status::invalid_structure:
+    case status::invalid_format:
+    case status::file_io:
+    case status::unsupported:
+    case status::not_finite:
+    case status::overflow:
+      return invalid_input;
+    case status::not_converged:
+    case status::breakdown:
+    case status::indefinite:
+      return not_converged;
+    case status::out_of_memory:
+    case status::device_out_of_memory:
+    case status::cuda_memcpy:
+    case status::kernel_launch:
+    case status::internal:
+      return device_or_memory;
+  }
+  return device_or_memory;
+}
+
+void print_json(const json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+void note(std::string_view text) { fmt::print(stderr, "tulle: {}\n", text); }
+
+void add_threads_option(CLI::App& app, run_options& o) {
+  app.add_option("--threads", o.threads, "CPU threads; 0 is as many as OpenMP would use")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+}
+
+void add_backend_options(CLI::App& app, run_options& o) {
+  app.add_option("--backend", o.backend, "Where to run: auto is the GPU if there is one, else the CPU")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  add_threads_option(app, o);
+  app.add_option("--device", o.device, "Number of the GPU")->check(CLI::NonNegativeNumber)->capture_default_str();
+}
+
+void add_precision_option(CLI::App& app, run_options& o) {
+  app.add_option("--precision", o.precision, "Type of the values")
+      ->check(CLI::IsMember({"f32", "f64", "i32"}))
+      ->capture_default_str();
+}
+
+void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.json, "JSON on stdout"); }
+
+void add_strict_option(CLI::App& app, run_options& o) {
+  app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
+}
+
+context make_context(const run_options& o) {
+  const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
+  if (o.backend == "cuda" && devices == 0) {
+    throw device_error(status::unsupported, fmt::format("--backend cuda: {}", cuda_unavailable_reason()));
+  }
+  if (devices == 0) return context::cpu(o.threads);
+  if (o.device >= devices) {
+    throw device_error(status::unsupported,
+                       fmt::format("--device {}: devices 0 to {} can be used here", o.device, devices - 1));
+  }
+  return context::cuda(o.device);
+}
+
+std::vector<context> usable_contexts(const run_options& o) {
+  std::vector<context> contexts;
+  if (o.backend != "cuda") contexts.push_back(context::cpu(o.threads));
+  if (o.backend == "cuda" || (o.backend == "auto" && cuda_device_count() > 0)) contexts.push_back(make_context(o));
+  return contexts;
+}
+
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y) {
+  const double value = static_cast<double>(value_bytes);
+  const double offset = stats.nnz > INT32_MAX ? 8 : 4;
+  const double rows = stats.rows;
+  return static_cast<double>(stats.nnz) * (value + sizeof(index_t)) + (rows + 1) * offset + stats.cols * value +
+         rows * value * (reads_y ? 2 : 1);
+}
+
+std::string human_bytes(double bytes) {
+  constexpr std::array units{"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.3g} {}", bytes, units[unit]);
+}
+
+bool is_terminal(std::FILE* stream) noexcept { return isatty(fileno(stream)) == 1; }
+
+bool use_colour(std::FILE* stream) noexcept {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
+}
+
+}  // namespace tulle::cli

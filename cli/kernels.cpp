@@ -1,0 +1,99 @@
+// tulle kernels: the kernel table, and with a matrix, which of its entries can take that matrix.
+#include <fmt/format.h>
+
+#include "core/backends.hpp"
+#include "report.hpp"
+
+namespace tulle::cli {
+namespace {
+
+struct settings {
+  run_options run;
+  std::string matrix;
+};
+
+/// A matrix that was named, reduced to what `supports` looks at.
+struct subject {
+  csr_stats stats;
+  type_key types;
+};
+
+std::vector<std::string> types_of(const spmv_kernel& kernel) {
+  return kernel.types == type_set::all ? std::vector<std::string>{"f32", "f64", "i32"}
+                                       : std::vector<std::string>{"f32", "f64"};
+}
+
+/// What the backend says about the matrix; without a usable GPU, that there is none.
+support support_on(const spmv_kernel& kernel, const subject& a, const settings& s) {
+  if (kernel.backend == backend_kind::cpu) {
+    return kernel_support(kernel, a.stats, a.types, context::cpu(s.run.threads).info());
+  }
+  if (cuda_device_count() == 0) return {false, cuda_unavailable_reason()};
+  run_options cuda = s.run;
+  cuda.backend = "cuda";
+  return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
+}
+
+json record_of(const spmv_kernel& kernel, const std::optional<subject>& a, const settings& s) {
+  json record{{"name", kernel.name},       {"operation", "spmv"},       {"backend", name(kernel.backend)},
+              {"types", types_of(kernel)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
+  if (a) {
+    const support verdict = support_on(kernel, *a, s);
+    record["supported"] = verdict.ok;
+    record["reason"] = verdict.reason;
+  }
+  return record;
+}
+
+void print_line(const json& record) {
+  fmt::print("{:<20} {:<5} {:<12} {}{}\n", record["name"].get<std::string>(), record["backend"].get<std::string>(),
+             fmt::join(record["types"].get<std::vector<std::string>>(), " "), record["summary"].get<std::string>(),
+             record["chosen_silently"] ? "" : " (for comparison: never chosen silently)");
+  if (!record.contains("supported")) return;
+  fmt::print("{:<20} {}\n", "",
+             record["supported"] ? "takes this matrix"
+                                 : fmt::format("cannot take it: {}", record["reason"].get<std::string>()));
+}
+
+std::optional<subject> analyse(const settings& s) {
+  if (s.matrix.empty()) return std::nullopt;
+  subject a;
+  with_precision(s.run, [&]<class T>() {
+    const csr<T> matrix = load<T>(s.matrix, s.run).matrix;
+    a = {statistics(context::cpu(s.run.threads), matrix.view()), plan_types<T>(matrix.nnz())};
+    return ok;
+  });
+  return a;
+}
+
+int run(const settings& s) {
+  const std::optional<subject> a = analyse(s);
+  json records = json::array();
+  for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
+    if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
+    const auto table = spmv_kernels(backend);
+    if (table.empty()) note(fmt::format("no {} kernels: this tulle was built without them", name(backend)));
+    for (const spmv_kernel& kernel : table) records.push_back(record_of(kernel, a, s));
+  }
+  if (s.run.json) {
+    print_json({{"schema_version", schema_version}, {"kernels", records}});
+  } else {
+    for (const json& record : records) print_line(record);
+  }
+  return ok;
+}
+
+}  // namespace
+
+void add_kernels(CLI::App& app, int& result) {
+  CLI::App* command = app.add_subcommand("kernels", "Every kernel there is; with a matrix, which of them take it");
+  const auto s = std::make_shared<settings>();
+  command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...");
+  add_backend_options(*command, s->run);
+  add_precision_option(*command, s->run);
+  add_json_option(*command, s->run);
+  command->footer("Example: tulle kernels gen:arrow:n=1000 --backend cpu");
+  command->callback([s, &result] { result = run(*s); });
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,120 @@
+// tulle: sparse linear algebra on the command line. Parses, runs one command, and turns every failure into an exit
+// code.
+#include <fmt/color.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+
+namespace tulle::cli {
+namespace {
+
+/// Number of insertions, deletions and replacements between two words (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+bool is_command(const CLI::App& app, std::string_view word) {
+  const auto commands = commands_of(app);
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == word; });
+}
+
+/// "no command 'spvm'; did you mean 'spmv'?"
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  std::size_t least = 3;
+  for (const CLI::App* command : commands_of(app)) {
+    const std::size_t distance = edit_distance(word, command->get_name());
+    if (distance < least) {
+      least = distance;
+      nearest = command->get_name();
+    }
+  }
+  const std::string hint = nearest.empty() ? "`tulle --help` lists them" : fmt::format("did you mean '{}'?", nearest);
+  return fmt::format("no command '{}'; {}", word, hint);
+}
+
+int fail(int code, std::string_view status_name, std::string_view message, bool as_json) {
+  if (as_json) {
+    print_json({{"schema_version", schema_version}, {"error", {{"status", status_name}, {"message", message}}}});
+  }
+  const auto style = use_colour(stderr) ? fmt::fg(fmt::terminal_color::red) : fmt::text_style{};
+  fmt::print(stderr, style, "tulle:");
+  fmt::print(stderr, " {}\n", message);
+  return code;
+}
+
+int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int& result) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& e) {
+    const auto chosen = app.get_subcommands();
+    const std::string help = chosen.empty() ? "tulle" : fmt::format("tulle {}", chosen.front()->get_name());
+    return fail(usage, name(status::invalid_argument), fmt::format("{}\nRun '{} --help'.", e.what(), help), as_json);
+  }
+  return result;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Sparse linear algebra at memory speed, on CPUs and NVIDIA GPUs."};
+  app.name("tulle");
+  app.set_version_flag("--version", "tulle " TULLE_VERSION_STRING);
+  app.footer(
+      "A MATRIX is a Matrix Market file (.mtx, .mtx.gz, .mtx.zst), - for stdin, or gen:NAME:key=value,...\n"
+      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a failed check, 5 out of memory or device "
+      "error.\n"
+      "\nExample: tulle spmv gen:fem:n=20 --verify");
+  app.require_subcommand(1);
+  int result = ok;
+  for (const auto add : {add_info, add_kernels, add_spmv, add_bench, add_convert, add_generate, add_spy, add_doctor}) {
+    add(app, result);
+  }
+  const bool as_json = std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--json") == 0; });
+  try {
+    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
+      return fail(usage, name(status::invalid_argument), unknown_command(app, argv[1]), as_json);
+    }
+    const int code = parse_and_run(app, argc, argv, as_json, result);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return fail(invalid_input, name(status::file_io), "standard output cannot be written", false);
+    }
+    return code;
+  } catch (const device_error& e) {
+    return fail(device_or_memory, name(e.code()), e.what(), as_json);
+  } catch (const error& e) {
+    return fail(exit_code_of(e.code()), name(e.code()), e.what(), as_json);
+  } catch (const std::bad_alloc&) {
+    return fail(device_or_memory, name(status::out_of_memory), "out of memory", as_json);
+  } catch (const std::exception& e) {
+    return fail(device_or_memory, name(status::internal), e.what(), as_json);
+  }
+}
+
+}  // namespace
+}  // namespace tulle::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // `tulle ... | head` ends quietly, whatever the parent set
+  return tulle::cli::run(argc, argv);
+}

@@ -1,0 +1,272 @@
+// tulle spmv: y = alpha A x + beta y, timed, checked and explained.
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/backends.hpp"
+#include "report.hpp"
+
+namespace tulle::cli {
+namespace {
+
+constexpr int warm_up_runs = 3;
+
+struct settings {
+  run_options run;
+  std::string matrix;
+  std::string x;
+  std::string output;
+  double alpha = 1;
+  double beta = 0;
+  int repeat = 10;
+  bool verify = false;
+  bool explain = false;
+  bool autotune = false;
+};
+
+/// The operation asked for, in host memory.
+template <scalar T>
+struct problem {
+  named_matrix<T> a;
+  T alpha;
+  T beta;
+  std::vector<T> x;
+  std::vector<T> y0;
+  std::optional<spmv_reference> reference;
+};
+
+template <scalar T>
+T scalar_option(const char* name, double value) {
+  if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
+    throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
+  }
+  return static_cast<T>(value);
+}
+
+template <scalar T>
+problem<T> make_problem(const settings& s) {
+  problem<T> p{
+      load<T>(s.matrix, s.run), scalar_option<T>("--alpha", s.alpha), scalar_option<T>("--beta", s.beta), {}, {}, {}};
+  const csr<T>& a = p.a.matrix;
+  p.x = s.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols), 1) : load_vector<T>(s.x, a.cols, "--x", s.run);
+  p.y0 = random_vector<T>(static_cast<std::size_t>(a.rows), 2);
+  if (p.beta == 0 && !std::is_integral_v<T>) {  // whatever a kernel reads of y shows
+    std::fill(p.y0.begin(), p.y0.end(), std::numeric_limits<T>::quiet_NaN());
+  }
+  if (s.verify) {
+    p.reference = reference_spmv(context::cpu(s.run.threads), p.alpha, a.view(), host_span<const T>(p.x), p.beta,
+                                 host_span<const T>(p.y0));
+  }
+  return p;
+}
+
+/// Microseconds that each of `repeat` runs took, by events on a GPU and by the clock on the CPU.
+template <class Run>
+std::vector<double> measure(const context& ctx, int repeat, const Run& run) {
+  const auto timer = ctx.backend() == backend_kind::cuda ? cuda_runtime()->timer(ctx.device()) : nullptr;
+  for (int i = 0; i < warm_up_runs; ++i) run();
+  ctx.synchronize();
+  std::vector<double> microseconds;
+  for (int i = 0; i < repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (timer != nullptr) timer->start(ctx.stream());
+    run();
+    if (timer != nullptr) timer->stop(ctx.stream());
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+    microseconds.push_back(timer != nullptr ? timer->microseconds() : elapsed.count());
+  }
+  return microseconds;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+struct outcome {
+  json record;
+  bool verified = true;
+};
+
+/// Times `kernel` ("" = the plan's choice), then applies it once to the initial y and checks that result.
+template <scalar T>
+outcome run_kernel(const context& ctx, const problem<T>& p, const settings& s, const std::string& kernel,
+                   std::vector<T>* result = nullptr) {
+  spmv_options options;
+  options.kernel = kernel;
+  const auto start = std::chrono::steady_clock::now();
+  spmv_plan<T> plan(ctx, p.a.matrix, options);
+  if (s.autotune) plan.autotune();
+  ctx.synchronize();
+  const std::chrono::duration<double, std::micro> planning = std::chrono::steady_clock::now() - start;
+
+  const buffer<T> x = to_buffer(ctx, p.x);
+  buffer<T> y = to_buffer(ctx, p.y0);
+  const double us = median(measure(ctx, s.repeat, [&] { plan.apply(p.alpha, x, p.beta, y); }));
+  y = to_buffer(ctx, p.y0);
+  plan.apply(p.alpha, x, p.beta, y);
+  std::vector<T> once = to_vector(ctx, y);
+
+  const csr_stats& stats = plan.stats();
+  const double bytes = compulsory_bytes(stats, sizeof(T), p.beta != 0);
+  outcome o;
+  o.record = {{"kernel", plan.kernel()},
+              {"reason", plan.explain()},
+              {"backend", name(ctx.backend())},
+              {"microseconds", us},
+              {"gflops", us > 0 ? 2 * static_cast<double>(stats.nnz) / us / 1e3 : 0},
+              {"gbs", us > 0 ? bytes / us / 1e3 : 0},
+              {"plan_us", planning.count()},
+              {"workspace_bytes", plan.workspace_bytes()}};
+  if (p.reference) {
+    const double ratio = error_ratio(*p.reference, host_span<const T>(once));
+    o.verified = ratio <= 1;
+    o.record["error_ratio"] = ratio;
+    o.record["verified"] = o.verified;
+  }
+  if (result != nullptr) *result = std::move(once);
+  return o;
+}
+
+/// What each kernel of the backend says about the matrix.
+json candidates(const context& ctx, const csr_stats& stats, type_key types) {
+  json list = json::array();
+  for (const spmv_kernel& kernel : spmv_kernels(ctx.backend())) {
+    const support verdict = kernel_support(kernel, stats, types, ctx.info());
+    list.push_back({{"kernel", kernel.name}, {"supported", verdict.ok}, {"reason", verdict.reason}});
+  }
+  return list;
+}
+
+void print_outcome(const json& r) {
+  fmt::print("  kernel        {}\n  backend       {}\n  time          {:.2f} us (median)\n",
+             r["reason"].get<std::string>(), r["backend"].get<std::string>(), r["microseconds"].get<double>());
+  fmt::print("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r["gflops"].get<double>(),
+             r["gbs"].get<double>());
+  fmt::print("  plan          {:.0f} us, {} of its own\n", r["plan_us"].get<double>(),
+             human_bytes(r["workspace_bytes"].get<double>()));
+  if (!r.contains("error_ratio")) return;
+  const bool right = r["verified"];
+  const auto style =
+      use_colour(stdout) ? fmt::fg(right ? fmt::terminal_color::green : fmt::terminal_color::red) : fmt::text_style{};
+  fmt::print(style, "  {:<13}", right ? "verified" : "WRONG");
+  fmt::print(" largest error is {:.3f} of its bound\n", r["error_ratio"].get<double>());
+}
+
+void print_candidates(const json& list) {
+  for (const json& c : list) {
+    fmt::print("  {:<13} {}\n", c["kernel"].get<std::string>(),
+               c["supported"] ? "takes this matrix" : c["reason"].get<std::string>());
+  }
+}
+
+template <scalar T>
+json header(const problem<T>& p) {
+  json record{{"schema_version", schema_version}};
+  record.update(describe(p.a));
+  record["precision"] = name(scalar_type_of<T>);
+  record["hash"] = matrix_hash(p.a.matrix.view());
+  return record;
+}
+
+void print_header(const json& record) {
+  fmt::print("{}: {} x {}, {} nonzeros, {}\n", record["matrix"].get<std::string>(), record["rows"].get<index_t>(),
+             record["cols"].get<index_t>(), record["nnz"].get<std::int64_t>(), record["precision"].get<std::string>());
+}
+
+template <scalar T>
+int run_one(const context& ctx, const problem<T>& p, const settings& s) {
+  std::vector<T> y;
+  const outcome o = run_kernel(ctx, p, s, s.run.kernel, &y);
+  json record = header(p);
+  record.update(o.record);
+  if (s.explain) {
+    const csr_stats stats = statistics(context::cpu(s.run.threads), p.a.matrix.view());
+    record["stats"] = to_json(stats);
+    record["candidates"] = candidates(ctx, stats, plan_types<T>(stats.nnz));
+  }
+  if (!s.output.empty()) write_vector(s.output, host_span<const T>(y));
+  if (s.run.json) {
+    print_json(record);
+  } else {
+    print_header(record);
+    print_outcome(record);
+    if (s.explain) print_candidates(record["candidates"]);
+  }
+  return o.verified ? ok : not_converged;
+}
+
+/// Every kernel of the backend that takes the matrix, one after the other.
+template <scalar T>
+int run_all(const context& ctx, const problem<T>& p, const settings& s) {
+  const csr_stats stats = statistics(context::cpu(s.run.threads), p.a.matrix.view());
+  json record = header(p);
+  record["results"] = json::array();
+  record["skipped"] = json::array();
+  bool verified = true;
+  for (const json& candidate : candidates(ctx, stats, plan_types<T>(stats.nnz))) {
+    if (!candidate["supported"]) {
+      record["skipped"].push_back({{"kernel", candidate["kernel"]}, {"reason", candidate["reason"]}});
+      continue;
+    }
+    const outcome o = run_kernel(ctx, p, s, candidate["kernel"]);
+    verified = verified && o.verified;
+    record["results"].push_back(o.record);
+  }
+  if (s.run.json) {
+    print_json(record);
+  } else {
+    print_header(record);
+    for (const json& result : record["results"]) print_outcome(result);
+    for (const json& skipped : record["skipped"]) {
+      fmt::print("  not run       {}: {}\n", skipped["kernel"].get<std::string>(),
+                 skipped["reason"].get<std::string>());
+    }
+  }
+  return verified ? ok : not_converged;
+}
+
+template <scalar T>
+int run(const settings& s) {
+  const bool all = s.run.kernel == "all";
+  if (all && (!s.output.empty() || s.autotune || s.explain)) {
+    throw error(status::invalid_argument, "--kernel all goes with neither --output nor --autotune nor --explain");
+  }
+  const context ctx = make_context(s.run);
+  const problem<T> p = make_problem<T>(s);
+  return all ? run_all(ctx, p, s) : run_one(ctx, p, s);
+}
+
+}  // namespace
+
+void add_spmv(CLI::App& app, int& result) {
+  CLI::App* command = app.add_subcommand("spmv", "y = alpha A x + beta y: timed, checked, explained");
+  const auto s = std::make_shared<settings>();
+  command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
+  command->add_option("--x", s->x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
+  command->add_option("--output", s->output, "Write y as a Matrix Market array n x 1");
+  command->add_option("--alpha", s->alpha, "Factor of A x")->capture_default_str();
+  command->add_option("--beta", s->beta, "Factor of the initial y, which is random in [-1, 1)")->capture_default_str();
+  command->add_option("--repeat", s->repeat, "Timed runs, after 3 to warm up")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--kernel", s->run.kernel, "A name from `tulle kernels`, or all of them: all");
+  command->add_flag("--verify", s->verify,
+                    "Compare with higher precision; a row beyond its error bound is exit code 4");
+  command->add_flag("--explain", s->explain, "Say what every kernel makes of the matrix");
+  command->add_flag("--autotune", s->autotune, "Measure the kernels that suit the matrix and keep the fastest");
+  add_backend_options(*command, s->run);
+  add_precision_option(*command, s->run);
+  add_strict_option(*command, s->run);
+  add_json_option(*command, s->run);
+  command->footer("Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all");
+  command->callback([s, &result] { result = with_precision(s->run, [&]<class T>() { return run<T>(*s); }); });
+}
+
+}  // namespace tulle::cli

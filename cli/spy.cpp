@@ -1,0 +1,52 @@
+// tulle spy: a picture of the pattern of a matrix.
+#include "spy.hpp"
+
+#include <fmt/format.h>
+
+#include "common.hpp"
+
+namespace tulle::cli {
+namespace {
+
+struct settings {
+  run_options run;
+  std::string matrix;
+  std::string output;
+  int size = 800;
+};
+
+int run(const settings& s) {
+  const bool png = s.output.ends_with(".png");
+  if (!png && !s.output.ends_with(".svg")) {
+    throw error(status::invalid_argument, fmt::format("-o {}: the name must end in .svg or .png", s.output));
+  }
+  const named_matrix<double> a = load<double>(s.matrix, s.run);
+  const int longest = png ? s.size : std::max(1, s.size / 2);  // cells of two units keep an SVG small
+  const pattern_grid grid = draw_pattern(a.matrix.view(), longest);
+  if (png) {
+    write_png(s.output, grid, s.size);
+  } else {
+    write_svg(s.output, grid, {a.name, a.matrix.rows, a.matrix.cols, a.matrix.nnz()}, s.size);
+  }
+  note(fmt::format("wrote {}: {} x {} cells of a {} x {} matrix with {} nonzeros", s.output, grid.height, grid.width,
+                   a.matrix.rows, a.matrix.cols, a.matrix.nnz()));
+  return ok;
+}
+
+}  // namespace
+
+void add_spy(CLI::App& app, int& result) {
+  CLI::App* command = app.add_subcommand("spy", "A picture of the pattern, shaded by density where the matrix is big");
+  const auto s = std::make_shared<settings>();
+  command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
+  command->add_option("-o,--output", s->output, "Picture to write: .svg or .png")->required();
+  command->add_option("--size", s->size, "Pixels of the longer side")
+      ->check(CLI::Range(16, 16384))
+      ->capture_default_str();
+  add_strict_option(*command, s->run);
+  add_threads_option(*command, s->run);
+  command->footer("Example: tulle spy gen:fem:n=8 -o fem.svg");
+  command->callback([s, &result] { result = run(*s); });
+}
+
+}  // namespace tulle::cli

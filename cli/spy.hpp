@@ -1,0 +1,39 @@
+// The pattern of a matrix as a grid of cells, and the two kinds of picture made of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tulle/formats/views.hpp>
+#include <vector>
+
+namespace tulle::cli {
+
+/// Cells row by row; ink 0 is empty, 255 the densest.
+struct pattern_grid {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> ink;
+
+  [[nodiscard]] std::uint8_t at(int row, int column) const {
+    return ink[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column)];
+  }
+};
+
+/// At most `longest` cells on the longer side and the matrix's aspect ratio, within [1/20, 20]; one cell an entry where
+/// that fits. Cells that stand for many entries are shaded by the logarithm of their number.
+template <scalar T, offset O>
+pattern_grid draw_pattern(csr_view<T, O> a, int longest);
+
+/// What the title and the axes say.
+struct picture_text {
+  std::string name;
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;
+};
+
+/// Both fit the longer side into `pixels`. Throw FILE_IO.
+void write_svg(const std::string& file, const pattern_grid& grid, const picture_text& text, int pixels);
+void write_png(const std::string& file, const pattern_grid& grid, int pixels);
+
+}  // namespace tulle::cli

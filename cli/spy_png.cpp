@@ -1,0 +1,52 @@
+// A pattern as PNG: each cell a square of whole pixels, with a thin frame.
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+#include <array>
+#include <tulle/core/status.hpp>
+
+#include "spy.hpp"
+
+namespace tulle::cli {
+namespace {
+
+constexpr int channels = 3;
+using colour = std::array<std::uint8_t, channels>;
+constexpr colour densest{0x1b, 0x2a, 0x6b};
+constexpr colour frame{0x44, 0x44, 0x44};
+
+colour blend(std::uint8_t ink) {
+  colour c{};
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    c[i] = static_cast<std::uint8_t>(255 - (255 - densest[i]) * ink / 255);
+  }
+  return c;
+}
+
+}  // namespace
+
+void write_png(const std::string& file, const pattern_grid& grid, int pixels) {
+  const int scale = std::max(1, pixels / std::max(grid.width, grid.height));
+  const int width = grid.width * scale + 2;
+  const int height = grid.height * scale + 2;
+  std::vector<std::uint8_t> image;
+  image.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * channels);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const bool border = x == 0 || y == 0 || x == width - 1 || y == height - 1;
+      const colour c = border ? frame : blend(grid.at((y - 1) / scale, (x - 1) / scale));
+      image.insert(image.end(), c.begin(), c.end());
+    }
+  }
+  png_image description{};
+  description.version = PNG_IMAGE_VERSION;
+  description.width = static_cast<png_uint_32>(width);
+  description.height = static_cast<png_uint_32>(height);
+  description.format = PNG_FORMAT_RGB;
+  if (png_image_write_to_file(&description, file.c_str(), 0, image.data(), 0, nullptr) == 0) {
+    throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, description.message));
+  }
+}
+
+}  // namespace tulle::cli

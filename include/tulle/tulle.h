@@ -1,0 +1,154 @@
+/* tulle's C API (C99): contexts, CSR matrices, y = alpha A x + beta y.
+ *
+ * Handles are opaque and made by *_create, *_copy, *_borrow or *_read; destroying NULL does nothing. A call that
+ * returns a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the
+ * handle it would have made to NULL, and has left a sentence for tulle_last_error_message(). Different threads may use
+ * different handles at the same time; one handle is for one thread at a time. No C++ exception and no CUDA type passes
+ * through here. */
+#ifndef TULLE_TULLE_H
+#define TULLE_TULLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Statuses ---- */
+
+/* Why a call failed. The numbers do not change. */
+typedef enum tulle_status {
+  TULLE_STATUS_SUCCESS = 0,
+  TULLE_STATUS_NULL_POINTER = 1,
+  TULLE_STATUS_INVALID_ARGUMENT = 2,
+  TULLE_STATUS_INVALID_DIMENSIONS = 3,
+  TULLE_STATUS_INVALID_STRUCTURE = 4,
+  TULLE_STATUS_INVALID_FORMAT = 5,
+  TULLE_STATUS_FILE_IO = 6,
+  TULLE_STATUS_OUT_OF_MEMORY = 7,
+  TULLE_STATUS_DEVICE_OUT_OF_MEMORY = 8,
+  TULLE_STATUS_CUDA_MEMCPY = 9,
+  TULLE_STATUS_KERNEL_LAUNCH = 10,
+  TULLE_STATUS_UNSUPPORTED = 11,
+  TULLE_STATUS_NOT_CONVERGED = 12,
+  TULLE_STATUS_BREAKDOWN = 13,
+  TULLE_STATUS_INDEFINITE = 14,
+  TULLE_STATUS_NOT_FINITE = 15,
+  TULLE_STATUS_OVERFLOW = 16,
+  TULLE_STATUS_INTERNAL = 17
+} tulle_status;
+
+/* "INVALID_ARGUMENT" for TULLE_STATUS_INVALID_ARGUMENT; "UNKNOWN" for a number that is no status. */
+const char* tulle_status_name(tulle_status status);
+/* What this thread's last failed call had to say: it names the argument, line or row. "" before the first failure.
+ * Valid until this thread's next failed call. */
+const char* tulle_last_error_message(void);
+/* "0.1.0" */
+const char* tulle_version(void);
+
+/* ---- Contexts: where work runs ---- */
+
+typedef struct tulle_context tulle_context;
+
+typedef int32_t tulle_memory_space;
+enum { TULLE_HOST = 0, TULLE_DEVICE = 1 };
+
+/* The GPU where there is one that this build can use, else all cores. */
+tulle_status tulle_context_create_best(tulle_context** context);
+/* threads = 0: as many as OpenMP would use. */
+tulle_status tulle_context_create_cpu(int threads, tulle_context** context);
+/* On a stream of its own. UNSUPPORTED without CUDA or without a GPU. */
+tulle_status tulle_context_create_cuda(int device, tulle_context** context);
+/* On the caller's cudaStream_t (NULL: the default stream), which must outlive everything made with the context. */
+tulle_status tulle_context_create_cuda_stream(int device, void* stream, tulle_context** context);
+/* Where x, y and buffers of this context live: TULLE_HOST for the CPU, TULLE_DEVICE for CUDA. */
+tulle_status tulle_context_space(const tulle_context* context, tulle_memory_space* space);
+/* Waits for everything queued on the context's stream. */
+tulle_status tulle_context_synchronize(const tulle_context* context);
+/* What was made with the context may outlive it. */
+void tulle_context_destroy(tulle_context* context);
+
+/* ---- Buffers: memory of a context, for programs without CUDA headers of their own ---- */
+
+typedef struct tulle_buffer tulle_buffer;
+
+/* `bytes` uninitialised bytes, aligned to at least 64. */
+tulle_status tulle_buffer_create(const tulle_context* context, size_t bytes, tulle_buffer** buffer);
+/* The first `bytes` bytes, from or to host memory, in stream order; `host` may be touched again on return. */
+tulle_status tulle_buffer_copy_in(tulle_buffer* buffer, const void* host, size_t bytes);
+tulle_status tulle_buffer_copy_out(const tulle_buffer* buffer, void* host, size_t bytes);
+/* The pointer to hand to tulle_spmv_plan_apply: a device pointer for CUDA. NULL for a buffer of 0 bytes. */
+tulle_status tulle_buffer_data(tulle_buffer* buffer, void** data);
+void tulle_buffer_destroy(tulle_buffer* buffer);
+
+/* ---- Matrices in compressed sparse rows ---- */
+
+typedef int32_t tulle_scalar_type;
+enum { TULLE_F32 = 0, TULLE_F64 = 1, TULLE_I32 = 2 };
+
+typedef int32_t tulle_offset_type;
+enum { TULLE_OFFSET_I32 = 0, TULLE_OFFSET_I64 = 1 };
+
+/* The arrays of a CSR matrix. Row r holds entries rowptr[r] .. rowptr[r + 1] - 1 (both less index_base); columns need
+ * be neither sorted nor unique. */
+typedef struct tulle_csr_arrays {
+  int64_t rows;
+  int64_t cols;
+  int64_t nnz;
+  tulle_scalar_type scalar_type;
+  tulle_offset_type offset_type;
+  int32_t index_base;       /* 0, or 1 as in Fortran */
+  tulle_memory_space space; /* of the three arrays */
+  const void* rowptr;       /* rows + 1 offsets */
+  const int32_t* colind;    /* nnz; may be NULL where nnz is 0 */
+  const void* values;       /* nnz; may be NULL where nnz is 0 */
+} tulle_csr_arrays;
+
+typedef struct tulle_csr tulle_csr;
+
+/* A copy of the arrays in the context's memory. Both this and borrowing check the whole matrix: offsets that are not
+ * monotone or an index out of range give INVALID_STRUCTURE naming the (0-based) row. Device arrays need a CUDA context,
+ * and must be ready when the call is made. */
+tulle_status tulle_csr_copy(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix);
+/* Without a copy: the arrays must outlive the matrix and every plan made from it. With index_base 1 offsets and
+ * columns are copied (and made 0-based), and only the values are borrowed. */
+tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix);
+/* A Matrix Market file (.mtx, .mtx.gz, .mtx.zst) as a CSR with 64-bit offsets in the context's memory. */
+tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
+                                          tulle_csr** matrix);
+/* What the matrix holds, always with index_base 0. The pointers are the matrix's own. */
+tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arrays);
+/* Plans made from the matrix keep what they need of it. */
+void tulle_csr_destroy(tulle_csr* matrix);
+
+/* ---- y = alpha A x + beta y ---- */
+
+typedef struct tulle_spmv_plan tulle_spmv_plan;
+
+/* Analyses A and chooses a kernel, or takes the one named (a name that `tulle kernels` prints; NULL or "": choose).
+ * A host matrix is copied to the device when the context is a CUDA one. */
+tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
+                                    tulle_spmv_plan** plan);
+/* x has cols and y has rows elements of the matrix's scalar type, in the memory of the plan's context; they must not
+ * overlap. beta = 0 overwrites y, NaN included. Queued on the context's stream: neither allocates nor synchronises.
+ * For TULLE_I32 alpha and beta must be whole numbers of 32 bits. */
+tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
+                                   void* y, int64_t y_size);
+/* New numbers (as many as A has nonzeros, in A's order) in the same pattern. They must outlive the plan where its
+ * kernel reads A in place. */
+tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
+                                           tulle_memory_space space);
+/* One sentence: the kernel, and why. Valid until the plan is destroyed or explained again. */
+tulle_status tulle_spmv_plan_explain(tulle_spmv_plan* plan, const char** sentence);
+/* The kernel's name. Valid until the plan is destroyed. */
+tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** name);
+/* Bytes that the plan owns, on the host or the device. */
+tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes);
+void tulle_spmv_plan_destroy(tulle_spmv_plan* plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+// What the opaque handles of the C API hold.
+#pragma once
+
+#include <tulle/tulle.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+#include <tulle/ops/spmv.hpp>
+#include <variant>
+
+#include "kernels/spmv.hpp"
+
+struct tulle_context {
+  tulle::context value;
+};
+
+struct tulle_buffer {
+  tulle::context context;
+  tulle::buffer<std::byte> value;
+};
+
+struct tulle_csr {
+  tulle::csr_ref ref;                 // 0-based
+  std::shared_ptr<const void> owner;  // of the arrays that `ref` points to and the caller does not own; may be null
+};
+
+struct tulle_spmv_plan {
+  std::shared_ptr<const void> owner;  // of the matrix; declared first to be destroyed last
+  tulle::memory_space space;          // of x and y
+  std::variant<tulle::spmv_plan<float>, tulle::spmv_plan<double>, tulle::spmv_plan<std::int32_t>> value;
+  std::string kernel;
+  std::string explanation;
+};
+
+namespace tulle::capi {
+
+/// Throws INVALID_ARGUMENT naming the argument when the number is none of the enumeration's.
+memory_space space_of(tulle_memory_space space, const char* name);
+scalar_type scalar_type_of(tulle_scalar_type type, const char* name);
+offset_type offset_type_of(tulle_offset_type type, const char* name);
+
+constexpr tulle_memory_space to_c(memory_space space) {
+  return space == memory_space::host ? TULLE_HOST : TULLE_DEVICE;
+}
+
+}  // namespace tulle::capi

@@ -1,0 +1,129 @@
+// Plans of y = alpha A x + beta y in the C API.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+
+using tulle::capi::create;
+using tulle::capi::guard;
+using tulle::capi::require;
+
+namespace tulle::capi {
+namespace {
+
+std::size_t checked_size(std::int64_t size, const char* name) {
+  if (size < 0) throw error(status::invalid_dimensions, fmt::format("{} = {} is negative", name, size));
+  return static_cast<std::size_t>(size);
+}
+
+/// A coefficient in the value type. Whole numbers only for i32.
+template <class T>
+T coefficient(double value, const char* name) {
+  if constexpr (std::same_as<T, std::int32_t>) {
+    using limits = std::numeric_limits<std::int32_t>;
+    if (!(value >= limits::min() && value <= limits::max()) || value != static_cast<std::int32_t>(value)) {
+      throw error(status::invalid_argument,
+                  fmt::format("{} = {}: must be a whole number of 32 bits for i32 values", name, value));
+    }
+  }
+  return static_cast<T>(value);
+}
+
+template <class T, template <class> class Span>
+void apply(spmv_plan<T>& plan, double alpha, const void* x, std::size_t x_size, double beta, void* y,
+           std::size_t y_size) {
+  plan.apply(coefficient<T>(alpha, "alpha"), Span<const T>(static_cast<const T*>(x), x_size),
+             coefficient<T>(beta, "beta"), Span<T>(static_cast<T*>(y), y_size));
+}
+
+tulle_spmv_plan* make_plan(const context& ctx, const tulle_csr& matrix, const char* kernel) {
+  spmv_options options;
+  if (kernel != nullptr) options.kernel = kernel;
+  auto plan = dispatch<type_set::all>(matrix.ref.types, [&]<class T, class O>() {
+    return std::make_unique<tulle_spmv_plan>(
+        tulle_spmv_plan{matrix.owner, ctx.space(), spmv_plan<T>(ctx, matrix.ref.as<T, O>(), options), {}, {}});
+  });
+  plan->kernel = std::visit([](const auto& p) { return std::string(p.kernel()); }, plan->value);
+  return plan.release();
+}
+
+}  // namespace
+}  // namespace tulle::capi
+
+tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
+                                    tulle_spmv_plan** plan) {
+  return create(plan, "plan", [&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    return tulle::capi::make_plan(context->value, *matrix, kernel);
+  });
+}
+
+tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
+                                   void* y, int64_t y_size) {
+  return guard([&] {
+    require(plan, "plan");
+    const std::size_t columns = tulle::capi::checked_size(x_size, "x_size");
+    const std::size_t rows = tulle::capi::checked_size(y_size, "y_size");
+    if (columns > 0) require(x, "x");
+    if (rows > 0) require(y, "y");
+    std::visit(
+        [&]<class T>(tulle::spmv_plan<T>& p) {
+          if (plan->space == tulle::memory_space::host) {
+            tulle::capi::apply<T, tulle::host_span>(p, alpha, x, columns, beta, y, rows);
+          } else {
+            tulle::capi::apply<T, tulle::device_span>(p, alpha, x, columns, beta, y, rows);
+          }
+        },
+        plan->value);
+  });
+}
+
+tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
+                                           tulle_memory_space space) {
+  return guard([&] {
+    require(plan, "plan");
+    const std::size_t size = tulle::capi::checked_size(count, "count");
+    if (size > 0) require(values, "values");
+    const bool host = tulle::capi::space_of(space, "space") == tulle::memory_space::host;
+    std::visit(
+        [&]<class T>(tulle::spmv_plan<T>& p) {
+          const auto* typed = static_cast<const T*>(values);
+          if (host) {
+            p.update_values(tulle::host_span<const T>(typed, size));
+          } else {
+            p.update_values(tulle::device_span<const T>(typed, size));
+          }
+        },
+        plan->value);
+  });
+}
+
+tulle_status tulle_spmv_plan_explain(tulle_spmv_plan* plan, const char** sentence) {
+  return guard([&] {
+    require(plan, "plan");
+    require(sentence, "sentence");
+    plan->explanation = std::visit([](const auto& p) { return p.explain(); }, plan->value);
+    *sentence = plan->explanation.c_str();
+  });
+}
+
+tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** name) {
+  return guard([&] {
+    require(plan, "plan");
+    require(name, "name");
+    *name = plan->kernel.c_str();
+  });
+}
+
+tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes) {
+  return guard([&] {
+    require(plan, "plan");
+    require(bytes, "bytes");
+    *bytes = std::visit([](const auto& p) { return p.workspace_bytes(); }, plan->value);
+  });
+}
+
+void tulle_spmv_plan_destroy(tulle_spmv_plan* plan) { delete plan; }

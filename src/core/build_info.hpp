@@ -1,0 +1,17 @@
+// What this library was built from: every benchmark record carries it.
+#pragma once
+
+#include <string_view>
+
+namespace tulle {
+
+struct build_info {
+  std::string_view version;   // "0.1.0"
+  std::string_view commit;    // `git describe --always --dirty` when it was configured, or "unknown"
+  std::string_view compiler;  // "GNU 12.2.0"
+  std::string_view flags;     // build type and flags
+};
+
+const build_info& built_from() noexcept;
+
+}  // namespace tulle

@@ -1,0 +1,70 @@
+// CSR <-> COO and CSR -> CSC: expansion of the offsets, and stable counting sorts by row or column.
+#include <algorithm>
+
+#include "core/instantiate.hpp"
+#include "cpu/formats/formats.hpp"
+#include "cpu/parallel.hpp"
+
+namespace tulle::cpu {
+
+template <scalar T, offset O>
+coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  coo<T> out{a.rows, a.cols, buffer<index_t>(ctx, nnz), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  parallel_rows(ctx.threads(), a.rows, a.rowptr, [&](index_t begin, index_t end) {
+    for (index_t r = begin; r < end; ++r) {
+      std::fill(out.rowind.data() + a.rowptr[r], out.rowind.data() + a.rowptr[r + 1], r);
+    }
+    const O first = a.rowptr[begin];
+    const O last = a.rowptr[end];
+    std::copy(a.colind + first, a.colind + last, out.colind.data() + first);
+    std::copy(a.values + first, a.values + last, out.values.data() + first);
+  });
+  return out;
+}
+
+template <scalar T, offset O>
+csr<T, O> coo_to_csr(const context& ctx, coo_view<T> a) {
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  csr<T, O> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  index_t* colind = out.colind.data();
+  T* values = out.values.data();
+  out.rowptr = counting_sort<O>(
+      ctx, a.nnz, a.rows, [&](std::int64_t k) { return a.rowind[k]; },
+      [&](std::int64_t begin, std::int64_t end, auto next) {
+        for (std::int64_t k = begin; k < end; ++k) {
+          const O at = next(a.rowind[k]);
+          colind[at] = a.colind[k];
+          values[at] = a.values[k];
+        }
+      });
+  return out;
+}
+
+template <scalar T, offset O>
+csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  csc<T, O> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  index_t* rowind = out.rowind.data();
+  T* values = out.values.data();
+  out.colptr = counting_sort<O>(
+      ctx, a.nnz, a.cols, [&](std::int64_t k) { return a.colind[k]; },
+      [&](std::int64_t begin, std::int64_t end, auto next) {
+        auto row = static_cast<index_t>(std::upper_bound(a.rowptr, a.rowptr + a.rows, begin) - a.rowptr) - 1;
+        for (std::int64_t k = begin; k < end; ++k) {
+          while (a.rowptr[row + 1] <= k) ++row;
+          const O at = next(a.colind[k]);
+          rowind[at] = row;
+          values[at] = a.values[k];
+        }
+      });
+  return out;
+}
+
+#define TULLE_INSTANTIATE(T, O)                                     \
+  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
+  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \
+  template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cpu

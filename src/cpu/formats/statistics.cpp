@@ -1,0 +1,146 @@
+// Statistics of a CSR: sums over the offsets by windows of 1024 rows, over the columns by groups of 128 rows, then the
+// two samples (blocks in block_fill.cpp). Everything is summed in integers, so that no order shows.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "core/instantiate.hpp"
+#include "cpu/formats/block_fill.hpp"
+#include "cpu/formats/formats.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+constexpr std::int64_t sell_window = 1024;
+constexpr std::int64_t column_group = 128;
+constexpr int warp = 32;
+constexpr std::int64_t most_warps = 65536;
+constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+
+/// `a` per `b`; 1 where there is nothing to divide by.
+double ratio(double a, double b) { return b == 0 ? 1.0 : a / b; }
+
+/// Slots that 32-row slices of these row lengths take.
+template <offset O>
+std::int64_t slice_slots(const O* lengths, std::int64_t count) {
+  std::int64_t slots = 0;
+  for (std::int64_t i = 0; i < count; i += sell_slice_rows) {
+    const O* last = lengths + std::min<std::int64_t>(i + sell_slice_rows, count);
+    slots += sell_slice_rows * static_cast<std::int64_t>(*std::max_element(lengths + i, last));
+  }
+  return slots;
+}
+
+template <scalar T, offset O>
+void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+  std::int64_t longest = 0;
+  std::int64_t empty = 0;
+  std::int64_t slots = 0;
+  std::int64_t sorted_slots = 0;
+  std::uint64_t squares_low = 0;  // squared lengths, modulo 2^32 and above, so that neither sum can overflow
+  std::uint64_t squares_high = 0;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest) \
+    reduction(+ : empty, slots, sorted_slots, squares_low, squares_high)
+  for (std::int64_t first = 0; first < a.rows; first += sell_window) {
+    const std::int64_t count = std::min<std::int64_t>(sell_window, a.rows - first);
+    O lengths[sell_window];
+    for (std::int64_t i = 0; i < count; ++i) {
+      const O length = a.rowptr[first + i + 1] - a.rowptr[first + i];
+      lengths[i] = length;
+      longest = std::max<std::int64_t>(longest, length);
+      empty += length == 0;
+      const auto bounded = std::min<std::uint64_t>(static_cast<std::uint64_t>(length), std::uint64_t{0xffffffff});
+      squares_low += bounded * bounded & 0xffffffff;
+      squares_high += bounded * bounded >> 32;
+    }
+    slots += slice_slots(lengths, count);
+    if (!std::is_sorted(lengths, lengths + count, std::greater<>()))
+      std::sort(lengths, lengths + count, std::greater<>());
+    sorted_slots += slice_slots(lengths, count);
+  }
+  const auto rows = static_cast<double>(a.rows);
+  const auto nnz = static_cast<double>(a.nnz);
+  stats.max = static_cast<index_t>(std::min<std::int64_t>(longest, std::numeric_limits<index_t>::max()));
+  stats.empty_rows = static_cast<index_t>(empty);
+  stats.mean = a.rows == 0 ? 0 : nnz / rows;
+  stats.skew = ratio(static_cast<double>(stats.max), stats.mean);
+  const double squares = static_cast<double>(squares_high) * 0x1p32 + static_cast<double>(squares_low);
+  stats.stddev = a.rows == 0 ? 0 : std::sqrt(std::max(0.0, squares / rows - stats.mean * stats.mean));
+  stats.ell_padding = ratio(rows * static_cast<double>(stats.max), nnz);
+  stats.sell_padding = ratio(static_cast<double>(slots), nnz);
+  stats.sell_sorted_padding = ratio(static_cast<double>(sorted_slots), nnz);
+}
+
+/// Bandwidth, column window, and whether every row is sorted (which the block sample asks).
+template <scalar T, offset O>
+bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+  std::int64_t bandwidth = 0;
+  std::int64_t window = 0;
+  bool sorted = true;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(max : bandwidth, window) \
+    reduction(&& : sorted)
+  for (std::int64_t first = 0; first < a.rows; first += column_group) {
+    const std::int64_t last = std::min<std::int64_t>(first + column_group, a.rows);
+    index_t low = std::numeric_limits<index_t>::max();
+    index_t high = -1;
+    for (std::int64_t r = first; r < last; ++r) {
+      index_t row_low = std::numeric_limits<index_t>::max();
+      index_t row_high = -1;
+      bool descends = false;
+      for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) {
+        row_low = std::min(row_low, a.colind[k]);
+        row_high = std::max(row_high, a.colind[k]);
+        descends |= k > a.rowptr[r] && a.colind[k] < a.colind[k - 1];
+      }
+      if (row_high < 0) continue;
+      sorted = sorted && !descends;
+      bandwidth = std::max({bandwidth, std::abs(r - row_low), std::abs(r - row_high)});
+      low = std::min(low, row_low);
+      high = std::max(high, row_high);
+    }
+    if (high >= 0) window = std::max(window, static_cast<std::int64_t>(high) - low + 1);
+  }
+  stats.bandwidth = static_cast<index_t>(bandwidth);
+  stats.column_window = static_cast<index_t>(window);
+  return sorted;
+}
+
+/// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
+template <scalar T, offset O>
+double gather_sectors(const context& ctx, csr_view<T, O> a) {
+  const auto nnz = static_cast<std::int64_t>(a.nnz);
+  const std::int64_t warps = nnz / warp + (nnz % warp != 0);
+  const std::int64_t sampled = std::min(warps, most_warps);
+  std::int64_t sectors = 0;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : sectors)
+  for (std::int64_t i = 0; i < sampled; ++i) {
+    const std::int64_t begin = (sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled) * warp;
+    index_t touched[warp];
+    index_t* end = touched;
+    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_a_sector;
+    std::sort(touched, end);
+    sectors += std::unique(touched, end) - touched;
+  }
+  return sampled == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(sampled);
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+csr_stats statistics(const context& ctx, csr_view<T, O> a) {
+  csr_stats stats;
+  stats.rows = a.rows;
+  stats.cols = a.cols;
+  stats.nnz = static_cast<std::int64_t>(a.nnz);
+  row_statistics(ctx, a, stats);
+  const bool sorted = column_statistics(ctx, a, stats);
+  stats.gather_sectors = gather_sectors(ctx, a);
+  for (index_t b = 2; b <= 8; ++b) stats.block_fill[b] = block_fill(ctx, a.rows, a.rowptr, a.colind, b, sorted);
+  return stats;
+}
+
+#define TULLE_INSTANTIATE(T, O) template csr_stats statistics<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cpu

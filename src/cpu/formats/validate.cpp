@@ -1,0 +1,77 @@
+// Validation: offsets first, since entries can only be read through sound ones, then entries by ranges of rows.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <type_traits>
+
+#include "core/instantiate.hpp"
+#include "cpu/formats/formats.hpp"
+#include "cpu/parallel.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+/// rowptr[0] = 0, ascending, never past nnz, and nnz at the end. A missing tail is found in the last row.
+template <scalar T, offset O>
+validation validate_offsets(const context& ctx, csr_view<T, O> a) {
+  if (a.rowptr[0] != 0) return {data_status::invalid_offsets, a.rows > 0 ? 0 : -1, -1};
+  std::int64_t first_bad = a.rows;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(min : first_bad)
+  for (index_t r = 0; r < a.rows; ++r) {
+    if (a.rowptr[r + 1] < a.rowptr[r] || a.rowptr[r + 1] > a.nnz) first_bad = std::min<std::int64_t>(first_bad, r);
+  }
+  if (first_bad < a.rows) return {data_status::invalid_offsets, first_bad, -1};
+  if (a.rowptr[a.rows] != a.nnz) return {data_status::invalid_offsets, static_cast<std::int64_t>(a.rows) - 1, -1};
+  return {};
+}
+
+/// The gravest defect of entry k of a row that begins at `begin`.
+template <scalar T, offset O>
+data_status inspect(csr_view<T, O> a, O begin, O k, validate_options options) {
+  const index_t column = a.colind[k];
+  if (column < 0 || column >= a.cols) return data_status::index_out_of_range;
+  if (k > begin && options.duplicates && column == a.colind[k - 1]) return data_status::duplicate;
+  if (k > begin && options.sorted && column < a.colind[k - 1]) return data_status::unsorted;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (options.finite && std::isnan(a.values[k])) return data_status::nan;
+    if (options.finite && std::isinf(a.values[k])) return data_status::inf;
+  }
+  return data_status::success;
+}
+
+template <scalar T, offset O>
+validation first_finding(csr_view<T, O> a, row_range range, validate_options options) {
+  for (index_t r = range.begin; r < range.end; ++r) {
+    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) {
+      const data_status what = inspect(a, a.rowptr[r], k, options);
+      if (what != data_status::success) return {what, r, static_cast<std::int64_t>(k)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
+  const validation offsets = validate_offsets(ctx, a);
+  if (!offsets.ok()) return offsets;
+  const int parts = 16 * ctx.threads();
+  std::atomic<int> first_part{parts};  // the first part with a finding; later ones need not be read
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 1)
+  for (int part = 0; part < parts; ++part) {
+    if (part >= first_part.load(std::memory_order_relaxed)) continue;
+    if (first_finding(a, balanced_rows(a.rows, a.rowptr, part, parts), options).ok()) continue;
+    int known = first_part.load(std::memory_order_relaxed);
+    while (part < known && !first_part.compare_exchange_weak(known, part, std::memory_order_relaxed)) {
+    }
+  }
+  const int found = first_part.load();
+  if (found == parts) return {};
+  return first_finding(a, balanced_rows(a.rows, a.rowptr, found, parts), options);
+}
+
+#define TULLE_INSTANTIATE(T, O) template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cpu

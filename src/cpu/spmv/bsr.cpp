@@ -1,0 +1,147 @@
+// bsr: dense square blocks of 2 to 8 rows, one column index a block.
+//
+// Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
+// 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes a nonzero:
+// (sizeof(T) + 4 / b^2) / fill for blocks of b x b, and 8 / (b^2 fill) for the mask where blocks are not full.
+// Chosen where b x b blocks are nearly full.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tulle/formats/convert.hpp>
+#include <vector>
+
+#include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/isa.hpp"
+#include "kernels/spmv.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+constexpr double least_fill = 0.1;
+constexpr std::int64_t small_nnz = 65536;
+
+template <int B>
+constexpr std::uint64_t full_mask = ~std::uint64_t{0} >> (64 - B * B);
+
+/// sum(i, j) += block(i, j) x[j]: B * B independent sums. Where `mask` has no bit, nothing is added, NaN or not.
+template <int B, scalar T>
+[[gnu::always_inline]] inline void add_block(T (&sum)[B * B], const T* block, const T* x, std::uint64_t mask) {
+  if (mask == full_mask<B>) {
+    for (int i = 0; i < B; ++i) {
+#pragma omp simd
+      for (int j = 0; j < B; ++j) sum[i * B + j] += block[i * B + j] * x[j];
+    }
+    return;
+  }
+  for (int i = 0; i < B; ++i) {
+    for (int j = 0; j < B; ++j) {
+      if (mask >> (i * B + j) & 1) sum[i * B + j] += block[i * B + j] * x[j];
+    }
+  }
+}
+
+template <int B, scalar T, offset O>
+[[gnu::always_inline]] inline void bsr_row(bsr_view<T, O> a, index_t block_row, epilogue<T> out, const T* x, T* y) {
+  T sum[B * B] = {};
+  for (O k = a.rowptr[block_row]; k < a.rowptr[block_row + 1]; ++k) {
+    const T* block = a.values + static_cast<std::int64_t>(k) * B * B;
+    for (std::size_t line = 0; line < sizeof(sum); line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
+    // Blocks that reach past the last column are not full: the masked path reads no x there.
+    add_block<B>(sum, block, x + static_cast<std::int64_t>(a.colind[k]) * B, a.mask ? a.mask[k] : full_mask<B>);
+  }
+  const index_t first = block_row * B;
+  const index_t count = std::min<index_t>(B, a.rows - first);
+  for (index_t i = 0; i < count; ++i) {
+    T total = 0;
+    for (int j = 0; j < B; ++j) total += sum[i * B + j];
+    out.store(y + first + i, total);
+  }
+}
+
+template <int B, scalar T, offset O>
+void bsr_rows(isa level, bsr_view<T, O> a, index_t first, index_t last, epilogue<T> out, const T* x, T* y) {
+  with_isa(
+      level, [&]() __attribute__((always_inline)) {
+        for (index_t row = first; row < last; ++row) bsr_row<B>(a, row, out, x, y);
+      });
+}
+
+double block_bytes(const csr_stats& stats, type_key types, int b) {
+  const double area = b * b;
+  return (area * static_cast<double>(size_of(types.value)) + 4) / (area * std::max(stats.block_fill[b], 1e-9));
+}
+
+/// The block size that moves the fewest bytes a nonzero.
+int best_block(const csr_stats& stats, type_key types) {
+  int best = 2;
+  for (int b = 3; b <= 8; ++b) {
+    if (block_bytes(stats, types, b) < block_bytes(stats, types, best)) best = b;
+  }
+  return best;
+}
+
+template <class T, class O>
+class bsr_kernel final : public spmv_operator {
+ public:
+  bsr_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
+      : ctx_(ctx),
+        a_(to_bsr(ctx, a, options.block > 0 ? options.block : best_block(stats, type_key_of<T, O>))),
+        rows_(by_block[static_cast<std::size_t>(a_.block)]),
+        begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
+    const O* rowptr = a_.rowptr.data();
+    for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
+      const auto target = static_cast<O>(static_cast<double>(a_.colind.size()) * i / ctx.threads());
+      begin_[i] = static_cast<index_t>(std::lower_bound(rowptr, rowptr + a_.block_rows, target) - rowptr);
+    }
+    begin_.back() = a_.block_rows;
+  }
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
+    const epilogue<T> out(alpha, beta);
+    const int parts = ctx_.threads();
+#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
+    for (int i = 0; i < parts; ++i) {
+      rows_(isa_, a_.view(), begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
+    }
+  }
+
+  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return matrix_bytes() + begin_.size() * sizeof(index_t);
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
+  }
+  [[nodiscard]] std::string parameters() const override {
+    return fmt::format("threads={} isa={} block={}", ctx_.threads(), name(isa_), a_.block);
+  }
+
+ private:
+  using rows_function = void (*)(isa, bsr_view<T, O>, index_t, index_t, epilogue<T>, const T*, T*);
+  static constexpr std::array<rows_function, 9> by_block = {nullptr,           nullptr,           bsr_rows<2, T, O>,
+                                                            bsr_rows<3, T, O>, bsr_rows<4, T, O>, bsr_rows<5, T, O>,
+                                                            bsr_rows<6, T, O>, bsr_rows<7, T, O>, bsr_rows<8, T, O>};
+
+  context ctx_;
+  bsr<T, O> a_;
+  rows_function rows_;
+  std::vector<index_t> begin_;  // the first block row of each thread, and the end
+  isa isa_ = best_isa();
+};
+
+}  // namespace
+
+support supports_bsr(const csr_stats& stats, type_key types, const device_info&) {
+  const int b = best_block(stats, types);
+  if (stats.block_fill[b] >= least_fill || stats.nnz <= small_nnz) return {};
+  return {false, fmt::format("the best blocks ({0} x {0}) are {1:.0f}% full: the limit is {2:.0f}%, or {3} nonzeros", b,
+                             100 * stats.block_fill[b], 100 * least_fill, small_nnz)};
+}
+
+std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& stats,
+                                        const spmv_options& options) {
+  return make_operator<bsr_kernel, type_set::floating>(ctx, a, stats, options);
+}
+
+}  // namespace tulle::cpu

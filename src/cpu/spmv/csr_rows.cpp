@@ -1,0 +1,36 @@
+// csr.rows: an equal number of rows a thread.
+//
+// Method: row-wise OpenMP (Williams et al., Parallel Computing 35, 2009, section 4). One thread takes rows / threads
+// consecutive rows. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen when rows have about the
+// same length, where no carry is needed.
+#include "cpu/spmv/csr_operator.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+template <class T, class O>
+class csr_rows final : public csr_operator<T, O> {
+ public:
+  csr_rows(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&) : csr_operator<T, O>(ctx, a) {}
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
+    const epilogue<T> out(alpha, beta);
+    const std::int64_t rows = this->a_.rows;
+    const int parts = this->threads_;
+#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
+    for (int part = 0; part < parts; ++part) {
+      const auto first = static_cast<index_t>(rows * part / parts);
+      const auto last = static_cast<index_t>(rows * (part + 1) / parts);
+      this->run_.rows(this->a_, first, last, out, static_cast<const T*>(x), static_cast<T*>(y));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_csr_rows(const context& ctx, const csr_ref& a, const csr_stats& stats,
+                                             const spmv_options& options) {
+  return make_operator<csr_rows, type_set::all>(ctx, a, stats, options);
+}
+
+}  // namespace tulle::cpu

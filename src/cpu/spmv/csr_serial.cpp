@@ -1,0 +1,29 @@
+// csr.serial: one thread, row after row. The control that every other kernel is compared with.
+//
+// Method: the definition (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.5). One thread takes all
+// rows. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen only by name.
+#include "cpu/spmv/csr_operator.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+template <class T, class O>
+class csr_serial final : public csr_operator<T, O> {
+ public:
+  csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&) : csr_operator<T, O>(ctx, a) {
+    this->threads_ = 1;
+  }
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
+    this->run_.rows(this->a_, 0, this->a_.rows, {alpha, beta}, static_cast<const T*>(x), static_cast<T*>(y));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_csr_serial(const context& ctx, const csr_ref& a, const csr_stats& stats,
+                                               const spmv_options& options) {
+  return make_operator<csr_serial, type_set::all>(ctx, a, stats, options);
+}
+
+}  // namespace tulle::cpu

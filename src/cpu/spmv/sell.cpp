@@ -1,0 +1,110 @@
+// sell: slices of 32 rows, each padded to its longest row, after sorting rows by length in windows of sigma.
+//
+// Method: SELL-C-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop: A Unified Sparse Matrix Data Format for Efficient
+// General Sparse Matrix-Vector Multiply on Modern Processors with Wide SIMD Units, SISC 36, 2014). One thread takes
+// consecutive slices with an equal number of slots. Bytes a nonzero: (sizeof(T) + 4) times the padding, and per row
+// one y and, where rows moved, one index. Chosen where rows are short and alike after sorting.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tulle/formats/convert.hpp>
+#include <vector>
+
+#include "cpu/spmv/isa.hpp"
+#include "cpu/spmv/slots.hpp"
+#include "kernels/spmv.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+constexpr index_t default_sigma = 1024;
+
+template <scalar T>
+[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, epilogue<T> out, const T* x, T* y) {
+  constexpr index_t lanes = slot_lanes<T>;
+  alignas(64) T sum[sell_slice_rows] = {};
+  for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
+    for (index_t l = 0; l < sell_slice_rows; l += lanes) {
+      prefetch_stream(a.values + at + l, a.colind + at + l);
+      add_slot(sum + l, a.values + at + l, a.colind + at + l, x, lanes);
+    }
+  }
+  const index_t first = slice * sell_slice_rows;
+  const index_t count = std::min(sell_slice_rows, a.rows - first);
+  for (index_t l = 0; l < count; ++l) out.store(y + (a.perm == nullptr ? first + l : a.perm[first + l]), sum[l]);
+}
+
+/// Sorting moves rows and scatters the stores: not worth it where padding is small without.
+index_t choose_sigma(const csr_stats& stats, const spmv_options& options) {
+  if (options.sigma > 0) return options.sigma;
+  return stats.sell_padding <= 1.05 * stats.sell_sorted_padding ? 1 : default_sigma;
+}
+
+template <class T, class O>
+class sell_kernel final : public spmv_operator {
+ public:
+  sell_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
+      : ctx_(ctx),
+        sigma_(choose_sigma(stats, options)),
+        a_(to_sell(ctx, a, sigma_)),
+        begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
+    const std::int64_t* sliceptr = a_.sliceptr.data();
+    const std::int64_t slots = a_.slices > 0 ? sliceptr[a_.slices] : 0;
+    for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
+      const auto target = static_cast<std::int64_t>(static_cast<double>(slots) * i / ctx.threads());
+      begin_[i] = static_cast<index_t>(std::lower_bound(sliceptr, sliceptr + a_.slices, target) - sliceptr);
+    }
+    begin_.back() = a_.slices;
+  }
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
+    const epilogue<T> out(alpha, beta);
+    const sell_view<T> a = a_.view();
+    const int parts = ctx_.threads();
+#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
+    for (int i = 0; i < parts; ++i) {
+      with_isa(
+          isa_, [&]() __attribute__((always_inline)) {
+            for (index_t slice = begin_[i]; slice < begin_[i + 1]; ++slice) {
+              sell_slice(a, slice, out, static_cast<const T*>(x), static_cast<T*>(y));
+            }
+          });
+    }
+  }
+
+  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return matrix_bytes() + begin_.size() * sizeof(index_t);
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
+  }
+  [[nodiscard]] std::string parameters() const override {
+    return fmt::format("threads={} isa={} sigma={}", ctx_.threads(), name(isa_), sigma_);
+  }
+
+ private:
+  context ctx_;
+  index_t sigma_;
+  sell<T> a_;
+  std::vector<index_t> begin_;  // the first slice of each thread, and the end
+  isa isa_ = best_isa();
+};
+
+}  // namespace
+
+support supports_sell(const csr_stats& stats, type_key, const device_info&) {
+  const double padding = stats.sell_sorted_padding;
+  if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
+  return {false,
+          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots a nonzero: the limit is 3, or "
+                      "65536 slots",
+                      default_sigma, padding)};
+}
+
+std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& stats,
+                                         const spmv_options& options) {
+  return make_operator<sell_kernel, type_set::floating>(ctx, a, stats, options);
+}
+
+}  // namespace tulle::cpu

@@ -1,0 +1,49 @@
+// The few arithmetic operations of the kernels, the same for floating-point and (wrapping) integer values.
+#pragma once
+
+#include <cstdint>
+
+#include <tulle/core/types.hpp>
+
+namespace tulle::cuda {
+
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_t b, std::int32_t c) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b) +
+                                   static_cast<std::uint32_t>(c));
+}
+
+template <class T>
+__device__ __forceinline__ T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+/// What a kernel does with a finished row sum: y = alpha sum + beta y. beta = 0 never reads y.
+template <class T>
+struct scale_and_store {
+  T alpha;
+  T beta;
+  T* y;
+
+  __device__ __forceinline__ void operator()(index_t row, T sum) const {
+    const T scaled = multiply_add(alpha, sum, T{0});
+    y[row] = beta == T{0} ? scaled : multiply_add(beta, y[row], scaled);
+  }
+  /// Adds to a row that operator() has written.
+  __device__ __forceinline__ void add_to(index_t row, T sum) const { y[row] = multiply_add(alpha, sum, y[row]); }
+};
+
+/// Sum over the `Lanes` lanes of an aligned group, in the same order on every run; all lanes of the warp call it.
+template <int Lanes, class T>
+__device__ __forceinline__ T sum_over_lanes(T v) {
+#pragma unroll
+  for (int d = Lanes / 2; d > 0; d /= 2) v = add(v, __shfl_xor_sync(0xffffffffu, v, d));
+  return v;
+}
+
+}  // namespace tulle::cuda

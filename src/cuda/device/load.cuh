@@ -1,0 +1,25 @@
+// Loads with a caching intent: matrix data is read once and must not push x out of the caches.
+#pragma once
+
+#include <cstdint>
+
+namespace tulle::cuda {
+
+/// Read-only load that leaves no line in L1: for values, indices and offsets that stream by.
+__device__ __forceinline__ float load_stream(const float* p) {
+  float v;
+  asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ double load_stream(const double* p) {
+  double v;
+  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ std::int32_t load_stream(const std::int32_t* p) {
+  std::int32_t v;
+  asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+}  // namespace tulle::cuda

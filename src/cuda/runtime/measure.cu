@@ -1,0 +1,160 @@
+// Streaming kernels: each thread keeps four 16-byte loads in flight, on a grid that fills the device once.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/measure.hpp"
+#include "cuda/runtime/stream.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int block_size = 256;
+constexpr int blocks_per_multiprocessor = 4;  // all resident at once: 64 KB of loads in flight each
+constexpr int unroll = 4;
+constexpr int passes = 10;
+constexpr std::size_t largest_array = std::size_t{4} << 30;
+constexpr std::size_t chunk = std::size_t{1} << 20;  // array sizes are multiples of this
+
+/// Calls f(i) for every i < n, in groups of `unroll` that are a whole grid apart. n is a multiple of unroll.
+template <class F>
+__device__ void stream_over(std::size_t n, F f) {
+  const std::size_t threads = std::size_t{gridDim.x} * block_size;
+  for (std::size_t i = std::size_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += threads * unroll) f(i, threads);
+}
+
+__global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
+    read_kernel(const uint4* from, std::size_t n, unsigned* sums) {
+  unsigned sum = 0;
+  stream_over(n, [&](std::size_t first, std::size_t step) {
+    uint4 part[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const std::size_t i = first + u * step;
+      part[u] = i < n ? __ldcs(from + i) : uint4{0, 0, 0, 0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += part[u].x + part[u].y + part[u].z + part[u].w;
+  });
+  sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load can be dropped
+}
+
+__global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
+    copy_kernel(uint4* to, const uint4* from, std::size_t n) {
+  stream_over(n, [&](std::size_t first, std::size_t step) {
+    uint4 part[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      if (const std::size_t i = first + u * step; i < n) part[u] = __ldcs(from + i);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      if (const std::size_t i = first + u * step; i < n) __stcs(to + i, part[u]);
+    }
+  });
+}
+
+__global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
+    triad_kernel(double2* a, const double2* b, const double2* c, double s, std::size_t n) {
+  stream_over(n, [&](std::size_t first, std::size_t step) {
+    double2 left[unroll], right[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      if (const std::size_t i = first + u * step; i < n) {
+        left[u] = __ldcs(b + i);
+        right[u] = __ldcs(c + i);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      if (const std::size_t i = first + u * step; i < n) {
+        __stcs(a + i, double2{left[u].x + s * right[u].x, left[u].y + s * right[u].y});
+      }
+    }
+  });
+}
+
+__global__ void empty_kernel() {}
+
+struct cuda_free {
+  void operator()(std::byte* p) const { (void)cudaFree(p); }
+};
+using device_array = std::unique_ptr<std::byte, cuda_free>;
+
+device_array allocate(std::size_t bytes) {
+  void* p = nullptr;
+  check(cudaMalloc(&p, bytes), "cudaMalloc");
+  return device_array(static_cast<std::byte*>(p));
+}
+
+/// Three arrays of this size leave a quarter of the free memory alone.
+std::size_t array_bytes() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return std::max(std::min(largest_array, free / 4) / chunk, std::size_t{1}) * chunk;
+}
+
+/// Bytes a second of the fastest pass.
+template <class Launch>
+double best_rate(std::size_t bytes, device_timer& timer, stream_view stream, const char* kernel, Launch launch) {
+  double best = 0;
+  for (int pass = 0; pass <= passes; ++pass) {  // the first warms up
+    timer.start(stream);
+    launch();
+    check_launch(kernel);
+    timer.stop(stream);
+    const double microseconds = timer.microseconds();
+    if (pass > 0 && microseconds > 0) best = std::max(best, static_cast<double>(bytes) / (1e-6 * microseconds));
+  }
+  return best;
+}
+
+}  // namespace
+
+bandwidth measure_bandwidth(int multiprocessors, device_timer& timer, stream_view stream) {
+  const std::size_t bytes = array_bytes();
+  const std::size_t n = bytes / sizeof(uint4);
+  const device_array a = allocate(bytes), b = allocate(bytes), c = allocate(bytes);
+  const int grid = multiprocessors * blocks_per_multiprocessor;
+  const device_array sums = allocate(static_cast<std::size_t>(grid) * block_size * sizeof(unsigned));
+  const cudaStream_t s = native(stream);
+  for (const device_array* array : {&a, &b, &c}) check(cudaMemsetAsync(array->get(), 0, bytes, s), "cudaMemsetAsync");
+
+  auto* const a4 = reinterpret_cast<uint4*>(a.get());
+  auto* const a2 = reinterpret_cast<double2*>(a.get());
+  const auto* const b4 = reinterpret_cast<const uint4*>(b.get());
+  const auto* const b2 = reinterpret_cast<const double2*>(b.get());
+  const auto* const c2 = reinterpret_cast<const double2*>(c.get());
+  auto* const sums4 = reinterpret_cast<unsigned*>(sums.get());
+
+  bandwidth found;
+  found.read =
+      best_rate(bytes, timer, stream, "read_kernel", [&] { read_kernel<<<grid, block_size, 0, s>>>(b4, n, sums4); });
+  found.copy =
+      best_rate(2 * bytes, timer, stream, "copy_kernel", [&] { copy_kernel<<<grid, block_size, 0, s>>>(a4, b4, n); });
+  found.triad = best_rate(3 * bytes, timer, stream, "triad_kernel",
+                          [&] { triad_kernel<<<grid, block_size, 0, s>>>(a2, b2, c2, 3.0, n); });
+  return found;
+}
+
+double measure_launch_latency(stream_view stream) {
+  using clock = std::chrono::steady_clock;
+  constexpr int warm_up = 20;
+  std::array<double, 201> microseconds;
+  for (int i = -warm_up; i < static_cast<int>(microseconds.size()); ++i) {
+    const auto start = clock::now();
+    empty_kernel<<<1, 1, 0, native(stream)>>>();
+    check_launch("empty_kernel");
+    check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
+    const std::chrono::duration<double, std::micro> elapsed = clock::now() - start;
+    if (i >= 0) microseconds[static_cast<std::size_t>(i)] = elapsed.count();
+  }
+  const auto middle = microseconds.begin() + microseconds.size() / 2;
+  std::nth_element(microseconds.begin(), middle, microseconds.end());
+  return *middle;
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,191 @@
+// device_runtime by the CUDA runtime API. What is made once a device is kept until the process ends.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "core/backends.hpp"
+#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/event_timer.hpp"
+#include "cuda/runtime/measure.hpp"
+#include "cuda/runtime/memory.hpp"
+#include "cuda/runtime/stream.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+device_info query(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  device_info info;
+  info.backend = backend_kind::cuda;
+  info.name = properties.name;
+  info.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
+  info.compute_capability =
+      10 * attribute(cudaDevAttrComputeCapabilityMajor, device) + attribute(cudaDevAttrComputeCapabilityMinor, device);
+  info.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device));
+  info.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  info.memory_bytes = properties.totalGlobalMem;
+  check(cudaDriverGetVersion(&info.driver_version), "cudaDriverGetVersion");
+  return info;
+}
+
+/// "13.0" of 13000.
+std::string version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+cudaMemcpyKind direction(memory_space to, memory_space from) {
+  if (to == memory_space::device)
+    return from == memory_space::device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+  return from == memory_space::device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
+class runtime_api final : public device_runtime {
+ public:
+  int device_count() noexcept override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    (void)cudaGetLastError();
+    return 0;
+  }
+
+  std::string unavailable_reason() override {
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaSuccess && count > 0) return {};
+    (void)cudaGetLastError();
+    if (code == cudaSuccess || code == cudaErrorNoDevice) {
+      return "no NVIDIA GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES";
+    }
+    int driver = 0, runtime = 0;
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (code == cudaErrorInsufficientDriver && driver == 0) {
+      return fmt::format("no NVIDIA driver is installed: CUDA {} needs one", version(runtime));
+    }
+    if (code == cudaErrorInsufficientDriver) {
+      return fmt::format("the NVIDIA driver is too old: it supports CUDA {}, this tulle was built with CUDA {}",
+                         version(driver), version(runtime));
+    }
+    return fmt::format("CUDA cannot start: {}: {}", cudaGetErrorName(code), cudaGetErrorString(code));
+  }
+
+  device_info info(int device) override {
+    const std::lock_guard lock(mutex_);
+    std::optional<device_info>& known = slot(device).info;
+    if (!known) known = query(device);
+    return *known;
+  }
+
+  stream_view create_stream(int device) override {
+    const device_guard guard(device);
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return {stream};
+  }
+  void destroy_stream(int device, stream_view stream) noexcept override {
+    try {
+      const device_guard guard(device);
+      if (cudaStreamDestroy(native(stream)) != cudaSuccess) (void)cudaGetLastError();
+    } catch (const error&) {  // the device is gone, and its streams with it
+    }
+  }
+  void synchronize(int device, stream_view stream) override {
+    const device_guard guard(device);
+    check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
+  }
+
+  std::shared_ptr<memory_resource> memory(int device) override {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<memory_resource>& known = slot(device).memory;
+    if (known == nullptr) known = make_device_memory(device);
+    return known;
+  }
+
+  void copy(int device, stream_view stream, void* to, memory_space to_space, const void* from, memory_space from_space,
+            std::size_t bytes) override {
+    if (bytes == 0) return;
+    const device_guard guard(device);
+    check(cudaMemcpyAsync(to, from, bytes, direction(to_space, from_space), native(stream)), "cudaMemcpyAsync",
+          status::cuda_memcpy);
+    if (to_space == memory_space::device && from_space == memory_space::device) return;
+    check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize after a copy", status::cuda_memcpy);
+  }
+  void fill(int device, stream_view stream, void* to, unsigned char value, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const device_guard guard(device);
+    check(cudaMemsetAsync(to, value, bytes, native(stream)), "cudaMemsetAsync", status::cuda_memcpy);
+  }
+
+  std::unique_ptr<device_timer> timer(int device) override { return make_event_timer(device); }
+
+  void flush_l2(int device, stream_view stream) override {
+    const device_guard guard(device);
+    const std::size_t bytes = 4 * info(device).l2_bytes;
+    check(cudaMemsetAsync(flush_scratch(device, bytes), 0, bytes, native(stream)), "cudaMemsetAsync");
+  }
+
+  bandwidth measure_bandwidth(int device) override {
+    const device_guard guard(device);
+    const own_stream stream(*this, device);
+    return cuda::measure_bandwidth(info(device).multiprocessors, *timer(device), stream.view);
+  }
+  double measure_launch_latency(int device) override {
+    const device_guard guard(device);
+    const own_stream stream(*this, device);
+    return cuda::measure_launch_latency(stream.view);
+  }
+
+ private:
+  struct per_device {
+    std::optional<device_info> info;
+    std::shared_ptr<memory_resource> memory;
+    void* flush_scratch = nullptr;
+  };
+  struct own_stream {
+    own_stream(runtime_api& r, int d) : runtime(r), device(d), view(r.create_stream(d)) {}
+    ~own_stream() { runtime.destroy_stream(device, view); }
+    own_stream(const own_stream&) = delete;
+    own_stream& operator=(const own_stream&) = delete;
+    runtime_api& runtime;
+    int device;
+    stream_view view;
+  };
+
+  per_device& slot(int device) {
+    if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) {
+      throw error(status::invalid_argument,
+                  fmt::format("device {} is not one of 0 to {}", device, devices_.size() - 1));
+    }
+    return devices_[static_cast<std::size_t>(device)];
+  }
+
+  /// Allocated by the first call, which must therefore lie outside of anything that is timed or captured.
+  void* flush_scratch(int device, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    void*& known = slot(device).flush_scratch;
+    if (known == nullptr) check(cudaMalloc(&known, bytes), "cudaMalloc");
+    return known;
+  }
+
+  std::mutex mutex_;
+  std::array<per_device, 64> devices_;
+};
+
+}  // namespace
+
+device_runtime& runtime() {
+  // Never destroyed: buffers may outlive every other static, and the driver takes all back when the process ends.
+  static runtime_api* const only = new runtime_api;
+  return *only;
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,73 @@
+// Rows cut by tile boundaries, put together in a fixed order.
+//
+// Kernels that split the work by nonzeros give each block a tile. A tile that holds the start of a row writes
+// alpha * (its part) + beta * y; a tile that holds a later part of that row leaves the part in head[tile]. One thread
+// a tile then adds the parts of the row that starts in its tile and goes on, in the order of the tiles (a whole warp
+// when there are many), so that the result is the same on every run. Which rows are cut is known from the structure
+// and found when the plan is made.
+#pragma once
+
+#include <tulle/core/buffer.hpp>
+
+#include "cuda/spmv/csr_operator.cuh"
+
+namespace tulle::cuda {
+
+/// As kernels see it: `row[t]` starts in tile t and reaches as far as tile `last[t]`; last[t] = t when none does.
+struct cut_rows {
+  const index_t* row;
+  const std::int32_t* last;
+  std::int32_t tiles;
+};
+
+template <class T>
+__global__ void add_carries_kernel(cut_rows cuts, const T* __restrict__ head, scale_and_store<T> store) {
+  constexpr std::int32_t few = 8;
+  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int lane = threadIdx.x % 32;
+  const std::int32_t parts = tile < cuts.tiles ? cuts.last[tile] - static_cast<std::int32_t>(tile) : 0;
+  T sum{0};
+  if (parts <= few) {
+    for (std::int32_t i = 1; i <= parts; ++i) sum = add(sum, head[tile + i]);
+  }
+  for (unsigned long_rows = __ballot_sync(0xffffffffu, parts > few); long_rows != 0; long_rows &= long_rows - 1) {
+    const int owner = __ffs(static_cast<int>(long_rows)) - 1;
+    const std::int64_t from = __shfl_sync(0xffffffffu, tile, owner);
+    const std::int32_t count = __shfl_sync(0xffffffffu, parts, owner);
+    T part{0};
+#pragma unroll 4
+    for (std::int32_t i = 1 + lane; i <= count; i += 32) part = add(part, head[from + i]);
+    part = sum_over_lanes<32>(part);
+    if (lane == owner) sum = part;
+  }
+  if (parts > 0) store.add_to(cuts.row[tile], sum);
+}
+
+/// The buffers behind cut_rows and head.
+template <class T>
+class carries {
+ public:
+  carries(const context& ctx, std::int32_t tiles)
+      : row_(ctx, static_cast<std::size_t>(tiles)),
+        last_(ctx, static_cast<std::size_t>(tiles)),
+        head_(ctx, static_cast<std::size_t>(tiles)) {}
+
+  [[nodiscard]] std::int32_t tiles() const noexcept { return static_cast<std::int32_t>(head_.size()); }
+  [[nodiscard]] index_t* row() noexcept { return row_.data(); }
+  [[nodiscard]] std::int32_t* last() noexcept { return last_.data(); }
+  [[nodiscard]] T* head() noexcept { return head_.data(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return row_.bytes() + last_.bytes() + head_.bytes(); }
+
+  void add(scale_and_store<T> store, cudaStream_t stream) {
+    if (tiles() < 2) return;
+    launch("add_carries", add_carries_kernel<T>, tiles(), 128, 0, stream,
+           cut_rows{row_.data(), last_.data(), tiles()}, static_cast<const T*>(head_.data()), store);
+  }
+
+ private:
+  buffer<index_t> row_;
+  buffer<std::int32_t> last_;
+  buffer<T> head_;
+};
+
+}  // namespace tulle::cuda

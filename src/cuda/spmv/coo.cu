@@ -1,0 +1,98 @@
+// coo: segmented sum over coordinates (Bell and Garland, SC 2009, "COO"), with carries in a fixed order.
+// One launch scales y; then a thread multiplies one entry, whose row it reads, and sums meet as in csr.value.
+// Bytes a nonzero: sizeof(T) + 8, plus y twice a row.
+// For matrices that come as coordinates; never the fastest where CSR is to be had.
+#include <tulle/formats/convert.hpp>
+
+#include "cuda/spmv/nonzero_tiles.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+struct stored_rows {
+  const index_t* rowind;
+
+  __device__ index_t first(std::int64_t tile) const { return rowind[tile * blockDim.x]; }
+  __device__ index_t of(std::int64_t k, std::int64_t) const { return rowind[k]; }
+  __device__ bool goes_on(std::int64_t tile) const { return tile > 0 && rowind[tile * blockDim.x - 1] == first(tile); }
+};
+
+template <class T>
+struct add_to_row {
+  scale_and_store<T> store;
+  __device__ void operator()(index_t row, T sum) const { store.add_to(row, sum); }
+};
+
+template <class T>
+__global__ void scale_kernel(index_t rows, scale_and_store<T> store) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row < rows) store(static_cast<index_t>(row), T{0});
+}
+
+template <class T>
+__global__ void coo_kernel(coo_view<T> a, const T* __restrict__ x, T* head, scale_and_store<T> store) {
+  sum_nonzero_tile(stored_rows{a.rowind}, a.nnz, a.colind, a.values, x, head, add_to_row<T>{store});
+}
+
+template <class T>
+__global__ void find_coo_cuts(coo_view<T> a, int tile_size, std::int32_t tiles, index_t* row, std::int32_t* last) {
+  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (t >= tiles) return;
+  const std::int64_t begin = t * tile_size;
+  const std::int64_t end = min(begin + tile_size, a.nnz);
+  const index_t r = a.rowind[end - 1];
+  row[t] = r;
+  last[t] = static_cast<std::int32_t>(t);
+  if (begin > 0 && a.rowind[begin - 1] == r) return;  // the row started earlier
+  std::int64_t low = end - 1, high = a.nnz - 1;       // its last entry
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (a.rowind[middle] == r) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  last[t] = static_cast<std::int32_t>(low / tile_size);
+}
+
+template <class T, class O>
+class coo_operator final : public device_operator<T> {
+ public:
+  coo_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
+      : device_operator<T>(ctx, pick_block_size(o, 256)),
+        ctx_(ctx),
+        a_(to_coo(ctx, a)),
+        carries_(ctx, static_cast<std::int32_t>(ceil_div(a_.nnz(), this->block_size_))) {
+    const device_guard guard(this->device_);
+    launch("find_coo_cuts", find_coo_cuts<T>, carries_.tiles(), 128, 0, static_cast<cudaStream_t>(ctx.stream().native),
+           a_.view(), this->block_size_, carries_.tiles(), carries_.row(), carries_.last());
+  }
+  void update_values(const csr_ref& a) override {
+    copy_bytes(ctx_, a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return a_.rowind.bytes() + a_.colind.bytes() + a_.values.bytes() + carries_.bytes();
+  }
+
+ private:
+  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+    launch("coo scale", scale_kernel<T>, a_.rows, 256, 0, stream, a_.rows, store);
+    launch("coo", coo_kernel<T>, static_cast<std::int64_t>(carries_.tiles()) * this->block_size_, this->block_size_, 0,
+           stream, a_.view(), x, carries_.head(), store);
+    carries_.add(store, stream);
+  }
+
+  context ctx_;
+  coo<T> a_;
+  carries<T> carries_;
+};
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_coo(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<coo_operator, type_set::floating>(ctx, a, s, o);
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,183 @@
+// csr.merge: merge-path SpMV (Merrill and Garland, SC 2016), with carries in a fixed order instead of atomics.
+// Row ends and nonzeros are merged into one list of work items and cut into equal tiles, one a block. The block copies
+// the products of its nonzeros and its row ends to shared memory; a thread then walks `items` consecutive work items:
+// a nonzero adds to the running sum, a row end finishes a row. Sums that cross threads meet in a segmented scan, sums
+// that cross blocks in carries.cuh.
+// Bytes a nonzero: sizeof(T) + 4, plus one offset and one y a row, plus 4 words a tile.
+// Chosen where row lengths vary: its time depends on nnz + rows alone. Needs no converted copy.
+#include "cuda/device/load.cuh"
+#include "cuda/device/segment_scan.cuh"
+#include "cuda/spmv/carries.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+/// Work items a thread: odd, so that threads walking shared memory at this distance meet no bank conflicts.
+template <class T>
+inline constexpr int items = sizeof(T) == 8 ? 7 : 11;
+
+/// Where diagonal `d` crosses the merge path: the number of row ends before it.
+template <class O, class Position>
+__device__ __forceinline__ Position merge_search(const O* row_end, Position rows, Position nnz, Position d) {
+  Position low = d > nnz ? d - nnz : 0;
+  Position high = d < rows ? d : rows;
+  while (low < high) {
+    const Position middle = low + (high - low) / 2;
+    if (static_cast<Position>(row_end[middle]) <= d - middle - 1) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// tile_row[t]: the row at which tile t starts; its first nonzero is t * tile_size - tile_row[t].
+template <class T, class O>
+__global__ void find_merge_tiles(csr_view<T, O> a, int tile_size, std::int32_t tiles, index_t* tile_row) {
+  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (t > tiles) return;
+  const std::int64_t rows = a.rows, nnz = a.nnz;
+  tile_row[t] = static_cast<index_t>(merge_search(a.rowptr + 1, rows, nnz, min(t * tile_size, rows + nnz)));
+}
+
+template <class T, class O>
+__global__ void find_merge_cuts(csr_view<T, O> a, int tile_size, std::int32_t tiles, const index_t* tile_row,
+                                index_t* row, std::int32_t* last) {
+  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (t >= tiles) return;
+  const index_t r = tile_row[t + 1];
+  row[t] = r;
+  last[t] = static_cast<std::int32_t>(t);
+  if (r >= a.rows) return;
+  const std::int64_t begin = t * tile_size - tile_row[t];
+  const std::int64_t end = (t + 1) * tile_size - r;
+  const std::int64_t start = a.rowptr[r];
+  if (start >= begin && start < end) last[t] = static_cast<std::int32_t>((r + static_cast<std::int64_t>(a.rowptr[r + 1])) / tile_size);
+}
+
+template <class T, class O>
+__global__ void csr_merge_kernel(csr_view<T, O> a, const index_t* __restrict__ tile_row, const T* __restrict__ x,
+                                 T* head, scale_and_store<T> store) {
+  constexpr int Items = items<T>;
+  extern __shared__ __align__(16) unsigned char raw[];
+  __shared__ segment_scan_storage<T> storage;
+  const int tile_size = blockDim.x * Items;
+  const std::int64_t tile = blockIdx.x;
+  const std::int64_t diagonal = tile * tile_size;
+  const std::int64_t next_diagonal = min(diagonal + tile_size, static_cast<std::int64_t>(a.rows) + a.nnz);
+  const index_t row0 = tile_row[tile];
+  const int rows = tile_row[tile + 1] - row0;
+  const std::int64_t nonzero0 = diagonal - row0;
+  const int nonzeros = static_cast<int>(next_diagonal - diagonal) - rows;
+
+  T* const products = reinterpret_cast<T*>(raw);                         // nonzeros
+  int* const row_end = reinterpret_cast<int*>(products + nonzeros);      // rows, counted from nonzero0
+  for (int r = threadIdx.x; r < rows; r += blockDim.x) {
+    row_end[r] = static_cast<int>(static_cast<std::int64_t>(a.rowptr[row0 + r + 1]) - nonzero0);
+  }
+  const T* const values = a.values + nonzero0;
+  const index_t* const colind = a.colind + nonzero0;
+  index_t column[Items];
+  T value[Items];
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const int k = threadIdx.x + i * blockDim.x;
+    column[i] = k < nonzeros ? load_stream(colind + k) : -1;
+    value[i] = k < nonzeros ? load_stream(values + k) : T{0};
+  }
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    if (column[i] >= 0) products[threadIdx.x + i * blockDim.x] = multiply_add(value[i], __ldg(x + column[i]), T{0});
+  }
+  __syncthreads();
+
+  const int total = rows + nonzeros;
+  const int first = min(static_cast<int>(threadIdx.x) * Items, total);
+  const int count = min(Items, total - first);
+  int row = merge_search(row_end, rows, nonzeros, first);
+  int nonzero = first - row;
+  const int start_row = row;
+  T sum{0}, first_sum{0};
+  for (int i = 0; i < count; ++i) {
+    if (row < rows && row_end[row] <= nonzero) {
+      if (row == start_row) {
+        first_sum = sum;  // waits for what earlier threads have of this row
+      } else {
+        store(row0 + row, sum);
+      }
+      sum = T{0};
+      ++row;
+    } else {
+      sum = add(sum, products[nonzero++]);
+    }
+  }
+
+  const T carry = block_segment_scan(static_cast<index_t>(row), sum, storage);  // of the row open at the thread's end
+  T before = __shfl_up_sync(0xffffffffu, carry, 1);
+  if (threadIdx.x % 32 == 0) before = threadIdx.x == 0 ? T{0} : storage.value[threadIdx.x / 32 - 1];
+
+  const bool goes_on = rows + nonzeros > 0 && row0 < a.rows && static_cast<std::int64_t>(a.rowptr[row0]) < nonzero0;
+  const auto finish = [&](int local_row, T value_of_row) {
+    if (local_row == 0 && goes_on) {
+      head[tile] = value_of_row;
+    } else {
+      store(row0 + local_row, value_of_row);
+    }
+  };
+  if (row > start_row) finish(start_row, add(first_sum, before));
+  if (threadIdx.x == blockDim.x - 1 && row0 + rows < a.rows) {  // the row that the next tile goes on with
+    const bool has_part = static_cast<std::int64_t>(a.rowptr[row0 + rows]) < nonzero0 + nonzeros;
+    if (has_part) finish(rows, carry);
+  }
+}
+
+template <class T, class O>
+class csr_merge final : public csr_operator<T, O> {
+ public:
+  csr_merge(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)),
+        tile_size_(this->block_size_ * items<T>),
+        carries_(ctx, static_cast<std::int32_t>(ceil_div(static_cast<std::int64_t>(a.rows) + a.nnz, tile_size_))),
+        tile_row_(ctx, static_cast<std::size_t>(carries_.tiles()) + 1) {
+    const std::int32_t tiles = carries_.tiles();
+    if (tiles == 0) return;
+    const device_guard guard(this->device_);
+    const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
+    launch("find_merge_tiles", find_merge_tiles<T, O>, tiles + 1, 128, 0, stream, a, tile_size_, tiles,
+           tile_row_.data());
+    launch("find_merge_cuts", find_merge_cuts<T, O>, tiles, 128, 0, stream, a, tile_size_, tiles,
+           static_cast<const index_t*>(tile_row_.data()), carries_.row(), carries_.last());
+    check(cudaFuncSetAttribute(csr_merge_kernel<T, O>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes())),
+          "cudaFuncSetAttribute");
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return carries_.bytes() + tile_row_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return csr_operator<T, O>::matrix_bytes() + workspace_bytes();
+  }
+
+ private:
+  /// Products and row ends of a tile: at most one value for each work item, as no value is smaller than a row end.
+  [[nodiscard]] std::size_t shared_bytes() const { return static_cast<std::size_t>(tile_size_) * sizeof(T); }
+
+  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+    launch("csr.merge", csr_merge_kernel<T, O>, static_cast<std::int64_t>(carries_.tiles()) * this->block_size_,
+           this->block_size_, shared_bytes(), stream, this->a_, static_cast<const index_t*>(tile_row_.data()), x,
+           carries_.head(), store);
+    carries_.add(store, stream);
+  }
+
+  int tile_size_;
+  carries<T> carries_;
+  buffer<index_t> tile_row_;
+};
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_csr_merge(const context& ctx, const csr_ref& a, const csr_stats& s,
+                                              const spmv_options& o) {
+  return make_operator<csr_merge, type_set::all>(ctx, a, s, o);
+}
+
+}  // namespace tulle::cuda

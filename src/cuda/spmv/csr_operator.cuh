@@ -1,0 +1,65 @@
+// What the CUDA operators share: the borrowed matrix, the block size, launching.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+
+#include "cuda/device/arithmetic.cuh"
+#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "kernels/spmv.hpp"
+
+namespace tulle::cuda {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Launches `threads` threads (at least one block's worth of work; nothing when 0) in blocks of `block_size`.
+template <class Kernel, class... Args>
+void launch(const char* name, Kernel kernel, std::int64_t threads, int block_size, std::size_t shared_bytes,
+            cudaStream_t stream, const Args&... args) {
+  if (threads == 0) return;
+  kernel<<<static_cast<unsigned>(ceil_div(threads, block_size)), block_size, shared_bytes, stream>>>(args...);
+  check_launch(name);
+}
+
+/// An operator whose typed half is `run`; sets the device and unpacks the arguments.
+template <class T>
+class device_operator : public spmv_operator {
+ public:
+  device_operator(const context& ctx, int block_size) : device_(ctx.device()), block_size_(block_size) {}
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view stream) final {
+    const device_guard guard(device_);
+    run(scale_and_store<T>{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)}, static_cast<const T*>(x),
+        static_cast<cudaStream_t>(stream.native));
+  }
+  [[nodiscard]] std::string parameters() const override { return "block_size=" + std::to_string(block_size_); }
+
+ protected:
+  virtual void run(scale_and_store<T> store, const T* x, cudaStream_t stream) = 0;
+
+  int device_;
+  int block_size_;
+};
+
+/// A device_operator that reads the CSR in place.
+template <class T, class O>
+class csr_operator : public device_operator<T> {
+ public:
+  csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
+
+  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +
+           (static_cast<std::size_t>(a_.rows) + 1) * sizeof(O);
+  }
+
+ protected:
+  csr_view<T, O> a_;
+};
+
+constexpr int pick_block_size(const spmv_options& o, int otherwise) { return o.block_size > 0 ? o.block_size : otherwise; }
+
+}  // namespace tulle::cuda

@@ -1,0 +1,41 @@
+// csr.thread: scalar CSR (Bell and Garland, SC 2009, "CSR scalar").
+// One thread computes one row: it walks the row's entries in order and keeps the sum in a register.
+// Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row; neighbouring threads read entries a row length
+// apart, so lines are shared through L1 (which is why these loads may allocate there).
+// Chosen for very short rows: no lane idles and nothing is reduced.
+#include "cuda/spmv/csr_operator.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+template <class T, class O>
+__global__ void csr_thread_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= a.rows) return;
+  const O end = a.rowptr[row + 1];
+  T sum{0};
+#pragma unroll 4
+  for (O k = a.rowptr[row]; k < end; ++k) sum = multiply_add(__ldg(a.values + k), __ldg(x + __ldg(a.colind + k)), sum);
+  store(static_cast<index_t>(row), sum);
+}
+
+template <class T, class O>
+class csr_thread final : public csr_operator<T, O> {
+ public:
+  csr_thread(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)) {}
+
+ private:
+  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+    launch("csr.thread", csr_thread_kernel<T, O>, this->a_.rows, this->block_size_, 0, stream, this->a_, x, store);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_csr_thread(const context& ctx, const csr_ref& a, const csr_stats& s,
+                                               const spmv_options& o) {
+  return make_operator<csr_thread, type_set::all>(ctx, a, s, o);
+}
+
+}  // namespace tulle::cuda

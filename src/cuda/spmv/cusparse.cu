@@ -1,0 +1,209 @@
+// cusparse.*: the vendor's SpMV algorithms, with their preprocessing, as entries of the same table. For comparison: they
+// are never chosen silently.
+#include <cusparse.h>
+
+#include <limits>
+#include <vector>
+
+#include <tulle/formats/convert.hpp>
+
+#include "cuda/spmv/csr_operator.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+void check_cusparse(cusparseStatus_t s, const char* what) {
+  if (s == CUSPARSE_STATUS_SUCCESS) return;
+  const status code = s == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES || s == CUSPARSE_STATUS_ALLOC_FAILED
+                          ? status::device_out_of_memory
+                      : s == CUSPARSE_STATUS_NOT_SUPPORTED ? status::unsupported
+                                                           : status::kernel_launch;
+  throw error(code, std::string(what) + ": " + cusparseGetErrorName(s) + " (" + cusparseGetErrorString(s) + ")");
+}
+
+struct handle_deleter {
+  void operator()(cusparseHandle_t h) const noexcept { cusparseDestroy(h); }
+};
+struct matrix_deleter {
+  void operator()(cusparseSpMatDescr_t m) const noexcept { cusparseDestroySpMat(m); }
+};
+struct vector_deleter {
+  void operator()(cusparseDnVecDescr_t v) const noexcept { cusparseDestroyDnVec(v); }
+};
+using unique_handle = std::unique_ptr<std::remove_pointer_t<cusparseHandle_t>, handle_deleter>;
+using unique_matrix = std::unique_ptr<std::remove_pointer_t<cusparseSpMatDescr_t>, matrix_deleter>;
+using unique_vector = std::unique_ptr<std::remove_pointer_t<cusparseDnVecDescr_t>, vector_deleter>;
+
+template <class T>
+constexpr cudaDataType value_type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+
+/// Descriptors, buffer and preprocessing around a matrix that a derived class describes.
+template <class T>
+class cusparse_operator : public device_operator<T> {
+ public:
+  cusparse_operator(const context& ctx, index_t rows, index_t cols, cusparseSpMVAlg_t algorithm)
+      : device_operator<T>(ctx, 0), ctx_(ctx), algorithm_(algorithm) {
+    const device_guard guard(this->device_);
+    cusparseHandle_t handle = nullptr;
+    check_cusparse(cusparseCreate(&handle), "cusparseCreate");
+    handle_.reset(handle);
+    x_ = make_vector(cols);
+    y_ = make_vector(rows);
+  }
+  [[nodiscard]] std::string parameters() const override { return {}; }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return work_.bytes(); }
+
+ protected:
+  void describe(cusparseSpMatDescr_t matrix) { matrix_.reset(matrix); }
+  [[nodiscard]] cusparseSpMatDescr_t matrix() const noexcept { return matrix_.get(); }
+  [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
+
+  void preprocess() {
+    const device_guard guard(this->device_);
+    const T one{1}, zero{0};
+    const auto compute = value_type<T>;
+    std::size_t bytes = 0;
+    check_cusparse(cusparseSetStream(handle_.get(), static_cast<cudaStream_t>(ctx_.stream().native)), "cusparseSetStream");
+    check_cusparse(cusparseSpMV_bufferSize(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
+                                           y_.get(), compute, algorithm_, &bytes),
+                   "cusparseSpMV_bufferSize");
+    work_ = buffer<std::byte>(ctx_, std::max<std::size_t>(bytes, 16));
+    check_cusparse(cusparseSpMV_preprocess(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
+                                           y_.get(), compute, algorithm_, work_.data()),
+                   "cusparseSpMV_preprocess");
+  }
+
+ private:
+  unique_vector make_vector(index_t size) {
+    static T placeholder{};  // apply sets the real pointer
+    cusparseDnVecDescr_t v = nullptr;
+    check_cusparse(cusparseCreateDnVec(&v, size, &placeholder, value_type<T>), "cusparseCreateDnVec");
+    return unique_vector(v);
+  }
+
+  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+    check_cusparse(cusparseSetStream(handle_.get(), stream), "cusparseSetStream");
+    check_cusparse(cusparseDnVecSetValues(x_.get(), const_cast<T*>(x)), "cusparseDnVecSetValues");
+    check_cusparse(cusparseDnVecSetValues(y_.get(), store.y), "cusparseDnVecSetValues");
+    check_cusparse(cusparseSpMV(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &store.alpha, matrix(), x_.get(),
+                                &store.beta, y_.get(), value_type<T>, algorithm_, work_.data()),
+                   "cusparseSpMV");
+  }
+
+  context ctx_;
+  cusparseSpMVAlg_t algorithm_;
+  unique_handle handle_;
+  unique_matrix matrix_;
+  unique_vector x_, y_;
+  buffer<std::byte> work_;
+};
+
+template <class T, class O, cusparseSpMVAlg_t Algorithm>
+class cusparse_csr_operator final : public cusparse_operator<T> {
+ public:
+  cusparse_csr_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(a) {
+    cusparseSpMatDescr_t m = nullptr;
+    check_cusparse(cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, const_cast<O*>(a.rowptr), const_cast<index_t*>(a.colind),
+                                     const_cast<T*>(a.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                     CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
+                   "cusparseCreateCsr");
+    this->describe(m);
+    this->preprocess();
+  }
+  void update_values(const csr_ref& a) override {
+    a_ = a.as<T, O>();
+    check_cusparse(cusparseCsrSetPointers(this->matrix(), const_cast<O*>(a_.rowptr), const_cast<index_t*>(a_.colind),
+                                          const_cast<T*>(a_.values)),
+                   "cusparseCsrSetPointers");
+    this->preprocess();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + 4) + (static_cast<std::size_t>(a_.rows) + 1) * sizeof(O);
+  }
+
+ private:
+  csr_view<T, O> a_;
+};
+
+template <class T, class O, cusparseSpMVAlg_t Algorithm>
+class cusparse_coo_operator final : public cusparse_operator<T> {
+ public:
+  cusparse_coo_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(to_coo(ctx, a)) {
+    cusparseSpMatDescr_t m = nullptr;
+    check_cusparse(cusparseCreateCoo(&m, a.rows, a.cols, a_.nnz(), a_.rowind.data(), a_.colind.data(), a_.values.data(),
+                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
+                   "cusparseCreateCoo");
+    this->describe(m);
+    this->preprocess();
+  }
+  void update_values(const csr_ref& a) override {
+    copy_bytes(this->ctx(), a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
+    this->preprocess();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return a_.rowind.bytes() + a_.colind.bytes() + a_.values.bytes();
+  }
+
+ private:
+  coo<T> a_;
+};
+
+template <class T, class O>
+class cusparse_sell_operator final : public cusparse_operator<T> {
+ public:
+  cusparse_sell_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : cusparse_operator<T>(ctx, a.rows, a.cols, CUSPARSE_SPMV_SELL_ALG1), a_(to_sell(ctx, a, 1)) {
+    const auto wide = to_vector(ctx, a_.sliceptr);
+    sliceptr_ = to_buffer(ctx, std::vector<std::int32_t>(wide.begin(), wide.end()));
+    cusparseSpMatDescr_t m = nullptr;
+    check_cusparse(cusparseCreateSlicedEll(&m, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a_.values.size()),
+                                           sell_slice_rows, sliceptr_.data(), a_.colind.data(), a_.values.data(),
+                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                           value_type<T>),
+                   "cusparseCreateSlicedEll");
+    this->describe(m);
+    this->preprocess();
+  }
+  void update_values(const csr_ref& a) override {
+    tulle::update_values(this->ctx(), a.as<T, O>(), a_);
+    this->preprocess();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return sliceptr_.bytes() + a_.colind.bytes() + a_.values.bytes();
+  }
+
+ private:
+  sell<T> a_;
+  buffer<std::int32_t> sliceptr_;
+};
+
+template <class T, class O>
+using csr1 = cusparse_csr_operator<T, O, CUSPARSE_SPMV_CSR_ALG1>;
+template <class T, class O>
+using csr2 = cusparse_csr_operator<T, O, CUSPARSE_SPMV_CSR_ALG2>;
+template <class T, class O>
+using coo1 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG1>;
+template <class T, class O>
+using coo2 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG2>;
+
+}  // namespace
+
+std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<csr1, type_set::floating>(ctx, a, s, o);
+}
+std::unique_ptr<spmv_operator> make_cusparse_csr2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<csr2, type_set::floating>(ctx, a, s, o);
+}
+std::unique_ptr<spmv_operator> make_cusparse_coo1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<coo1, type_set::floating>(ctx, a, s, o);
+}
+std::unique_ptr<spmv_operator> make_cusparse_coo2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<coo2, type_set::floating>(ctx, a, s, o);
+}
+std::unique_ptr<spmv_operator> make_cusparse_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return make_operator<cusparse_sell_operator, type_set::floating>(ctx, a, s, o);
+}
+
+}  // namespace tulle::cuda

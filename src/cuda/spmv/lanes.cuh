@@ -1,0 +1,30 @@
+// How many lanes of a warp share a row, for the kernels that give each row a group of lanes.
+#pragma once
+
+#include <tulle/formats/stats.hpp>
+#include <tulle/ops/spmv.hpp>
+
+namespace tulle::cuda {
+
+/// About three entries a lane: enough loads in flight, few idle lanes.
+inline int pick_lanes(const csr_stats& s, const spmv_options& o) {
+  if (o.lanes > 0) return o.lanes;
+  int lanes = 1;
+  while (lanes < 32 && s.mean > 3.5 * lanes) lanes *= 2;
+  return lanes;
+}
+
+/// Calls f.operator()<Lanes>() for the number of lanes given.
+template <class F>
+void with_lanes(int lanes, F&& f) {
+  switch (lanes) {
+    case 1: return f.template operator()<1>();
+    case 2: return f.template operator()<2>();
+    case 4: return f.template operator()<4>();
+    case 8: return f.template operator()<8>();
+    case 16: return f.template operator()<16>();
+    default: return f.template operator()<32>();
+  }
+}
+
+}  // namespace tulle::cuda

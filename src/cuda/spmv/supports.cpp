@@ -1,0 +1,59 @@
+// Which matrices the CUDA kernels take, and why not the others.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "kernels/spmv.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr double max_padding = 3.0;             // slots a nonzero; beyond it other kernels always win
+constexpr std::int64_t small_slots = 1 << 22;   // below which padding is no worry
+constexpr double min_fill = 0.4;                // of the places of blocks
+
+}  // namespace
+
+support supports_csr_vector_shared(const csr_stats& s, type_key types, const device_info& device) {
+  const std::size_t need = static_cast<std::size_t>(s.column_window) * size_of(types.value);
+  if (need <= device.shared_bytes) return {};
+  return {false, fmt::format("128 rows reach over {} columns: {} bytes of x do not fit {} bytes of shared memory",
+                             s.column_window, need, device.shared_bytes)};
+}
+
+support supports_ell(const csr_stats& s, type_key, const device_info&) {
+  if (s.ell_padding <= max_padding || static_cast<std::int64_t>(s.rows) * s.max <= small_slots) return {};
+  return {false, fmt::format("the longest row has {} entries, the mean {:.1f}: {:.1f} slots a nonzero, at most {} are allowed",
+                             s.max, s.mean, s.ell_padding, max_padding)};
+}
+
+support supports_sell(const csr_stats& s, type_key, const device_info&) {
+  if (s.sell_sorted_padding <= max_padding || s.nnz <= small_slots) return {};
+  return {false, fmt::format("sorted within windows of 1024 rows it still takes {:.1f} slots a nonzero, at most {} are allowed",
+                             s.sell_sorted_padding, max_padding)};
+}
+
+support supports_bsr(const csr_stats& s, type_key, const device_info&) {
+  double best = 0;
+  for (std::size_t b = 2; b <= 8; ++b) best = std::max(best, s.block_fill[b]);
+  if (best >= min_fill || s.nnz <= small_slots) return {};
+  return {false, fmt::format("the fullest blocks hold an entry in {:.0f}% of their places, {:.0f}% are needed", 100 * best,
+                             100 * min_fill)};
+}
+
+support supports_cusparse(const csr_stats& s, type_key types, const device_info&) {
+  if (types.offset == offset_type::i64) return {false, "cuSPARSE takes 64-bit offsets only with 64-bit column indices"};
+  if (s.nnz == 0) return {false, "cuSPARSE is not asked to multiply by a matrix without entries"};
+  return {};
+}
+
+support supports_cusparse_sell(const csr_stats& s, type_key types, const device_info& device) {
+  if (const support basic = supports_cusparse(s, types, device); !basic.ok) return basic;
+  const double slots = s.sell_padding * static_cast<double>(s.nnz);
+  if (s.sell_padding > 3 && slots > 1 << 22) return {false, fmt::format("rows in place take {:.1f} slots a nonzero", s.sell_padding)};
+  if (slots > std::numeric_limits<std::int32_t>::max()) return {false, "more than 2^31 slots"};
+  return {};
+}
+
+}  // namespace tulle::cuda

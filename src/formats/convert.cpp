@@ -1,0 +1,212 @@
+// The public conversions: check the arguments, then let the context's backend do it.
+#include <tulle/formats/convert.hpp>
+
+#include "core/backends.hpp"
+#include "core/instantiate.hpp"
+#include "formats/check.hpp"
+
+namespace tulle {
+namespace {
+
+/// ELL below this many slots is never refused for its padding.
+constexpr std::int64_t always_allowed_slots = std::int64_t{1} << 20;
+
+template <scalar T, offset O>
+void check_same_matrix(std::string_view function, csr_view<T, O> from, index_t rows, index_t cols) {
+  if (from.rows != rows || from.cols != cols) {
+    throw error(status::invalid_dimensions, fmt::format("{}: the CSR is {} x {}, the converted matrix {} x {}",
+                                                        function, from.rows, from.cols, rows, cols));
+  }
+}
+
+template <scalar T>
+void check_coo(std::string_view function, const context& ctx, const coo_view<T>& a) {
+  check_dimensions(function, a.rows, a.cols, a.nnz);
+  check_array(function, "rowind", a.rowind, a.nnz);
+  check_array(function, "colind", a.colind, a.nnz);
+  check_array(function, "values", a.values, a.nnz);
+  check_space(function, ctx, a.space);
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+csr<T, O> clone(const context& ctx, csr_view<T, O> a) {
+  check_csr("clone", a);
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  csr<T, O> out{a.rows, a.cols, buffer<O>(ctx, static_cast<std::size_t>(a.rows) + 1), buffer<index_t>(ctx, nnz),
+                buffer<T>(ctx, nnz)};
+  copy_bytes(ctx, out.rowptr.data(), ctx.space(), a.rowptr, a.space, out.rowptr.bytes());
+  copy_bytes(ctx, out.colind.data(), ctx.space(), a.colind, a.space, out.colind.bytes());
+  copy_bytes(ctx, out.values.data(), ctx.space(), a.values, a.space, out.values.bytes());
+  return out;
+}
+
+template <offset To, scalar T, offset O>
+csr<T, To> with_offsets(const context& ctx, csr_view<T, O> a) {
+  check_csr("with_offsets", ctx, a);
+  check_offsets_hold<To>("with_offsets", a.nnz);
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  const auto& kernels = formats_of<T, O>(ctx.backend());
+  csr<T, To> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  if constexpr (std::same_as<To, std::int32_t>) {
+    out.rowptr = kernels.narrow_offsets(ctx, a.rowptr, static_cast<std::size_t>(a.rows) + 1);
+  } else {
+    out.rowptr = kernels.widen_offsets(ctx, a.rowptr, static_cast<std::size_t>(a.rows) + 1);
+  }
+  copy_bytes(ctx, out.colind.data(), ctx.space(), a.colind, a.space, out.colind.bytes());
+  copy_bytes(ctx, out.values.data(), ctx.space(), a.values, a.space, out.values.bytes());
+  return out;
+}
+
+template <scalar T, offset O>
+coo<T> to_coo(const context& ctx, csr_view<T, O> a) {
+  check_csr("to_coo", ctx, a);
+  return formats_of<T, O>(ctx.backend()).csr_to_coo(ctx, a);
+}
+
+template <offset O, scalar T>
+csr<T, O> to_csr(const context& ctx, coo_view<T> a) {
+  check_coo("to_csr", ctx, a);
+  check_offsets_hold<O>("to_csr", a.nnz);
+  return formats_of<T, O>(ctx.backend()).coo_to_csr(ctx, a);
+}
+
+template <scalar T, offset O>
+csc<T, O> to_csc(const context& ctx, csr_view<T, O> a) {
+  check_csr("to_csc", ctx, a);
+  return formats_of<T, O>(ctx.backend()).csr_to_csc(ctx, a);
+}
+
+template <scalar T, offset O>
+csr<T, O> to_csr(const context& ctx, csc_view<T, O> a) {
+  check_csr("to_csr", ctx, transpose(a));
+  return transpose(formats_of<T, O>(ctx.backend()).csr_to_csc(ctx, transpose(a)));
+}
+
+template <scalar T, offset O>
+ell<T> to_ell(const context& ctx, csr_view<T, O> a, double max_padding) {
+  check_csr("to_ell", ctx, a);
+  const auto& kernels = formats_of<T, O>(ctx.backend());
+  const index_t width = kernels.longest_row(ctx, a);
+  const std::int64_t slots = static_cast<std::int64_t>(a.rows) * width;  // both below 2^31
+  if (slots > always_allowed_slots && !(static_cast<double>(slots) <= max_padding * static_cast<double>(a.nnz))) {
+    throw error(
+        status::invalid_argument,
+        fmt::format("to_ell: {} rows padded to the longest ({} entries) make {} slots, more than {} times the {} "
+                    "nonzeros; use sell, or allow more in max_padding",
+                    a.rows, width, slots, max_padding, a.nnz));
+  }
+  return kernels.csr_to_ell(ctx, a, width);
+}
+
+template <offset O, scalar T>
+csr<T, O> to_csr(const context& ctx, ell_view<T> a) {
+  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  if (a.width < 0) throw error(status::invalid_dimensions, fmt::format("to_csr: ELL width {} is negative", a.width));
+  const std::int64_t slots = static_cast<std::int64_t>(a.rows) * a.width;
+  check_array("to_csr", "colind", a.colind, slots);
+  check_array("to_csr", "values", a.values, slots);
+  check_space("to_csr", ctx, a.space);
+  check_offsets_hold<O>("to_csr", a.nnz);
+  return formats_of<T, O>(ctx.backend()).ell_to_csr(ctx, a);
+}
+
+template <scalar T, offset O>
+sell<T> to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
+  check_csr("to_sell", ctx, a);
+  if (sigma != 1 && (sigma <= 0 || sigma % sell_slice_rows != 0)) {
+    throw error(status::invalid_argument, fmt::format("to_sell: sigma is {}; it must be 1 or a multiple of 32", sigma));
+  }
+  return formats_of<T, O>(ctx.backend()).csr_to_sell(ctx, a, sigma);
+}
+
+template <offset O, scalar T>
+csr<T, O> to_csr(const context& ctx, sell_view<T> a) {
+  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  const std::int64_t slices = (static_cast<std::int64_t>(a.rows) + sell_slice_rows - 1) / sell_slice_rows;
+  if (a.slices != slices) {
+    throw error(status::invalid_dimensions,
+                fmt::format("to_csr: SELL has {} slices; {} rows need {}", a.slices, a.rows, slices));
+  }
+  check_array("to_csr", "sliceptr", a.sliceptr, slices + 1);
+  check_array("to_csr", "colind", a.colind, a.nnz);
+  check_array("to_csr", "values", a.values, a.nnz);
+  check_space("to_csr", ctx, a.space);
+  check_offsets_hold<O>("to_csr", a.nnz);
+  return formats_of<T, O>(ctx.backend()).sell_to_csr(ctx, a);
+}
+
+template <scalar T, offset O>
+bsr<T, O> to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
+  check_csr("to_bsr", ctx, a);
+  if (block < 2 || block > 8) {
+    throw error(status::invalid_argument, fmt::format("to_bsr: block is {}; it must be 2 to 8", block));
+  }
+  return formats_of<T, O>(ctx.backend()).csr_to_bsr(ctx, a, block);
+}
+
+template <scalar T, offset O>
+csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a) {
+  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  if (a.block < 2 || a.block > 8) {
+    throw error(status::invalid_argument, fmt::format("to_csr: BSR block is {}; it must be 2 to 8", a.block));
+  }
+  const std::int64_t block_rows = (static_cast<std::int64_t>(a.rows) + a.block - 1) / a.block;
+  if (a.block_rows != block_rows || a.blocks < 0) {
+    throw error(status::invalid_dimensions, fmt::format("to_csr: BSR has {} block rows and {} blocks; {} rows need {} "
+                                                        "block rows",
+                                                        a.block_rows, a.blocks, a.rows, block_rows));
+  }
+  check_array("to_csr", "rowptr", a.rowptr, block_rows + 1);
+  check_array("to_csr", "colind", a.colind, a.blocks);
+  check_array("to_csr", "values", a.values, a.blocks);
+  check_space("to_csr", ctx, a.space);
+  check_offsets_hold<O>("to_csr", a.nnz);
+  return formats_of<T, O>(ctx.backend()).bsr_to_csr(ctx, a);
+}
+
+template <scalar T, offset O>
+void update_values(const context& ctx, csr_view<T, O> from, ell<T>& to) {
+  check_csr("update_values", ctx, from);
+  check_space("update_values", ctx, to.values.space());
+  check_same_matrix("update_values", from, to.rows, to.cols);
+  formats_of<T, O>(ctx.backend()).update_ell(ctx, from, to);
+}
+
+template <scalar T, offset O>
+void update_values(const context& ctx, csr_view<T, O> from, sell<T>& to) {
+  check_csr("update_values", ctx, from);
+  check_space("update_values", ctx, to.sliceptr.space());
+  check_same_matrix("update_values", from, to.rows, to.cols);
+  formats_of<T, O>(ctx.backend()).update_sell(ctx, from, to);
+}
+
+template <scalar T, offset O>
+void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
+  check_csr("update_values", ctx, from);
+  check_space("update_values", ctx, to.rowptr.space());
+  check_same_matrix("update_values", from, to.rows, to.cols);
+  formats_of<T, O>(ctx.backend()).update_bsr(ctx, from, to);
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                             \
+  template csr<T, O> clone(const context&, csr_view<T, O>);                                 \
+  template csr<T, std::int32_t> with_offsets<std::int32_t>(const context&, csr_view<T, O>); \
+  template csr<T, std::int64_t> with_offsets<std::int64_t>(const context&, csr_view<T, O>); \
+  template coo<T> to_coo(const context&, csr_view<T, O>);                                   \
+  template csr<T, O> to_csr<O, T>(const context&, coo_view<T>);                             \
+  template csc<T, O> to_csc(const context&, csr_view<T, O>);                                \
+  template csr<T, O> to_csr(const context&, csc_view<T, O>);                                \
+  template ell<T> to_ell(const context&, csr_view<T, O>, double);                           \
+  template csr<T, O> to_csr<O, T>(const context&, ell_view<T>);                             \
+  template sell<T> to_sell(const context&, csr_view<T, O>, index_t);                        \
+  template csr<T, O> to_csr<O, T>(const context&, sell_view<T>);                            \
+  template bsr<T, O> to_bsr(const context&, csr_view<T, O>, index_t);                       \
+  template csr<T, O> to_csr(const context&, bsr_view<T, O>);                                \
+  template void update_values(const context&, csr_view<T, O>, ell<T>&);                     \
+  template void update_values(const context&, csr_view<T, O>, sell<T>&);                    \
+  template void update_values(const context&, csr_view<T, O>, bsr<T, O>&);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle

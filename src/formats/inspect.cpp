@@ -1,0 +1,57 @@
+// The public statistics and validation.
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/validate.hpp>
+
+#include "core/backends.hpp"
+#include "core/instantiate.hpp"
+#include "formats/check.hpp"
+
+namespace tulle {
+namespace {
+
+std::string_view description(data_status what) {
+  switch (what) {
+    case data_status::success:
+      return "no defect";
+    case data_status::inf:
+      return "value is infinite";
+    case data_status::nan:
+      return "value is not a number";
+    case data_status::invalid_offsets:
+      return "row offsets do not ascend from 0 to nnz";
+    case data_status::index_out_of_range:
+      return "column index out of range";
+    case data_status::duplicate:
+      return "column repeated in its row";
+    case data_status::unsorted:
+      return "columns not in ascending order";
+  }
+  return "unknown defect";
+}
+
+}  // namespace
+
+std::string validation::message() const {
+  if (row < 0) return std::string(description(what));
+  if (entry < 0) return fmt::format("row {}: {}", row, description(what));
+  return fmt::format("row {}, entry {}: {}", row, entry, description(what));
+}
+
+template <scalar T, offset O>
+csr_stats statistics(const context& ctx, csr_view<T, O> a) {
+  check_csr("statistics", ctx, a);
+  return formats_of<T, O>(ctx.backend()).statistics(ctx, a);
+}
+
+template <scalar T, offset O>
+validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
+  check_csr("validate", ctx, a);
+  return formats_of<T, O>(ctx.backend()).validate(ctx, a, options);
+}
+
+#define TULLE_INSTANTIATE(T, O)                                  \
+  template csr_stats statistics(const context&, csr_view<T, O>); \
+  template validation validate(const context&, csr_view<T, O>, validate_options);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle
