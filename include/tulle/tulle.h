@@ -1,9 +1,10 @@
 /* tulle's C API (C99): contexts, CSR matrices, y = alpha A x + beta y.
  *
- * Handles are opaque and made by *_create, *_copy, *_borrow or *_read; destroying NULL does nothing. A call that returns
- * a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the handle it would have
- * made to NULL, and has left a sentence for tulle_last_error_message(). Different threads may use different handles at
- * the same time; one handle is for one thread at a time. No C++ exception and no CUDA type passes through here. */
+ * Handles are opaque and made by *_create, *_copy, *_borrow or *_read; destroying NULL does nothing. A call that
+ * returns a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the
+ * handle it would have made to NULL, and has left a sentence for tulle_last_error_message(). Different threads may use
+ * different handles at the same time; one handle is for one thread at a time. No C++ exception and no CUDA type passes
+ * through here. */
 #ifndef TULLE_TULLE_H
 #define TULLE_TULLE_H
 

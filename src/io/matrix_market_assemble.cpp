@@ -1,0 +1,150 @@
+// From buckets of entries to CSR: every bucket is a range of rows, counted, placed and sorted in the cache.
+#include "io/matrix_market_assemble.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/instantiate.hpp"
+#include "io/matrix_market_memory.hpp"
+
+namespace tulle::matrix_market {
+namespace {
+
+constexpr std::int64_t short_row = 48;
+
+/// Stable; for short rows.
+template <scalar T>
+void insertion_sort(index_t* colind, T* values, std::int64_t length) {
+  for (std::int64_t k = 1; k < length; ++k) {
+    const index_t col = colind[k];
+    const T value = values[k];
+    std::int64_t to = k;
+    for (; to > 0 && colind[to - 1] > col; --to) {
+      colind[to] = colind[to - 1];
+      values[to] = values[to - 1];
+    }
+    colind[to] = col;
+    values[to] = value;
+  }
+}
+
+/// Positions in the matrix where the buckets start, and the end of the last.
+template <scalar T>
+std::vector<std::int64_t> bucket_starts(const entry_list<T>& list) {
+  std::vector<std::int64_t> start(list.buckets + 1, 0);
+  for (std::size_t s = 0; s < list.segments.size(); ++s) {
+    for (std::size_t b = 0; b < list.buckets; ++b) start[b + 1] += list.range(s, b).second - list.range(s, b).first;
+  }
+  for (std::size_t b = 0; b < list.buckets; ++b) start[b + 1] += start[b];
+  return start;
+}
+
+/// Fills the rows of a bucket in the order of the file, which is a stable sort by row. Position r + 1 of rowptr counts
+/// row r, then is where its next entry goes, and in the end is where the row ends.
+template <scalar T>
+void fill_rows(const entry_list<T>& list, std::size_t bucket, std::int64_t position, index_t first, index_t last, csr<T>& a) {
+  std::int64_t* next = a.rowptr.data() + 1;
+  index_t* colind = a.colind.data();
+  T* values = a.values.data();
+  std::fill(next + first, next + last, 0);
+  for (std::size_t s = 0; s < list.segments.size(); ++s) {
+    const auto [from, to] = list.range(s, bucket);
+    for (std::int64_t k = from; k < to; ++k) ++next[list.row.data()[k]];
+  }
+  for (std::int64_t r = first; r < last; ++r) position += std::exchange(next[r], position);
+  for (std::size_t s = 0; s < list.segments.size(); ++s) {
+    const auto [from, to] = list.range(s, bucket);
+    for (std::int64_t k = from; k < to; ++k) {
+      const std::int64_t place = next[list.row.data()[k]]++;
+      colind[place] = list.col.data()[k];
+      values[place] = list.value.empty() ? T{1} : list.value.data()[k];
+    }
+  }
+}
+
+/// Sorts the short rows of [first, last), the first of which starts at `begin`. Returns the length of the longest that
+/// is left unsorted, or 0.
+template <scalar T>
+std::int64_t sort_short_rows(index_t first, index_t last, std::int64_t begin, csr<T>& a) {
+  std::int64_t longest = 0;
+  for (std::int64_t r = first; r < last; ++r) {
+    const std::int64_t end = a.rowptr.data()[r + 1];
+    index_t* colind = a.colind.data() + begin;
+    if (end - begin <= short_row) {
+      insertion_sort(colind, a.values.data() + begin, end - begin);
+    } else if (!std::is_sorted(colind, colind + (end - begin))) {
+      longest = std::max(longest, end - begin);
+    }
+    begin = end;
+  }
+  return longest;
+}
+
+template <scalar T>
+struct column_value {
+  index_t col;
+  T value;
+};
+
+template <scalar T>
+void sort_row(index_t* colind, T* values, std::int64_t length, column_value<T>* scratch) {
+  for (std::int64_t k = 0; k < length; ++k) scratch[k] = {colind[k], values[k]};
+  std::stable_sort(scratch, scratch + length, [](const auto& x, const auto& y) { return x.col < y.col; });
+  for (std::int64_t k = 0; k < length; ++k) {
+    colind[k] = scratch[k].col;
+    values[k] = scratch[k].value;
+  }
+}
+
+/// Sorts what sort_short_rows left.
+template <scalar T>
+void sort_long_rows(const context& ctx, std::int64_t longest, csr<T>& a) {
+  const auto room = static_cast<std::size_t>(longest);
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(a.nnz() / longest, 1, ctx.threads()));
+  buffer<column_value<T>> scratch(ctx, room * static_cast<std::size_t>(threads));
+  const std::int64_t* rowptr = a.rowptr.data();
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int t = 0; t < threads; ++t) {
+    // The rows that start in this thread's share of the entries.
+    const auto from = std::lower_bound(rowptr, rowptr + a.rows, a.nnz() * t / threads) - rowptr;
+    const auto to = std::lower_bound(rowptr, rowptr + a.rows, a.nnz() * (t + 1) / threads) - rowptr;
+    for (std::int64_t r = from; r < to; ++r) {
+      index_t* colind = a.colind.data() + rowptr[r];
+      const std::int64_t length = rowptr[r + 1] - rowptr[r];
+      if (length <= short_row || std::is_sorted(colind, colind + length)) continue;
+      sort_row(colind, a.values.data() + rowptr[r], length, scratch.data() + room * static_cast<std::size_t>(t));
+    }
+  }
+}
+
+}  // namespace
+
+template <scalar T>
+csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<T>& list) {
+  const std::vector<std::int64_t> start = bucket_starts(list);
+  const auto nnz = static_cast<std::size_t>(start.back());
+  csr<T> a{h.rows, h.cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(h.rows) + 1), buffer<index_t>(ctx, nnz),
+           buffer<T>(ctx, nnz)};
+  prefer_huge_pages(a.rowptr);
+  prefer_huge_pages(a.colind);
+  prefer_huge_pages(a.values);
+  a.rowptr.data()[0] = 0;
+  std::int64_t longest = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) reduction(max : longest)
+  for (std::size_t b = 0; b < list.buckets; ++b) {
+    const auto row = [&](std::size_t bucket) {
+      return static_cast<index_t>(std::min(static_cast<std::int64_t>(bucket) << list.shift, std::int64_t{h.rows}));
+    };
+    fill_rows(list, b, start[b], row(b), row(b + 1), a);
+    longest = std::max(longest, sort_short_rows(row(b), row(b + 1), start[b], a));
+  }
+  if (longest > 0) sort_long_rows(ctx, longest, a);
+  return a;
+}
+
+#define TULLE_INSTANTIATE(T) \
+  template csr<T> assemble_coordinates<T>(const context&, const header&, const entry_list<T>&);
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle::matrix_market

@@ -1,0 +1,32 @@
+// From the entries of a file to a CSR with sorted rows, symmetry expanded and duplicates summed.
+#pragma once
+
+#include <tulle/formats/matrices.hpp>
+
+#include "io/matrix_market_entries.hpp"
+
+namespace tulle::matrix_market {
+
+/// Rows sorted by column; duplicates side by side in the order of the file. The same for any number of threads.
+template <scalar T>
+csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<T>& list);
+
+/// Every element of the array, zeros included.
+template <scalar T>
+csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values);
+
+/// Where the entries of a matrix with sorted rows repeat.
+struct duplicates {
+  std::int64_t count = 0;          // entries that summing removes
+  std::int64_t lower = 0;          // those of them on or below the diagonal
+  std::int64_t first_row = -1;     // of the first duplicate, in row order
+  std::int64_t first_col = -1;
+};
+template <scalar T>
+duplicates find_duplicates(const context& ctx, const csr<T>& a);
+
+/// The matrix with duplicates added up in their order. Throws OVERFLOW naming the entry when a sum does not fit i32.
+template <scalar T>
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count);
+
+}  // namespace tulle::matrix_market

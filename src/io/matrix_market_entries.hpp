@@ -1,0 +1,64 @@
+// The data of a Matrix Market file, parsed in parallel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+
+#include "io/matrix_market_lines.hpp"
+
+namespace tulle::matrix_market {
+
+/// The file without its last line end, if need be: segments as the line parser wants them.
+class terminated_text {
+ public:
+  terminated_text(const source& file, const std::vector<segment>& segments);
+  /// The lines of a segment, the last of them with a line end.
+  [[nodiscard]] std::string_view operator[](const segment& s) const noexcept;
+
+ private:
+  std::string_view text_;
+  std::string tail_;  // the last segment, where the file does not end in a line end
+  std::size_t tail_begin_;
+};
+
+/// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
+/// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
+template <scalar T>
+struct entry_list {
+  std::vector<segment> segments;      // in the order of the file; there may be gaps between them
+  int shift = 0;
+  std::size_t buckets = 1;
+  std::vector<std::uint32_t> starts;  // (buckets + 1) a segment: where its buckets start, from segment::first on
+  buffer<index_t> row;
+  buffer<index_t> col;
+  buffer<T> value;                    // empty for patterns
+
+  /// Positions [first, second) of a bucket of a segment.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range(std::size_t segment_number, std::size_t bucket) const {
+    const std::uint32_t* start = starts.data() + segment_number * (buckets + 1) + bucket;
+    return {segments[segment_number].first + start[0], segments[segment_number].first + start[1]};
+  }
+};
+
+/// Reads exactly as many entries as the size line says. Allocates no more than the lines that are there can hold.
+/// Throws INVALID_FORMAT or OVERFLOW naming the first wrong line, whatever the number of threads.
+template <scalar T>
+entry_list<T> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
+
+/// The same for the values of an array, in the order of the file. There may be gaps between segments.
+template <scalar T>
+struct value_list {
+  std::vector<segment> segments;
+  buffer<T> value;
+};
+template <scalar T>
+value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules);
+
+}  // namespace tulle::matrix_market

@@ -1,0 +1,42 @@
+// The banner and the size line of a Matrix Market file, and errors that name a line of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <tulle/core/status.hpp>
+#include <tulle/core/types.hpp>
+#include <tulle/io/matrix_market.hpp>
+
+namespace tulle::matrix_market {
+
+/// The text of a file and the name that messages give it.
+struct source {
+  std::string_view text;
+  std::string_view name;
+};
+
+struct header {
+  bool vector = false;  // a vector object: n x 1, its coordinates have a row alone
+  bool array = false;
+  mm_field field = mm_field::real;
+  mm_symmetry symmetry = mm_symmetry::general;
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t entries = 0;    // lines of data that must follow
+  std::int64_t size_line = 0;  // line number of the size line
+  std::size_t data = 0;        // where in the text the first line after it starts
+};
+
+/// Throws INVALID_FORMAT, UNSUPPORTED (complex, hermitian) or OVERFLOW, naming the line.
+header read_header(const source& file);
+
+/// Throws "NAME: line N: MESSAGE".
+[[noreturn]] void fail(status code, const source& file, std::int64_t line, const std::string& message);
+/// Line number (from 1) of the character at `position`. \n, \r\n and \r alone end lines.
+std::int64_t line_of(std::string_view text, std::size_t position) noexcept;
+/// A word of the file for a message: cut to 40 characters, nothing unprintable.
+std::string quoted(std::string_view word);
+
+}  // namespace tulle::matrix_market

@@ -1,0 +1,143 @@
+// The readers: text, header, entries, CSR, and what there is to note about them.
+#include <tulle/io/matrix_market.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/instantiate.hpp"
+#include "io/matrix_market_assemble.hpp"
+#include "io/matrix_market_text.hpp"
+
+namespace tulle {
+namespace matrix_market {
+namespace {
+
+/// Number of the line that has (row, col), or its mirror image, for the second time.
+template <scalar T>
+std::int64_t line_of_second(const source& file, const entry_rules& rules, std::vector<segment> segments,
+                            std::int64_t row, std::int64_t col) {
+  const terminated_text text(file, segments);
+  const bool general = rules.head.symmetry == mm_symmetry::general;
+  bool seen = false;
+  for (segment& s : segments) {
+    const auto count = static_cast<std::size_t>(std::exchange(s.count, 0));
+    std::vector<index_t> rows(count);
+    std::vector<index_t> cols(count);
+    std::vector<T> values(count);
+    parser_for<T>(rules.head)(text[s], rules, {rows.data(), cols.data(), values.data()}, s);
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool direct = rows[k] == row && cols[k] == col;
+      const bool mirrored = !general && rows[k] == col && cols[k] == row;
+      if (!direct && !mirrored) continue;
+      if (seen) return line_of_entry(file, s, static_cast<std::int64_t>(k));
+      seen = true;
+    }
+  }
+  return rules.head.size_line;
+}
+
+template <scalar T>
+std::int64_t count_diagonal(const csr<T>& a) {
+  std::int64_t count = 0;
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    const index_t* colind = a.colind.data();
+    count += std::binary_search(colind + a.rowptr.data()[r], colind + a.rowptr.data()[r + 1], static_cast<index_t>(r));
+  }
+  return count;
+}
+
+std::string count_of(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
+}
+
+template <scalar T>
+csr<T> read_coordinates(const context& ctx, const source& file, const entry_rules& rules, bool strict,
+                        matrix_market_info& info) {
+  const header& h = rules.head;
+  const entry_list<T> entries = parse_entries<T>(ctx, file, rules);
+  csr<T> a = assemble_coordinates(ctx, h, entries);
+  const duplicates found = find_duplicates(ctx, a);
+  if (found.count > 0 && strict) {
+    fail(status::invalid_format, file, line_of_second<T>(file, rules, entries.segments, found.first_row, found.first_col),
+         fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1, found.first_col + 1));
+  }
+  if (found.count > 0) {
+    try {
+      a = sum_duplicates(ctx, a, found.count);
+    } catch (const error& e) {
+      if (e.code() == status::overflow) throw error(e.code(), fmt::format("{}: {}", file.name, e.what()));
+      throw;
+    }
+    info.duplicates_summed = h.symmetry == mm_symmetry::general ? found.count : found.lower;
+    info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
+  }
+  if (h.symmetry == mm_symmetry::skew_symmetric) {
+    if (const std::int64_t kept = count_diagonal(a); kept > 0) {
+      info.note += fmt::format("{}kept {} of a skew-symmetric matrix", info.note.empty() ? "" : "; ", count_of(kept, "diagonal"));
+    }
+  }
+  return a;
+}
+
+template <scalar T>
+csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
+  if (options.threads < 0) {
+    throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", options.threads));
+  }
+  try {
+    const context ctx = context::cpu(options.threads);
+    const header h = read_header(file);
+    info.field = h.field;
+    info.symmetry = h.symmetry;
+    info.array = h.array;
+    info.stored_entries = h.entries;
+    info.bytes = static_cast<std::int64_t>(file.text.size());
+    const entry_rules rules{h, options.strict && h.symmetry == mm_symmetry::skew_symmetric};
+    if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, rules));
+    return read_coordinates<T>(ctx, file, rules, options.strict, info);
+  } catch (const std::bad_alloc&) {
+    throw error(status::out_of_memory, fmt::format("{}: no memory to read it", file.name));
+  }
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+}  // namespace matrix_market
+
+template <scalar T>
+csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options,
+                           matrix_market_info* info) {
+  const auto start = std::chrono::steady_clock::now();
+  matrix_market_info learnt;
+  csr<T> a = matrix_market::parse<T>({text, name}, options, learnt);
+  learnt.seconds = matrix_market::seconds_since(start);
+  if (info != nullptr) *info = std::move(learnt);
+  return a;
+}
+
+template <scalar T>
+csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options,
+                          matrix_market_info* info) {
+  const auto start = std::chrono::steady_clock::now();
+  const matrix_market::file_text text(file);
+  csr<T> a = parse_matrix_market<T>(text.view(), file.string(), options, info);
+  if (info != nullptr) info->seconds = matrix_market::seconds_since(start);
+  return a;
+}
+
+#define TULLE_INSTANTIATE(T)                                                                                           \
+  template csr<T> read_matrix_market<T>(const std::filesystem::path&, const matrix_market_options&, matrix_market_info*); \
+  template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&,               \
+                                         matrix_market_info*);
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle

@@ -1,0 +1,178 @@
+// Every entry point with each of its arguments wrong in turn: the status, and the argument's name in the message.
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "handles.hpp"
+
+namespace tulle::test {
+namespace {
+
+/// One of everything, made right.
+class capi_arguments : public testing::Test {
+ protected:
+  void SetUp() override {
+    context = cpu_context();
+    tulle_buffer* made_buffer = nullptr;
+    TULLE_ASSERT_OK(tulle_buffer_create(context.get(), 16, &made_buffer));
+    buffer.reset(made_buffer);
+    arrays = a.arrays();
+    tulle_csr* made_matrix = nullptr;
+    TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made_matrix));
+    matrix.reset(made_matrix);
+    tulle_spmv_plan* made_plan = nullptr;
+    TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), matrix.get(), nullptr, &made_plan));
+    plan.reset(made_plan);
+  }
+
+  static void refused(tulle_status status, tulle_status expected, const std::string& words) {
+    EXPECT_EQ(status, expected) << words;
+    const std::string message = tulle_last_error_message();
+    EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
+  }
+  static void null(tulle_status status, const std::string& argument) {
+    refused(status, TULLE_STATUS_NULL_POINTER, argument + " is NULL");
+  }
+
+  small_matrix<double, std::int32_t> a;
+  tulle_csr_arrays arrays{};
+  context_handle context;
+  buffer_handle buffer;
+  csr_handle matrix;
+  plan_handle plan;
+  std::array<double, 4> x{1, 2, 3, 4};
+  std::array<double, 3> y{};
+};
+
+TEST_F(capi_arguments, context) {
+  tulle_context* made = nullptr;
+  tulle_memory_space space = -1;
+  null(tulle_context_create_best(nullptr), "context");
+  null(tulle_context_create_cpu(1, nullptr), "context");
+  null(tulle_context_create_cuda(0, nullptr), "context");
+  null(tulle_context_create_cuda_stream(0, nullptr, nullptr), "context");
+  refused(tulle_context_create_cpu(-1, &made), TULLE_STATUS_INVALID_ARGUMENT, "threads");
+  EXPECT_NE(tulle_context_create_cuda(-1, &made), TULLE_STATUS_SUCCESS);
+  EXPECT_NE(tulle_context_create_cuda_stream(1 << 20, nullptr, &made), TULLE_STATUS_SUCCESS);
+  EXPECT_EQ(made, nullptr);
+  null(tulle_context_space(nullptr, &space), "context");
+  null(tulle_context_space(context.get(), nullptr), "space");
+  null(tulle_context_synchronize(nullptr), "context");
+  TULLE_EXPECT_OK(tulle_context_synchronize(context.get()));
+}
+
+TEST_F(capi_arguments, buffer) {
+  tulle_buffer* made = nullptr;
+  void* data = nullptr;
+  null(tulle_buffer_create(nullptr, 8, &made), "context");
+  null(tulle_buffer_create(context.get(), 8, nullptr), "buffer");
+  refused(tulle_buffer_create(context.get(), std::numeric_limits<std::size_t>::max() / 2, &made),
+          TULLE_STATUS_OUT_OF_MEMORY, "");
+  EXPECT_EQ(made, nullptr);
+  null(tulle_buffer_copy_in(nullptr, x.data(), 8), "buffer");
+  null(tulle_buffer_copy_in(buffer.get(), nullptr, 8), "host");
+  refused(tulle_buffer_copy_in(buffer.get(), x.data(), 17), TULLE_STATUS_INVALID_DIMENSIONS, "bytes = 17");
+  null(tulle_buffer_copy_out(nullptr, x.data(), 8), "buffer");
+  null(tulle_buffer_copy_out(buffer.get(), nullptr, 8), "host");
+  refused(tulle_buffer_copy_out(buffer.get(), x.data(), 17), TULLE_STATUS_INVALID_DIMENSIONS, "bytes = 17");
+  null(tulle_buffer_data(nullptr, &data), "buffer");
+  null(tulle_buffer_data(buffer.get(), nullptr), "data");
+  TULLE_EXPECT_OK(tulle_buffer_copy_in(buffer.get(), nullptr, 0));
+}
+
+TEST_F(capi_arguments, csr) {
+  tulle_csr* made = nullptr;
+  for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
+    null(make(nullptr, &arrays, &made), "context");
+    null(make(context.get(), nullptr, &made), "arrays");
+    null(make(context.get(), &arrays, nullptr), "matrix");
+  }
+  null(tulle_csr_read_matrix_market(nullptr, "a.mtx", TULLE_F64, &made), "context");
+  null(tulle_csr_read_matrix_market(context.get(), nullptr, TULLE_F64, &made), "path");
+  null(tulle_csr_read_matrix_market(context.get(), "a.mtx", TULLE_F64, nullptr), "matrix");
+  refused(tulle_csr_read_matrix_market(context.get(), "a.mtx", 7, &made), TULLE_STATUS_INVALID_ARGUMENT, "scalar_type");
+  refused(tulle_csr_read_matrix_market(context.get(), "/there/is/no/such.mtx", TULLE_F32, &made), TULLE_STATUS_FILE_IO,
+          "/there/is/no/such.mtx");
+  null(tulle_csr_get_arrays(nullptr, &arrays), "matrix");
+  null(tulle_csr_get_arrays(matrix.get(), nullptr), "arrays");
+}
+
+TEST_F(capi_arguments, plan_create) {
+  tulle_spmv_plan* made = nullptr;
+  null(tulle_spmv_plan_create(nullptr, matrix.get(), nullptr, &made), "context");
+  null(tulle_spmv_plan_create(context.get(), nullptr, nullptr, &made), "matrix");
+  null(tulle_spmv_plan_create(context.get(), matrix.get(), nullptr, nullptr), "plan");
+  refused(tulle_spmv_plan_create(context.get(), matrix.get(), "csr.nonsense", &made), TULLE_STATUS_INVALID_ARGUMENT,
+          "csr.nonsense");
+  EXPECT_EQ(made, nullptr);
+}
+
+TEST_F(capi_arguments, plan_apply) {
+  const auto apply = [&](const void* in, std::int64_t in_size, void* out, std::int64_t out_size) {
+    return tulle_spmv_plan_apply(plan.get(), 1, in, in_size, 0, out, out_size);
+  };
+  TULLE_ASSERT_OK(apply(x.data(), 4, y.data(), 3));
+  null(tulle_spmv_plan_apply(nullptr, 1, x.data(), 4, 0, y.data(), 3), "plan");
+  null(apply(nullptr, 4, y.data(), 3), "x");
+  null(apply(x.data(), 4, nullptr, 3), "y");
+  refused(apply(x.data(), 3, y.data(), 3), TULLE_STATUS_INVALID_DIMENSIONS, "x has 3");
+  refused(apply(x.data(), 4, y.data(), 2), TULLE_STATUS_INVALID_DIMENSIONS, "y has 2");
+  refused(apply(x.data(), -4, y.data(), 3), TULLE_STATUS_INVALID_DIMENSIONS, "x_size = -4");
+  refused(apply(x.data(), 4, y.data(), -3), TULLE_STATUS_INVALID_DIMENSIONS, "y_size = -3");
+  refused(apply(x.data(), 4, x.data() + 1, 3), TULLE_STATUS_INVALID_ARGUMENT, "overlap");
+}
+
+TEST_F(capi_arguments, i32_coefficients_are_whole_numbers) {
+  const small_matrix<std::int32_t, std::int32_t> whole;
+  const tulle_csr_arrays whole_arrays = whole.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &whole_arrays, &made));
+  const csr_handle whole_matrix(made);
+  tulle_spmv_plan* made_plan = nullptr;
+  TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), made, nullptr, &made_plan));
+  const plan_handle whole_plan(made_plan);
+  const std::array<std::int32_t, 4> in{1, 2, 3, 4};
+  std::array<std::int32_t, 3> out{};
+  const auto apply = [&](double alpha, double beta) {
+    return tulle_spmv_plan_apply(made_plan, alpha, in.data(), 4, beta, out.data(), 3);
+  };
+  TULLE_EXPECT_OK(apply(-2147483648.0, 0));
+  refused(apply(0.5, 0), TULLE_STATUS_INVALID_ARGUMENT, "alpha = 0.5");
+  refused(apply(1, 2147483648.0), TULLE_STATUS_INVALID_ARGUMENT, "beta = 2147483648");
+  refused(apply(std::nan(""), 0), TULLE_STATUS_INVALID_ARGUMENT, "alpha = nan");
+}
+
+TEST_F(capi_arguments, plan_update_values) {
+  const std::array<double, 5> values{1, 1, 1, 1, 1};
+  null(tulle_spmv_plan_update_values(nullptr, values.data(), 5, TULLE_HOST), "plan");
+  null(tulle_spmv_plan_update_values(plan.get(), nullptr, 5, TULLE_HOST), "values");
+  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 4, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
+          "4");
+  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), -5, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
+          "count = -5");
+  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, 9), TULLE_STATUS_INVALID_ARGUMENT, "space");
+  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_DEVICE), TULLE_STATUS_INVALID_ARGUMENT,
+          "device");
+}
+
+TEST_F(capi_arguments, plan_queries) {
+  const char* text = nullptr;
+  std::size_t bytes = 0;
+  null(tulle_spmv_plan_explain(nullptr, &text), "plan");
+  null(tulle_spmv_plan_explain(plan.get(), nullptr), "sentence");
+  null(tulle_spmv_plan_kernel(nullptr, &text), "plan");
+  null(tulle_spmv_plan_kernel(plan.get(), nullptr), "name");
+  null(tulle_spmv_plan_workspace(nullptr, &bytes), "plan");
+  null(tulle_spmv_plan_workspace(plan.get(), nullptr), "bytes");
+}
+
+TEST_F(capi_arguments, destroying_null_does_nothing) {
+  tulle_context_destroy(nullptr);
+  tulle_buffer_destroy(nullptr);
+  tulle_csr_destroy(nullptr);
+  tulle_spmv_plan_destroy(nullptr);
+}
+
+}  // namespace
+}  // namespace tulle::test

@@ -1,0 +1,60 @@
+// Handles of the C API that destroy themselves, and the small matrix that the tests multiply.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <tulle/tulle.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tulle::test {
+
+template <class T, void (*Destroy)(T*)>
+struct destroyer {
+  void operator()(T* handle) const { Destroy(handle); }
+};
+using context_handle = std::unique_ptr<tulle_context, destroyer<tulle_context, tulle_context_destroy>>;
+using buffer_handle = std::unique_ptr<tulle_buffer, destroyer<tulle_buffer, tulle_buffer_destroy>>;
+using csr_handle = std::unique_ptr<tulle_csr, destroyer<tulle_csr, tulle_csr_destroy>>;
+using plan_handle = std::unique_ptr<tulle_spmv_plan, destroyer<tulle_spmv_plan, tulle_spmv_plan_destroy>>;
+
+#define TULLE_EXPECT_OK(call) EXPECT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
+#define TULLE_ASSERT_OK(call) ASSERT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
+
+/// [1 0 2 0; 0 0 0 0; -3 4 0 5], with small whole numbers, so that every value type multiplies it exactly.
+template <class T, class O>
+struct small_matrix {
+  std::int32_t base = 0;
+  std::vector<O> rowptr{0, 2, 2, 5};
+  std::vector<std::int32_t> colind{0, 2, 0, 1, 3};
+  std::vector<T> values{1, 2, -3, 4, 5};
+
+  explicit small_matrix(std::int32_t index_base = 0) : base(index_base) {
+    for (O& offset : rowptr) offset += base;
+    for (std::int32_t& column : colind) column += base;
+  }
+  [[nodiscard]] tulle_csr_arrays arrays() const {
+    constexpr bool single = sizeof(T) == 4;
+    const tulle_scalar_type type = T(0.5) == 0 ? TULLE_I32 : single ? TULLE_F32 : TULLE_F64;
+    return {3,
+            4,
+            5,
+            type,
+            sizeof(O) == 8 ? TULLE_OFFSET_I64 : TULLE_OFFSET_I32,
+            base,
+            TULLE_HOST,
+            rowptr.data(),
+            colind.data(),
+            values.data()};
+  }
+};
+
+inline context_handle cpu_context(int threads = 2) {
+  tulle_context* context = nullptr;
+  TULLE_EXPECT_OK(tulle_context_create_cpu(threads, &context));
+  return context_handle(context);
+}
+
+}  // namespace tulle::test

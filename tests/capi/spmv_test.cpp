@@ -1,0 +1,179 @@
+// y = alpha A x + beta y through the C API, on both backends.
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "handles.hpp"
+
+namespace tulle::test {
+namespace {
+
+class capi_spmv : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    tulle_context* made = nullptr;
+    if (GetParam() == std::string("cpu")) {
+      TULLE_ASSERT_OK(tulle_context_create_cpu(2, &made));
+    } else if (const tulle_status s = tulle_context_create_cuda(0, &made); s == TULLE_STATUS_UNSUPPORTED) {
+      GTEST_SKIP() << tulle_last_error_message();
+    } else {
+      TULLE_ASSERT_OK(s);
+    }
+    context.reset(made);
+  }
+
+  template <class T>
+  buffer_handle upload(const std::vector<T>& from) {
+    tulle_buffer* made = nullptr;
+    TULLE_EXPECT_OK(tulle_buffer_create(context.get(), from.size() * sizeof(T), &made));
+    TULLE_EXPECT_OK(tulle_buffer_copy_in(made, from.data(), from.size() * sizeof(T)));
+    return buffer_handle(made);
+  }
+  static void* data(const buffer_handle& b) {
+    void* pointer = nullptr;
+    TULLE_EXPECT_OK(tulle_buffer_data(b.get(), &pointer));
+    return pointer;
+  }
+  plan_handle plan_of(const csr_handle& matrix, const char* kernel = nullptr) {
+    tulle_spmv_plan* made = nullptr;
+    TULLE_EXPECT_OK(tulle_spmv_plan_create(context.get(), matrix.get(), kernel, &made));
+    return plan_handle(made);
+  }
+  template <class T>
+  std::vector<T> apply(const plan_handle& plan, double alpha, const std::vector<T>& x, double beta, std::vector<T> y) {
+    const buffer_handle device_x = upload(x), device_y = upload(y);
+    TULLE_EXPECT_OK(tulle_spmv_plan_apply(plan.get(), alpha, data(device_x), static_cast<std::int64_t>(x.size()), beta,
+                                          data(device_y), static_cast<std::int64_t>(y.size())));
+    TULLE_EXPECT_OK(tulle_buffer_copy_out(device_y.get(), y.data(), y.size() * sizeof(T)));
+    return y;
+  }
+
+  /// Every way in for one pair of types: copied and borrowed, base 0 and 1.
+  template <class T, class O>
+  void multiplies_exactly() {
+    for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
+      for (const std::int32_t base : {0, 1}) {
+        const small_matrix<T, O> a(base);
+        const tulle_csr_arrays arrays = a.arrays();
+        tulle_csr* made = nullptr;
+        TULLE_ASSERT_OK(make(context.get(), &arrays, &made));
+        const csr_handle matrix(made);
+        const plan_handle plan = plan_of(matrix);
+        EXPECT_EQ(apply<T>(plan, 2, {1, 2, 3, 4}, -1, {10, 20, 30}), (std::vector<T>{4, -20, 20})) << "base " << base;
+      }
+    }
+  }
+
+  context_handle context;
+};
+
+TEST_P(capi_spmv, every_type_base_and_ownership) {
+  multiplies_exactly<float, std::int32_t>();
+  multiplies_exactly<float, std::int64_t>();
+  multiplies_exactly<double, std::int32_t>();
+  multiplies_exactly<double, std::int64_t>();
+  multiplies_exactly<std::int32_t, std::int32_t>();
+  multiplies_exactly<std::int32_t, std::int64_t>();
+}
+
+TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
+  auto a = std::make_unique<small_matrix<double, std::int32_t>>();
+  const tulle_csr_arrays arrays = a->arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  csr_handle matrix(made);
+  a->values.assign(5, 1000);
+  a.reset();
+  const plan_handle plan = plan_of(matrix);
+  matrix.reset();
+  EXPECT_EQ(apply<double>(plan, 1, {1, 2, 3, 4}, 0, {0, 0, 0}), (std::vector<double>{7, 0, 25}));
+}
+
+TEST_P(capi_spmv, beta_zero_overwrites_nan) {
+  const small_matrix<double, std::int64_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_borrow(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(apply<double>(plan_of(matrix), 1, {1, 2, 3, 4}, 0, {nan, nan, nan}), (std::vector<double>{7, 0, 25}));
+}
+
+TEST_P(capi_spmv, update_values_keeps_the_pattern) {
+  const small_matrix<float, std::int32_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  const plan_handle plan = plan_of(matrix);
+  const std::vector<float> values{10, 20, 30, 40, 50};
+  TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
+  EXPECT_EQ(apply<float>(plan, 1, {1, 1, 1, 1}, 0, {0, 0, 0}), (std::vector<float>{30, 0, 120}));
+}
+
+TEST_P(capi_spmv, a_plan_says_what_it_is) {
+  const small_matrix<double, std::int32_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  const char* wanted = GetParam() == std::string("cpu") ? "csr.serial" : "csr.merge";
+  const plan_handle plan = plan_of(matrix, wanted);
+  const char *kernel = nullptr, *sentence = nullptr;
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  TULLE_EXPECT_OK(tulle_spmv_plan_kernel(plan.get(), &kernel));
+  TULLE_EXPECT_OK(tulle_spmv_plan_explain(plan.get(), &sentence));
+  TULLE_EXPECT_OK(tulle_spmv_plan_workspace(plan.get(), &bytes));
+  EXPECT_STREQ(kernel, wanted);
+  EXPECT_NE(std::string(sentence).find(wanted), std::string::npos) << sentence;
+  EXPECT_LT(bytes, std::size_t{1} << 20);
+}
+
+TEST_P(capi_spmv, a_file_is_read_into_the_contexts_memory) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / (std::string("tulle_capi_") + GetParam() + ".mtx");
+  std::ofstream(file) << "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 3\n2 1 4\n";
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_read_matrix_market(context.get(), file.c_str(), TULLE_F64, &made));
+  const csr_handle matrix(made);
+  std::filesystem::remove(file);
+  tulle_csr_arrays arrays;
+  TULLE_ASSERT_OK(tulle_csr_get_arrays(made, &arrays));
+  EXPECT_EQ(arrays.nnz, 2);
+  tulle_memory_space space = -1;
+  TULLE_ASSERT_OK(tulle_context_space(context.get(), &space));
+  EXPECT_EQ(arrays.space, space);
+  EXPECT_EQ(apply<double>(plan_of(matrix), 1, {2, 5}, 0, {0, 0}), (std::vector<double>{6, 8}));
+}
+
+TEST_P(capi_spmv, an_empty_matrix_needs_no_entries) {
+  const std::vector<std::int32_t> rowptr(4, 0);
+  const tulle_csr_arrays arrays{3, 0, 0, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), nullptr, nullptr};
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  EXPECT_EQ(apply<double>(plan_of(matrix), 1, {}, 0, {1, 2, 3}), (std::vector<double>{0, 0, 0}));
+}
+
+TEST_P(capi_spmv, cpu_borrowing_makes_no_copy) {
+  const small_matrix<double, std::int64_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_borrow(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  tulle_csr_arrays seen;
+  TULLE_ASSERT_OK(tulle_csr_get_arrays(made, &seen));
+  EXPECT_EQ(seen.rowptr, a.rowptr.data());
+  EXPECT_EQ(seen.colind, a.colind.data());
+  EXPECT_EQ(seen.values, a.values.data());
+  EXPECT_EQ(seen.space, TULLE_HOST);
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, capi_spmv, testing::Values("cpu", "cuda"),
+                         [](const auto& backend) { return std::string(backend.param); });
+
+}  // namespace
+}  // namespace tulle::test

@@ -1,0 +1,83 @@
+// The choice of a kernel is a pure function: these are its rules, on statistics made by hand.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/backends.hpp"
+#include "plan/choose_spmv.hpp"
+
+namespace tulle {
+namespace {
+
+constexpr type_key f64{scalar_type::f64, offset_type::i32};
+constexpr type_key i32{scalar_type::i32, offset_type::i32};
+
+device_info gpu() {
+  device_info d;
+  d.backend = backend_kind::cuda;
+  d.multiprocessors = 132;
+  d.compute_capability = 90;
+  d.l2_bytes = 60u << 20;
+  d.shared_bytes = 227u << 10;
+  return d;
+}
+
+csr_stats regular(index_t rows, double mean) {
+  csr_stats s;
+  s.rows = s.cols = rows;
+  s.nnz = static_cast<std::int64_t>(rows * mean);
+  s.mean = mean;
+  s.max = static_cast<index_t>(mean * 1.5);
+  s.skew = s.max / mean;
+  s.ell_padding = 1.5;
+  s.sell_padding = s.sell_sorted_padding = 1.3;
+  return s;
+}
+
+std::string simple(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::simple).kernel; }
+
+TEST(ChooseSpmvSimple, FollowsMeanAndSkew) {
+  EXPECT_EQ(simple(regular(100'000, 2.5)), "csr.thread");
+  EXPECT_EQ(simple(regular(100'000, 30)), "csr.warp");
+  csr_stats skewed = regular(100'000, 30);
+  skewed.max = 4700;
+  skewed.skew = 4700.0 / 30;
+  EXPECT_EQ(simple(skewed), "csr.merge");
+}
+
+TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
+  csr_stats s = regular(100'000, 30);
+  s.sell_sorted_padding = 1.05;
+  EXPECT_EQ(simple(s), "sell");
+  s.ell_padding = 1.01;
+  EXPECT_EQ(simple(s), "ell");
+  EXPECT_EQ(simple(s, i32), "csr.warp");  // integers have the CSR family alone
+}
+
+TEST(ChooseSpmv, EveryChoiceIsInTheTableForItsTypesAndSaysWhyWithNumbers) {
+  for (const auto policy : {spmv_policy::simple, spmv_policy::standard}) {
+    for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
+      if (spmv_kernels(backend).empty()) continue;
+      for (const type_key types : {f64, i32}) {
+        for (const double mean : {0.0, 0.5, 3.0, 27.0, 400.0}) {
+          for (const double skew : {1.0, 5.0, 2000.0}) {
+            csr_stats s = regular(50'000, mean);
+            s.skew = skew;
+            device_info d = gpu();
+            d.backend = backend;
+            const auto choice = choose_spmv(s, types, d, policy);
+            bool found = false;
+            for (const auto& k : spmv_kernels(backend)) {
+              found = found || (k.name == choice.kernel && contains(k.types, types) && !k.reference_only);
+            }
+            EXPECT_TRUE(found) << choice.kernel;
+            EXPECT_NE(choice.reason.find_first_of("0123456789"), std::string::npos) << choice.reason;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tulle
