@@ -78,7 +78,7 @@ int run(const std::string& name) {
     rank.swap(next);
     std::printf("iteration %d: residual %.3e\n", iteration, residual);
     if (residual < tolerance) {
-      std::printf("converged; the ranks add up to %.9f\n", std::accumulate(rank.begin(), rank.end(), 0.0));
+      std::printf("converged, the ranks add up to %.9f\n", std::accumulate(rank.begin(), rank.end(), 0.0));
       print_top(rank);
       return 0;
     }
