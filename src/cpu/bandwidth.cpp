@@ -11,7 +11,7 @@
 #include <string>
 #include <tulle/core/buffer.hpp>
 
-namespace tulle {
+namespace tulle::cpu {
 namespace {
 
 constexpr std::size_t least_bytes = std::size_t{192} << 20;
@@ -71,8 +71,8 @@ double best_rate(double bytes, const Run& run) {
 
 }  // namespace
 
-bandwidth measure_cpu_bandwidth(int requested_threads) {
-  const context host = context::cpu(requested_threads);
+bandwidth measure_bandwidth(const context& ctx) {
+  const context host = context::cpu(ctx.threads());
   const int threads = host.threads();
   const std::size_t n = array_elements(host.info());
   buffer<double> a(host, n);
@@ -109,4 +109,4 @@ bandwidth measure_cpu_bandwidth(int requested_threads) {
   return result;
 }
 
-}  // namespace tulle
+}  // namespace tulle::cpu

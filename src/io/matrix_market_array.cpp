@@ -10,7 +10,7 @@ namespace {
 
 /// Closes the gaps between segments.
 template <scalar T>
-void close_gaps(entry_list<T>& values) {
+void close_gaps(value_list<T>& values) {
   std::int64_t to = 0;
   for (const segment& s : values.segments) {
     if (s.first != to && s.count > 0) {
@@ -40,8 +40,8 @@ T element(const header& h, const T* values, std::int64_t i, std::int64_t j) {
 }  // namespace
 
 template <scalar T>
-csr<T> assemble_array(const context& ctx, const header& h, entry_list<T> entries) {
-  close_gaps(entries);
+csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values) {
+  close_gaps(values);
   const std::int64_t rows = h.rows;
   const std::int64_t cols = h.cols;
   const auto nnz = static_cast<std::size_t>(rows * cols);
@@ -56,14 +56,14 @@ csr<T> assemble_array(const context& ctx, const header& h, entry_list<T> entries
     for (std::int64_t j = 0; j < cols; ++j) {
       for (std::int64_t i = first; i < last; ++i) {
         a.colind.data()[i * cols + j] = static_cast<index_t>(j);
-        a.values.data()[i * cols + j] = element(h, entries.value.data(), i, j);
+        a.values.data()[i * cols + j] = element(h, values.value.data(), i, j);
       }
     }
   }
   return a;
 }
 
-#define TULLE_INSTANTIATE(T) template csr<T> assemble_array<T>(const context&, const header&, entry_list<T>);
+#define TULLE_INSTANTIATE(T) template csr<T> assemble_array<T>(const context&, const header&, value_list<T>);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 

@@ -9,11 +9,11 @@ namespace tulle::matrix_market {
 
 /// Rows sorted by column; duplicates side by side in the order of the file. The same for any number of threads.
 template <scalar T>
-csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<T>& entries);
+csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<T>& list);
 
 /// Every element of the array, zeros included.
 template <scalar T>
-csr<T> assemble_array(const context& ctx, const header& h, entry_list<T> values);
+csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values);
 
 /// Where the entries of a matrix with sorted rows repeat.
 struct duplicates {

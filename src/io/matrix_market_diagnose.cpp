@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/instantiate.hpp"
-#include "io/matrix_market_entries.hpp"
+#include "io/matrix_market_lines.hpp"
 #include "io/matrix_market_number.hpp"
 
 namespace tulle::matrix_market {

@@ -1,154 +1,41 @@
-// Parallel parse. The text is cut at line ends into segments; each is counted, given room, and parsed straight into the
-// arrays. Errors are looked at in the order of the file afterwards, so that threads do not show.
+// Parallel parse. The text is cut at line ends into segments; each is counted and given room in the arrays, then parsed
+// into scratch memory that stays in the cache and dealt out from there by row (the first digit of a radix sort), so
+// that the sort that follows works in the cache too. Errors are looked at afterwards, in the order of the file.
 #include "io/matrix_market_entries.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <string>
+#include <array>
+#include <bit>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include "core/instantiate.hpp"
-#include "io/matrix_market_number.hpp"
+#include "io/matrix_market_memory.hpp"
 
 namespace tulle::matrix_market {
 namespace {
 
-/// Characters of the shortest entry, its line end included.
-std::size_t shortest_entry(const header& h) {
-  const std::size_t numbers = h.array ? 1 : (h.vector ? 1U : 2U) + (h.field == mm_field::pattern ? 0U : 1U);
-  return 2 * numbers;
-}
+constexpr std::size_t most_buckets = 512;
 
-std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads) {
-  constexpr std::size_t smallest = std::size_t{1} << 16;
-  constexpr std::size_t largest = std::size_t{1} << 21;
-  const std::size_t size = file.text.size();
-  const std::size_t step = std::clamp((size - data) / (8 * static_cast<std::size_t>(threads)), smallest, largest);
-  std::vector<segment> segments;
-  for (std::size_t begin = data; begin < size;) {
-    std::size_t end = size;
-    if (size - begin > step) end = std::min(file.text.find_first_of("\n\r", begin + step), size - 1) + 1;
-    segments.push_back({.begin = begin, .end = end});
-    begin = end;
-  }
-  return segments;
-}
-
-/// Entries that a segment can hold at most.
-std::int64_t bound_entries(std::string_view lines, std::size_t shortest) {
-  std::size_t ends = 1;
-  for (std::size_t i = 0; i < lines.size();) {
-    std::uint8_t few = 0;  // a sum of bytes: the compiler adds them 16 or 32 at a time
-    const std::size_t stop = std::min(i + 255, lines.size());
-    for (; i < stop; ++i) few = static_cast<std::uint8_t>(few + (is_line_end(lines[i]) ? 1 : 0));
-    ends += few;
-  }
-  return static_cast<std::int64_t>(std::min(ends, lines.size() / shortest + 1));
-}
-
-template <scalar T>
-struct destination {
-  index_t* row;
-  index_t* col;
-  T* value;
-};
-
-/// One entry, up to its line end; null when it is none.
-template <scalar T, mm_field Field, bool Array>
-const char* read_entry(const char* p, const entry_rules& rules, destination<T> to) {
-  if constexpr (!Array) {
-    p = read_index(p, rules.head.rows, *to.row);
-    if (p == nullptr) return nullptr;
-    *to.col = 0;
-    if (!rules.head.vector) {
-      if (!is_blank(*p)) return nullptr;
-      p = read_index(skip_blanks(p), rules.head.cols, *to.col);
-      if (p == nullptr) return nullptr;
-    }
-    if (rules.no_diagonal && *to.row == *to.col) return nullptr;
-  }
-  if constexpr (Field != mm_field::pattern) {
-    if constexpr (!Array) {
-      if (!is_blank(*p)) return nullptr;
-      p = skip_blanks(p);
-    }
-    p = Field == mm_field::integer ? read_integer_as<T>(p, *to.value) : read_real_as<T>(p, *to.value);
-    if (p == nullptr) return nullptr;
-    if constexpr (std::integral<T>) {  // whose negative is wanted too
-      if (rules.head.symmetry == mm_symmetry::skew_symmetric && *to.value == std::numeric_limits<T>::min()) return nullptr;
-    }
-  }
-  p = skip_blanks(p);
-  return is_line_end(*p) ? p : nullptr;
-}
-
-/// `lines` ends in a line end. Sets count, and failed and error where a line is no entry.
-template <scalar T, mm_field Field, bool Array>
-void parse_lines(std::string_view lines, const entry_rules& rules, destination<T> to, segment& s) {
-  const char* p = lines.data();
-  const char* end = p + lines.size();
-  while (p != end) {
-    const char* line = p;
-    p = skip_blanks(p);
-    if (is_line_end(*p)) {
-      ++p;
-      continue;
-    }
-    if (*p == '%') {
-      p = skip_to_line_end(p) + 1;
-      continue;
-    }
-    p = read_entry<T, Field, Array>(p, rules, to);
-    if (p == nullptr) {
-      s.failed = true;
-      s.error = s.begin + static_cast<std::size_t>(line - lines.data());
-      return;
-    }
-    ++p;
-    ++s.count;
-    if constexpr (!Array) {
-      ++to.row;
-      ++to.col;
-    }
-    if constexpr (Field != mm_field::pattern) ++to.value;
-  }
-}
-
-template <scalar T>
-using line_parser = void (*)(std::string_view, const entry_rules&, destination<T>, segment&);
-
-template <scalar T>
-line_parser<T> parser_for(const header& h) {
-  const bool integer = h.field == mm_field::integer;
-  if (h.array) return integer ? parse_lines<T, mm_field::integer, true> : parse_lines<T, mm_field::real, true>;
-  if (h.field == mm_field::pattern) return parse_lines<T, mm_field::pattern, false>;
-  return integer ? parse_lines<T, mm_field::integer, false> : parse_lines<T, mm_field::real, false>;
-}
-
-template <scalar T>
-destination<T> room_of(entry_list<T>& list, const segment& s) {
-  const auto at = [&](auto& array) { return array.empty() ? nullptr : array.data() + s.first; };
-  return {at(list.row), at(list.col), at(list.value)};
-}
-
-/// Gives every segment room in the arrays for what it can hold.
-template <scalar T>
-void make_room(const context& ctx, const source& file, const header& h, entry_list<T>& list) {
-  const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
-  const std::size_t shortest = shortest_entry(h);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (segments > 1)
-  for (std::ptrdiff_t i = 0; i < segments; ++i) {
-    segment& s = list.segments[static_cast<std::size_t>(i)];
-    s.first = bound_entries(file.text.substr(s.begin, s.end - s.begin), shortest);
+/// Gives every segment room for what it can hold, times `copies`. Returns the sum and the largest room.
+std::pair<std::size_t, std::size_t> make_room(const context& ctx, const source& file, const header& h, int copies,
+                                              std::vector<segment>& segments) {
+  const auto count = static_cast<std::ptrdiff_t>(segments.size());
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (count > 1)
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    segment& s = segments[static_cast<std::size_t>(i)];
+    s.first = bound_entries(file.text.substr(s.begin, s.end - s.begin), h);
   }
   std::int64_t total = 0;
-  for (segment& s : list.segments) total += std::exchange(s.first, total);
-  const auto size = static_cast<std::size_t>(total);
-  if (!h.array) list.row = buffer<index_t>(ctx, size);
-  if (!h.array) list.col = buffer<index_t>(ctx, size);
-  if (h.field != mm_field::pattern) list.value = buffer<T>(ctx, size);
+  std::int64_t largest = 0;
+  for (segment& s : segments) {
+    largest = std::max(largest, s.first);
+    total += copies * std::exchange(s.first, total);
+  }
+  return {static_cast<std::size_t>(total), static_cast<std::size_t>(largest)};
 }
 
 template <scalar T>
@@ -170,41 +57,135 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
   }
 }
 
+/// About 2^16 entries a bucket, so that what is sorted at a time fits the L2.
+template <scalar T>
+void choose_buckets(const header& h, std::size_t entries, entry_list<T>& list) {
+  const std::size_t wanted = std::min(std::bit_ceil(entries >> 16), most_buckets);
+  const auto rows = static_cast<std::size_t>(h.rows);
+  while ((rows >> list.shift) >= std::max<std::size_t>(wanted, 1)) ++list.shift;
+  list.buckets = (rows >> list.shift) + 1;
+  list.starts.resize(list.segments.size() * (list.buckets + 1));
+}
+
+/// Copies the entries of a segment, and their mirror images, to their buckets. `start`: buckets + 1 of them.
+template <mm_symmetry Symmetry, scalar T>
+void deal_out(destination<T> from, std::int64_t count, int shift, std::span<std::uint32_t> start, destination<T> to) {
+  std::fill(start.begin(), start.end(), 0);
+  const auto bucket = [&](index_t row) -> std::uint32_t& { return start[static_cast<std::size_t>(row >> shift)]; };
+  for (std::int64_t k = 0; k < count; ++k) {
+    ++bucket(from.row[k]);
+    if (Symmetry != mm_symmetry::general && from.row[k] != from.col[k]) ++bucket(from.col[k]);
+  }
+  std::uint32_t sum = 0;
+  for (std::uint32_t& s : start) sum += std::exchange(s, sum);
+  std::array<std::uint32_t, most_buckets + 1> next;
+  std::copy(start.begin(), start.end(), next.begin());
+  const auto place = [&](index_t row, index_t col, T value) {
+    const std::uint32_t k = next[static_cast<std::size_t>(row >> shift)]++;
+    to.row[k] = row;
+    to.col[k] = col;
+    if (to.value != nullptr) to.value[k] = value;
+  };
+  for (std::int64_t k = 0; k < count; ++k) {
+    const T value = from.value == nullptr ? T{1} : from.value[k];
+    place(from.row[k], from.col[k], value);
+    if constexpr (Symmetry != mm_symmetry::general) {
+      const bool mirrored = from.row[k] != from.col[k];
+      if (mirrored) place(from.col[k], from.row[k], Symmetry == mm_symmetry::skew_symmetric ? -value : value);
+    }
+  }
+}
+
+template <scalar T>
+auto dealer_for(mm_symmetry symmetry) {
+  return symmetry == mm_symmetry::general     ? deal_out<mm_symmetry::general, T>
+         : symmetry == mm_symmetry::symmetric ? deal_out<mm_symmetry::symmetric, T>
+                                              : deal_out<mm_symmetry::skew_symmetric, T>;
+}
+
+/// Arrays of a list, or scratch for one segment a thread.
+template <scalar T>
+struct arrays {
+  buffer<index_t> row;
+  buffer<index_t> col;
+  buffer<T> value;
+
+  arrays(const context& ctx, std::size_t size, bool pattern)
+      : row(ctx, size), col(ctx, size), value(ctx, pattern ? 0 : size) {}
+  [[nodiscard]] destination<T> at(std::int64_t i) {
+    return {row.data() + i, col.data() + i, value.empty() ? nullptr : value.data() + i};
+  }
+};
+
 }  // namespace
+
+terminated_text::terminated_text(const source& file, const std::vector<segment>& segments)
+    : text_(file.text), tail_begin_(file.text.size()) {
+  if (segments.empty() || text_.ends_with('\n') || text_.ends_with('\r')) return;
+  tail_begin_ = segments.back().begin;
+  tail_ = std::string(text_.substr(tail_begin_)) + '\n';
+}
+
+std::string_view terminated_text::operator[](const segment& s) const noexcept {
+  return s.begin == tail_begin_ ? std::string_view(tail_) : text_.substr(s.begin, s.end - s.begin);
+}
 
 template <scalar T>
 entry_list<T> parse_entries(const context& ctx, const source& file, const entry_rules& rules) {
+  const header& h = rules.head;
+  const bool pattern = h.field == mm_field::pattern;
   entry_list<T> list;
-  list.segments = cut_at_line_ends(file, rules.head.data, ctx.threads());
-  make_room(ctx, file, rules.head, list);
-  std::string tail;  // the last segment, where the file does not end in a line end
-  if (!list.segments.empty() && !is_line_end(file.text.back())) {
-    const segment& last = list.segments.back();
-    tail = std::string(file.text.substr(last.begin, last.end - last.begin)) + '\n';
+  list.segments = cut_at_line_ends(file, h.data, ctx.threads());
+  const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
+  const int threads = static_cast<int>(std::clamp<std::ptrdiff_t>(segments, 1, ctx.threads()));
+  const int copies = h.symmetry == mm_symmetry::general ? 1 : 2;
+  const auto [total, largest] = make_room(ctx, file, h, copies, list.segments);
+  choose_buckets(h, total, list);
+  arrays<T> all(ctx, total, pattern);
+  prefer_huge_pages(all.row);
+  prefer_huge_pages(all.col);
+  prefer_huge_pages(all.value);
+  arrays<T> scratch(ctx, largest * static_cast<std::size_t>(threads), pattern);
+  const terminated_text text(file, list.segments);
+  const line_parser<T> parse = parser_for<T>(h);
+  const auto deal = dealer_for<T>(h.symmetry);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (std::ptrdiff_t i = 0; i < segments; ++i) {
+    const auto number = static_cast<std::size_t>(i);
+    segment& s = list.segments[number];
+    const destination<T> mine = scratch.at(omp_get_thread_num() * static_cast<std::int64_t>(largest));
+    parse(text[s], rules, mine, s);
+    const std::span<std::uint32_t> starts = std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
+    deal(mine, s.count, list.shift, starts, all.at(s.first));
   }
+  check<T>(file, rules, list.segments);
+  list.row = std::move(all.row);
+  list.col = std::move(all.col);
+  list.value = std::move(all.value);
+  return list;
+}
+
+template <scalar T>
+value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules) {
+  value_list<T> list;
+  list.segments = cut_at_line_ends(file, rules.head.data, ctx.threads());
+  const std::size_t total = make_room(ctx, file, rules.head, 1, list.segments).first;
+  list.value = buffer<T>(ctx, total);
+  const terminated_text text(file, list.segments);
   const line_parser<T> parse = parser_for<T>(rules.head);
   const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (segments > 1)
   for (std::ptrdiff_t i = 0; i < segments; ++i) {
     segment& s = list.segments[static_cast<std::size_t>(i)];
-    const bool in_tail = i + 1 == segments && !tail.empty();
-    parse(in_tail ? std::string_view(tail) : file.text.substr(s.begin, s.end - s.begin), rules, room_of(list, s), s);
+    parse(text[s], rules, {nullptr, nullptr, list.value.data() + s.first}, s);
   }
   check<T>(file, rules, list.segments);
   return list;
 }
 
-std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k) {
-  for (std::size_t p = s.begin; p < s.end;) {
-    const std::size_t first = std::min(file.text.find_first_not_of(" \t\v\f", p), s.end);
-    const std::size_t end = std::min(file.text.find_first_of("\n\r", first), s.end);
-    if (first < end && file.text[first] != '%' && k-- == 0) return line_of(file.text, p);
-    p = end + 1;
-  }
-  return line_of(file.text, s.end);
-}
-
-#define TULLE_INSTANTIATE(T) template entry_list<T> parse_entries<T>(const context&, const source&, const entry_rules&);
+#define TULLE_INSTANTIATE(T)                                                                      \
+  template entry_list<T> parse_entries<T>(const context&, const source&, const entry_rules&); \
+  template value_list<T> parse_values<T>(const context&, const source&, const entry_rules&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 

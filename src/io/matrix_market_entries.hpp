@@ -1,41 +1,50 @@
-// The data of a Matrix Market file, parsed in parallel, in the order of the file.
+// The data of a Matrix Market file, parsed in parallel.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
-#include <tulle/core/types.hpp>
 
-#include "io/matrix_market_header.hpp"
+#include "io/matrix_market_lines.hpp"
 
 namespace tulle::matrix_market {
 
-/// A run of whole lines, and its entries: `first` .. `first + count - 1` of the arrays.
-struct segment {
-  std::size_t begin = 0;  // in the text
-  std::size_t end = 0;
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  bool failed = false;    // the line at `error` is not an entry
-  std::size_t error = 0;
+/// The file without its last line end, if need be: segments as the line parser wants them.
+class terminated_text {
+ public:
+  terminated_text(const source& file, const std::vector<segment>& segments);
+  /// The lines of a segment, the last of them with a line end.
+  [[nodiscard]] std::string_view operator[](const segment& s) const noexcept;
+
+ private:
+  std::string_view text_;
+  std::string tail_;  // the last segment, where the file does not end in a line end
+  std::size_t tail_begin_;
 };
 
-/// Entries as the file lists them, 0-based, without their mirror images. There may be gaps between segments.
+/// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
+/// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
 template <scalar T>
 struct entry_list {
-  std::vector<segment> segments;  // in the order of the file
-  buffer<index_t> row;            // empty for arrays
-  buffer<index_t> col;            // empty for arrays
-  buffer<T> value;                // empty for patterns
-};
+  std::vector<segment> segments;      // in the order of the file; there may be gaps between them
+  int shift = 0;
+  std::size_t buckets = 1;
+  std::vector<std::uint32_t> starts;  // (buckets + 1) a segment: where its buckets start, from segment::first on
+  buffer<index_t> row;
+  buffer<index_t> col;
+  buffer<T> value;                    // empty for patterns
 
-/// What an entry must keep to.
-struct entry_rules {
-  header head;
-  bool no_diagonal = false;  // strict skew-symmetric files
+  /// Positions [first, second) of a bucket of a segment.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range(std::size_t segment_number, std::size_t bucket) const {
+    const std::uint32_t* start = starts.data() + segment_number * (buckets + 1) + bucket;
+    return {segments[segment_number].first + start[0], segments[segment_number].first + start[1]};
+  }
 };
 
 /// Reads exactly as many entries as the size line says. Allocates no more than the lines that are there can hold.
@@ -43,11 +52,13 @@ struct entry_rules {
 template <scalar T>
 entry_list<T> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
 
-/// Line number of the k-th entry (from 0) of a segment.
-std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k);
-
-/// Says what is wrong with the line at `position`, which parse_entries could not read as an entry of a T matrix.
+/// The same for the values of an array, in the order of the file. There may be gaps between segments.
 template <scalar T>
-[[noreturn]] void diagnose(const source& file, const entry_rules& rules, std::size_t position);
+struct value_list {
+  std::vector<segment> segments;
+  buffer<T> value;
+};
+template <scalar T>
+value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules);
 
 }  // namespace tulle::matrix_market

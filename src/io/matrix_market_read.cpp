@@ -1,9 +1,11 @@
 // The readers: text, header, entries, CSR, and what there is to note about them.
 #include <tulle/io/matrix_market.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,27 +19,34 @@ namespace {
 
 /// Number of the line that has (row, col), or its mirror image, for the second time.
 template <scalar T>
-std::int64_t line_of_second(const source& file, const header& h, const entry_list<T>& entries, std::int64_t row,
-                            std::int64_t col) {
+std::int64_t line_of_second(const source& file, const entry_rules& rules, std::vector<segment> segments,
+                            std::int64_t row, std::int64_t col) {
+  const terminated_text text(file, segments);
+  const bool general = rules.head.symmetry == mm_symmetry::general;
   bool seen = false;
-  for (const segment& s : entries.segments) {
-    for (std::int64_t k = 0; k < s.count; ++k) {
-      const index_t i = entries.row.data()[s.first + k];
-      const index_t j = entries.col.data()[s.first + k];
-      const bool mirrored = h.symmetry != mm_symmetry::general && i == col && j == row;
-      if (!(i == row && j == col) && !mirrored) continue;
-      if (seen) return line_of_entry(file, s, k);
+  for (segment& s : segments) {
+    const auto count = static_cast<std::size_t>(std::exchange(s.count, 0));
+    std::vector<index_t> rows(count);
+    std::vector<index_t> cols(count);
+    std::vector<T> values(count);
+    parser_for<T>(rules.head)(text[s], rules, {rows.data(), cols.data(), values.data()}, s);
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool direct = rows[k] == row && cols[k] == col;
+      const bool mirrored = !general && rows[k] == col && cols[k] == row;
+      if (!direct && !mirrored) continue;
+      if (seen) return line_of_entry(file, s, static_cast<std::int64_t>(k));
       seen = true;
     }
   }
-  return h.size_line;
+  return rules.head.size_line;
 }
 
 template <scalar T>
-std::int64_t count_diagonal(const entry_list<T>& entries) {
+std::int64_t count_diagonal(const csr<T>& a) {
   std::int64_t count = 0;
-  for (const segment& s : entries.segments) {
-    for (std::int64_t k = s.first; k < s.first + s.count; ++k) count += entries.row.data()[k] == entries.col.data()[k];
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    const index_t* colind = a.colind.data();
+    count += std::binary_search(colind + a.rowptr.data()[r], colind + a.rowptr.data()[r + 1], static_cast<index_t>(r));
   }
   return count;
 }
@@ -54,7 +63,7 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
   csr<T> a = assemble_coordinates(ctx, h, entries);
   const duplicates found = find_duplicates(ctx, a);
   if (found.count > 0 && strict) {
-    fail(status::invalid_format, file, line_of_second(file, h, entries, found.first_row, found.first_col),
+    fail(status::invalid_format, file, line_of_second<T>(file, rules, entries.segments, found.first_row, found.first_col),
          fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1, found.first_col + 1));
   }
   if (found.count > 0) {
@@ -68,7 +77,7 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
     info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
   }
   if (h.symmetry == mm_symmetry::skew_symmetric) {
-    if (const std::int64_t kept = count_diagonal(entries); kept > 0) {
+    if (const std::int64_t kept = count_diagonal(a); kept > 0) {
       info.note += fmt::format("{}kept {} of a skew-symmetric matrix", info.note.empty() ? "" : "; ", count_of(kept, "diagonal"));
     }
   }
@@ -89,7 +98,7 @@ csr<T> parse(const source& file, const matrix_market_options& options, matrix_ma
     info.stored_entries = h.entries;
     info.bytes = static_cast<std::int64_t>(file.text.size());
     const entry_rules rules{h, options.strict && h.symmetry == mm_symmetry::skew_symmetric};
-    if (h.array) return assemble_array(ctx, h, parse_entries<T>(ctx, file, rules));
+    if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, rules));
     return read_coordinates<T>(ctx, file, rules, options.strict, info);
   } catch (const std::bad_alloc&) {
     throw error(status::out_of_memory, fmt::format("{}: no memory to read it", file.name));

@@ -1,0 +1,56 @@
+// The pattern of a generated matrix: row lengths from a formula, a scan, then every row by itself.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+
+#include "cpu/parallel.hpp"
+#include "io/generate_spec.hpp"
+
+namespace tulle::generators_detail {
+
+struct pattern {
+  index_t rows = 0;
+  index_t cols = 0;
+  buffer<std::int64_t> rowptr;
+  buffer<index_t> colind;  // ascending and distinct within each row
+  bool symmetric = false;  // and every diagonal entry is there
+};
+
+/// Throws OUT_OF_MEMORY when `bytes` are more than this machine has.
+void require_memory(const context& ctx, double bytes);
+/// The same for `rows` offsets and `nnz` entries.
+void require_memory(const context& ctx, std::int64_t rows, std::int64_t nnz);
+
+/// length(r): the number of entries of row r; fill(r, out): writes that many columns in ascending order.
+template <class Length, class Fill>
+pattern build_pattern(const context& ctx, index_t rows, index_t cols, Length length, Fill fill) {
+  require_memory(ctx, rows, 0);
+  pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}};
+  std::int64_t* rowptr = out.rowptr.data();
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+  for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
+  cpu::scan_counts(ctx.threads(), rowptr, rows);
+  require_memory(ctx, rows, rowptr[rows]);
+  out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
+  index_t* colind = out.colind.data();
+  cpu::parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
+    for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r]);
+  });
+  return out;
+}
+
+pattern make_uniform(const context& ctx, const parameters& p);
+pattern make_corner(const context& ctx, const parameters& p);
+pattern make_stencil(const context& ctx, const parameters& p);
+pattern make_fem(const context& ctx, const parameters& p);
+pattern make_banded(const context& ctx, const parameters& p);
+pattern make_rmat(const context& ctx, const parameters& p);
+pattern make_short(const context& ctx, const parameters& p);
+pattern make_arrow(const context& ctx, const parameters& p);
+pattern make_block(const context& ctx, const parameters& p);
+pattern make_diagonal(const context& ctx, const parameters& p);
+
+}  // namespace tulle::generators_detail
