@@ -9,16 +9,10 @@ from tool import Outcome
 
 BINARY = sys.argv.pop(1)
 COMMANDS = ["info", "kernels", "spmv", "bench", "convert", "generate", "spy", "doctor"]
-SUM_OVERFLOWS_F32 = """%%MatrixMarket matrix array real general
-1 2
-3e38
-3e38
-"""
-ONES = """%%MatrixMarket matrix array real general
-2 1
-1
-1
-"""
+HALF = 256  # of a row whose sum is 0, though the first half alone is beyond f32 however it is summed
+BANNER = "%%MatrixMarket matrix array real general\n"
+OVERFLOWING_ROW = f"{BANNER}1 {2 * HALF}\n" + HALF * "3e38\n" + HALF * "-3e38\n"
+ONES = f"{BANNER}{2 * HALF} 1\n" + 2 * HALF * "1\n"
 
 
 class JsonOutput(unittest.TestCase):
@@ -95,7 +89,7 @@ class ExitCodes(unittest.TestCase):
     def test_a_failed_check_is_4(self):
         with tempfile.TemporaryDirectory() as folder:
             matrix, x = pathlib.Path(folder) / "a.mtx", pathlib.Path(folder) / "x.mtx"
-            matrix.write_text(SUM_OVERFLOWS_F32)
+            matrix.write_text(OVERFLOWING_ROW)
             x.write_text(ONES)
             command = ["spmv", matrix, "--x", x, "--verify", "--kernel", "csr.serial"]
             self.assertEqual(Outcome(BINARY, *command, "--precision", "f64").code, 0)
