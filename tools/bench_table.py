@@ -90,7 +90,7 @@ def table(run: dict, settings: dict[str, str]) -> str:
     """The text between the markers."""
     by_matrix: dict[str, list[dict]] = {}
     for r in run["benchmarks"]:
-        if r["precision"] == settings["precision"] and r["cache"] == settings["cache"] and r["name"].count("/") == 4:
+        if r["precision"] == settings["precision"] and r["cache"] == settings["cache"] and not r["variant"]:
             by_matrix.setdefault(r["matrix"], []).append(r)
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")

@@ -101,8 +101,6 @@ std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.merge";
 }
 
-bool is_right(const record& r) { return r.error_ratio <= 1; }
-
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {
   const backend_kind backend = run.ctx.backend();
