@@ -8,8 +8,10 @@
 namespace tulle::matrix_market {
 
 /// Rows sorted by column; duplicates side by side in the order of the file. The same for any number of threads.
-template <scalar T>
-csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<T>& list);
+/// E: a pattern_entry, whose values are 1, or a valued_entry<T>. `repeats` says
+/// whether a row may have a column twice.
+template <scalar T, class E>
+csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_list<E>& list, bool& repeats);
 
 /// Every element of the array, zeros included.
 template <scalar T>

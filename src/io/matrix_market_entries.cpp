@@ -58,8 +58,8 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
 }
 
 /// About 2^16 entries a bucket, so that what is sorted at a time fits the L2.
-template <scalar T>
-void choose_buckets(const header& h, std::size_t entries, entry_list<T>& list) {
+template <class E>
+void choose_buckets(const header& h, std::size_t entries, entry_list<E>& list) {
   const std::size_t wanted = std::min(std::bit_ceil(entries >> 16), most_buckets);
   const auto rows = static_cast<std::size_t>(h.rows);
   while ((rows >> list.shift) >= std::max<std::size_t>(wanted, 1)) ++list.shift;
@@ -67,54 +67,49 @@ void choose_buckets(const header& h, std::size_t entries, entry_list<T>& list) {
   list.starts.resize(list.segments.size() * (list.buckets + 1));
 }
 
+template <mm_symmetry Symmetry, class E>
+E mirror_image(const E& entry) {
+  E image = entry;
+  std::swap(image.row, image.col);
+  if constexpr (Symmetry == mm_symmetry::skew_symmetric && requires { image.value; }) image.value = -image.value;
+  return image;
+}
+
 /// Copies the entries of a segment, and their mirror images, to their buckets. `start`: buckets + 1 of them.
-template <mm_symmetry Symmetry, scalar T>
-void deal_out(destination<T> from, std::int64_t count, int shift, std::span<std::uint32_t> start, destination<T> to) {
-  std::fill(start.begin(), start.end(), 0);
-  const auto bucket = [&](index_t row) -> std::uint32_t& { return start[static_cast<std::size_t>(row >> shift)]; };
-  for (std::int64_t k = 0; k < count; ++k) {
-    ++bucket(from.row[k]);
-    if (Symmetry != mm_symmetry::general && from.row[k] != from.col[k]) ++bucket(from.col[k]);
+template <mm_symmetry Symmetry, class E>
+void deal_out(std::span<const E> from, int shift, std::span<std::uint32_t> start, E* to) {
+  constexpr bool mirrored = Symmetry != mm_symmetry::general;
+  std::array<std::uint32_t, most_buckets + 1> next{};
+  for (const E& e : from) {
+    ++next[static_cast<std::size_t>(e.row >> shift)];
+    if (mirrored && e.row != e.col) ++next[static_cast<std::size_t>(e.col >> shift)];
   }
   std::uint32_t sum = 0;
-  for (std::uint32_t& s : start) sum += std::exchange(s, sum);
-  std::array<std::uint32_t, most_buckets + 1> next;
-  std::copy(start.begin(), start.end(), next.begin());
-  const auto place = [&](index_t row, index_t col, T value) {
-    const std::uint32_t k = next[static_cast<std::size_t>(row >> shift)]++;
-    to.row[k] = row;
-    to.col[k] = col;
-    if (to.value != nullptr) to.value[k] = value;
-  };
-  for (std::int64_t k = 0; k < count; ++k) {
-    const T value = from.value == nullptr ? T{1} : from.value[k];
-    place(from.row[k], from.col[k], value);
-    if constexpr (Symmetry != mm_symmetry::general) {
-      const bool mirrored = from.row[k] != from.col[k];
-      if (mirrored) place(from.col[k], from.row[k], Symmetry == mm_symmetry::skew_symmetric ? -value : value);
-    }
+  for (std::size_t b = 0; b < start.size(); ++b) {
+    start[b] = sum;
+    sum += std::exchange(next[b], sum);
+  }
+  for (const E& e : from) {
+    to[next[static_cast<std::size_t>(e.row >> shift)]++] = e;
+    if (mirrored && e.row != e.col) to[next[static_cast<std::size_t>(e.col >> shift)]++] = mirror_image<Symmetry>(e);
   }
 }
 
-template <scalar T>
+template <class E>
 auto dealer_for(mm_symmetry symmetry) {
-  return symmetry == mm_symmetry::general     ? deal_out<mm_symmetry::general, T>
-         : symmetry == mm_symmetry::symmetric ? deal_out<mm_symmetry::symmetric, T>
-                                              : deal_out<mm_symmetry::skew_symmetric, T>;
+  return symmetry == mm_symmetry::general     ? deal_out<mm_symmetry::general, E>
+         : symmetry == mm_symmetry::symmetric ? deal_out<mm_symmetry::symmetric, E>
+                                              : deal_out<mm_symmetry::skew_symmetric, E>;
 }
 
-/// Arrays of a list, or scratch for one segment a thread.
+/// The scalar that messages speak of.
+template <class E>
+struct scalar_of {
+  using type = double;
+};
 template <scalar T>
-struct arrays {
-  buffer<index_t> row;
-  buffer<index_t> col;
-  buffer<T> value;
-
-  arrays(const context& ctx, std::size_t size, bool pattern)
-      : row(ctx, size), col(ctx, size), value(ctx, pattern ? 0 : size) {}
-  [[nodiscard]] destination<T> at(std::int64_t i) {
-    return {row.data() + i, col.data() + i, value.empty() ? nullptr : value.data() + i};
-  }
+struct scalar_of<valued_entry<T>> {
+  using type = T;
 };
 
 }  // namespace
@@ -130,38 +125,33 @@ std::string_view terminated_text::operator[](const segment& s) const noexcept {
   return s.begin == tail_begin_ ? std::string_view(tail_) : text_.substr(s.begin, s.end - s.begin);
 }
 
-template <scalar T>
-entry_list<T> parse_entries(const context& ctx, const source& file, const entry_rules& rules) {
+template <class E>
+entry_list<E> parse_entries(const context& ctx, const source& file, const entry_rules& rules) {
   const header& h = rules.head;
-  const bool pattern = h.field == mm_field::pattern;
-  entry_list<T> list;
+  entry_list<E> list;
   list.segments = cut_at_line_ends(file, h.data, ctx.threads());
   const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
   const int threads = static_cast<int>(std::clamp<std::ptrdiff_t>(segments, 1, ctx.threads()));
   const int copies = h.symmetry == mm_symmetry::general ? 1 : 2;
   const auto [total, largest] = make_room(ctx, file, h, copies, list.segments);
   choose_buckets(h, total, list);
-  arrays<T> all(ctx, total, pattern);
-  prefer_huge_pages(all.row);
-  prefer_huge_pages(all.col);
-  prefer_huge_pages(all.value);
-  arrays<T> scratch(ctx, largest * static_cast<std::size_t>(threads), pattern);
+  list.entries = buffer<E>(ctx, total);
+  prefer_huge_pages(list.entries);
+  buffer<E> scratch(ctx, largest * static_cast<std::size_t>(threads));
   const terminated_text text(file, list.segments);
-  const line_parser<T> parse = parser_for<T>(h);
-  const auto deal = dealer_for<T>(h.symmetry);
+  const auto parse = parser_for<E>(h);
+  const auto deal = dealer_for<E>(h.symmetry);
+  const std::size_t room = largest;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (std::ptrdiff_t i = 0; i < segments; ++i) {
     const auto number = static_cast<std::size_t>(i);
     segment& s = list.segments[number];
-    const destination<T> mine = scratch.at(omp_get_thread_num() * static_cast<std::int64_t>(largest));
+    E* mine = scratch.data() + static_cast<std::size_t>(omp_get_thread_num()) * room;
     parse(text[s], rules, mine, s);
     const std::span<std::uint32_t> starts = std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
-    deal(mine, s.count, list.shift, starts, all.at(s.first));
+    deal({mine, static_cast<std::size_t>(s.count)}, list.shift, starts, list.entries.data() + s.first);
   }
-  check<T>(file, rules, list.segments);
-  list.row = std::move(all.row);
-  list.col = std::move(all.col);
-  list.value = std::move(all.value);
+  check<typename scalar_of<E>::type>(file, rules, list.segments);
   return list;
 }
 
@@ -177,14 +167,15 @@ value_list<T> parse_values(const context& ctx, const source& file, const entry_r
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (segments > 1)
   for (std::ptrdiff_t i = 0; i < segments; ++i) {
     segment& s = list.segments[static_cast<std::size_t>(i)];
-    parse(text[s], rules, {nullptr, nullptr, list.value.data() + s.first}, s);
+    parse(text[s], rules, list.value.data() + s.first, s);
   }
   check<T>(file, rules, list.segments);
   return list;
 }
 
-#define TULLE_INSTANTIATE(T)                                                                      \
-  template entry_list<T> parse_entries<T>(const context&, const source&, const entry_rules&); \
+template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, const source&, const entry_rules&);
+#define TULLE_INSTANTIATE(T)                                                                                              \
+  template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, const entry_rules&); \
   template value_list<T> parse_values<T>(const context&, const source&, const entry_rules&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

@@ -30,15 +30,13 @@ class terminated_text {
 
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
 /// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
-template <scalar T>
+template <class E>
 struct entry_list {
   std::vector<segment> segments;      // in the order of the file; there may be gaps between them
   int shift = 0;
   std::size_t buckets = 1;
   std::vector<std::uint32_t> starts;  // (buckets + 1) a segment: where its buckets start, from segment::first on
-  buffer<index_t> row;
-  buffer<index_t> col;
-  buffer<T> value;                    // empty for patterns
+  buffer<E> entries;
 
   /// Positions [first, second) of a bucket of a segment.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> range(std::size_t segment_number, std::size_t bucket) const {
@@ -49,8 +47,9 @@ struct entry_list {
 
 /// Reads exactly as many entries as the size line says. Allocates no more than the lines that are there can hold.
 /// Throws INVALID_FORMAT or OVERFLOW naming the first wrong line, whatever the number of threads.
-template <scalar T>
-entry_list<T> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
+/// E: a pattern_entry or a valued_entry.
+template <class E>
+entry_list<E> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
 
 /// The same for the values of an array, in the order of the file. There may be gaps between segments.
 template <scalar T>

@@ -2,6 +2,7 @@
 #include "io/matrix_market_lines.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
 
 #include "core/instantiate.hpp"
@@ -16,40 +17,67 @@ std::size_t shortest_entry(const header& h) {
   return 2 * numbers;
 }
 
-/// One entry, up to its line end; null when it is none.
-template <scalar T, mm_field Field, bool Array>
-const char* read_entry(const char* p, const entry_rules& rules, destination<T> to) {
-  if constexpr (!Array) {
-    p = read_index(p, rules.head.rows, *to.row);
+template <class E>
+inline constexpr bool has_position = requires(E e) { e.row; };
+template <class E>
+inline constexpr bool has_value = !std::same_as<E, pattern_entry>;
+
+template <scalar T>
+T& value_of(T& value) {
+  return value;
+}
+template <scalar T>
+T& value_of(valued_entry<T>& entry) {
+  return entry.value;
+}
+
+template <class E>
+const char* read_position(const char* p, const entry_rules& rules, E& to) {
+  p = read_index(p, rules.head.rows, to.row);
+  if (p == nullptr) return nullptr;
+  to.col = 0;
+  if (!rules.head.vector) {
+    if (!is_blank(*p)) return nullptr;
+    p = read_index(skip_blanks(p), rules.head.cols, to.col);
     if (p == nullptr) return nullptr;
-    *to.col = 0;
-    if (!rules.head.vector) {
-      if (!is_blank(*p)) return nullptr;
-      p = read_index(skip_blanks(p), rules.head.cols, *to.col);
-      if (p == nullptr) return nullptr;
-    }
-    if (rules.no_diagonal && *to.row == *to.col) return nullptr;
   }
-  if constexpr (Field != mm_field::pattern) {
-    if constexpr (!Array) {
+  return rules.no_diagonal && to.row == to.col ? nullptr : p;
+}
+
+template <mm_field Field, scalar T>
+const char* read_value(const char* p, const entry_rules& rules, T& value) {
+  p = Field == mm_field::integer ? read_integer_as<T>(p, value) : read_real_as<T>(p, value);
+  if constexpr (std::integral<T>) {  // whose negative is wanted too
+    const bool skew = rules.head.symmetry == mm_symmetry::skew_symmetric;
+    if (skew && p != nullptr && value == std::numeric_limits<T>::min()) return nullptr;
+  }
+  return p;
+}
+
+/// One entry, up to its line end; null when it is none.
+template <mm_field Field, class E>
+const char* read_entry(const char* p, const entry_rules& rules, E& to) {
+  if constexpr (has_position<E>) {
+    p = read_position(p, rules, to);
+    if (p == nullptr) return nullptr;
+  }
+  if constexpr (has_value<E>) {
+    if constexpr (has_position<E>) {
       if (!is_blank(*p)) return nullptr;
       p = skip_blanks(p);
     }
-    p = Field == mm_field::integer ? read_integer_as<T>(p, *to.value) : read_real_as<T>(p, *to.value);
+    p = read_value<Field>(p, rules, value_of(to));
     if (p == nullptr) return nullptr;
-    if constexpr (std::integral<T>) {  // whose negative is wanted too
-      if (rules.head.symmetry == mm_symmetry::skew_symmetric && *to.value == std::numeric_limits<T>::min()) return nullptr;
-    }
   }
   p = skip_blanks(p);
   return is_line_end(*p) ? p : nullptr;
 }
 
-/// `lines` ends in a line end. Sets count, and failed and error where a line is no entry.
-template <scalar T, mm_field Field, bool Array>
-void parse_lines(std::string_view lines, const entry_rules& rules, destination<T> to, segment& s) {
+template <mm_field Field, class E>
+void parse_lines(std::string_view lines, const entry_rules& rules, E* to, segment& s) {
   const char* p = lines.data();
   const char* end = p + lines.size();
+  const E* first = to;
   while (p != end) {
     const char* line = p;
     p = skip_blanks(p);
@@ -61,20 +89,16 @@ void parse_lines(std::string_view lines, const entry_rules& rules, destination<T
       p = skip_to_line_end(p) + 1;
       continue;
     }
-    p = read_entry<T, Field, Array>(p, rules, to);
+    p = read_entry<Field>(p, rules, *to);
     if (p == nullptr) {
       s.failed = true;
       s.error = s.begin + static_cast<std::size_t>(line - lines.data());
-      return;
+      break;
     }
     ++p;
-    ++s.count;
-    if constexpr (!Array) {
-      ++to.row;
-      ++to.col;
-    }
-    if constexpr (Field != mm_field::pattern) ++to.value;
+    ++to;
   }
+  s.count = to - first;
 }
 
 }  // namespace
@@ -105,12 +129,13 @@ std::int64_t bound_entries(std::string_view lines, const header& h) {
   return static_cast<std::int64_t>(std::min(ends, lines.size() / shortest_entry(h) + 1));
 }
 
-template <scalar T>
-line_parser<T> parser_for(const header& h) {
-  const bool integer = h.field == mm_field::integer;
-  if (h.array) return integer ? parse_lines<T, mm_field::integer, true> : parse_lines<T, mm_field::real, true>;
-  if (h.field == mm_field::pattern) return parse_lines<T, mm_field::pattern, false>;
-  return integer ? parse_lines<T, mm_field::integer, false> : parse_lines<T, mm_field::real, false>;
+template <class E>
+line_parser<E> parser_for(const header& h) {
+  if constexpr (!has_value<E>) {
+    return parse_lines<mm_field::pattern, E>;
+  } else {
+    return h.field == mm_field::integer ? parse_lines<mm_field::integer, E> : parse_lines<mm_field::real, E>;
+  }
 }
 
 std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k) {
@@ -123,8 +148,11 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
   return line_of(file.text, s.end);
 }
 
-#define TULLE_INSTANTIATE(T) template line_parser<T> parser_for<T>(const header&);
+#define TULLE_INSTANTIATE(T)                            \
+  template line_parser<T> parser_for<T>(const header&); \
+  template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
+template line_parser<pattern_entry> parser_for<pattern_entry>(const header&);
 
 }  // namespace tulle::matrix_market

@@ -27,20 +27,24 @@ struct entry_rules {
   bool no_diagonal = false;  // strict skew-symmetric files
 };
 
-/// Where the entries of a segment go, one after the other, 0-based. Arrays use the values alone, patterns all but them.
+/// What a line holds, 0-based. A line of an array is a T alone.
+struct pattern_entry {
+  index_t row;
+  index_t col;
+};
 template <scalar T>
-struct destination {
-  index_t* row = nullptr;
-  index_t* col = nullptr;
-  T* value = nullptr;
+struct valued_entry {
+  index_t row;
+  index_t col;
+  T value;
 };
 
-/// Parses lines, the last of which must have its line end; sets count, and failed and error at the first line that is
-/// no entry, a comment or blank.
-template <scalar T>
-using line_parser = void (*)(std::string_view lines, const entry_rules&, destination<T>, segment&);
-template <scalar T>
-line_parser<T> parser_for(const header& h);
+/// Parses lines, the last of which must have its line end, into entries of type E one after the other; sets count, and
+/// failed and error at the first line that is no entry, comment or blank.
+template <class E>
+using line_parser = void (*)(std::string_view lines, const entry_rules&, E*, segment&);
+template <class E>
+line_parser<E> parser_for(const header& h);
 
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads);
 /// Entries that these lines can hold at most.

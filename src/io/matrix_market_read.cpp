@@ -18,7 +18,7 @@ namespace matrix_market {
 namespace {
 
 /// Number of the line that has (row, col), or its mirror image, for the second time.
-template <scalar T>
+template <class E>
 std::int64_t line_of_second(const source& file, const entry_rules& rules, std::vector<segment> segments,
                             std::int64_t row, std::int64_t col) {
   const terminated_text text(file, segments);
@@ -26,13 +26,11 @@ std::int64_t line_of_second(const source& file, const entry_rules& rules, std::v
   bool seen = false;
   for (segment& s : segments) {
     const auto count = static_cast<std::size_t>(std::exchange(s.count, 0));
-    std::vector<index_t> rows(count);
-    std::vector<index_t> cols(count);
-    std::vector<T> values(count);
-    parser_for<T>(rules.head)(text[s], rules, {rows.data(), cols.data(), values.data()}, s);
+    std::vector<E> entries(count);
+    parser_for<E>(rules.head)(text[s], rules, entries.data(), s);
     for (std::size_t k = 0; k < count; ++k) {
-      const bool direct = rows[k] == row && cols[k] == col;
-      const bool mirrored = !general && rows[k] == col && cols[k] == row;
+      const bool direct = entries[k].row == row && entries[k].col == col;
+      const bool mirrored = !general && entries[k].row == col && entries[k].col == row;
       if (!direct && !mirrored) continue;
       if (seen) return line_of_entry(file, s, static_cast<std::int64_t>(k));
       seen = true;
@@ -55,15 +53,17 @@ std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
 }
 
-template <scalar T>
+template <scalar T, class E>
 csr<T> read_coordinates(const context& ctx, const source& file, const entry_rules& rules, bool strict,
                         matrix_market_info& info) {
   const header& h = rules.head;
-  const entry_list<T> entries = parse_entries<T>(ctx, file, rules);
-  csr<T> a = assemble_coordinates(ctx, h, entries);
-  const duplicates found = find_duplicates(ctx, a);
+  entry_list<E> list = parse_entries<E>(ctx, file, rules);
+  bool repeats = false;
+  csr<T> a = assemble_coordinates<T>(ctx, h, list, repeats);
+  list.entries = {};
+  const duplicates found = repeats ? find_duplicates(ctx, a) : duplicates{};
   if (found.count > 0 && strict) {
-    fail(status::invalid_format, file, line_of_second<T>(file, rules, entries.segments, found.first_row, found.first_col),
+    fail(status::invalid_format, file, line_of_second<E>(file, rules, list.segments, found.first_row, found.first_col),
          fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1, found.first_col + 1));
   }
   if (found.count > 0) {
@@ -84,13 +84,19 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
   return a;
 }
 
+/// No more threads than there are pieces of text worth one.
+context context_for(const source& file, int threads) {
+  if (threads < 0) throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", threads));
+  constexpr std::size_t worth_a_thread = std::size_t{1} << 15;
+  const context all = context::cpu(threads);
+  const std::size_t useful = file.text.size() / worth_a_thread + 1;
+  return useful < static_cast<std::size_t>(all.threads()) ? context::cpu(static_cast<int>(useful)) : all;
+}
+
 template <scalar T>
 csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
-  if (options.threads < 0) {
-    throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", options.threads));
-  }
   try {
-    const context ctx = context::cpu(options.threads);
+    const context ctx = context_for(file, options.threads);
     const header h = read_header(file);
     info.field = h.field;
     info.symmetry = h.symmetry;
@@ -99,7 +105,8 @@ csr<T> parse(const source& file, const matrix_market_options& options, matrix_ma
     info.bytes = static_cast<std::int64_t>(file.text.size());
     const entry_rules rules{h, options.strict && h.symmetry == mm_symmetry::skew_symmetric};
     if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, rules));
-    return read_coordinates<T>(ctx, file, rules, options.strict, info);
+    if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, rules, options.strict, info);
+    return read_coordinates<T, valued_entry<T>>(ctx, file, rules, options.strict, info);
   } catch (const std::bad_alloc&) {
     throw error(status::out_of_memory, fmt::format("{}: no memory to read it", file.name));
   }
