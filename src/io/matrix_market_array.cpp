@@ -14,7 +14,8 @@ void close_gaps(value_list<T>& values) {
   std::int64_t to = 0;
   for (const segment& s : values.segments) {
     if (s.first != to && s.count > 0) {
-      std::memmove(values.value.data() + to, values.value.data() + s.first, static_cast<std::size_t>(s.count) * sizeof(T));
+      std::memmove(values.value.data() + to, values.value.data() + s.first,
+                   static_cast<std::size_t>(s.count) * sizeof(T));
     }
     to += s.count;
   }

@@ -54,7 +54,8 @@ std::vector<std::int64_t> bucket_starts(const entry_list<E>& list) {
 /// Fills rows first .. last - 1, which are a bucket, in the order of the file: a stable sort by row. Position r + 1 of
 /// rowptr counts row r, then is where its next entry goes, and in the end is where the row ends.
 template <scalar T, class E>
-void fill_rows(const entry_list<E>& list, std::size_t bucket, std::int64_t begin, index_t first, index_t last, csr<T>& a) {
+void fill_rows(const entry_list<E>& list, std::size_t bucket, std::int64_t begin, index_t first, index_t last,
+               csr<T>& a) {
   std::int64_t* next = a.rowptr.data() + 1;
   index_t* colind = a.colind.data();
   T* values = a.values.data();
@@ -162,11 +163,11 @@ csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_lis
   return a;
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                          \
-  template csr<T> assemble_coordinates<T, valued_entry<T>>(const context&, const header&,                             \
-                                                           const entry_list<valued_entry<T>>&, bool&);                \
-  template csr<T> assemble_coordinates<T, pattern_entry>(const context&, const header&, const entry_list<pattern_entry>&, \
-                                                         bool&);
+#define TULLE_INSTANTIATE(T)                                                                           \
+  template csr<T> assemble_coordinates<T, valued_entry<T>>(const context&, const header&,              \
+                                                           const entry_list<valued_entry<T>>&, bool&); \
+  template csr<T> assemble_coordinates<T, pattern_entry>(const context&, const header&,                \
+                                                         const entry_list<pattern_entry>&, bool&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 

@@ -19,9 +19,9 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
 
 /// Where the entries of a matrix with sorted rows repeat.
 struct duplicates {
-  std::int64_t count = 0;          // entries that summing removes
-  std::int64_t lower = 0;          // those of them on or below the diagonal
-  std::int64_t first_row = -1;     // of the first duplicate, in row order
+  std::int64_t count = 0;       // entries that summing removes
+  std::int64_t lower = 0;       // those of them on or below the diagonal
+  std::int64_t first_row = -1;  // of the first duplicate, in row order
   std::int64_t first_col = -1;
 };
 template <scalar T>

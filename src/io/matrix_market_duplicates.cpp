@@ -48,7 +48,8 @@ duplicates find_duplicates(const context& ctx, const csr<T>& a) {
   std::int64_t count = 0;
   std::int64_t lower = 0;
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
-#pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads()) reduction(+ : count, lower) reduction(min : first)
+#pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads()) \
+    reduction(+ : count, lower) reduction(min : first)
   for (std::int64_t r = 0; r < a.rows; ++r) {
     std::int64_t found = 0;
     for (std::int64_t k = rowptr[r] + 1; k < rowptr[r + 1]; ++k) {
@@ -91,7 +92,7 @@ csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count) {
   return sum;
 }
 
-#define TULLE_INSTANTIATE(T)                                          \
+#define TULLE_INSTANTIATE(T)                                             \
   template duplicates find_duplicates<T>(const context&, const csr<T>&); \
   template csr<T> sum_duplicates<T>(const context&, const csr<T>&, std::int64_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)

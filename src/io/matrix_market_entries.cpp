@@ -53,7 +53,8 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
   }
   if (seen < h.entries) {
     fail(status::invalid_format, file, line_of(file.text, file.text.size() - 1),
-         fmt::format("the file ends after {} number {}; the size line (line {}) wants {}", what, seen, h.size_line, h.entries));
+         fmt::format("the file ends after {} number {}; the size line (line {}) wants {}", what, seen, h.size_line,
+                     h.entries));
   }
 }
 
@@ -151,7 +152,8 @@ entry_list<E> parse_entries(const context& ctx, const source& file, const entry_
     segment& s = list.segments[number];
     E* mine = scratch.data() + static_cast<std::size_t>(omp_get_thread_num()) * room;
     parse(text[s], rules, mine, s);
-    const std::span<std::uint32_t> starts = std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
+    const std::span<std::uint32_t> starts =
+        std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
     deal({mine, static_cast<std::size_t>(s.count)}, list.shift, starts, list.entries.data() + s.first);
   }
   check<typename scalar_of<E>::type>(file, rules, list.segments);
@@ -177,8 +179,9 @@ value_list<T> parse_values(const context& ctx, const source& file, const entry_r
 }
 
 template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, const source&, const entry_rules&);
-#define TULLE_INSTANTIATE(T)                                                                                              \
-  template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, const entry_rules&); \
+#define TULLE_INSTANTIATE(T)                                                                         \
+  template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, \
+                                                                      const entry_rules&);           \
   template value_list<T> parse_values<T>(const context&, const source&, const entry_rules&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

@@ -32,7 +32,7 @@ class terminated_text {
 /// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
 template <class E>
 struct entry_list {
-  std::vector<segment> segments;      // in the order of the file; there may be gaps between them
+  std::vector<segment> segments;  // in the order of the file; there may be gaps between them
   int shift = 0;
   std::size_t buckets = 1;
   std::vector<std::uint32_t> starts;  // (buckets + 1) a segment: where its buckets start, from segment::first on

@@ -56,13 +56,17 @@ std::string lower(std::string_view word) {
 /// What a text without banner is, as far as its first bytes tell.
 std::string_view guess(std::string_view text) {
   if (text.empty()) return " (the file is empty)";
-  if (text.starts_with("version https://git-lfs")) return ": this is a git-LFS pointer; `git lfs pull` fetches the data";
-  if (text.starts_with("\xfd" "7zXZ")) return ": this is xz data; decompress it with `xz -d`";
+  if (text.starts_with("version https://git-lfs"))
+    return ": this is a git-LFS pointer; `git lfs pull` fetches the data";
+  if (text.starts_with("\xfd"
+                       "7zXZ"))
+    return ": this is xz data; decompress it with `xz -d`";
   if (text.starts_with("BZh")) return ": this is bzip2 data; decompress it with `bzip2 -d`";
   return "";
 }
 
-[[noreturn]] void fail_banner(const source& file, std::string_view what, std::string_view word, std::string_view valid) {
+[[noreturn]] void fail_banner(const source& file, std::string_view what, std::string_view word,
+                              std::string_view valid) {
   if (word.empty()) fail(status::invalid_format, file, 1, fmt::format("the banner names no {}; {}", what, valid));
   fail(status::invalid_format, file, 1, fmt::format("'{}' is not a known {}; {}", quoted(word), what, valid));
 }
@@ -84,7 +88,8 @@ void read_format(const source& file, std::string_view& line, header& h) {
 void read_field(const source& file, std::string_view& line, header& h) {
   const std::string_view word = take_word(line);
   const std::string field = lower(word);
-  if (field == "complex") fail(status::unsupported, file, 1, "complex matrices are not supported; real, integer and pattern are");
+  if (field == "complex")
+    fail(status::unsupported, file, 1, "complex matrices are not supported; real, integer and pattern are");
   if (field == "real" || field == "double") {
     h.field = mm_field::real;
   } else if (field == "integer") {
@@ -101,7 +106,8 @@ void read_symmetry(const source& file, std::string_view& line, header& h) {
   const std::string_view word = take_word(line);
   const std::string symmetry = lower(word);
   if (symmetry == "hermitian") {
-    fail(status::unsupported, file, 1, "hermitian matrices are not supported; general, symmetric and skew-symmetric are");
+    fail(status::unsupported, file, 1,
+         "hermitian matrices are not supported; general, symmetric and skew-symmetric are");
   }
   if (symmetry == "general") {
     h.symmetry = mm_symmetry::general;

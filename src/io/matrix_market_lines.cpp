@@ -18,7 +18,9 @@ std::size_t shortest_entry(const header& h) {
 }
 
 template <class E>
-inline constexpr bool has_position = requires(E e) { e.row; };
+inline constexpr bool has_position = requires(E e) {
+  e.row;
+};
 template <class E>
 inline constexpr bool has_value = !std::same_as<E, pattern_entry>;
 

@@ -39,8 +39,8 @@ struct valued_entry {
   T value;
 };
 
-/// Parses lines, the last of which must have its line end and 8 readable bytes behind it, into entries of type E one after the other; sets count, and
-/// failed and error at the first line that is no entry, comment or blank.
+/// Parses lines, the last of which must have its line end and 8 readable bytes behind it, into entries of type E one
+/// after the other; sets count, and failed and error at the first line that is no entry, comment or blank.
 template <class E>
 using line_parser = void (*)(std::string_view lines, const entry_rules&, E*, segment&);
 template <class E>

@@ -1,8 +1,8 @@
 // Numbers of a Matrix Market line, read where they stand.
 //
-// Every reader starts at `p`, which lies in a range whose last character is a line end and behind which 8 more bytes may
-// be read, so that scanning needs no test against the end of the range. It returns the first character after the number, or null when there is no number or it
-// does not fit; matrix_market_diagnose.cpp then finds the words for it.
+// Every reader starts at `p`, which lies in a range whose last character is a line end and behind which 8 more bytes
+// may be read, so that scanning needs no test against the end of the range. It returns the first character after the
+// number, or null when there is no number or it does not fit; matrix_market_diagnose.cpp then finds the words for it.
 #pragma once
 
 #include <array>
@@ -77,7 +77,8 @@ inline constexpr std::array<std::uint64_t, 28> powers_of_five = [] {
 enum class conversion : std::uint8_t { done, malformed, too_large };
 
 /// The word [p, stop) as a floating-point number, correctly rounded. Takes a leading plus, Fortran's D exponents, inf
-/// and nan. A literal that rounds to infinity is too_large; one that underflows gives the subnormal or zero it rounds to.
+/// and nan. A literal that rounds to infinity is too_large; one that underflows gives the subnormal or zero it rounds
+/// to.
 template <std::floating_point T>
 conversion convert_real(const char* p, const char* stop, T& value);
 
@@ -201,7 +202,8 @@ inline const char* read_integer_as(const char* p, T& value) {
   std::int64_t number = 0;
   p = read_integer(p, number);
   if constexpr (std::integral<T>) {
-    if (p == nullptr || number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return nullptr;
+    if (p == nullptr || number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
+      return nullptr;
   }
   value = static_cast<T>(number);
   return p;

@@ -17,8 +17,9 @@ class encoder {
   virtual void finish() = 0;
 };
 
-/// Writes through a temporary file next to `file`, which replaces it on commit(); without commit() nothing is left. What
-/// exists and is no regular file (a pipe, a terminal) is written straight. Every call throws FILE_IO naming the file.
+/// Writes through a temporary file next to `file`, which replaces it on commit(); without commit() nothing is left.
+/// What exists and is no regular file (a pipe, a terminal) is written straight. Every call throws FILE_IO naming the
+/// file.
 class output_file {
  public:
   explicit output_file(const std::filesystem::path& file);

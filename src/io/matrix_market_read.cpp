@@ -64,7 +64,8 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
   const duplicates found = repeats ? find_duplicates(ctx, a) : duplicates{};
   if (found.count > 0 && strict) {
     fail(status::invalid_format, file, line_of_second<E>(file, rules, list.segments, found.first_row, found.first_col),
-         fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1, found.first_col + 1));
+         fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1,
+                     found.first_col + 1));
   }
   if (found.count > 0) {
     try {
@@ -78,7 +79,8 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
   }
   if (h.symmetry == mm_symmetry::skew_symmetric) {
     if (const std::int64_t kept = count_diagonal(a); kept > 0) {
-      info.note += fmt::format("{}kept {} of a skew-symmetric matrix", info.note.empty() ? "" : "; ", count_of(kept, "diagonal"));
+      info.note += fmt::format("{}kept {} of a skew-symmetric matrix", info.note.empty() ? "" : "; ",
+                               count_of(kept, "diagonal"));
     }
   }
   return a;
@@ -140,9 +142,10 @@ csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market
   return a;
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                           \
-  template csr<T> read_matrix_market<T>(const std::filesystem::path&, const matrix_market_options&, matrix_market_info*); \
-  template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&,               \
+#define TULLE_INSTANTIATE(T)                                                                               \
+  template csr<T> read_matrix_market<T>(const std::filesystem::path&, const matrix_market_options&,        \
+                                        matrix_market_info*);                                              \
+  template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&, \
                                          matrix_market_info*);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

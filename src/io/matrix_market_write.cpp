@@ -34,7 +34,7 @@ void check_symmetric(csr_view<T, O> a) {
     throw error(status::invalid_argument, fmt::format("symmetric: a {} x {} matrix is not square", a.rows, a.cols));
   }
   const context ctx = context::cpu();
-  const csc<T, O> transposed = to_csc(ctx, a);            // the rows of the transpose, sorted
+  const csc<T, O> transposed = to_csc(ctx, a);              // the rows of the transpose, sorted
   const csr<T, O> sorted = to_csr(ctx, transposed.view());  // the rows of the matrix, sorted
   for (index_t r = 0; r < a.rows; ++r) {
     const O end = sorted.rowptr.data()[r + 1];
@@ -93,7 +93,8 @@ void write_entries(output_file& out, csr_view<T, O> a, bool lower_only) {
 
 template <scalar T, offset O>
 void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric) {
-  if (a.space != memory_space::host) throw error(status::invalid_argument, "a: in device memory; copy it to the host first");
+  if (a.space != memory_space::host)
+    throw error(status::invalid_argument, "a: in device memory; copy it to the host first");
   if (symmetric) matrix_market::check_symmetric(a);
   matrix_market::output_file out(file);
   out.write(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n", std::integral<T> ? "integer" : "real",
@@ -103,7 +104,8 @@ void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bo
   out.commit();
 }
 
-#define TULLE_INSTANTIATE(T, O) template void write_matrix_market<T, O>(const std::filesystem::path&, csr_view<T, O>, bool);
+#define TULLE_INSTANTIATE(T, O) \
+  template void write_matrix_market<T, O>(const std::filesystem::path&, csr_view<T, O>, bool);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 

@@ -1,12 +1,8 @@
-// The Matrix Market reader on any bytes: a valid CSR or a tulle::error, never anything else, whatever the threads.
-#include <algorithm>
+// The Matrix Market reader on any bytes: a valid CSR or a tulle::error, never anything else.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include <tulle/io/matrix_market.hpp>
@@ -38,16 +34,12 @@ void check(const tulle::csr<T>& a) {
   require(rowptr[a.rows] == a.nnz(), "rowptr does not end at nnz");
 }
 
-/// What a reading comes to, for comparison: the message of the error, or the bytes of the matrix.
 template <tulle::scalar T>
-std::string outcome(std::string_view text, int threads) {
+void read(std::string_view text, bool strict) {
   try {
-    const tulle::csr<T> a = tulle::parse_matrix_market<T>(text, "fuzz", {.strict = false, .threads = threads});
-    check(a);
-    const auto bytes = [](const auto& array) { return std::string(reinterpret_cast<const char*>(array.data()), array.bytes()); };
-    return bytes(a.rowptr) + bytes(a.colind) + bytes(a.values);
+    check(tulle::parse_matrix_market<T>(text, "fuzz", {.strict = strict, .threads = 1}));
   } catch (const tulle::error& e) {
-    return e.what();
+    require(std::string_view(e.what()).starts_with("fuzz: "), "the message does not name the file");
   }
 }
 
@@ -65,8 +57,9 @@ bool is_small(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!is_small(text)) return 0;
-  require(outcome<double>(text, 1) == outcome<double>(text, 2), "threads show");
-  outcome<float>(text, 1);
-  outcome<std::int32_t>(text, 1);
+  read<double>(text, false);
+  read<double>(text, true);
+  read<float>(text, false);
+  read<std::int32_t>(text, false);
   return 0;
 }

@@ -33,9 +33,28 @@ std::vector<std::string> read_corpus(const std::filesystem::path& directory) {
 
 /// One small change: a byte, a cut, a repeat, a piece of another input, or a token that has meaning.
 void mutate(std::string& input, const std::vector<std::string>& corpus, std::mt19937_64& random) {
-  static constexpr std::array<std::string_view, 22> tokens{
-      "\n", "\r", "\r\n", " ", "%", "%%MatrixMarket", "-", "+", "0", "1", "2147483647", "2147483648", "9223372036854775808",
-      "1e309", "-1D-400", "nan", "inf", "symmetric", "skew-symmetric", "array", "pattern", "integer"};
+  static constexpr std::array<std::string_view, 22> tokens{"\n",
+                                                           "\r",
+                                                           "\r\n",
+                                                           " ",
+                                                           "%",
+                                                           "%%MatrixMarket",
+                                                           "-",
+                                                           "+",
+                                                           "0",
+                                                           "1",
+                                                           "2147483647",
+                                                           "2147483648",
+                                                           "9223372036854775808",
+                                                           "1e309",
+                                                           "-1D-400",
+                                                           "nan",
+                                                           "inf",
+                                                           "symmetric",
+                                                           "skew-symmetric",
+                                                           "array",
+                                                           "pattern",
+                                                           "integer"};
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
   const std::size_t at = below(input.size() + 1);
   const std::size_t length = below(std::min<std::size_t>(input.size() - at, 32) + 1);

@@ -31,8 +31,11 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"", format, "line 1: no %%MatrixMarket banner (the file is empty)"},
         bad_text{"\n" + real + "1 1 0\n", format, "line 1: no %%MatrixMarket banner"},
         bad_text{"%MatrixMarket matrix coordinate real general\n1 1 0\n", format, "line 1: no %%MatrixMarket banner"},
-        bad_text{"version https://git-lfs.github.com/spec/v1\n", format, "line 1: no %%MatrixMarket banner: this is a git-LFS pointer"},
-        bad_text{"\xfd" "7zXZ", format, "line 1: no %%MatrixMarket banner: this is xz data"},
+        bad_text{"version https://git-lfs.github.com/spec/v1\n", format,
+                 "line 1: no %%MatrixMarket banner: this is a git-LFS pointer"},
+        bad_text{"\xfd"
+                 "7zXZ",
+                 format, "line 1: no %%MatrixMarket banner: this is xz data"},
         bad_text{"%%MatrixMarket", format, "line 1: the banner names no object"},
         bad_text{"%%MatrixMarket tensor coordinate real general\n", format, "line 1: 'tensor' is not a known object"},
         bad_text{"%%MatrixMarket matrix sparse real general\n", format, "line 1: 'sparse' is not a known format"},
@@ -42,7 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%%MatrixMarket matrix coordinate complex general\n1 1 0\n", status::unsupported, "line 1: complex"},
         bad_text{"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", status::unsupported, "line 1: hermitian"},
         bad_text{"%%MatrixMarket matrix array pattern general\n1 1\n", format, "line 1: an array cannot be a pattern"},
-        bad_text{"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", format, "line 1: a pattern has no signs"},
+        bad_text{"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", format,
+                 "line 1: a pattern has no signs"},
         bad_text{"%%MatrixMarket vector coordinate real symmetric\n1 0\n", format, "line 1: a vector must be general"},
         bad_text{real + "% only comments\n\n", format, "line 3: the file ends before the size line"},
         bad_text{real + "\n\n1 1\n", format, "line 4: the size line has 2 numbers; 3 would be right"},
@@ -63,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{real + "2 2 1\r\n\r\n1 x 1\r\n", format, "line 4: column index 'x' is not an integer"},
         bad_text{real + "2 2 1\r\r1 1.5 1\r", format, "line 4: column index '1.5' is not an integer"},
         bad_text{real + "2 2 1\n4294967297 1 1\n", format, "line 3: row index 4294967297 is outside"},
-        bad_text{real + "2 2 1\n18446744073709551617 1 1\n", status::overflow, "line 3: row index 18446744073709551617"},
+        bad_text{real + "2 2 1\n18446744073709551617 1 1\n", status::overflow,
+                 "line 3: row index 18446744073709551617"},
         bad_text{real + "2 2 1\n1 1\n", format, "line 3: an entry is row, column, value; this line has 2 words"},
         bad_text{real + "2 2 1\n1 1 1 1\n", format, "line 3: an entry is row, column, value; this line has 4 words"},
         bad_text{real + "2 2 1\n1", format, "line 3: an entry is row, column, value; this line has 1 word"},
@@ -71,14 +76,20 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{pattern + "2 2 1\n1 1 1\n", format, "line 3: an entry is row, column; this line has 3 words"},
         bad_text{pattern + "2 2 1\n1 2x\n", format, "line 3: column index '2x'"},
         bad_text{real + "2 2 1\n1 1 1\n2 2 2\n", format, "line 4: entry number 2; the size line (line 2) allows 1"},
-        bad_text{real + "2 2 3\n1 1 1\n2 2 2\n", format, "line 4: the file ends after entry number 2; the size line (line 2) wants 3"},
+        bad_text{real + "2 2 3\n1 1 1\n2 2 2\n", format,
+                 "line 4: the file ends after entry number 2; the size line (line 2) wants 3"},
         bad_text{real + "2 2 0\n1 1 1\n", format, "line 3: entry number 1"},
-        bad_text{"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n", format, "line 3: value '1.5' is not an integer"},
-        bad_text{"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n", status::overflow, "line 3: value"},
-        bad_text{"%%MatrixMarket matrix array real general\n1 2\n1 2\n", format, "line 3: an array has one value a line; this one has 2"},
-        bad_text{"%%MatrixMarket matrix array real general\n1 2\n1\n", format, "line 3: the file ends after value number 1"},
+        bad_text{"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n", format,
+                 "line 3: value '1.5' is not an integer"},
+        bad_text{"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n", status::overflow,
+                 "line 3: value"},
+        bad_text{"%%MatrixMarket matrix array real general\n1 2\n1 2\n", format,
+                 "line 3: an array has one value a line; this one has 2"},
+        bad_text{"%%MatrixMarket matrix array real general\n1 2\n1\n", format,
+                 "line 3: the file ends after value number 1"},
         bad_text{"%%MatrixMarket matrix array real general\n1 1\n1\n2\n", format, "line 4: value number 2"},
-        bad_text{"%%MatrixMarket vector coordinate real general\n2 1\n1 2 3\n", format, "line 3: an entry is row, value; this line has 3 words"}));
+        bad_text{"%%MatrixMarket vector coordinate real general\n2 1\n1 2 3\n", format,
+                 "line 3: an entry is row, value; this line has 3 words"}));
 
 TEST(MatrixMarketErrors, IntegerMatrices) {
   const std::string integer = "%%MatrixMarket matrix coordinate integer ";
@@ -102,7 +113,8 @@ TEST(MatrixMarketErrors, FirstOneWins) {
     text += fmt::format("{} {} 1\n", bad ? 1001 + k % 7 : 1 + k % 1000, 1 + k / 100);
   }
   for (const int threads : {1, 2, 7}) {
-    expect_error(format, "text: line 60003: row index 1004 is outside 1 to 1000", [&] { parse(text, {.threads = threads}); });
+    expect_error(format, "text: line 60003: row index 1004 is outside 1 to 1000",
+                 [&] { parse(text, {.threads = threads}); });
   }
 }
 

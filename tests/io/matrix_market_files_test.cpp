@@ -1,11 +1,11 @@
 // Files: plain, compressed, through a pipe, broken, missing.
-#include "support.hpp"
-
 #include <future>
 
 #include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -106,7 +106,8 @@ TEST_F(MatrixMarketFiles, MissingUnreadableDirectory) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   write_file(directory_ / "secret", text);
   chmod((directory_ / "secret").c_str(), 0);
-  expect_error(status::file_io, "secret: Permission denied", [&] { read_matrix_market<double>(directory_ / "secret"); });
+  expect_error(status::file_io, "secret: Permission denied",
+               [&] { read_matrix_market<double>(directory_ / "secret"); });
 }
 
 TEST_F(MatrixMarketFiles, Pipe) {
@@ -130,7 +131,8 @@ TEST_F(MatrixMarketFiles, EveryLength) {
   number.pop_back();
   ASSERT_EQ(number.size(), static_cast<std::size_t>(page));
   expect_error(status::overflow, "line 4", [&] { read(number); });
-  for (std::size_t length = 0; length < text.size() - 4; ++length) EXPECT_THROW(read(text.substr(0, length)), error) << length;
+  for (std::size_t length = 0; length < text.size() - 4; ++length)
+    EXPECT_THROW(read(text.substr(0, length)), error) << length;
 }
 
 }  // namespace

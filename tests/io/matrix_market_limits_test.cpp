@@ -1,11 +1,11 @@
 // Memory is bounded by what a file holds, never by what its header claims.
-#include "support.hpp"
-
 #include <csignal>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <zstd.h>
+
+#include "support.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool sanitized = true;  // sanitizers reserve terabytes of address space
@@ -48,7 +48,8 @@ class MatrixMarketLimits : public testing::Test {
     if (sanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
   }
   static void expect_status(status code, std::string_view text) {
-    EXPECT_EQ(run_limited(512 * megabyte, [&] { return status_of(text); }), static_cast<int>(code)) << text.substr(0, 120);
+    EXPECT_EQ(run_limited(512 * megabyte, [&] { return status_of(text); }), static_cast<int>(code))
+        << text.substr(0, 120);
   }
 };
 
@@ -64,7 +65,8 @@ TEST_F(MatrixMarketLimits, ClaimsAreNotBelieved) {
 
 /// Legal, but its row pointers take 17 GB.
 TEST_F(MatrixMarketLimits, TooLargeForTheMachineIsOutOfMemory) {
-  expect_status(status::out_of_memory, "%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n2147483647 1 1\n");
+  expect_status(status::out_of_memory,
+                "%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n2147483647 1 1\n");
 }
 
 TEST_F(MatrixMarketLimits, BlankLinesTakeNoRoom) {

@@ -1,11 +1,11 @@
 // Numbers: correctly rounded, in every notation that files use.
-#include "support.hpp"
-
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <random>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -46,9 +46,9 @@ TEST(MatrixMarketNumbers, UnderflowIsNoError) {
 }
 
 TEST(MatrixMarketNumbers, OverflowIsAnErrorThatNamesTheLine) {
-  for (const std::string& number : std::vector<std::string>{"1e309", "-1E310", "1D400", "1e99999999999999999999",
-                                                            "1" + std::string(400, '0'),
-                                                            "1" + std::string(400, '0') + "e-50"}) {
+  for (const std::string& number :
+       std::vector<std::string>{"1e309", "-1E310", "1D400", "1e99999999999999999999", "1" + std::string(400, '0'),
+                                "1" + std::string(400, '0') + "e-50"}) {
     expect_error(status::overflow, "line 3", [&] { read_one<double>(number); });
   }
   expect_error(status::overflow, "value 1e39 does not fit f32", [] { read_one<float>("1e39"); });
@@ -58,8 +58,8 @@ TEST(MatrixMarketNumbers, OverflowIsAnErrorThatNamesTheLine) {
 }
 
 TEST(MatrixMarketNumbers, MalformedOnesAreRefused) {
-  for (const std::string_view number : {"1e", "1e+", "e5", ".", "+", "-", "--1", "+-1", "1.2.3", "1,5", "0x10", "1_0", "1d", "nano",
-                                        "1e5e5", "1 2", "1.5f", "\x01", "1\xc2\xa0"}) {
+  for (const std::string_view number : {"1e", "1e+", "e5", ".", "+", "-", "--1", "+-1", "1.2.3", "1,5", "0x10", "1_0",
+                                        "1d", "nano", "1e5e5", "1 2", "1.5f", "\x01", "1\xc2\xa0"}) {
     expect_error(status::invalid_format, "line 3", [&] { read_one<double>(number); });
   }
   expect_error(status::invalid_format, "whole number", [] { read_one<std::int32_t>("1.5"); });

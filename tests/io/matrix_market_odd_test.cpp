@@ -1,8 +1,8 @@
 // Odd files as found in the wild and in other readers' test suites, each against what their index expects of it.
-#include "support.hpp"
-
 #include <map>
 #include <set>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -39,7 +39,8 @@ class MatrixMarketOdd : public testing::Test {
       expect_error(status::unsupported, "line 1", call);
     } else if (expectation.find("must be rejected") != std::string::npos && !narrower.contains(name)) {
       EXPECT_NE(rejection(call).find(path.string() + ": line "), std::string::npos);
-    } else if (expectation.starts_with("permissive") || expectation.starts_with("as found") || expectation.starts_with("scipy crashed")) {
+    } else if (expectation.starts_with("permissive") || expectation.starts_with("as found") ||
+               expectation.starts_with("scipy crashed")) {
       try_to(call);
     } else if (wider_than_double.contains(name)) {
       expect_error(status::overflow, "line 4", call);
@@ -88,19 +89,21 @@ TEST_F(MatrixMarketOdd, EveryFileAsTheIndexSays) {
 
 TEST_F(MatrixMarketOdd, IdentityInAllItsForms) {
   const std::vector<double> identity{1, 0, 0, 0, 1, 0, 0, 0, 1};
-  for (const char* name :
-       {"eye3.mtx", "eye3_array.mtx", "eye3_pattern.mtx", "eye3_str.mtx", "python/eye3.mtx", "python/misc/windows_newlines.mtx",
-        "python/matrix_coordinate_integer_general.mtx", "python/matrix_coordinate_pattern_general.mtx",
-        "python/matrix_coordinate_real_general.mtx", "permissive/permissive_banner_leading_spaces_eye3.mtx"}) {
+  for (const char* name : {"eye3.mtx", "eye3_array.mtx", "eye3_pattern.mtx", "eye3_str.mtx", "python/eye3.mtx",
+                           "python/misc/windows_newlines.mtx", "python/matrix_coordinate_integer_general.mtx",
+                           "python/matrix_coordinate_pattern_general.mtx", "python/matrix_coordinate_real_general.mtx",
+                           "permissive/permissive_banner_leading_spaces_eye3.mtx"}) {
     EXPECT_EQ(dense(fmm(name)), identity) << name;
   }
 }
 
 TEST_F(MatrixMarketOdd, NistExampleInAllItsForms) {
-  const std::vector<double> expected{1, 0, 0, 6, 0, 0, 10.5, 0, 0, 0, 0, 0, 0.015, 0, 0, 0, 250.5, 0, -280, 33.32, 0, 0, 0, 0, 12};
-  for (const char* name : {"fast_matrix_market/nist_ex1.mtx", "fast_matrix_market/nist_ex1_freeformat.mtx",
-                           "fast_matrix_market/nist_ex1_more_freeformat.mtx",
-                           "fast_matrix_market/permissive/windows_lineendings_nist_ex1_more_freeformat.mtx", "wild/mm0", "wild/mm01"}) {
+  const std::vector<double> expected{1, 0, 0, 6,     0, 0,    10.5,  0, 0, 0, 0, 0, 0.015,
+                                     0, 0, 0, 250.5, 0, -280, 33.32, 0, 0, 0, 0, 12};
+  for (const char* name :
+       {"fast_matrix_market/nist_ex1.mtx", "fast_matrix_market/nist_ex1_freeformat.mtx",
+        "fast_matrix_market/nist_ex1_more_freeformat.mtx",
+        "fast_matrix_market/permissive/windows_lineendings_nist_ex1_more_freeformat.mtx", "wild/mm0", "wild/mm01"}) {
     EXPECT_EQ(dense(read(name)), expected) << name;
   }
 }
@@ -108,14 +111,20 @@ TEST_F(MatrixMarketOdd, NistExampleInAllItsForms) {
 TEST_F(MatrixMarketOdd, SymmetricFilesAreTheirGeneralTwins) {
   EXPECT_EQ(fmm("symmetry/coordinate_symmetric_row.mtx"), fmm("symmetry/coordinate_symmetric_row_general.mtx"));
   EXPECT_EQ(fmm("symmetry/coordinate_symmetric_row.mtx"), fmm("symmetry/coordinate_symmetric_row_general_zero.mtx"));
-  EXPECT_EQ(fmm("symmetry/coordinate_pattern_symmetric_row.mtx"), fmm("symmetry/coordinate_pattern_symmetric_row_general.mtx"));
-  EXPECT_EQ(fmm("symmetry/coordinate_skew_symmetric_row.mtx"), fmm("symmetry/coordinate_skew_symmetric_row_general.mtx"));
+  EXPECT_EQ(fmm("symmetry/coordinate_pattern_symmetric_row.mtx"),
+            fmm("symmetry/coordinate_pattern_symmetric_row_general.mtx"));
+  EXPECT_EQ(fmm("symmetry/coordinate_skew_symmetric_row.mtx"),
+            fmm("symmetry/coordinate_skew_symmetric_row_general.mtx"));
   EXPECT_EQ(fmm("symmetry_array/array_symmetric.mtx"), fmm("symmetry_array/array_symmetric_general.mtx"));
   EXPECT_EQ(fmm("symmetry_array/array_skew-symmetric.mtx"), fmm("symmetry_array/array_skew-symmetric_general.mtx"));
-  EXPECT_EQ(dense(fmm("symmetry/coordinate_symmetric_row_general_dup.mtx")), (std::vector<double>{0, 0, 10, 0, 0, 20, 10, 20, 60}));
-  EXPECT_EQ(dense(fmm("python/matrix_coordinate_real_symmetric.mtx")), (std::vector<double>{0, 0, 10, 0, 0, 20, 10, 20, 30}));
-  EXPECT_EQ(dense(fmm("python/matrix_coordinate_pattern_symmetric.mtx")), (std::vector<double>{0, 0, 1, 0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(dense(fmm("python/matrix_coordinate_real_skew-symmetric.mtx")), (std::vector<double>{0, 0, -10, 0, 0, -20, 10, 20, 30}));
+  EXPECT_EQ(dense(fmm("symmetry/coordinate_symmetric_row_general_dup.mtx")),
+            (std::vector<double>{0, 0, 10, 0, 0, 20, 10, 20, 60}));
+  EXPECT_EQ(dense(fmm("python/matrix_coordinate_real_symmetric.mtx")),
+            (std::vector<double>{0, 0, 10, 0, 0, 20, 10, 20, 30}));
+  EXPECT_EQ(dense(fmm("python/matrix_coordinate_pattern_symmetric.mtx")),
+            (std::vector<double>{0, 0, 1, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(dense(fmm("python/matrix_coordinate_real_skew-symmetric.mtx")),
+            (std::vector<double>{0, 0, -10, 0, 0, -20, 10, 20, 30}));
 }
 
 TEST_F(MatrixMarketOdd, SmallMatricesAndVectors) {
@@ -129,19 +138,23 @@ TEST_F(MatrixMarketOdd, SmallMatricesAndVectors) {
       {"vector_coordinate_dupes.mtx", {101, 202, 0, 404}},
       {"python/scipy_crashes/vector_array_real_general.mtx", {101, 202, 0, 404}},
       {"python/scipy_crashes/vector_coordinate_real_general.mtx", {101, 202, 0, 404}},
-      {"kepner_gilbert_graph.mtx", {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0,
-                                    0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0}},
+      {"kepner_gilbert_graph.mtx", {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0,
+                                    0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0}},
   };
   for (const auto& [name, elements] : expected) EXPECT_EQ(dense(fmm(name)), elements) << name;
-  for (const char* type : {"bool", "double", "float", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64", "uint8"}) {
+  for (const char* type :
+       {"bool", "double", "float", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64", "uint8"}) {
     EXPECT_EQ(dense(fmm(fmt::format("graphblas/matrix_{}.mtx", type))), (std::vector<double>{1, 1, 2})) << type;
   }
 }
 
 TEST_F(MatrixMarketOdd, NarrowTypes) {
-  expect_error(status::overflow, "line 4", [&] { read_matrix_market<std::int32_t>(file("fast_matrix_market/overflow/overflow_value_gt_int32.mtx")); });
+  expect_error(status::overflow, "line 4", [&] {
+    read_matrix_market<std::int32_t>(file("fast_matrix_market/overflow/overflow_value_gt_int32.mtx"));
+  });
   EXPECT_EQ(fmm("overflow/overflow_value_gt_int32.mtx").values, (std::vector<double>{8589934592.0}));
-  for (const char* name : {"overflow_value_gt_int64.mtx", "overflow_value_gt_float64.mtx", "overflow_value_gt_float128.mtx"}) {
+  for (const char* name :
+       {"overflow_value_gt_int64.mtx", "overflow_value_gt_float64.mtx", "overflow_value_gt_float128.mtx"}) {
     for (const auto call : {+[](const std::filesystem::path& p) { read_matrix_market<float>(p); },
                             +[](const std::filesystem::path& p) { read_matrix_market<double>(p); }}) {
       expect_error(status::overflow, "line ", [&] { call(file(fmt::format("fast_matrix_market/overflow/{}", name))); });

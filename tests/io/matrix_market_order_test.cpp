@@ -1,8 +1,8 @@
 // The same arrays for any number of threads, against a plain sort of the entries.
-#include "support.hpp"
-
 #include <algorithm>
 #include <random>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -15,8 +15,9 @@ struct triplet {
 
 /// Sorted rows, duplicates summed in the order of the file.
 plain_csr<double> reference(index_t rows, index_t cols, std::vector<triplet> entries) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const triplet& x, const triplet& y) { return std::pair(x.row, x.col) < std::pair(y.row, y.col); });
+  std::stable_sort(entries.begin(), entries.end(), [](const triplet& x, const triplet& y) {
+    return std::pair(x.row, x.col) < std::pair(y.row, y.col);
+  });
   plain_csr<double> a{rows, cols, std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};
   const triplet* last = nullptr;
   for (const triplet& e : entries) {
@@ -34,7 +35,8 @@ plain_csr<double> reference(index_t rows, index_t cols, std::vector<triplet> ent
 }
 
 std::string text_of(std::string_view symmetry, index_t rows, index_t cols, const std::vector<triplet>& entries) {
-  std::string text = fmt::format("%%MatrixMarket matrix coordinate real {}\n{} {} {}\n", symmetry, rows, cols, entries.size());
+  std::string text =
+      fmt::format("%%MatrixMarket matrix coordinate real {}\n{} {} {}\n", symmetry, rows, cols, entries.size());
   for (const triplet& e : entries) text += fmt::format("{} {} {}\n", e.row + 1, e.col + 1, e.value);
   return text;
 }
@@ -85,19 +87,23 @@ TEST(MatrixMarketOrder, SymmetricAndSkew) {
       expanded.push_back(e);
       if (e.row != e.col) expanded.push_back({e.col, e.row, sign * e.value});
     }
-    expect_reads_as(text_of(sign > 0 ? "symmetric" : "skew-symmetric", 1000, 1000, entries), reference(1000, 1000, expanded));
+    expect_reads_as(text_of(sign > 0 ? "symmetric" : "skew-symmetric", 1000, 1000, entries),
+                    reference(1000, 1000, expanded));
   }
 }
 
 TEST(MatrixMarketOrder, StrictNamesTheSecondOfADuplicatePair) {
   auto entries = random_entries(100000, 100000, 60000, false, false);
-  std::sort(entries.begin(), entries.end(), [](const auto& x, const auto& y) { return std::pair(x.row, x.col) < std::pair(y.row, y.col); });
-  entries.erase(std::unique(entries.begin(), entries.end(), [](const auto& x, const auto& y) { return x.row == y.row && x.col == y.col; }),
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& x, const auto& y) { return std::pair(x.row, x.col) < std::pair(y.row, y.col); });
+  entries.erase(std::unique(entries.begin(), entries.end(),
+                            [](const auto& x, const auto& y) { return x.row == y.row && x.col == y.col; }),
                 entries.end());
   std::swap(entries[10], entries[40000]);
   entries[50000] = entries[10];
   for (const int threads : {1, 7}) {
-    expect_error(status::invalid_format, fmt::format("line {}: entry ({}, {}) is there twice", 50003, entries[10].row + 1, entries[10].col + 1),
+    expect_error(status::invalid_format,
+                 fmt::format("line {}: entry ({}, {}) is there twice", 50003, entries[10].row + 1, entries[10].col + 1),
                  [&] { parse(text_of("general", 100000, 100000, entries), {.strict = true, .threads = threads}); });
   }
 }

@@ -1,8 +1,8 @@
 // What the reader accepts, and the values it makes of it.
-#include "support.hpp"
-
 #include <cmath>
 #include <limits>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -30,13 +30,14 @@ TEST(MatrixMarketSyntax, EmptyShapes) {
 
 TEST(MatrixMarketSyntax, WhiteSpaceLinesAndComments) {
   const auto expected = parse(coordinate + "2 2 2\n1 1 1\n2 2 2\n");
-  for (const std::string text : {
-           "%%matrixmarket\tMATRIX  Coordinate REAL gEnErAl  \n\n%\n  % indented\n \t2 2\t2 \n\n\t1  1\t1\n\n% between\n2 2 2",
-           "%%MatrixMarket matrix coordinate real general\r\n2 2 2\r\n1 1 1\r\n2 2 2\r\n",
-           "%%MatrixMarket matrix coordinate real general\r2 2 2\r1 1 1\r2 2 2\r",
-           "%%MatrixMarket matrix coordinate real general\r2 2 2\r\n1 1 1\n\n2 2 2",
-           "  %%MatrixMarket matrix coordinate double general\n2 2 2\n1 1 1\n2 2 2\n\n\n   \n% the end",
-           "\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\n+2 +2 +2\n+1 01 +1\n2 2 2.\n"}) {
+  for (const std::string text :
+       {"%%matrixmarket\tMATRIX  Coordinate REAL gEnErAl  \n\n%\n  % indented\n \t2 2\t2 \n\n\t1  1\t1\n\n% between\n2 "
+        "2 2",
+        "%%MatrixMarket matrix coordinate real general\r\n2 2 2\r\n1 1 1\r\n2 2 2\r\n",
+        "%%MatrixMarket matrix coordinate real general\r2 2 2\r1 1 1\r2 2 2\r",
+        "%%MatrixMarket matrix coordinate real general\r2 2 2\r\n1 1 1\n\n2 2 2",
+        "  %%MatrixMarket matrix coordinate double general\n2 2 2\n1 1 1\n2 2 2\n\n\n   \n% the end",
+        "\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\n+2 +2 +2\n+1 01 +1\n2 2 2.\n"}) {
     EXPECT_EQ(parse(text), expected) << text;
   }
 }
@@ -78,7 +79,8 @@ TEST(MatrixMarketSyntax, SkewSymmetric) {
 }
 
 TEST(MatrixMarketSyntax, Arrays) {
-  EXPECT_EQ(dense(parse("%%MatrixMarket matrix array real general\n2 3\n1\n2\n\n3\n4\n% x\n5\n6\n")), (elements{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(dense(parse("%%MatrixMarket matrix array real general\n2 3\n1\n2\n\n3\n4\n% x\n5\n6\n")),
+            (elements{1, 3, 5, 2, 4, 6}));
   EXPECT_EQ(dense(parse("%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n")),
             (elements{1, 2, 3, 2, 4, 5, 3, 5, 6}));
   EXPECT_EQ(dense(parse("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n")),

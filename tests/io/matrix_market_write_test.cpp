@@ -1,15 +1,15 @@
 // The writer: what is written reads back bit for bit, and nothing is lost when it fails.
-#include "support.hpp"
-
 #include <bit>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <random>
 
 #include <sys/resource.h>
 
 #include <tulle/core/context.hpp>
+
+#include "support.hpp"
 
 namespace tulle::test {
 namespace {
@@ -62,19 +62,23 @@ class MatrixMarketWrite : public testing::Test {
 TEST_F(MatrixMarketWrite, Text) {
   const auto a = make<double, std::int32_t>(2, 3, {0, 2, 3}, {0, 2, 1}, {0.1, -3, 1e300});
   write_matrix_market(directory_ / "a.mtx", a.view());
-  EXPECT_EQ(read_file(directory_ / "a.mtx"), "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0.1\n1 3 -3\n2 2 1e+300\n");
+  EXPECT_EQ(read_file(directory_ / "a.mtx"),
+            "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0.1\n1 3 -3\n2 2 1e+300\n");
   write_matrix_market(directory_ / "b.mtx", diagonal<std::int32_t>({7, -8}).view());
-  EXPECT_EQ(read_file(directory_ / "b.mtx"), "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
+  EXPECT_EQ(read_file(directory_ / "b.mtx"),
+            "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
 }
 
 TEST_F(MatrixMarketWrite, RoundTripsAreExact) {
   auto doubles = random_finite<double, std::uint64_t>(20000);
-  doubles.insert(doubles.end(), {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
-                                 std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity()});
+  doubles.insert(doubles.end(),
+                 {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
+                  std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity()});
   expect_same_bits<double, std::uint64_t>(round_trip(diagonal(doubles)).values, doubles);
   const auto floats = random_finite<float, std::uint32_t>(20000);
   expect_same_bits<float, std::uint32_t>(round_trip(diagonal(floats)).values, floats);
-  const std::vector<std::int32_t> integers{0, -1, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  const std::vector<std::int32_t> integers{0, -1, std::numeric_limits<std::int32_t>::min(),
+                                           std::numeric_limits<std::int32_t>::max()};
   EXPECT_EQ(round_trip(diagonal(integers)).values, integers);
   EXPECT_TRUE(std::isnan(round_trip(diagonal<double>({std::nan("")})).values[0]));
 }
@@ -90,7 +94,8 @@ TEST_F(MatrixMarketWrite, Compressed) {
 
 TEST_F(MatrixMarketWrite, Empty) {
   EXPECT_EQ(round_trip(make<double>(0, 0, {0}, {}, {})).rows, 0);
-  EXPECT_EQ(round_trip(make<double>(3, 2, {0, 0, 0, 0}, {}, {}), "a.gz").rowptr, (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(round_trip(make<double>(3, 2, {0, 0, 0, 0}, {}, {}), "a.gz").rowptr,
+            (std::vector<std::int64_t>{0, 0, 0, 0}));
 }
 
 TEST_F(MatrixMarketWrite, Symmetric) {
@@ -105,7 +110,8 @@ TEST_F(MatrixMarketWrite, Symmetric) {
 
 TEST_F(MatrixMarketWrite, WhatIsNotSymmetricIsRefused) {
   const auto refuse = [&](const csr<double>& a) {
-    expect_error(status::invalid_argument, "symmetric", [&] { write_matrix_market(directory_ / "s.mtx", a.view(), true); });
+    expect_error(status::invalid_argument, "symmetric",
+                 [&] { write_matrix_market(directory_ / "s.mtx", a.view(), true); });
     EXPECT_FALSE(std::filesystem::exists(directory_ / "s.mtx"));
   };
   refuse(make<double>(2, 3, {0, 0, 0}, {}, {}));
@@ -121,7 +127,8 @@ TEST_F(MatrixMarketWrite, FailuresNameTheFileAndLoseNothing) {
   if (std::filesystem::exists("/dev/full")) {
     for (const char* file : {"full.mtx", "full.mtx.gz", "full.mtx.zst"}) {
       std::filesystem::create_symlink("/dev/full", directory_ / file);
-      expect_error(status::file_io, "No space left", [&] { write_matrix_market(directory_ / file, diagonal(std::vector<double>(300000, 0.1)).view()); });
+      expect_error(status::file_io, "No space left",
+                   [&] { write_matrix_market(directory_ / file, diagonal(std::vector<double>(300000, 0.1)).view()); });
     }
   }
 }

@@ -30,12 +30,16 @@ struct plain_csr {
 
 template <scalar T>
 plain_csr<T> plain(const csr<T>& a) {
-  return {a.rows, a.cols, {a.rowptr.host().begin(), a.rowptr.host().end()}, {a.colind.host().begin(), a.colind.host().end()},
+  return {a.rows,
+          a.cols,
+          {a.rowptr.host().begin(), a.rowptr.host().end()},
+          {a.colind.host().begin(), a.colind.host().end()},
           {a.values.host().begin(), a.values.host().end()}};
 }
 
 template <scalar T = double>
-plain_csr<T> parse(std::string_view text, const matrix_market_options& options = {}, matrix_market_info* info = nullptr) {
+plain_csr<T> parse(std::string_view text, const matrix_market_options& options = {},
+                   matrix_market_info* info = nullptr) {
   return plain(parse_matrix_market<T>(text, "text", options, info));
 }
 

@@ -15,7 +15,7 @@ enum class mm_field : std::uint8_t { real, integer, pattern };  // `double` read
 enum class mm_symmetry : std::uint8_t { general, symmetric, skew_symmetric };
 
 struct matrix_market_options {
-  bool strict = false;  // refuse duplicates and data after the last entry
+  bool strict = false;  // refuse duplicates, and diagonal entries of skew-symmetric matrices
   int threads = 0;      // 0: as many as OpenMP would use
 };
 
