@@ -11,6 +11,7 @@
 
 #include "common.hpp"
 #include "core/backends.hpp"
+#include "core/build_info.hpp"
 #include "cpu/bandwidth.hpp"
 #include "plan/autotune_cache.hpp"
 
@@ -130,8 +131,9 @@ void print_text(const json& record) {
   print_cpu(record["cpu"]);
   for (const json& gpu : record["cuda"]["devices"]) print_gpu(gpu);
   print_heading("tulle");
-  fmt::print("  version          {}, compiled by {}\n", record["version"].get<std::string>(),
-             record["compiler"].get<std::string>());
+  fmt::print("  version          {} ({}), {}, {}\n", record["version"].get<std::string>(),
+             record["commit"].get<std::string>(), record["compiler"].get<std::string>(),
+             record["flags"].get<std::string>());
   fmt::print("  CUDA backend     {}\n", record["cuda"]["built"] ? "built" : "not built");
   const auto nvcc = record["cuda"]["nvcc"].get<std::string>();
   fmt::print("  nvcc             {}\n", nvcc.empty() ? "not found" : nvcc);

@@ -18,9 +18,12 @@ struct subject {
   type_key types;
 };
 
-std::vector<std::string> types_of(const spmv_kernel& kernel) {
-  return kernel.types == type_set::all ? std::vector<std::string>{"f32", "f64", "i32"}
-                                       : std::vector<std::string>{"f32", "f64"};
+json types_of(const spmv_kernel& kernel) {
+  json types = json::array();
+  for (const scalar_type type : {scalar_type::f32, scalar_type::f64, scalar_type::i32}) {
+    if (contains(kernel.types, {type, offset_type::i32})) types.push_back(name(type));
+  }
+  return types;
 }
 
 /// What the backend says about the matrix; without a usable GPU, that there is none.
@@ -46,13 +49,13 @@ json record_of(const spmv_kernel& kernel, const std::optional<subject>& a, const
 }
 
 void print_line(const json& record) {
+  const auto types = fmt::format("{}", fmt::join(record["types"].get<std::vector<std::string>>(), " "));
   fmt::print("{:<20} {:<5} {:<12} {}{}\n", record["name"].get<std::string>(), record["backend"].get<std::string>(),
-             fmt::join(record["types"].get<std::vector<std::string>>(), " "), record["summary"].get<std::string>(),
+             types, record["summary"].get<std::string>(),
              record["chosen_silently"] ? "" : " (for comparison: never chosen silently)");
-  if (!record.contains("supported")) return;
-  fmt::print("{:<20} {}\n", "",
-             record["supported"] ? "takes this matrix"
-                                 : fmt::format("cannot take it: {}", record["reason"].get<std::string>()));
+  if (record.contains("supported") && !record["supported"]) {
+    fmt::print("{:<20} cannot take this matrix: {}\n", "", record["reason"].get<std::string>());
+  }
 }
 
 std::optional<subject> analyse(const settings& s) {
@@ -72,7 +75,7 @@ int run(const settings& s) {
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
     const auto table = spmv_kernels(backend);
-    if (table.empty()) note(fmt::format("no {} kernels: this tulle was built without them", name(backend)));
+    if (table.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
     for (const spmv_kernel& kernel : table) records.push_back(record_of(kernel, a, s));
   }
   if (s.run.json) {

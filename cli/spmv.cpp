@@ -1,5 +1,4 @@
 // tulle spmv: y = alpha A x + beta y, timed, checked and explained.
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "core/backends.hpp"
 #include "report.hpp"
+#include "spmv_print.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -144,28 +144,6 @@ json candidates(const context& ctx, const csr_stats& stats, type_key types) {
   return list;
 }
 
-void print_outcome(const json& r) {
-  fmt::print("  kernel        {}\n  backend       {}\n  time          {:.2f} us (median)\n",
-             r["reason"].get<std::string>(), r["backend"].get<std::string>(), r["microseconds"].get<double>());
-  fmt::print("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r["gflops"].get<double>(),
-             r["gbs"].get<double>());
-  fmt::print("  plan          {:.0f} us, {} of its own\n", r["plan_us"].get<double>(),
-             human_bytes(r["workspace_bytes"].get<double>()));
-  if (!r.contains("error_ratio")) return;
-  const bool right = r["verified"];
-  const auto style =
-      use_colour(stdout) ? fmt::fg(right ? fmt::terminal_color::green : fmt::terminal_color::red) : fmt::text_style{};
-  fmt::print(style, "  {:<13}", right ? "verified" : "WRONG");
-  fmt::print(" largest error is {:.3f} of its bound\n", r["error_ratio"].get<double>());
-}
-
-void print_candidates(const json& list) {
-  for (const json& c : list) {
-    fmt::print("  {:<13} {}\n", c["kernel"].get<std::string>(),
-               c["supported"] ? "takes this matrix" : c["reason"].get<std::string>());
-  }
-}
-
 template <scalar T>
 json header(const problem<T>& p) {
   json record{{"schema_version", schema_version}};
@@ -173,11 +151,6 @@ json header(const problem<T>& p) {
   record["precision"] = name(scalar_type_of<T>);
   record["hash"] = matrix_hash(p.a.matrix.view());
   return record;
-}
-
-void print_header(const json& record) {
-  fmt::print("{}: {} x {}, {} nonzeros, {}\n", record["matrix"].get<std::string>(), record["rows"].get<index_t>(),
-             record["cols"].get<index_t>(), record["nnz"].get<std::int64_t>(), record["precision"].get<std::string>());
 }
 
 template <scalar T>
@@ -223,11 +196,7 @@ int run_all(const context& ctx, const problem<T>& p, const settings& s) {
     print_json(record);
   } else {
     print_header(record);
-    for (const json& result : record["results"]) print_outcome(result);
-    for (const json& skipped : record["skipped"]) {
-      fmt::print("  not run       {}: {}\n", skipped["kernel"].get<std::string>(),
-                 skipped["reason"].get<std::string>());
-    }
+    print_table(record);
   }
   return verified ? ok : not_converged;
 }

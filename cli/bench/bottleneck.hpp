@@ -11,7 +11,8 @@ inline constexpr double bandwidth_share = 0.75;   // of the measured read bandwi
 inline constexpr double launches_a_run = 10;      // times the launch latency
 inline constexpr double probe_speedup = 1.25;     // of a probe over the kernel
 
-/// What was measured of one kernel on one matrix. Times in microseconds, bandwidth in bytes a second.
+/// What was measured of one kernel on one matrix: its fastest run and those of the probes, in microseconds; bandwidth in
+/// bytes a second.
 struct evidence {
   double time = 0;
   double moved_bytes = 0;     // matrix as stored + x + y

@@ -33,9 +33,10 @@ double moved_bytes(const spmv_operator& op, const subject& s) {
   return static_cast<double>(op.matrix_bytes() + s.x.bytes() + s.y.bytes());
 }
 
+/// From the fastest runs: what other programs on the machine add to a run tells nothing about the kernel.
 verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
                  cache_state state, const record& r, const spmv_operator& op) {
-  evidence e{r.time.median, r.moved_bytes, r.read_bandwidth, run.host.launch_us, {}, {}};
+  evidence e{r.time.min, r.moved_bytes, r.read_bandwidth, run.host.launch_us, {}, {}};
   if (run.diagnose && needs_probes(e)) {
     e.gather_time = time_without_gather(run, s, kernel, options, state, op.matrix_bytes());
     e.balance_time = time_with_even_rows(run, s, kernel, options, state);
@@ -99,8 +100,6 @@ bool declines(status code) {
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.merge";
 }
-
-bool is_right(const record& r) { return r.error_ratio <= 1; }
 
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {

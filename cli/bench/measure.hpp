@@ -43,7 +43,4 @@ void add_break_even(std::span<record> records, std::string_view kernel_without_s
 /// csr.balanced, csr.merge.
 std::string_view kernel_without_set_up(backend_kind backend);
 
-/// False where the answer was outside its bound.
-bool is_right(const record& r);
-
 }  // namespace tulle::cli::bench

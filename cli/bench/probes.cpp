@@ -7,7 +7,7 @@
 namespace tulle::cli::bench {
 namespace {
 
-/// Median time on `a`, or nothing where the kernel cannot take it.
+/// Fastest time on `a`, or nothing where the kernel cannot take it.
 std::optional<double> time_on(const bench_run& run, subject& s, const csr_ref& a, const csr_stats& stats,
                               const spmv_kernel& kernel, const spmv_options& options, cache_state state,
                               std::optional<std::size_t> matrix_bytes) {
@@ -18,7 +18,7 @@ std::optional<double> time_on(const bench_run& run, subject& s, const csr_ref& a
     if (std::abs(static_cast<double>(op->matrix_bytes()) - expected) > 0.05 * expected) return std::nullopt;
   }
   const auto apply = [&] { op->apply(1, s.x.data(), 0, s.y.data(), run.ctx.stream()); };
-  const double time = summarise(run.clock.repeat(state, apply)).median;
+  const double time = summarise(run.clock.repeat(state, apply)).min;
   run.ctx.synchronize();
   return time;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "../common.hpp"
 
 namespace tulle::cli::bench {

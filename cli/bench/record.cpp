@@ -46,6 +46,7 @@ json to_json(const record& r) {
   j["bottleneck_why"] = r.bottleneck.why;
   j["error_ratio"] = number(r.error_ratio);
   j["kernel"] = r.kernel;
+  j["variant"] = r.variant;
   j["vendor"] = r.vendor;
   j["chosen"] = r.chosen;
   j["reason"] = r.reason;

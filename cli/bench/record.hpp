@@ -38,6 +38,8 @@ struct record {
 
   /// "spmv/csr.merge/cant/f64/cold", and the variant after it.
   [[nodiscard]] std::string name() const;
+  /// False where the answer was outside its bound.
+  [[nodiscard]] bool is_right() const { return error_ratio <= 1; }
   [[nodiscard]] double gflops() const { return 2 * static_cast<double>(nnz) / time.median * 1e-3; }
   [[nodiscard]] double gbs() const { return compulsory_bytes / time.median * 1e-3; }
   [[nodiscard]] double moved_gbs() const { return moved_bytes / time.median * 1e-3; }

@@ -21,14 +21,14 @@ void add_row(std::string& text, const record& r) {
   fmt::format_to(std::back_inserter(text),
                  "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>8.1f} {:>6.1f} {:>11.0f} {:>10} {:>7.3f}{} {} ({})\n",
                  r.chosen ? '*' : ' ', r.kernel, r.time.median, r.time.stddev, r.gflops(), r.gbs(),
-                 r.percent_of_bandwidth(), r.plan_us, format_break_even(r), r.error_ratio, is_right(r) ? ' ' : '!',
+                 r.percent_of_bandwidth(), r.plan_us, format_break_even(r), r.error_ratio, r.is_right() ? ' ' : '!',
                  r.bottleneck.name, r.bottleneck.why);
 }
 
 const record* fastest(const group& records, bool vendor) {
   const record* best = nullptr;
   for (const record* r : records) {
-    if (r->vendor == vendor && is_right(*r) && (best == nullptr || r->time.median < best->time.median)) best = r;
+    if (r->vendor == vendor && r->is_right() && (best == nullptr || r->time.median < best->time.median)) best = r;
   }
   return best;
 }
@@ -123,7 +123,7 @@ std::string choice_summary(std::span<const record> records) {
 std::string failures(const results& all) {
   std::string text;
   for (const record& r : all.records) {
-    if (!is_right(r)) text += fmt::format("WRONG: {}: error is {:.3g} times its bound\n", r.name(), r.error_ratio);
+    if (!r.is_right()) text += fmt::format("WRONG: {}: error is {:.3g} times its bound\n", r.name(), r.error_ratio);
   }
   for (const omission& o : all.omitted) {
     if (o.failed) text += fmt::format("FAILED: {} on {} in {}: {}\n", o.kernel, o.matrix, o.precision, o.reason);

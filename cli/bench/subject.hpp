@@ -7,6 +7,7 @@
 
 #include <tulle/core/buffer.hpp>
 
+#include "../common.hpp"
 #include "harness.hpp"
 #include "kernels/spmv.hpp"
 #include "suite.hpp"

@@ -57,10 +57,10 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
   }
 }
 
-/// About 2^15 entries a bucket, so that what is sorted at a time fits the L2.
+/// About 2^16 entries a bucket, so that what is sorted at a time fits the L2.
 template <scalar T>
 void choose_buckets(const header& h, std::size_t entries, entry_list<T>& list) {
-  const std::size_t wanted = std::min(std::bit_ceil(entries >> 15), most_buckets);
+  const std::size_t wanted = std::min(std::bit_ceil(entries >> 16), most_buckets);
   const auto rows = static_cast<std::size_t>(h.rows);
   while ((rows >> list.shift) >= std::max<std::size_t>(wanted, 1)) ++list.shift;
   list.buckets = (rows >> list.shift) + 1;

@@ -80,8 +80,8 @@ void parse_lines(std::string_view lines, const entry_rules& rules, destination<T
 }  // namespace
 
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads) {
-  constexpr std::size_t smallest = std::size_t{1} << 16;
-  constexpr std::size_t largest = std::size_t{1} << 21;
+  constexpr std::size_t smallest = std::size_t{1} << 15;
+  constexpr std::size_t largest = std::size_t{1} << 19;
   const std::size_t size = file.text.size();
   const std::size_t step = std::clamp((size - data) / (8 * static_cast<std::size_t>(threads)), smallest, largest);
   std::vector<segment> segments;

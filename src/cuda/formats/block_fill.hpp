@@ -1,0 +1,12 @@
+// How full the b x b blocks of a matrix are.
+#pragma once
+
+#include <tulle/formats/stats.hpp>
+
+namespace tulle::cuda {
+
+/// Sets block_fill[2..8]. `sorted`: every row is in order of its columns; otherwise the sample is sorted into a copy.
+template <offset O>
+void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool sorted, csr_stats& stats);
+
+}  // namespace tulle::cuda

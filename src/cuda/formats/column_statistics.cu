@@ -1,0 +1,109 @@
+// One pass over the column indices, entry by entry, and the sample of warps.
+#include "cuda/formats/column_statistics.hpp"
+#include "cuda/formats/entries.cuh"
+#include "cuda/formats/launch.cuh"
+#include "cuda/formats/warp.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr index_t column_group = 128;  // rows
+constexpr std::int64_t most_warps = 65536;
+constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+
+struct column_totals {
+  int bandwidth;
+  int unsorted;
+  int window;
+};
+
+/// Lowest (init: all bits set, the largest unsigned) and highest (init: -1) column of each group of rows.
+struct column_ranges {
+  unsigned* low;
+  int* high;
+
+  __device__ void extend(index_t group, index_t from, index_t to) const {
+    if (static_cast<unsigned>(from) < __ldcg(low + group)) atomicMin(low + group, static_cast<unsigned>(from));
+    if (to > __ldcg(high + group)) atomicMax(high + group, to);
+  }
+};
+
+template <class O>
+__global__ void scan_columns(index_t rows, const O* rowptr, const index_t* colind, column_ranges ranges,
+                             column_totals* totals) {
+  int bandwidth = 0;
+  bool unsorted = false;
+  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // a repeated entry changes nothing
+    const index_t column = colind[k];
+    bandwidth = max(bandwidth, abs(row - column));
+    unsorted |= k > rowptr[row] && column < colind[k - 1];
+    const index_t group = row / column_group;
+    if (__all_sync(full_warp, group == __shfl_sync(full_warp, group, 0))) {
+      const index_t from = warp_min(column);
+      const index_t to = warp_max(column);
+      if (lane_id() == 0) ranges.extend(group, from, to);
+    } else {
+      ranges.extend(group, column, column);
+    }
+  });
+  bandwidth = warp_max(bandwidth);
+  if (lane_id() == 0) atomicMax(&totals->bandwidth, bandwidth);
+  if (unsorted) atomicOr(&totals->unsorted, 1);
+}
+
+__global__ void widest_range(column_ranges ranges, std::int64_t groups, column_totals* totals) {
+  int widest = 0;
+  for (std::int64_t g = first_item(); g < groups; g += item_step()) {
+    if (ranges.high[g] >= 0) widest = max(widest, ranges.high[g] - static_cast<int>(ranges.low[g]) + 1);
+  }
+  widest = warp_max(widest);
+  if (lane_id() == 0) atomicMax(&totals->window, widest);
+}
+
+/// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
+__global__ void count_sectors(std::int64_t nnz, const index_t* colind, std::int64_t warps, std::int64_t sampled,
+                              unsigned long long* sectors) {
+  unsigned long long mine = 0;
+  for (std::int64_t i = first_item() / 32; i < sampled; i += item_step() / 32) {
+    const std::int64_t chosen = sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled;
+    const std::int64_t k = chosen * 32 + lane_id();
+    const index_t sector = k < nnz ? colind[k] / columns_a_sector : -1;
+    const unsigned same = __match_any_sync(full_warp, sector);
+    const bool first = sector >= 0 && (same & ((1u << lane_id()) - 1)) == 0;
+    mine += __popc(__ballot_sync(full_warp, first));
+  }
+  if (lane_id() == 0 && mine > 0) atomicAdd(sectors, mine);
+}
+
+}  // namespace
+
+template <offset O>
+bool column_statistics(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats) {
+  const std::int64_t groups = blocks_for(stats.rows, column_group);
+  buffer<unsigned> low(ctx, static_cast<std::size_t>(groups));
+  buffer<int> high(ctx, static_cast<std::size_t>(groups));
+  fill_bytes(ctx, low.data(), memory_space::device, 0xff, low.bytes());
+  fill_bytes(ctx, high.data(), memory_space::device, 0xff, high.bytes());
+  const column_ranges ranges{low.data(), high.data()};
+  auto on_device = device_value<column_totals>(ctx);
+  launch_entries(ctx, "scan_columns", scan_columns<O>, stats.nnz, stats.rows, rowptr, colind, ranges, on_device.data());
+  launch_items(ctx, "widest_range", widest_range, groups, ranges, groups, on_device.data());
+  const column_totals totals = read_back(ctx, on_device.data());
+  stats.bandwidth = totals.bandwidth;
+  stats.column_window = totals.window;
+  return totals.unsorted == 0;
+}
+
+double gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind) {
+  if (nnz == 0) return 0;
+  const std::int64_t warps = blocks_for(nnz, 32);
+  const std::int64_t sampled = std::min(warps, most_warps);
+  auto sectors = device_value<unsigned long long>(ctx);
+  launch_items(ctx, "count_sectors", count_sectors, sampled * 32, nnz, colind, warps, sampled, sectors.data());
+  return static_cast<double>(read_back(ctx, sectors.data())) / static_cast<double>(sampled);
+}
+
+template bool column_statistics(const context&, const std::int32_t*, const index_t*, csr_stats&);
+template bool column_statistics(const context&, const std::int64_t*, const index_t*, csr_stats&);
+
+}  // namespace tulle::cuda

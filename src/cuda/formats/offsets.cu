@@ -1,0 +1,104 @@
+// Row offsets: their width, from counts, the longest row, and the row of every entry.
+#include <limits>
+#include <tulle/core/status.hpp>
+
+#include "core/instantiate.hpp"
+#include "cuda/formats/entries.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/launch.cuh"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/formats/primitives.hpp"
+#include "cuda/formats/warp.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+template <class To, class O>
+__global__ void convert_kernel(const O* from, std::int64_t count, To* to) {
+  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = static_cast<To>(from[i]);
+}
+
+template <class To, class O>
+buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t count) {
+  buffer<To> out(ctx, count);
+  const auto n = static_cast<std::int64_t>(count);
+  launch_items(ctx, "convert_offsets", convert_kernel<To, O>, n, rowptr, n, out.data());
+  return out;
+}
+
+template <class O>
+__global__ void longest_kernel(index_t rows, const O* rowptr, long long* longest) {
+  long long mine = 0;
+  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+    mine = max(mine, static_cast<long long>(rowptr[r + 1] - rowptr[r]));
+  }
+  mine = warp_max(mine);
+  if (lane_id() == 0) atomicMax(longest, mine);
+}
+
+template <class O>
+__global__ void expand_kernel(index_t rows, const O* rowptr, index_t* rowind) {
+  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
+    if (active) rowind[k] = row;
+  });
+}
+
+}  // namespace
+
+template <offset O>
+buffer<std::int32_t> narrow_offsets(const context& ctx, const O* rowptr, std::size_t count) {
+  return convert_offsets<std::int32_t>(ctx, rowptr, count);
+}
+
+template <offset O>
+buffer<std::int64_t> widen_offsets(const context& ctx, const O* rowptr, std::size_t count) {
+  return convert_offsets<std::int64_t>(ctx, rowptr, count);
+}
+
+template <offset O>
+scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts) {
+  exclusive_scan(ctx, counts);
+  const auto total = read_back(ctx, counts.data() + counts.size() - 1);
+  if (total > std::numeric_limits<O>::max()) {
+    throw error(status::overflow, "the nonzeros do not fit 32-bit offsets: ask for 64-bit ones");
+  }
+  if constexpr (std::same_as<O, std::int64_t>) {
+    return {std::move(counts), total};
+  } else {
+    return {narrow_offsets(ctx, counts.data(), counts.size()), total};
+  }
+}
+
+template <offset O>
+std::int64_t longest(const context& ctx, index_t rows, const O* rowptr) {
+  auto found = device_value<long long>(ctx);
+  launch_items(ctx, "longest_row", longest_kernel<O>, rows, rows, rowptr, found.data());
+  return read_back(ctx, found.data());
+}
+
+template <scalar T, offset O>
+index_t longest_row(const context& ctx, csr_view<T, O> a) {
+  const std::int64_t found = longest(ctx, a.rows, a.rowptr);
+  if (found > std::numeric_limits<index_t>::max()) {
+    throw error(status::overflow, "longest_row: a row has 2^31 entries or more");
+  }
+  return static_cast<index_t>(found);
+}
+
+template <offset O>
+void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t nnz, index_t* rowind) {
+  launch_entries(ctx, "expand_rows", expand_kernel<O>, nnz, rows, rowptr, rowind);
+}
+
+#define TULLE_INSTANTIATE_OFFSET(O)                                                       \
+  template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t); \
+  template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);  \
+  template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);        \
+  template std::int64_t longest<O>(const context&, index_t, const O*);                    \
+  template void expand_rows<O>(const context&, index_t, const O*, std::int64_t, index_t*);
+TULLE_INSTANTIATE_OFFSET(std::int32_t)
+TULLE_INSTANTIATE_OFFSET(std::int64_t)
+#define TULLE_INSTANTIATE(T, O) template index_t longest_row<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cuda

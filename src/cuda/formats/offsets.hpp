@@ -1,0 +1,26 @@
+// What several conversions do with row offsets.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+
+namespace tulle::cuda {
+
+/// Row offsets of `counts` entries a row (one surplus element at the end), and their total.
+template <offset O>
+struct scanned_offsets {
+  buffer<O> rowptr;
+  std::int64_t total;
+};
+template <offset O>
+scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts);
+
+/// Entries of the longest row.
+template <offset O>
+std::int64_t longest(const context& ctx, index_t rows, const O* rowptr);
+
+/// rowind[k] = the row of entry k.
+template <offset O>
+void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t nnz, index_t* rowind);
+
+}  // namespace tulle::cuda

@@ -1,0 +1,12 @@
+// What the row offsets of a matrix say.
+#pragma once
+
+#include <tulle/formats/stats.hpp>
+
+namespace tulle::cuda {
+
+/// Sets mean, max, stddev, skew, empty_rows and the three paddings; rows and nnz are there already.
+template <offset O>
+void row_statistics(const context& ctx, const O* rowptr, csr_stats& stats);
+
+}  // namespace tulle::cuda

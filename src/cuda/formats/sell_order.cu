@@ -1,0 +1,74 @@
+// Two stable radix sorts of (key, row) packed into 64 bits: by decreasing length, then by window.
+#include <tulle/formats/views.hpp>
+
+#include "cuda/formats/launch.cuh"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/formats/primitives.hpp"
+#include "cuda/formats/sell_order.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+template <class O>
+__device__ std::int64_t row_length(const O* rowptr, std::int64_t row) {
+  return std::int64_t{rowptr[row + 1]} - rowptr[row];
+}
+
+/// Sets *moves when a row is longer than the one before it in its window.
+template <class O>
+__global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* moves) {
+  bool found = false;
+  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+    found |= r % sigma != 0 && row_length(rowptr, r) > row_length(rowptr, r - 1);
+  }
+  if (found) atomicOr(moves, 1);
+}
+
+template <class O>
+__global__ void pack_lengths(index_t rows, const O* rowptr, std::int64_t longest, int row_bits, std::uint64_t* keys) {
+  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+    const auto shortfall = static_cast<std::uint64_t>(longest - row_length(rowptr, r));
+    keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
+  }
+}
+
+__global__ void pack_windows(index_t rows, index_t sigma, int row_bits, std::uint64_t* keys) {
+  for (std::int64_t i = first_item(); i < rows; i += item_step()) {
+    const std::uint64_t row = keys[i] & ((std::uint64_t{1} << row_bits) - 1);
+    keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
+  }
+}
+
+__global__ void unpack_rows(const std::uint64_t* keys, index_t rows, int row_bits, std::int64_t lanes, index_t* perm) {
+  for (std::int64_t i = first_item(); i < lanes; i += item_step()) {
+    perm[i] = i < rows ? static_cast<index_t>(keys[i] & ((std::uint64_t{1} << row_bits) - 1)) : -1;
+  }
+}
+
+}  // namespace
+
+template <offset O>
+buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, index_t sigma) {
+  if (sigma == 1) return {};
+  auto moves = device_value<int>(ctx);
+  launch_items(ctx, "sell.find_moves", find_moves<O>, rows, rows, rowptr, sigma, moves.data());
+  if (read_back(ctx, moves.data()) == 0) return {};
+
+  const std::int64_t most = longest(ctx, rows, rowptr);
+  const int row_bits = bits_for(rows);
+  buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(rows));
+  launch_items(ctx, "sell.pack_lengths", pack_lengths<O>, rows, rows, rowptr, most, row_bits, keys.data());
+  sort_keys(ctx, keys, row_bits, row_bits + bits_for(most + 1));
+  launch_items(ctx, "sell.pack_windows", pack_windows, rows, rows, sigma, row_bits, keys.data());
+  sort_keys(ctx, keys, row_bits, row_bits + bits_for(blocks_for(rows, sigma)));
+
+  const std::int64_t lanes = blocks_for(rows, sell_slice_rows) * sell_slice_rows;
+  buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
+  launch_items(ctx, "sell.unpack_rows", unpack_rows, lanes, keys.data(), rows, row_bits, lanes, perm.data());
+  return perm;
+}
+
+template buffer<index_t> sell_order(const context&, index_t, const std::int32_t*, index_t);
+template buffer<index_t> sell_order(const context&, index_t, const std::int64_t*, index_t);
+
+}  // namespace tulle::cuda

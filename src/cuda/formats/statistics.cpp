@@ -1,0 +1,26 @@
+// Statistics of a CSR, from the passes over its offsets and its column indices.
+#include "core/instantiate.hpp"
+#include "cuda/formats/block_fill.hpp"
+#include "cuda/formats/column_statistics.hpp"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/row_statistics.hpp"
+
+namespace tulle::cuda {
+
+template <scalar T, offset O>
+csr_stats statistics(const context& ctx, csr_view<T, O> a) {
+  csr_stats stats;
+  stats.rows = a.rows;
+  stats.cols = a.cols;
+  stats.nnz = a.nnz;
+  row_statistics(ctx, a.rowptr, stats);
+  const bool sorted = column_statistics(ctx, a.rowptr, a.colind, stats);
+  stats.gather_sectors = gather_sectors(ctx, stats.nnz, a.colind);
+  block_fill(ctx, a.rowptr, a.colind, sorted, stats);
+  return stats;
+}
+
+#define TULLE_INSTANTIATE(T, O) template csr_stats statistics<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cuda

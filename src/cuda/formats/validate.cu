@@ -1,0 +1,89 @@
+// Validation: offsets first, since entries can only be placed through sound ones, then entries in equal shares. The
+// first finding is the least of the packed numbers (position, kind).
+#include <limits>
+#include <type_traits>
+
+#include "core/instantiate.hpp"
+#include "cuda/formats/entries.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/launch.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr unsigned long long nothing_found = std::numeric_limits<unsigned long long>::max();
+constexpr int kind_bits = 3;
+
+/// rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a matrix
+/// without rows). A missing tail is found in the last row.
+template <class O>
+__global__ void check_offsets(index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
+  for (std::int64_t r = first_item(); r <= rows; r += item_step()) {
+    if (r == 0 && rowptr[0] != 0) atomicMin(first, rows > 0 ? 1ull : 0ull);
+    if (r == rows) {
+      if (rowptr[r] != nnz) atomicMin(first, static_cast<unsigned long long>(rows));
+    } else if (rowptr[r + 1] < rowptr[r] || rowptr[r + 1] > nnz) {
+      atomicMin(first, static_cast<unsigned long long>(r + 1));
+    }
+  }
+}
+
+template <class T, class O>
+__device__ bool starts_row(const csr_view<T, O>& a, std::int64_t k) {
+  return a.rowptr[row_of(a.rowptr, 0, a.rows, k)] == k;
+}
+
+/// The gravest defect of entry k.
+template <class T, class O>
+__device__ data_status inspect(const csr_view<T, O>& a, std::int64_t k, validate_options options) {
+  const index_t column = a.colind[k];
+  if (column < 0 || column >= a.cols) return data_status::index_out_of_range;
+  if (k > 0 && (options.duplicates || options.sorted)) {
+    const index_t before = a.colind[k - 1];
+    if (options.duplicates && column == before && !starts_row(a, k)) return data_status::duplicate;
+    if (options.sorted && column < before && !starts_row(a, k)) return data_status::unsorted;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (options.finite && isnan(a.values[k])) return data_status::nan;
+    if (options.finite && isinf(a.values[k])) return data_status::inf;
+  }
+  return data_status::success;
+}
+
+template <class T, class O>
+__global__ void check_entries(csr_view<T, O> a, validate_options options, unsigned long long* first) {
+  for (std::int64_t k = first_item(); k < a.nnz; k += item_step()) {
+    const data_status what = inspect(a, k, options);
+    if (what == data_status::success) continue;
+    atomicMin(first, static_cast<unsigned long long>(k) << kind_bits | static_cast<unsigned long long>(what));
+    return;  // this thread's later entries come after
+  }
+}
+
+template <class O>
+__global__ void find_row(index_t rows, const O* rowptr, std::int64_t k, index_t* row) {
+  *row = row_of(rowptr, 0, rows, k);
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
+  auto first = device_value<unsigned long long>(ctx, 0xff);
+  launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, first.data());
+  const unsigned long long bad_offset = read_back(ctx, first.data());
+  if (bad_offset != nothing_found) return {data_status::invalid_offsets, static_cast<std::int64_t>(bad_offset) - 1, -1};
+
+  launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, options, first.data());
+  const unsigned long long found = read_back(ctx, first.data());
+  if (found == nothing_found) return {};
+  const auto entry = static_cast<std::int64_t>(found >> kind_bits);
+  auto row = device_value<index_t>(ctx);
+  launch_blocks(ctx, "find_row", find_row<O>, 1, 1, a.rows, a.rowptr, entry, row.data());
+  return {static_cast<data_status>(found & ((1ull << kind_bits) - 1)), read_back(ctx, row.data()), entry};
+}
+
+#define TULLE_INSTANTIATE(T, O) template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cuda

@@ -1,0 +1,110 @@
+// The writer: coordinate format, shortest digits that read back to the same number.
+#include <tulle/io/matrix_market.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <tulle/core/status.hpp>
+#include <tulle/formats/convert.hpp>
+
+#include "core/instantiate.hpp"
+#include "io/matrix_market_output.hpp"
+
+namespace tulle {
+namespace matrix_market {
+namespace {
+
+constexpr std::size_t full = std::size_t{1} << 20;
+constexpr std::size_t longest_line = 64;
+
+/// Two values that count as equal across the diagonal.
+template <scalar T>
+bool same(T x, T y) {
+  return x == y || (x != x && y != y);
+}
+
+/// Throws INVALID_ARGUMENT naming the first entry whose mirror image is missing or different.
+template <scalar T, offset O>
+void check_symmetric(csr_view<T, O> a) {
+  if (a.rows != a.cols) {
+    throw error(status::invalid_argument, fmt::format("symmetric: a {} x {} matrix is not square", a.rows, a.cols));
+  }
+  const context ctx = context::cpu();
+  const csc<T, O> transposed = to_csc(ctx, a);            // the rows of the transpose, sorted
+  const csr<T, O> sorted = to_csr(ctx, transposed.view());  // the rows of the matrix, sorted
+  for (index_t r = 0; r < a.rows; ++r) {
+    const O end = sorted.rowptr.data()[r + 1];
+    const O mirrored_end = transposed.colptr.data()[r + 1];
+    for (O k = sorted.rowptr.data()[r]; k < end; ++k) {
+      const index_t col = sorted.colind.data()[k];
+      if (k < mirrored_end && transposed.rowind.data()[k] == col &&
+          same(transposed.values.data()[k], sorted.values.data()[k])) {
+        continue;
+      }
+      throw error(status::invalid_argument,
+                  fmt::format("symmetric: row {} is not the same as column {} (near column {})", r, r, col));
+    }
+    if (end != mirrored_end) {
+      throw error(status::invalid_argument, fmt::format("symmetric: column {} has entries that row {} lacks", r, r));
+    }
+  }
+}
+
+template <scalar T, offset O>
+std::int64_t count_lower(csr_view<T, O> a) {
+  std::int64_t count = 0;
+  for (index_t r = 0; r < a.rows; ++r) {
+    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) count += a.colind[k] <= r;
+  }
+  return count;
+}
+
+template <class T>
+char* append(char* p, T number, char after) {
+  p = std::to_chars(p, p + longest_line, number).ptr;
+  *p = after;
+  return p + 1;
+}
+
+template <scalar T, offset O>
+void write_entries(output_file& out, csr_view<T, O> a, bool lower_only) {
+  std::string text(full + longest_line, '\0');
+  char* p = text.data();
+  for (index_t r = 0; r < a.rows; ++r) {
+    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) {
+      if (lower_only && a.colind[k] > r) continue;
+      p = append(p, std::int64_t{r} + 1, ' ');
+      p = append(p, std::int64_t{a.colind[k]} + 1, ' ');
+      p = append(p, a.values[k], '\n');
+      if (p < text.data() + full) continue;
+      out.write({text.data(), static_cast<std::size_t>(p - text.data())});
+      p = text.data();
+    }
+  }
+  out.write({text.data(), static_cast<std::size_t>(p - text.data())});
+}
+
+}  // namespace
+}  // namespace matrix_market
+
+template <scalar T, offset O>
+void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric) {
+  if (a.space != memory_space::host) throw error(status::invalid_argument, "a: in device memory; copy it to the host first");
+  if (symmetric) matrix_market::check_symmetric(a);
+  matrix_market::output_file out(file);
+  out.write(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n", std::integral<T> ? "integer" : "real",
+                        symmetric ? "symmetric" : "general", a.rows, a.cols,
+                        symmetric ? matrix_market::count_lower(a) : static_cast<std::int64_t>(a.nnz)));
+  matrix_market::write_entries(out, a, symmetric);
+  out.commit();
+}
+
+#define TULLE_INSTANTIATE(T, O) template void write_matrix_market<T, O>(const std::filesystem::path&, csr_view<T, O>, bool);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle

@@ -1,0 +1,86 @@
+"""tools/bench_table.py on made-up records."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench_table.py"
+
+
+def record(kernel, matrix, time, chosen=False, vendor=False, error_ratio=0.5):
+    return {"name": f"spmv/{kernel}/{matrix}/f64/cold", "kernel": kernel, "matrix": matrix, "precision": "f64",
+            "cache": "cold", "variant": "", "rows": 1000, "nnz": 5000, "real_time": time, "gbs": 10.0,
+            "percent_of_bandwidth": 50.0, "chosen": chosen, "vendor": vendor, "error_ratio": error_ratio}
+
+
+RUN = {
+    "context": {"device": "Device", "driver": "", "backend": "cpu", "threads": 2, "commit": "abc", "date": "2026-01-02T",
+                "bandwidth": {"read": 20e9}},
+    "benchmarks": [
+        record("sell", "won", 10.0, chosen=True), record("cusparse.csr1", "won", 20.0, vendor=True),
+        record("sell", "lost", 30.0, chosen=True), record("csr.merge", "lost", 25.0),
+        record("cusparse.csr1", "lost", 15.0, vendor=True),
+        record("broken", "lost", 1.0, error_ratio="inf"),
+    ],
+}
+
+
+class BenchTable(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.page = Path(folder.name) / "page.md"
+        (Path(folder.name) / "run.json").write_text(json.dumps(RUN))
+
+    def run_tool(self, text, *options):
+        if text is not None:
+            self.page.write_text(text, encoding="utf-8")
+        call = [sys.executable, str(TOOL), "--results", str(self.page.parent), *options, str(self.page)]
+        result = subprocess.run(call, capture_output=True, text=True, check=False)
+        return result.returncode, self.page.read_text(encoding="utf-8"), result.stderr
+
+    def test_losses_come_first_and_are_bold(self):
+        code, text, _ = self.run_tool("before\n<!-- table:run -->\n<!-- /table -->\nafter\n")
+        self.assertEqual(code, 0)
+        self.assertLess(text.index("| lost |"), text.index("| won |"))
+        self.assertIn("**0.50**", text)
+        self.assertIn("| 2.00 |", text)
+        self.assertIn("1.20 (`csr.merge`)", text)
+        self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+
+    def test_wrong_answers_are_never_the_best(self):
+        _, text, _ = self.run_tool("<!-- table:run -->\n<!-- /table -->\n")
+        self.assertNotIn("broken", text)
+
+    def test_kernels_table_marks_fastest_and_chosen(self):
+        _, text, _ = self.run_tool("<!-- table:run kind=kernels -->\n<!-- /table -->\n")
+        self.assertIn("| won | **10.0*** | 20.0 |", text)
+
+    def test_check_changes_nothing_and_tells(self):
+        code, text, _ = self.run_tool("<!-- table:run -->\n<!-- /table -->\n", "--check")
+        self.assertEqual(code, 1)
+        self.assertNotIn("| won |", text)
+        self.run_tool(None)
+        code, _, _ = self.run_tool(None, "--check")
+        self.assertEqual(code, 0)
+
+    def test_rewriting_is_idempotent(self):
+        _, once, _ = self.run_tool("<!-- table:run -->\nold\n<!-- /table -->\n")
+        _, twice, _ = self.run_tool(None)
+        self.assertEqual(once, twice)
+        self.assertNotIn("old", once)
+
+    def test_refuses_settings_and_selections_that_do_not_exist(self):
+        code, _, message = self.run_tool("<!-- table:run colour=red -->\n<!-- /table -->\n")
+        self.assertNotEqual(code, 0)
+        self.assertIn("colour", message)
+        code, _, message = self.run_tool("<!-- table:run precision=f32 -->\n<!-- /table -->\n")
+        self.assertNotEqual(code, 0)
+        self.assertIn("f32", message)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+// `tulle bench` as it is called: records, exit codes, comparison, sweeps and the error study.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using json = nlohmann::json;
+
+struct outcome {
+  int code = -1;
+  std::string output;  // stdout
+};
+
+outcome run(const std::string& arguments) {
+  const std::string command = std::string(TULLE_BINARY) + " bench --backend cpu " + arguments + " 2>/dev/null";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  outcome result;
+  std::array<char, 4096> chunk{};
+  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) result.output.append(chunk.data(), n);
+  result.code = WEXITSTATUS(pclose(pipe));
+  return result;
+}
+
+constexpr const char* quick = "gen:stencil:n=12 --warm --warmup 1 --repeat 3 ";
+
+std::filesystem::path scratch(const std::string& name) {
+  return std::filesystem::path(testing::TempDir()) / ("tulle_bench_" + std::to_string(getpid()) + "_" + name);
+}
+
+TEST(BenchCommand, RecordsEveryKernelThatTakesTheMatrix) {
+  const outcome o = run("gen:stencil:n=12 gen:rmat:scale=8 --precision both --repeat 2 --warmup 1 --json -");
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  EXPECT_EQ(run["context"]["schema_version"], 1);
+  EXPECT_GT(run["context"]["bandwidth"]["read"], 0.0);
+  EXPECT_FALSE(run["context"]["commit"].get<std::string>().empty());
+  std::set<std::string> names;
+  std::map<std::string, int> chosen;
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_TRUE(names.insert(b["name"]).second) << b["name"];
+    EXPECT_GT(b["real_time"], 0.0);
+    EXPECT_GE(b["real_time"], b["min"]);
+    EXPECT_LE(b["error_ratio"], 1.0) << b["name"];
+    EXPECT_EQ(b["iterations"], 2);
+    EXPECT_TRUE((std::set<std::string>{"bandwidth", "latency", "gather", "imbalance"}.contains(b["bottleneck"])));
+    EXPECT_FALSE(b["bottleneck_why"].get<std::string>().empty());
+    const std::string group = b["matrix"].get<std::string>() + b["precision"].get<std::string>() + b["cache"].get<std::string>();
+    chosen[group] += b["chosen"].get<bool>() ? 1 : 0;
+  }
+  for (const char* kernel : {"csr.serial", "csr.rows", "csr.balanced", "coo", "sell", "bsr"}) {
+    EXPECT_TRUE(names.contains(std::string("spmv/") + kernel + "/gen:stencil:n=12/f32/cold")) << kernel;
+    EXPECT_TRUE(names.contains(std::string("spmv/") + kernel + "/gen:stencil:n=12/f64/warm")) << kernel;
+  }
+  EXPECT_EQ(chosen.size(), 8u);
+  for (const auto& [group, count] : chosen) EXPECT_EQ(count, 1) << group;
+}
+
+TEST(BenchCommand, ComparesWithAnEarlierRun) {
+  const auto file = scratch("old.json");
+  ASSERT_EQ(run(quick + std::string("--kernels csr.serial --json ") + file.string()).code, 0);
+  json old = json::parse(std::ifstream(file));
+  const auto compare = [&](double factor) {
+    json altered = old;
+    for (json& b : altered["benchmarks"]) {
+      b["real_time"] = b["real_time"].get<double>() * factor;
+      b["stddev"] = 0;
+    }
+    std::ofstream(file) << altered;
+    // The tolerance and a thousandfold change keep the noise of the machine out of the answer.
+    return run(quick + std::string("--kernels csr.serial --tolerance 100 --compare ") + file.string());
+  };
+  const outcome slower = compare(1e-6);
+  EXPECT_EQ(slower.code, 1);
+  EXPECT_NE(slower.output.find("REGRESSION"), std::string::npos);
+  EXPECT_EQ(compare(1e6).code, 0);
+  std::filesystem::remove(file);
+}
+
+TEST(BenchCommand, RefusesWhatItCannotRead) {
+  const auto file = scratch("bad.json");
+  std::ofstream(file) << "not json";
+  EXPECT_EQ(run(quick + std::string("--compare ") + file.string()).code, 3);
+  std::filesystem::remove(file);
+  EXPECT_EQ(run("/no/such/file.mtx --warm").code, 3);
+  EXPECT_EQ(run(quick + std::string("--json /no/such/folder/out.json")).code, 3);
+}
+
+TEST(BenchCommand, RefusesWrongUsage) {
+  EXPECT_EQ(run("").code, 2);
+  EXPECT_EQ(run(quick + std::string("--kernels csr.nonsense")).code, 2);
+  EXPECT_EQ(run(quick + std::string("--repeat 0")).code, 2);
+  EXPECT_EQ(run(quick + std::string("--sweep nonsense")).code, 2);
+  EXPECT_EQ(run("--suite nonsense").code, 2);
+}
+
+TEST(BenchCommand, DefaultKernelsAreTheChoiceAndTheOneWithoutSetUp) {
+  const outcome o = run(quick + std::string("--kernels default --json -"));
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  int chosen = 0;
+  bool base = false;
+  for (const json& b : run["benchmarks"]) {
+    chosen += b["chosen"].get<bool>() ? 1 : 0;
+    base = base || b["kernel"] == "csr.balanced";
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_TRUE(base);
+  EXPECT_LE(run["benchmarks"].size(), 2u);
+}
+
+TEST(BenchCommand, SweepsAParameter) {
+  const outcome o = run(quick + std::string("--sweep sigma --kernels sell --json -"));
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  ASSERT_FALSE(run["benchmarks"].empty());
+  for (const json& b : run["benchmarks"]) {
+    const std::string variant = b["variant"];
+    EXPECT_TRUE(variant.starts_with("sigma=")) << variant;
+    EXPECT_NE(b["parameters"].get<std::string>().find(variant), std::string::npos);
+    EXPECT_LE(b["error_ratio"], 1.0);
+  }
+}
+
+TEST(BenchCommand, ErrorsGrowFromIntegersToDoublesToSingles) {
+  const outcome o = run("--errors --kernels csr.serial --json -");
+  ASSERT_EQ(o.code, 0);
+  std::map<std::string, std::map<int, double>> errors;
+  const json run = json::parse(o.output);
+  for (const json& e : run["errors"]) {
+    EXPECT_LE(e["error_ratio"], 1.0) << e["name"];
+    EXPECT_LE(e["relative_error"].get<double>(), e["bound"].get<double>()) << e["name"];
+    errors[e["precision"]][e["length"]] = e["relative_error"];
+  }
+  ASSERT_EQ(errors["f32"].size(), 11u);
+  for (const auto& [length, error] : errors["i32"]) EXPECT_EQ(error, 0) << length;
+  for (const int length : {64, 1024, 65536, 1 << 20}) {
+    EXPECT_GT(errors["f64"][length], 0) << length;
+    EXPECT_LT(errors["f64"][length], errors["f32"][length]) << length;
+  }
+  EXPECT_GT(errors["f32"][1 << 20], errors["f32"][4]);
+  EXPECT_GT(errors["f64"][1 << 20], errors["f64"][4]);
+}
+
+}  // namespace

@@ -1,0 +1,38 @@
+#include "bench/statistics.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tulle::cli::bench {
+namespace {
+
+TEST(Summarise, GivesTheStatisticsOfAnOddCount) {
+  const sample_summary s = summarise(std::vector<double>{5, 1, 3, 2, 4});
+  EXPECT_EQ(s.count, 5);
+  EXPECT_DOUBLE_EQ(s.mean, 3);
+  EXPECT_DOUBLE_EQ(s.median, 3);
+  EXPECT_DOUBLE_EQ(s.min, 1);
+  EXPECT_DOUBLE_EQ(s.stddev, std::sqrt(2.5));  // 10 / (5 - 1)
+}
+
+TEST(Summarise, TakesTheMiddleOfAnEvenCount) {
+  EXPECT_DOUBLE_EQ(summarise(std::vector<double>{10, 1, 2, 4}).median, 3);
+}
+
+TEST(Summarise, HasNoSpreadForOneSample) {
+  const sample_summary s = summarise(std::vector<double>{7});
+  EXPECT_DOUBLE_EQ(s.median, 7);
+  EXPECT_DOUBLE_EQ(s.stddev, 0);
+}
+
+TEST(Summarise, IsZeroForNoSamples) { EXPECT_EQ(summarise({}).count, 0); }
+
+TEST(GeometricMean, MultipliesAndTakesTheRoot) {
+  EXPECT_NEAR(geometric_mean(std::vector<double>{1, 2, 4}), 2, 1e-15);
+  EXPECT_DOUBLE_EQ(geometric_mean({}), 1);
+}
+
+}  // namespace
+}  // namespace tulle::cli::bench

@@ -1,0 +1,63 @@
+"""Replays a transcript: `$ command`, then its standard output, its standard error behind `! `, and `[exit N]` unless 0.
+
+    golden.py BINARY TRANSCRIPT [--update]
+
+Commands run by bash in an empty folder with the binary on the PATH as `tulle`. Numbers that vary from run to run stand
+as #. --update writes the transcript anew.
+"""
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from tool import environment
+
+NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
+VOLATILE = [
+    (rf"{NUMBER}( (?:us|ms|s|MB/s|GB/s|GFLOP/s))\b", r"#\1"),
+    (rf'("(?:microseconds|gflops|gbs|plan_us|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
+    (rf"(largest error is ){NUMBER}", r"\1#"),
+    (r"\b\d+\.\d+\.\d+\b", "#.#.#"),
+]
+
+
+def normalised(text):
+    for pattern, replacement in VOLATILE:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def transcribe(command, folder, env):
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL)
+    lines = [f"$ {command}"]
+    lines += normalised(done.stdout).splitlines()
+    lines += [f"! {line}" for line in normalised(done.stderr).splitlines()]
+    if done.returncode:
+        lines.append(f"[exit {done.returncode}]")
+    return lines
+
+
+def main():
+    binary, transcript = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    expected = transcript.read_text().splitlines()
+    commands = [line[2:] for line in expected if line.startswith("$ ")]
+    if not commands:
+        sys.exit(f"{transcript}: no command in it")
+    actual = []
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
+        env = environment(home)
+        env["PATH"] = f"{binary.parent}{os.pathsep}{env['PATH']}"
+        for command in commands:
+            actual += transcribe(command, folder, env)
+    if "--update" in sys.argv:
+        transcript.write_text("\n".join(actual) + "\n")
+    elif actual != expected:
+        print("\n".join(difflib.unified_diff(expected, actual, str(transcript), "now", lineterm="")))
+        sys.exit(1)
+
+
+main()

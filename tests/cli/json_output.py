@@ -1,0 +1,121 @@
+"""What --json prints parses, and has its keys; help has an example; limits are kept: json_output.py BINARY."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from tool import Outcome
+
+BINARY = sys.argv.pop(1)
+COMMANDS = ["info", "kernels", "spmv", "bench", "convert", "generate", "spy", "doctor"]
+SUM_OVERFLOWS_F32 = """%%MatrixMarket matrix array real general
+1 2
+3e38
+3e38
+"""
+ONES = """%%MatrixMarket matrix array real general
+2 1
+1
+1
+"""
+
+
+class JsonOutput(unittest.TestCase):
+    def parsed(self, *arguments, code=0):
+        outcome = Outcome(BINARY, *arguments)
+        self.assertEqual(outcome.code, code, outcome.stderr)
+        record = json.loads(outcome.stdout)
+        self.assertEqual(record["schema_version"], 1)
+        return record
+
+    def test_info(self):
+        record = self.parsed("info", "gen:diagonal:n=10", "--json")
+        self.assertEqual((record["rows"], record["cols"], record["nnz"]), (10, 10, 10))
+        self.assertEqual(record["compulsory_bytes"]["f64"], 10 * 12 + 11 * 4 + 2 * 80)
+        self.assertEqual(record["stats"]["max"], 1)
+        self.assertEqual([c["backend"] for c in record["choice"]], ["cpu"])
+
+    def test_kernels(self):
+        kernels = self.parsed("kernels", "gen:diagonal:n=10", "--json")["kernels"]
+        serial = next(k for k in kernels if k["name"] == "csr.serial")
+        self.assertEqual(serial["backend"], "cpu")
+        self.assertTrue(serial["supported"])
+        self.assertTrue(all(k["summary"] for k in kernels))
+
+    def test_spmv(self):
+        record = self.parsed("spmv", "gen:stencil:points=5,n=20", "--verify", "--json", "--explain")
+        self.assertLessEqual({"kernel", "reason", "backend", "microseconds", "error_ratio", "stats"}, set(record))
+        self.assertLessEqual(record["error_ratio"], 1)
+        self.assertGreater(record["microseconds"], 0)
+        self.assertIn(record["kernel"], record["reason"])
+
+    def test_spmv_is_the_same_matrix_and_kernel_every_time(self):
+        first, second = (self.parsed("spmv", "gen:rmat:scale=8", "--json", "--kernel", "csr.balanced") for _ in range(2))
+        self.assertEqual(first["hash"], second["hash"])
+        self.assertEqual(first["kernel"], "csr.balanced")
+
+    def test_alpha_and_beta_keep_the_bound(self):
+        for alpha in (0, 1, -1, 2.5):
+            for beta in (0, 1, -1, 2.5):
+                record = self.parsed("spmv", "gen:short:n=500", "--alpha", alpha, "--beta", beta, "--kernel", "all",
+                                     "--verify", "--json", "--repeat", 1)
+                for result in record["results"]:
+                    self.assertLessEqual(result["error_ratio"], 1, (alpha, beta, result))
+
+    def test_autotune_reports_a_kernel(self):
+        names = {k["name"] for k in self.parsed("kernels", "--json")["kernels"]}
+        self.assertIn(self.parsed("spmv", "gen:short:n=500", "--autotune", "--json")["kernel"], names)
+
+    def test_generators(self):
+        names = {g["name"] for g in self.parsed("generate", "--list", "--json")["generators"]}
+        self.assertLessEqual({"uniform", "corner", "stencil", "fem", "banded", "rmat", "short", "arrow", "block",
+                              "diagonal"}, names)
+
+    def test_doctor(self):
+        record = self.parsed("doctor", "--json", "--threads", 1)
+        for rate in ("read_gbs", "copy_gbs", "triad_gbs"):
+            self.assertGreater(record["cpu"]["bandwidth"][rate], 0)
+        self.assertEqual(record["cuda"]["devices"], [])
+        self.assertTrue(all(m["what"] and m["how"] for m in record["missing"]))
+
+    def test_errors(self):
+        for code, status, arguments in [(2, "INVALID_ARGUMENT", ["spmv", "gen:nothing"]),
+                                        (2, "INVALID_ARGUMENT", ["spmv", "--no-such-option"]),
+                                        (2, "INVALID_ARGUMENT", ["spvm"]),
+                                        (3, "FILE_IO", ["info", "no such file.mtx"]),
+                                        (5, "UNSUPPORTED", ["spmv", "gen:diagonal:n=4", "--backend", "cuda"])]:
+            with self.subTest(arguments):
+                record = self.parsed(*arguments, "--json", code=code)
+                self.assertEqual(record["error"]["status"], status)
+                self.assertTrue(record["error"]["message"])
+
+
+class ExitCodes(unittest.TestCase):
+    def test_a_failed_check_is_4(self):
+        with tempfile.TemporaryDirectory() as folder:
+            matrix, x = pathlib.Path(folder) / "a.mtx", pathlib.Path(folder) / "x.mtx"
+            matrix.write_text(SUM_OVERFLOWS_F32)
+            x.write_text(ONES)
+            command = ["spmv", matrix, "--x", x, "--verify", "--kernel", "csr.serial"]
+            self.assertEqual(Outcome(BINARY, *command, "--precision", "f64").code, 0)
+            outcome = Outcome(BINARY, *command, "--precision", "f32")
+            self.assertEqual(outcome.code, 4, outcome.stdout)
+
+    @unittest.skipIf("--sanitized" in sys.argv, "sanitizers reserve address space of their own")
+    def test_out_of_memory_is_5(self):
+        outcome = Outcome(BINARY, "info", "gen:diagonal:n=100000000", address_space=10**9)
+        self.assertEqual(outcome.code, 5, outcome.stderr)
+        self.assertIn("memory", outcome.stderr)
+
+
+class Help(unittest.TestCase):
+    def test_every_command_has_an_example(self):
+        for command in COMMANDS:
+            outcome = Outcome(BINARY, command, "--help")
+            self.assertEqual(outcome.code, 0)
+            self.assertIn(f"tulle {command}", outcome.stdout[outcome.stdout.find("Example"):], command)
+        self.assertTrue(all(c in Outcome(BINARY, "--help").stdout for c in COMMANDS))
+
+
+unittest.main(argv=[a for a in sys.argv if a != "--sanitized"])

@@ -1,0 +1,49 @@
+"""Every file of shared/odd as its INDEX.tsv expects: odd_files.py BINARY."""
+import csv
+import re
+import sys
+import tempfile
+
+from tool import Outcome, shared, unpacked
+
+MOST_SECONDS = 1
+MOST_BYTES = 10**9
+
+
+def complaints(expectation, text, outcome):
+    """What is wrong with how the file was taken; nothing when all is well."""
+    if outcome.seconds > MOST_SECONDS:
+        yield f"took {outcome.seconds:.2f} s"
+    if outcome.peak_bytes > MOST_BYTES:
+        yield f"took {outcome.peak_bytes / 1e9:.2f} GB"
+    is_complex = re.match(rb"%*MatrixMarket.*(complex|hermitian)", text, re.IGNORECASE)
+    if "must be rejected" in expectation and "overflow" not in expectation:
+        if outcome.code != 3:
+            yield f"exit {outcome.code} instead of 3"
+        elif not is_complex and not re.search(r"\bline \d+", outcome.stderr):
+            yield f"no line named: {outcome.stderr.strip()}"
+    elif b"1E310" in text:  # valid for a long double alone
+        if outcome.code != 3 or "does not fit" not in outcome.stderr:
+            yield f"exit {outcome.code}: {outcome.stderr.strip()}"
+    elif expectation.startswith("valid") and outcome.code != (3 if is_complex else 0):
+        yield f"exit {outcome.code}: {outcome.stderr.strip()}"
+    elif outcome.code not in (0, 3):
+        yield f"exit {outcome.code}: {outcome.stderr.strip()}"
+
+
+def main():
+    binary, folder = sys.argv[1], shared("odd")
+    index = list(csv.DictReader((folder / "INDEX.tsv").open(), delimiter="\t"))
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for entry in index:
+            file = unpacked(folder / entry["file"], scratch)
+            outcome = Outcome(binary, "info", file, "--backend", "cpu", timeout=10)
+            for complaint in complaints(entry["expectation"], file.read_bytes()[:1000], outcome):
+                failures += 1
+                print(f"{entry['file']} ({entry['expectation']}): {complaint}")
+    print(f"{len(index)} files, {failures} complaints")
+    sys.exit(1 if failures or not index else 0)
+
+
+main()

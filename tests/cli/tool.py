@@ -1,0 +1,69 @@
+"""What the tests of the command line share: running the binary, and where the files outside the tree are."""
+import lzma
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77  # the exit code that CTest takes for a skipped test
+
+
+def environment(home):
+    """The same everywhere: no colour, no GPU, no cache from an earlier run, two threads."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TULLE_", "OMP_"))}
+    return kept | {"HOME": str(home), "TULLE_CACHE_DIR": str(home), "NO_COLOR": "1", "CUDA_VISIBLE_DEVICES": "",
+                   "OMP_NUM_THREADS": "2", "LC_ALL": "C"}
+
+
+class Outcome:
+    """Exit code (negative: the signal), output, wall seconds and peak resident bytes of one command."""
+
+    def __init__(self, binary, *arguments, timeout=60, address_space=None):
+        def limit():
+            if address_space:
+                resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as home:
+            start = time.monotonic()
+            process = subprocess.Popen([binary, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                       env=environment(home), preexec_fn=limit)
+            usage = self._wait(process, start + timeout)
+            self.seconds = time.monotonic() - start
+            self.code = process.returncode
+            self.peak_bytes = usage.ru_maxrss * 1024
+            out.seek(0), err.seek(0)
+            self.stdout, self.stderr = out.read().decode(), err.read().decode()
+
+    @staticmethod
+    def _wait(process, deadline):
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return usage
+            if time.monotonic() > deadline:
+                process.kill()
+                deadline = float("inf")
+            time.sleep(0.002)
+
+
+def shared(folder):
+    """A folder of the files that are not part of the tree; ends the test as skipped where there is none."""
+    root = os.environ.get("TULLE_SHARED") or pathlib.Path(__file__).resolve().parents[3] / "shared"
+    path = pathlib.Path(root) / folder
+    if not path.is_dir():
+        print(f"skipped: {path} is not there (TULLE_SHARED names the folder that holds {folder})")
+        sys.exit(SKIPPED)
+    return path
+
+
+def unpacked(file, folder):
+    """The file itself, or what an .xz file holds, under its own name in `folder`."""
+    if file.suffix != ".xz":
+        return file
+    target = pathlib.Path(folder) / file.stem
+    target.write_bytes(lzma.decompress(file.read_bytes()))
+    return target

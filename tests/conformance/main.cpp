@@ -1,0 +1,123 @@
+// Registers one test a kernel, combination of types and matrix, for every backend that is built.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/past_2_31.hpp"
+#include "conformance/spmv_case.hpp"
+#include "core/backends.hpp"
+
+namespace tulle::test {
+namespace {
+
+constexpr type_key all_types[] = {type_key_of<double, std::int32_t>,       type_key_of<double, std::int64_t>,
+                                  type_key_of<float, std::int32_t>,        type_key_of<float, std::int64_t>,
+                                  type_key_of<std::int32_t, std::int32_t>, type_key_of<std::int32_t, std::int64_t>};
+
+class function_test : public testing::Test {
+ public:
+  explicit function_test(std::function<void()> body) : body_(std::move(body)) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+void add_test(const std::string& name, const std::function<void()>& body) {
+  testing::RegisterTest("conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [body]() -> testing::Test* { return new function_test(body); });
+}
+
+void add_case(const context& ctx, const spmv_case& c) {
+  add_test(c.name(), [ctx, c] { run_spmv_case(ctx, c); });
+}
+
+/// A skip must not hide a kernel: each takes at least half of the battery.
+void expect_supports_half(const context& ctx, const spmv_kernel& kernel) {
+  std::size_t taken = 0;
+  for (const battery_matrix& m : battery()) {
+    taken += supports(ctx, kernel, type_key_of<double, std::int32_t>, m).ok ? 1 : 0;
+  }
+  EXPECT_GE(taken, battery().size() / 2) << "of " << battery().size() << " matrices";
+}
+
+struct option_sweep {
+  std::string_view option;
+  std::vector<int> settings;
+  int spmv_options::*member;
+};
+
+/// The options that a kernel listens to, and the values to try.
+std::vector<option_sweep> sweeps(const spmv_kernel& kernel) {
+  std::vector<option_sweep> out;
+  if (kernel.reference_only) return out;
+  const auto begins = [&](std::string_view prefix) { return kernel.name.starts_with(prefix); };
+  if (kernel.backend == backend_kind::cuda) {
+    out.push_back({"block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size});
+  }
+  if (begins("csr.warp")) out.push_back({"lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes});
+  if (begins("sell")) out.push_back({"sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma});
+  if (begins("bsr")) out.push_back({"block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block});
+  return out;
+}
+
+void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
+  for (const option_sweep& sweep : sweeps(kernel)) {
+    for (const int setting : sweep.settings) {
+      for (const char* matrix : {"short_rows", "rmat", "lengths_mixed", "block3", "x_not_finite_where_untouched"}) {
+        spmv_case c;
+        c.kernel = &kernel;
+        c.matrix = &battery_matrix_named(matrix);
+        c.options_text = fmt::format("{}={}", sweep.option, setting);
+        c.options.*sweep.member = setting;
+        add_case(ctx, c);
+      }
+    }
+  }
+}
+
+void add_kernel(const context& ctx, const spmv_kernel& kernel) {
+  for (const type_key types : all_types) {
+    if (!contains(kernel.types, types)) continue;
+    for (const battery_matrix& m : battery()) {
+      if (m.floating_only && types.value == scalar_type::i32) continue;
+      spmv_case c;
+      c.kernel = &kernel;
+      c.types = types;
+      c.matrix = &m;
+      add_case(ctx, c);
+    }
+  }
+  add_sweeps(ctx, kernel);
+  add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
+           [ctx, &kernel] { expect_supports_half(ctx, kernel); });
+}
+
+void add_backend(const context& ctx) {
+  for (const spmv_kernel& kernel : spmv_kernels(ctx.backend())) add_kernel(ctx, kernel);
+}
+
+void add_cuda() {
+  if (cuda_device_count() == 0) {
+    add_test("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
+    return;
+  }
+  const context ctx = context::cuda();
+  add_backend(ctx);
+  add_test("cuda/past_2_31", [ctx] { run_past_2_31(ctx); });
+}
+
+}  // namespace
+}  // namespace tulle::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  tulle::test::add_backend(tulle::context::cpu(3));  // an odd number, so that parts are unequal
+  tulle::test::add_cuda();
+  return RUN_ALL_TESTS();
+}

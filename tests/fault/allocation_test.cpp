@@ -1,0 +1,158 @@
+// Every host allocation of every operation fails once, in turn: the call throws OUT_OF_MEMORY (or std::bad_alloc, which
+// the C API and the command line turn into it), leaks nothing, and works when tried again.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <span>
+#include <string>
+#include <tulle/formats/convert.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/validate.hpp>
+#include <tulle/io/generate.hpp>
+#include <tulle/io/matrix_market.hpp>
+#include <tulle/ops/spmv.hpp>
+#include <tulle/ops/verify.hpp>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "failing_new.hpp"
+
+namespace tulle::test {
+namespace {
+
+enum class outcome { done, out_of_memory, other };
+
+outcome run(const std::function<void()>& operation) {
+  try {
+    operation();
+    return outcome::done;
+  } catch (const error& e) {
+    return e.code() == status::out_of_memory ? outcome::out_of_memory : outcome::other;
+  } catch (const std::bad_alloc&) {
+    return outcome::out_of_memory;
+  } catch (const std::exception&) {
+    return outcome::other;
+  }
+}
+
+void fail_each_allocation(const std::string& name, const std::function<void()>& operation) {
+  SCOPED_TRACE(name);
+  operation();  // fills what is kept for good
+  const std::int64_t before = live_allocations();
+  bool reached = true;
+  for (std::int64_t skip = 0; reached; ++skip) {
+    fail_allocation_after(skip);
+    const outcome result = run(operation);
+    reached = stop_failing();
+    // Done after a failure is right where the code did without, as an optional cache may.
+    ASSERT_NE(result, outcome::other) << "when allocation " << skip << " fails";
+    ASSERT_TRUE(reached || result == outcome::done) << "without a failure";
+    ASSERT_EQ(live_allocations(), before) << "leak when allocation " << skip << " fails";
+    ASSERT_EQ(run(operation), outcome::done) << "tried again after allocation " << skip << " failed";
+    ASSERT_LT(skip, 20'000);
+  }
+}
+
+const context& cpu() {
+  static const context two_threads = context::cpu(2);
+  return two_threads;
+}
+
+csr<double> small_matrix() { return generate<double>(cpu(), "gen:fem:n=3"); }
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cpu)) names.emplace_back(kernel.name);
+  return names;
+}
+
+spmv_options with_kernel(const std::string& name) {
+  spmv_options options;
+  options.kernel = name;
+  return options;
+}
+
+TEST(fault_allocation, matrix_market) {
+  const std::string text =
+      "%%MatrixMarket matrix coordinate real symmetric\n% comment\n4 4 5\n1 1 2.5\n2 1 -1\n3 3 1e3\n4 2 7\n4 2 1\n";
+  fail_each_allocation("parse", [&] { parse_matrix_market<double>(text, "text"); });
+  fail_each_allocation("array", [] {
+    parse_matrix_market<double>("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "text");
+  });
+  const std::string base = testing::TempDir() + "/tulle_fault";
+  const csr<double> a = small_matrix();
+  for (const char* suffix : {".mtx", ".mtx.gz", ".mtx.zst"}) {
+    const std::string file = base + suffix;
+    fail_each_allocation("write " + file, [&] { write_matrix_market(file, a.view()); });
+    fail_each_allocation("read " + file, [&] { read_matrix_market<double>(file); });
+  }
+}
+
+TEST(fault_allocation, generators) {
+  for (const char* spec :
+       {"gen:uniform:n=20", "gen:corner:n=40", "gen:stencil:n=4", "gen:fem:n=3", "gen:banded:n=30", "gen:rmat:scale=5",
+        "gen:short:n=50", "gen:arrow:n=40", "gen:block:n=6", "gen:diagonal:n=9"}) {
+    fail_each_allocation(spec, [&] { generate<double>(cpu(), spec); });
+  }
+}
+
+TEST(fault_allocation, conversions) {
+  const csr<double> a = small_matrix();
+  const auto view = a.view();
+  fail_each_allocation("clone", [&] { clone(cpu(), view); });
+  fail_each_allocation("with_offsets", [&] { with_offsets<std::int32_t>(cpu(), view); });
+  fail_each_allocation("coo", [&] { to_csr(cpu(), to_coo(cpu(), view).view()); });
+  fail_each_allocation("csc", [&] { to_csr(cpu(), to_csc(cpu(), view).view()); });
+  fail_each_allocation("ell", [&] { to_csr(cpu(), to_ell(cpu(), view).view()); });
+  fail_each_allocation("sell", [&] { to_csr(cpu(), to_sell(cpu(), view, 64).view()); });
+  fail_each_allocation("bsr", [&] { to_csr(cpu(), to_bsr(cpu(), view, 3).view()); });
+  fail_each_allocation("sort_and_sum_duplicates", [&] {
+    csr<double> copy = clone(cpu(), view);
+    sort_and_sum_duplicates(cpu(), copy);
+  });
+}
+
+TEST(fault_allocation, inspection) {
+  const csr<double> a = small_matrix();
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
+  fail_each_allocation("statistics", [&] { statistics(cpu(), a.view()); });
+  fail_each_allocation("validate", [&] { validate(cpu(), a.view(), {true, true, true}); });
+  fail_each_allocation("reference_spmv", [&] {
+    reference_spmv<double, std::int64_t>(cpu(), 1, a.view(), host_span<const double>(x), 0, {});
+  });
+}
+
+TEST(fault_allocation, plans) {
+  const csr<double> a = small_matrix();
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
+  std::vector<double> y(static_cast<std::size_t>(a.rows));
+  std::vector<std::string> names = kernel_names();
+  names.emplace_back();  // the one that is chosen
+  for (const std::string& name : names) {
+    fail_each_allocation("plan " + name, [&] {
+      spmv_plan<double> plan(cpu(), a, with_kernel(name));
+      plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));
+      plan.update_values(a.values.host());
+      EXPECT_FALSE(plan.explain().empty());
+    });
+  }
+}
+
+TEST(fault_allocation, apply_allocates_nothing) {
+  const csr<double> a = small_matrix();
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
+  std::vector<double> y(static_cast<std::size_t>(a.rows));
+  for (const std::string& name : kernel_names()) {
+    spmv_plan<double> plan(cpu(), a, with_kernel(name));
+    plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));  // OpenMP makes its threads here
+    const std::int64_t before = allocations();
+    plan.apply(2.5, host_span<const double>(x), -1, host_span<double>(y));
+    EXPECT_EQ(allocations(), before) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
