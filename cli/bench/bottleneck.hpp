@@ -7,17 +7,17 @@
 namespace tulle::cli::bench {
 
 /// Thresholds of the rule below.
-inline constexpr double bandwidth_share = 0.75;   // of the measured read bandwidth
-inline constexpr double launches_a_run = 10;      // times the launch latency
-inline constexpr double probe_speedup = 1.25;     // of a probe over the kernel
+inline constexpr double bandwidth_share = 0.75;  // of the measured read bandwidth
+inline constexpr double launches_a_run = 10;     // times the launch latency
+inline constexpr double probe_speedup = 1.25;    // of a probe over the kernel
 
-/// What was measured of one kernel on one matrix: its fastest run and those of the probes, in microseconds; bandwidth in
-/// bytes a second.
+/// What was measured of one kernel on one matrix: its fastest run and those of the probes, in microseconds; bandwidth
+/// in bytes a second.
 struct evidence {
   double time = 0;
-  double moved_bytes = 0;     // matrix as stored + x + y
-  double read_bandwidth = 0;  // of this machine, 0 = unknown
-  double launch = 0;          // from launch to the end of an empty kernel or parallel region, 0 = unknown
+  double moved_bytes = 0;              // matrix as stored + x + y
+  double read_bandwidth = 0;           // of this machine, 0 = unknown
+  double launch = 0;                   // from launch to the end of an empty kernel or parallel region, 0 = unknown
   std::optional<double> gather_time;   // the same kernel with every column index 0
   std::optional<double> balance_time;  // the same kernel with the nonzeros spread evenly over the rows
 };

@@ -1,13 +1,13 @@
 #include "compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <tuple>
-
-#include <fmt/format.h>
 
 namespace tulle::cli::bench {
 namespace {
@@ -45,7 +45,8 @@ comparisons compare(const json& old_run, const json& new_run, double tolerance) 
     if (match == after.end()) {
       result.only_old.push_back(name);
     } else {
-      result.matched.push_back({name, time.median, match->second.median, is_regression(time, match->second, tolerance)});
+      result.matched.push_back(
+          {name, time.median, match->second.median, is_regression(time, match->second, tolerance)});
     }
   }
   for (const auto& [name, time] : after) {
@@ -57,7 +58,8 @@ comparisons compare(const json& old_run, const json& new_run, double tolerance) 
 std::string comparison_table(const comparisons& c, double tolerance) {
   std::vector<comparison> sorted = c.matched;
   std::ranges::sort(sorted, {}, [](const comparison& m) { return std::tuple(!m.regression, m.speedup()); });
-  std::string text = fmt::format("\n{:<60} {:>12} {:>12} {:>9}\n", "against the old run", "old us", "new us", "old/new");
+  std::string text =
+      fmt::format("\n{:<60} {:>12} {:>12} {:>9}\n", "against the old run", "old us", "new us", "old/new");
   for (const comparison& m : sorted) {
     text += fmt::format("{:<60} {:>12.1f} {:>12.1f} {:>9.3f}{}\n", m.name, m.old_time, m.new_time, m.speedup(),
                         m.regression ? "  REGRESSION" : "");

@@ -1,11 +1,11 @@
 #include "errors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "ops/spmv_plan_impl.hpp"
@@ -18,7 +18,9 @@ constexpr std::int64_t most_nonzeros = std::int64_t{1} << 22;
 constexpr index_t most_rows = 1024;
 
 template <scalar T>
-constexpr double unit_roundoff = std::is_same_v<T, float> ? 0x1p-24 : std::is_same_v<T, double> ? 0x1p-53 : 0;
+constexpr double unit_roundoff = std::is_same_v<T, float>    ? 0x1p-24
+                                 : std::is_same_v<T, double> ? 0x1p-53
+                                                             : 0;
 
 /// k u / (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
 double gamma(double k, double u) { return k * u / (1 - k * u); }
@@ -41,7 +43,8 @@ csr<T, std::int32_t> study_matrix(const context& host, std::int64_t length) {
   const auto nnz = static_cast<std::size_t>(rows * length);
   std::vector<std::int32_t> rowptr(static_cast<std::size_t>(rows) + 1);
   std::vector<index_t> colind(nnz);
-  for (std::size_t r = 0; r < rowptr.size(); ++r) rowptr[r] = static_cast<std::int32_t>(r * static_cast<std::size_t>(length));
+  for (std::size_t r = 0; r < rowptr.size(); ++r)
+    rowptr[r] = static_cast<std::int32_t>(r * static_cast<std::size_t>(length));
   for (std::size_t k = 0; k < nnz; ++k) colind[k] = static_cast<index_t>(k % static_cast<std::size_t>(length));
   return {rows, static_cast<index_t>(length), to_buffer(host, rowptr), to_buffer(host, colind),
           to_buffer(host, study_numbers<T>(nnz, 1))};
@@ -63,7 +66,8 @@ std::vector<std::string> kernels_of_study(const context& ctx, const std::vector<
   for (const std::string& n : names) {
     if (n != "all" && n != "default") chosen.push_back(n);
   }
-  for (const std::string& n : chosen) tulle::detail::find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
+  for (const std::string& n : chosen)
+    tulle::detail::find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
   if (!chosen.empty()) return chosen;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
     if (k.types == type_set::all) chosen.emplace_back(k.name);

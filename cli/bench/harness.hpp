@@ -4,9 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <vector>
-
 #include <tulle/core/context.hpp>
+#include <vector>
 
 #include "kernels/runtime.hpp"
 

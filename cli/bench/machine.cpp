@@ -1,11 +1,11 @@
 #include "machine.hpp"
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <array>
 #include <chrono>
 #include <ctime>
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "core/build_info.hpp"
@@ -20,12 +20,10 @@ double empty_parallel_region(int threads) {
   for (double& t : times) {
     const auto begin = std::chrono::steady_clock::now();
 #pragma omp parallel num_threads(threads)
-    {
-      asm volatile("" ::: "memory");
-    }
+    { asm volatile("" ::: "memory"); }
     t = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   }
-  return summarise(times).median;
+  return summarise(times).min;
 }
 
 /// CUDA encodes 13.0 as 13000.

@@ -11,8 +11,8 @@ namespace tulle::cli::bench {
 struct machine {
   device_info device;
   int threads = 0;
-  bandwidth memory;       // bytes a second
-  double launch_us = 0;   // CUDA: an empty kernel seen from the host; CPU: an empty parallel region
+  bandwidth memory;      // bytes a second
+  double launch_us = 0;  // CUDA: an empty kernel seen from the host; CPU: an empty parallel region, the shortest of 100
 };
 
 machine measure_machine(const context& ctx);

@@ -9,20 +9,20 @@
 namespace tulle::cli::bench {
 
 struct bench_options {
-  run_options run;                      // backend, threads, device
-  std::vector<std::string> matrices;    // as `load` takes them
-  std::string suite;                    // "", "peers", "peers-small"
+  run_options run;                    // backend, threads, device
+  std::vector<std::string> matrices;  // as `load` takes them
+  std::string suite;                  // "", "peers", "peers-small"
   std::vector<std::string> kernels{"all"};
-  std::string precision = "f64";        // f32, f64, both
+  std::string precision = "f64";  // f32, f64, both
   int warmup = 3;
   int repeat = 10;
-  bool cold = false;                    // neither or both: both are measured
+  bool cold = false;  // neither or both: both are measured
   bool warm = false;
-  bool diagnose = true;                 // the extra measurements behind `bottleneck`
-  std::string json;                     // file, "-" for stdout, "" for none
-  std::string compare;                  // an earlier --json file
-  double tolerance = 5;                 // per cent
-  std::string sweep;                    // "", or the name of a parameter
+  bool diagnose = true;  // the extra measurements behind `bottleneck`
+  std::string json;      // file, "-" for stdout, "" for none
+  std::string compare;   // an earlier --json file
+  double tolerance = 5;  // per cent
+  std::string sweep;     // "", or the name of a parameter
   bool errors = false;
 };
 

@@ -37,7 +37,8 @@ std::vector<O> even_offsets(const csr_ref& a) {
 }  // namespace
 
 std::optional<double> time_without_gather(const bench_run& run, subject& s, const spmv_kernel& kernel,
-                                          const spmv_options& options, cache_state state, std::size_t matrix_bytes) try {
+                                          const spmv_options& options, cache_state state,
+                                          std::size_t matrix_bytes) try {
   buffer<index_t> zeros(run.ctx, static_cast<std::size_t>(s.a.nnz));
   fill_bytes(run.ctx, zeros.data(), zeros.space(), 0, zeros.bytes());
   csr_ref a = s.a;

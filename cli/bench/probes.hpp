@@ -13,8 +13,8 @@ namespace tulle::cli::bench {
 std::optional<double> time_without_gather(const bench_run& run, subject& s, const spmv_kernel& kernel,
                                           const spmv_options& options, cache_state state, std::size_t matrix_bytes);
 
-/// The same when the nonzeros are spread evenly over the rows. Nothing when no row is longer than twice the mean, or the
-/// kernel or the memory does not allow it.
+/// The same when the nonzeros are spread evenly over the rows. Nothing when no row is longer than twice the mean, or
+/// the kernel or the memory does not allow it.
 std::optional<double> time_with_even_rows(const bench_run& run, subject& s, const spmv_kernel& kernel,
                                           const spmv_options& options, cache_state state);
 

@@ -1,9 +1,9 @@
 #include "progress.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
-
-#include <fmt/core.h>
 
 #include "../common.hpp"
 
@@ -15,8 +15,8 @@ void progress::show(std::string_view what) {
   if (!enabled_) return;
   constexpr std::size_t width = 30;
   const std::size_t filled = std::min(width, width * done_ / steps_);
-  fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(width - filled, ' '), done_, steps_,
-             what.substr(0, 80));
+  fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(width - filled, ' '), done_,
+             steps_, what.substr(0, 80));
   std::fflush(stderr);
   shown_ = true;
 }

@@ -1,8 +1,8 @@
 #include "record.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace tulle::cli::bench {
 namespace {

@@ -14,23 +14,23 @@ namespace tulle::cli::bench {
 /// One kernel on one matrix in one state of the cache.
 struct record {
   std::string kernel;
-  std::string matrix;       // short name
+  std::string matrix;  // short name
   std::string matrix_hash;
-  std::string precision;    // f32, f64
-  std::string cache;        // cold, warm
-  std::string variant;      // "block_size=128" in a sweep, else empty
-  std::string parameters;   // in force
+  std::string precision;   // f32, f64
+  std::string cache;       // cold, warm
+  std::string variant;     // "block_size=128" in a sweep, else empty
+  std::string parameters;  // in force
   index_t rows = 0;
   index_t cols = 0;
   std::int64_t nnz = 0;
-  bool vendor = false;      // a vendor's routine
-  bool chosen = false;      // what the plan chooses by itself
-  std::string reason;       // why it was chosen; empty for the others
-  sample_summary time;      // microseconds
+  bool vendor = false;  // a vendor's routine
+  bool chosen = false;  // what the plan chooses by itself
+  std::string reason;   // why it was chosen; empty for the others
+  sample_summary time;  // microseconds
   double compulsory_bytes = 0;
   double moved_bytes = 0;
-  double read_bandwidth = 0;  // of the machine, bytes a second
-  double plan_us = 0;         // from the CSR on the backend to a ready operator, analysis included
+  double read_bandwidth = 0;         // of the machine, bytes a second
+  double plan_us = 0;                // from the CSR on the backend to a ready operator, analysis included
   std::optional<double> break_even;  // applications; nothing when it never pays
   std::size_t workspace_bytes = 0;
   double error_ratio = 0;

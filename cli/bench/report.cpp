@@ -1,11 +1,11 @@
 #include "report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace tulle::cli::bench {
 namespace {
@@ -38,14 +38,15 @@ const record* choice(const group& records) {
   return found == records.end() ? nullptr : *found;
 }
 
-/// "* csr.merge takes 1.02 times the best of ours (sell) and is 1.31 times as fast as the vendor's best (cusparse.csr2)"
+/// "* csr.merge takes 1.02 times the best of ours (sell) and is 1.31 times as fast as the vendor's best
+/// (cusparse.csr2)"
 std::string describe_choice(const group& records) {
   const record* chosen = choice(records);
   if (chosen == nullptr) return "";
   std::string text = fmt::format("  * {}\n", chosen->reason);
   if (const record* own = fastest(records, false)) {
-    text += fmt::format("  * takes {:.2f} times as long as the best of ours ({})", chosen->time.median / own->time.median,
-                        own->kernel);
+    text += fmt::format("  * takes {:.2f} times as long as the best of ours ({})",
+                        chosen->time.median / own->time.median, own->kernel);
   }
   if (const record* vendor = fastest(records, true)) {
     text += fmt::format(", is {:.2f} times as fast as the vendor's best ({})",

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-
 #include <tulle/core/buffer.hpp>
 
 #include "../common.hpp"
@@ -17,15 +16,15 @@ namespace tulle::cli::bench {
 struct subject {
   std::string name;
   std::string hash;
-  csr_ref a;                  // on the backend; 32-bit offsets where they are enough
+  csr_ref a;  // on the backend; 32-bit offsets where they are enough
   csr_stats stats;
-  double analysis_us = 0;     // validation and statistics, part of every plan
-  std::string chosen;         // the kernel that a plan takes by itself, and why; or why there is no plan
+  double analysis_us = 0;  // validation and statistics, part of every plan
+  std::string chosen;      // the kernel that a plan takes by itself, and why; or why there is no plan
   std::string reason;
-  buffer<std::byte> x;        // random
+  buffer<std::byte> x;  // random
   buffer<std::byte> y;
   std::function<double(const buffer<std::byte>& y)> error_ratio;  // largest error over its bound
-  std::shared_ptr<const void> storage;  // owns the arrays of `a`
+  std::shared_ptr<const void> storage;                            // owns the arrays of `a`
 };
 
 /// Loads, copies to the backend, analyses and computes the reference. T is float or double.

@@ -1,18 +1,18 @@
 #include "sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace tulle::cli::bench {
 namespace {
 
 struct sweepable {
   std::string_view name;
-  int spmv_options::* field;
+  int spmv_options::*field;
   std::vector<int> values;
 };
 

@@ -1,4 +1,5 @@
 // `tulle bench` as it is called: records, exit codes, comparison, sweeps and the error study.
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,11 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -28,7 +27,8 @@ outcome run(const std::string& arguments) {
   std::FILE* pipe = popen(command.c_str(), "r");
   outcome result;
   std::array<char, 4096> chunk{};
-  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) result.output.append(chunk.data(), n);
+  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+    result.output.append(chunk.data(), n);
   result.code = WEXITSTATUS(pclose(pipe));
   return result;
 }
@@ -56,7 +56,8 @@ TEST(BenchCommand, RecordsEveryKernelThatTakesTheMatrix) {
     EXPECT_EQ(b["iterations"], 2);
     EXPECT_TRUE((std::set<std::string>{"bandwidth", "latency", "gather", "imbalance"}.contains(b["bottleneck"])));
     EXPECT_FALSE(b["bottleneck_why"].get<std::string>().empty());
-    const std::string group = b["matrix"].get<std::string>() + b["precision"].get<std::string>() + b["cache"].get<std::string>();
+    const std::string group =
+        b["matrix"].get<std::string>() + b["precision"].get<std::string>() + b["cache"].get<std::string>();
     chosen[group] += b["chosen"].get<bool>() ? 1 : 0;
   }
   for (const char* kernel : {"csr.serial", "csr.rows", "csr.balanced", "coo", "sell", "bsr"}) {
@@ -95,6 +96,14 @@ TEST(BenchCommand, RefusesWhatItCannotRead) {
   std::filesystem::remove(file);
   EXPECT_EQ(run("/no/such/file.mtx --warm").code, 3);
   EXPECT_EQ(run(quick + std::string("--json /no/such/folder/out.json")).code, 3);
+}
+
+TEST(BenchCommand, GoesOnAfterAMatrixThatCannotBeRead) {
+  const outcome o = run("/no/such/file.mtx " + std::string(quick) + "--kernels csr.serial --json -");
+  EXPECT_EQ(o.code, 3);
+  const json run = json::parse(o.output);
+  EXPECT_EQ(run["benchmarks"].size(), 1u);
+  EXPECT_EQ(run["skipped"][0]["matrix"], "/no/such/file.mtx");
 }
 
 TEST(BenchCommand, RefusesWrongUsage) {

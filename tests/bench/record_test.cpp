@@ -1,9 +1,9 @@
 #include "bench/record.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
-
-#include <gtest/gtest.h>
 
 namespace tulle::cli::bench {
 namespace {
@@ -39,8 +39,9 @@ TEST(Record, IsNamedAsTheSchemaSays) {
 
 TEST(Record, HasTheFieldsThatReadersRelyOn) {
   const json j = to_json(sample());
-  for (const char* field : {"name", "run_type", "iterations", "real_time", "cpu_time", "time_unit", "mean", "stddev", "min",
-                            "gflops", "gbs", "percent_of_bandwidth", "plan_us", "break_even", "bottleneck", "error_ratio"}) {
+  for (const char* field :
+       {"name", "run_type", "iterations", "real_time", "cpu_time", "time_unit", "mean", "stddev", "min", "gflops",
+        "gbs", "percent_of_bandwidth", "plan_us", "break_even", "bottleneck", "error_ratio"}) {
     EXPECT_TRUE(j.contains(field)) << field;
   }
   EXPECT_EQ(j["time_unit"], "us");

@@ -1,9 +1,9 @@
 #include "bench/statistics.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace tulle::cli::bench {
 namespace {
