@@ -1,11 +1,15 @@
 // Exit codes, options, contexts and output that the commands share.
 #include "common.hpp"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/core.h>
 
 namespace tulle::cli {
 
@@ -40,6 +44,13 @@ int exit_code_of(status s) noexcept {
 
 void print_json(const json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+void write_file(const std::string& file, std::string_view content) {
+  std::ofstream stream(file, std::ios::binary);
+  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
+  stream.close();
+  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, std::strerror(errno)));
 }
 
 void note(std::string_view text) { fmt::print(stderr, "tulle: {}\n", text); }

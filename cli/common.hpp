@@ -1,15 +1,17 @@
 // What the commands share: global options, contexts, loading of matrices, exit codes, output.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tulle/tulle.hpp>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <tulle/tulle.hpp>
 
 namespace tulle::cli {
 
@@ -29,6 +31,8 @@ using json = nlohmann::ordered_json;
 inline constexpr int schema_version = 1;
 /// Prints one JSON document to stdout.
 void print_json(const json& document);
+/// Replaces the content of a file. Throws FILE_IO.
+void write_file(const std::string& file, std::string_view content);
 /// A note for a person, to stderr: "tulle: ...".
 void note(std::string_view text);
 

@@ -1,6 +1,4 @@
 // tulle doctor: what this machine and this build can do, and what is missing.
-#include <fmt/color.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <fmt/color.h>
+#include <fmt/format.h>
 
 #include "common.hpp"
 #include "core/backends.hpp"
@@ -145,8 +146,10 @@ void print_text(const json& record) {
 }
 
 int run(const run_options& o) {
-  json record{{"schema_version", schema_version}, {"version", TULLE_VERSION_STRING},
-              {"compiler", __VERSION__},          {"cpu", examine_cpu(o)},
+  json record{{"schema_version", schema_version}, {"version", built_from().version},
+              {"commit", built_from().commit},
+              {"compiler", built_from().compiler},
+              {"flags", built_from().flags},          {"cpu", examine_cpu(o)},
               {"cuda", examine_cuda(o)},          {"cache_directory", cache_directory().string()},
               {"missing", json::array()}};
   for (const auto& [missing, how] : missing_things(record["cuda"])) {

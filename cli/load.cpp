@@ -1,13 +1,12 @@
 // Matrices and vectors named on the command line, and the vectors that commands make up or write.
-#include <fmt/format.h>
-
 #include <chrono>
-#include <cstring>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <memory>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "common.hpp"
 #include "core/instantiate.hpp"
@@ -98,10 +97,7 @@ void write_vector(const std::string& file, host_span<const T> x) {
   fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} 1\n",
                  std::is_integral_v<T> ? "integer" : "real", x.size());
   for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-  stream.close();
-  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, std::strerror(errno)));
+  write_file(file, {text.data(), text.size()});
 }
 
 template <scalar T>

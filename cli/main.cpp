@@ -1,7 +1,4 @@
-// tulle: sparse linear algebra on the command line. Parses, runs one command, and turns every failure into an exit
-// code.
-#include <fmt/color.h>
-
+// tulle: sparse linear algebra on the command line. Parses, runs one command, turns every failure into an exit code.
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -9,6 +6,8 @@
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include <fmt/color.h>
 
 #include "common.hpp"
 

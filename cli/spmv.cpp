@@ -1,11 +1,11 @@
 // tulle spmv: y = alpha A x + beta y, timed, checked and explained.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "report.hpp"
@@ -50,8 +50,9 @@ T scalar_option(const char* name, double value) {
 
 template <scalar T>
 problem<T> make_problem(const settings& s) {
-  problem<T> p{
-      load<T>(s.matrix, s.run), scalar_option<T>("--alpha", s.alpha), scalar_option<T>("--beta", s.beta), {}, {}, {}};
+  const T alpha = scalar_option<T>("--alpha", s.alpha);
+  const T beta = scalar_option<T>("--beta", s.beta);
+  problem<T> p{load<T>(s.matrix, s.run), alpha, beta, {}, {}, {}};
   const csr<T>& a = p.a.matrix;
   p.x = s.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols), 1) : load_vector<T>(s.x, a.cols, "--x", s.run);
   p.y0 = random_vector<T>(static_cast<std::size_t>(a.rows), 2);

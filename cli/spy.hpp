@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <tulle/formats/views.hpp>
 #include <vector>
+
+#include <tulle/formats/views.hpp>
 
 namespace tulle::cli {
 

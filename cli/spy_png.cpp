@@ -1,9 +1,10 @@
 // A pattern as PNG: each cell a square of whole pixels, with a thin frame.
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 #include <png.h>
 
-#include <algorithm>
-#include <array>
 #include <tulle/core/status.hpp>
 
 #include "spy.hpp"

@@ -1,12 +1,10 @@
 // A pattern as SVG: title, frame, axes, and runs of equally dark cells as rectangles.
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <tulle/core/status.hpp>
-
+#include "common.hpp"
 #include "spy.hpp"
 
 namespace tulle::cli {
@@ -86,11 +84,7 @@ void write_svg(const std::string& file, const pattern_grid& grid, const picture_
   fmt::format_to(
       to, "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#444\"/>\n</svg>\n",
       margin_left, margin_top, width, height);
-
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(out.data(), static_cast<std::streamsize>(out.size()));
-  stream.close();
-  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, std::strerror(errno)));
+  write_file(file, {out.data(), out.size()});
 }
 
 }  // namespace tulle::cli

@@ -1,10 +1,10 @@
 // Writing a matrix file, and saying how fast that went.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "common.hpp"
 

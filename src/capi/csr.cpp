@@ -74,8 +74,9 @@ buffer<I> copied(const context& ctx, const context& to, const I* from, memory_sp
   using unsigned_type = std::make_unsigned_t<I>;  // wraps where a wrong index would overflow
   buffer<I> staged(context::cpu(), count);
   copy_bytes(ctx, staged.data(), memory_space::host, from, space, staged.bytes());
-  for (I& index : staged.host())
+  for (I& index : staged.host()) {
     index = static_cast<I>(static_cast<unsigned_type>(index) - static_cast<unsigned_type>(base));
+  }
   copy_bytes(ctx, copy.data(), to.space(), staged.data(), memory_space::host, copy.bytes());
   return copy;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+
 #include <tulle/core/buffer.hpp>
 
 namespace tulle::cpu {

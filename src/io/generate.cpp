@@ -68,18 +68,15 @@ value_kind kind_of(const parameters& p) {
 
 }  // namespace
 
-void require_memory(const context& ctx, double bytes) {
+void require_memory(const context& ctx, index_t rows, double nnz) {
+  constexpr double bytes_an_entry = sizeof(index_t) + sizeof(double);
+  const double bytes = static_cast<double>(rows) * sizeof(std::int64_t) + nnz * bytes_an_entry;
   const auto available = static_cast<double>(ctx.info().memory_bytes);
   if (available > 0 && bytes > available) {
     throw error(status::out_of_memory,
                 fmt::format("the matrix would take {:.1f} GB; this machine has {:.1f} GB of memory", bytes * 1e-9,
                             available * 1e-9));
   }
-}
-
-void require_memory(const context& ctx, std::int64_t rows, std::int64_t nnz) {
-  constexpr double bytes_an_entry = sizeof(index_t) + sizeof(double);
-  require_memory(ctx, static_cast<double>(rows) * sizeof(std::int64_t) + static_cast<double>(nnz) * bytes_an_entry);
 }
 
 }  // namespace generators_detail

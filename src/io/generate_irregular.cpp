@@ -16,7 +16,7 @@ pattern make_uniform(const context& ctx, const parameters& p) {
   if (rows > 0 && degree > cols) p.refuse(fmt::format("degree={} is more than the {} columns", degree, cols));
   const std::uint64_t seed = mix(p.seed());
   return build_pattern(
-      ctx, rows, cols, [=](index_t) { return degree; },
+      ctx, rows, cols, static_cast<double>(rows) * degree, [=](index_t) { return degree; },
       [=](index_t r, index_t* to) {
         random_stream random(key_of(seed, static_cast<std::uint64_t>(r)));
         sample_distinct(random, 0, cols, degree, to);
@@ -42,7 +42,7 @@ pattern make_short(const context& ctx, const parameters& p) {
     return row{random, low, range, length};
   };
   return build_pattern(
-      ctx, n, n, [=](index_t r) { return row_of(r).length; },
+      ctx, n, n, 2.5 * n, [=](index_t r) { return row_of(r).length; },
       [=](index_t r, index_t* to) {
         row at = row_of(r);
         sample_distinct(at.random, at.low, at.range, at.length, to);
@@ -58,7 +58,7 @@ pattern make_block(const context& ctx, const parameters& p) {
   const std::uint64_t seed = mix(p.seed());
   const std::int64_t length = static_cast<std::int64_t>(blocks) * block;
   return build_pattern(
-      ctx, rows, rows, [=](index_t) { return length; },
+      ctx, rows, rows, static_cast<double>(rows) * static_cast<double>(length), [=](index_t) { return length; },
       [=](index_t r, index_t* to) {
         random_stream random(key_of(seed, static_cast<std::uint64_t>(r / block)));
         sample_distinct(random, 0, block_rows, blocks, to);

@@ -19,21 +19,20 @@ struct pattern {
   bool symmetric = false;  // and every diagonal entry is there
 };
 
-/// Throws OUT_OF_MEMORY when `bytes` are more than this machine has.
-void require_memory(const context& ctx, double bytes);
-/// The same for `rows` offsets and `nnz` entries.
-void require_memory(const context& ctx, std::int64_t rows, std::int64_t nnz);
+/// Throws OUT_OF_MEMORY when `rows` offsets and `nnz` entries are more than this machine's memory.
+void require_memory(const context& ctx, index_t rows, double nnz);
 
-/// length(r): the number of entries of row r; fill(r, out): writes that many columns in ascending order.
+/// expected: about how many entries, to refuse before anything is allocated what cannot fit; length(r): the number of
+/// entries of row r; fill(r, out): writes that many columns in ascending order.
 template <class Length, class Fill>
-pattern build_pattern(const context& ctx, index_t rows, index_t cols, Length length, Fill fill) {
-  require_memory(ctx, rows, 0);
+pattern build_pattern(const context& ctx, index_t rows, index_t cols, double expected, Length length, Fill fill) {
+  require_memory(ctx, rows, expected);
   pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}};
   std::int64_t* rowptr = out.rowptr.data();
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
   for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
   cpu::scan_counts(ctx.threads(), rowptr, rows);
-  require_memory(ctx, rows, rowptr[rows]);
+  require_memory(ctx, rows, static_cast<double>(rowptr[rows]));
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   index_t* colind = out.colind.data();
   cpu::parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {

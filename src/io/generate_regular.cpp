@@ -31,6 +31,13 @@ struct grid {
         : x(i % g.nx), y(i / g.nx % g.ny), z(i / g.nx / g.ny), in_x(x, g.nx), in_y(y, g.ny), in_z(z, g.nz) {}
   };
 
+  /// With every node inside: at most that, and nearly that for large grids.
+  [[nodiscard]] double expected_entries() const {
+    const int dimensions = nz > 1 ? 3 : 2;
+    const double points = box ? (dimensions == 3 ? 27 : 9) : 2 * dimensions + 1;
+    return points * nx * ny * nz * dof * dof;
+  }
+
   [[nodiscard]] std::int64_t length(index_t row) const {
     const node at(*this, row / dof);
     const std::int64_t nodes = box ? static_cast<std::int64_t>(at.in_x.count()) * at.in_y.count() * at.in_z.count()
@@ -58,7 +65,8 @@ struct grid {
 pattern make_grid(const context& ctx, std::string_view name, const grid& g) {
   const index_t rows = dimension_product(name, {g.nx, g.ny, g.nz, g.dof});
   pattern out = build_pattern(
-      ctx, rows, rows, [g](index_t r) { return g.length(r); }, [g](index_t r, index_t* to) { g.fill(r, to); });
+      ctx, rows, rows, g.expected_entries(), [g](index_t r) { return g.length(r); },
+      [g](index_t r, index_t* to) { g.fill(r, to); });
   out.symmetric = true;
   return out;
 }
@@ -86,10 +94,12 @@ pattern make_fem(const context& ctx, const parameters& p) {
 pattern make_banded(const context& ctx, const parameters& p) {
   const index_t n = p.dimension("n");
   const index_t width = p.dimension("width");
+  const double band = std::min(width, std::max(n - 1, 0));
+  const double expected = n * (2 * band + 1) - band * (band + 1);
   const auto low = [=](index_t r) { return std::max(r - width, 0); };
   const auto past = [=](index_t r) { return std::min<std::int64_t>(static_cast<std::int64_t>(r) + width + 1, n); };
   pattern out = build_pattern(
-      ctx, n, n, [=](index_t r) { return past(r) - low(r); },
+      ctx, n, n, expected, [=](index_t r) { return past(r) - low(r); },
       [=](index_t r, index_t* to) { std::iota(to, to + (past(r) - low(r)), low(r)); });
   out.symmetric = true;
   return out;
@@ -98,7 +108,7 @@ pattern make_banded(const context& ctx, const parameters& p) {
 pattern make_diagonal(const context& ctx, const parameters& p) {
   const index_t n = p.dimension("n");
   pattern out = build_pattern(
-      ctx, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to) { *to = r; });
+      ctx, n, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to) { *to = r; });
   out.symmetric = true;
   return out;
 }
@@ -109,7 +119,7 @@ pattern make_corner(const context& ctx, const parameters& p) {
   if (size > n) p.refuse(fmt::format("size={} is larger than n={}", size, n));
   const index_t first = n - size;
   return build_pattern(
-      ctx, n, n, [=](index_t r) { return r < first ? 0 : size; },
+      ctx, n, n, static_cast<double>(size) * size, [=](index_t r) { return r < first ? 0 : size; },
       [=](index_t r, index_t* to) {
         if (r >= first) std::iota(to, to + size, first);
       });
@@ -122,7 +132,7 @@ pattern make_arrow(const context& ctx, const parameters& p) {
   if (dense > n) p.refuse(fmt::format("dense={} is more than n={}", dense, n));
   if (columns > n) p.refuse(fmt::format("columns={} is more than n={}", columns, n));
   pattern out = build_pattern(
-      ctx, n, n, [=](index_t r) { return r < dense ? n : columns + (r >= columns); },
+      ctx, n, n, (1.0 + dense + columns) * n, [=](index_t r) { return r < dense ? n : columns + (r >= columns); },
       [=](index_t r, index_t* to) {
         const index_t filled = r < dense ? n : columns;
         std::iota(to, to + filled, 0);

@@ -76,7 +76,7 @@ pattern make_rmat(const context& ctx, const parameters& p) {
   const index_t degree = p.dimension("degree");
   const index_t n = index_t{1} << scale;
   const std::int64_t edges = static_cast<std::int64_t>(degree) << scale;
-  require_memory(ctx, n, edges);
+  require_memory(ctx, n, static_cast<double>(edges));
 
   buffer<std::int64_t> placed(ctx, static_cast<std::size_t>(n) + 1);
   const std::int64_t* first = placed.data();

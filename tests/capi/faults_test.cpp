@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "failing_new.hpp"
+#include "fault/failing_new.hpp"
 #include "handles.hpp"
 
 namespace tulle::test {

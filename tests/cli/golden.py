@@ -20,6 +20,8 @@ VOLATILE = [
     (rf"{NUMBER}( (?:us|ms|s|MB/s|GB/s|GFLOP/s))\b", r"#\1"),
     (rf'("(?:microseconds|gflops|gbs|plan_us|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
     (rf"(largest error is ){NUMBER}", r"\1#"),
+    (rf"{NUMBER} k?B at", "# B at"),
+    (r"\[threads=[^]]*\]", "[#]"),
     (r"\b\d+\.\d+\.\d+\b", "#.#.#"),
 ]
 

@@ -19,7 +19,8 @@ def environment(home):
 
 
 class Outcome:
-    """Exit code (negative: the signal), output, wall seconds and peak resident bytes of one command."""
+    """Exit code (negative: the signal), output, processor seconds (steady on a busy machine) and peak resident bytes
+    of one command."""
 
     def __init__(self, binary, *arguments, timeout=60, address_space=None):
         def limit():
@@ -27,12 +28,11 @@ class Outcome:
                 resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as home:
-            start = time.monotonic()
             process = subprocess.Popen([binary, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                        env=environment(home), preexec_fn=limit)
-            usage = self._wait(process, start + timeout)
-            self.seconds = time.monotonic() - start
+            usage = self._wait(process, time.monotonic() + timeout)
             self.code = process.returncode
+            self.seconds = usage.ru_utime + usage.ru_stime
             self.peak_bytes = usage.ru_maxrss * 1024
             out.seek(0), err.seek(0)
             self.stdout, self.stderr = out.read().decode(), err.read().decode()

@@ -61,7 +61,7 @@ const context& cpu() {
   return two_threads;
 }
 
-csr<double> small_matrix() { return generate<double>(cpu(), "gen:fem:n=3"); }
+csr<double> small_matrix() { return generate<double>(cpu(), "gen:fem:n=4"); }
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
@@ -93,8 +93,8 @@ TEST(fault_allocation, matrix_market) {
 
 TEST(fault_allocation, generators) {
   for (const char* spec :
-       {"gen:uniform:n=20", "gen:corner:n=40", "gen:stencil:n=4", "gen:fem:n=3", "gen:banded:n=30", "gen:rmat:scale=5",
-        "gen:short:n=50", "gen:arrow:n=40", "gen:block:n=6", "gen:diagonal:n=9"}) {
+       {"gen:uniform:n=20", "gen:corner:n=40,size=10", "gen:stencil:n=4", "gen:fem:n=3", "gen:banded:n=30",
+        "gen:rmat:scale=5", "gen:short:n=50", "gen:arrow:n=40", "gen:block:n=6,blocks=3", "gen:diagonal:n=9"}) {
     fail_each_allocation(spec, [&] { generate<double>(cpu(), spec); });
   }
 }

@@ -50,10 +50,11 @@ class spmv_plan {
   spmv_plan& operator=(spmv_plan&&) noexcept;
   ~spmv_plan();
 
-  /// y = alpha A x + beta y; x has cols elements, y has rows. beta = 0 overwrites y, NaN included. x and y must not
-  /// overlap. Neither allocates nor synchronises. Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (wrong memory space,
-  /// overlap), KERNEL_LAUNCH. Error: componentwise at most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham,
-  /// Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
+  /// y = alpha A x + beta y; x has cols elements, y has rows. beta = 0 overwrites y, NaN included. alpha = 0 is no
+  /// exception: a NaN or infinity of A x reaches y. x and y must not overlap. Neither allocates nor synchronises.
+  /// Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (wrong memory space, overlap), KERNEL_LAUNCH. Error: componentwise at
+  /// most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+  /// section 3.1).
   void apply(T alpha, host_span<const T> x, T beta, host_span<T> y);
   void apply(T alpha, device_span<const T> x, T beta, device_span<T> y);
   void apply(T alpha, const buffer<T>& x, T beta, buffer<T>& y);

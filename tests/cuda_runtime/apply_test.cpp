@@ -1,0 +1,120 @@
+// `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph.
+#include <cuda_runtime_api.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "failing_cuda.hpp"
+#include "fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+class cuda_apply_test : public cuda_test {
+ protected:
+  void SetUp() override {
+    cuda_test::SetUp();
+    if (IsSkipped()) return;
+    ctx_.emplace(context::cuda());
+    host_ = small_matrix();
+    for (index_t i = 0; i < host_.cols; ++i) x_host_.push_back(0.1 * (i % 17) - 0.75);
+    x_ = to_buffer(*ctx_, x_host_);
+    y_ = buffer<double>(*ctx_, static_cast<std::size_t>(host_.rows));
+    fill_with_nan();
+  }
+
+  void fill_with_nan() { fill_bytes(*ctx_, y_.data(), memory_space::device, 0xff, y_.bytes()); }
+
+  /// Error over bound of y = alpha A x.
+  double error_of_y(double alpha) {
+    const std::vector<double> y = to_vector(*ctx_, y_);
+    const spmv_reference reference =
+        reference_spmv<double>(context::cpu(), alpha, host_.view(), host_span<const double>(x_host_), 0, {});
+    return error_ratio<double>(reference, y);
+  }
+
+  std::optional<context> ctx_;
+  csr<double> host_;
+  std::vector<double> x_host_;
+  buffer<double> x_;
+  buffer<double> y_;
+};
+
+/// A graph of what was captured, ready to run.
+class captured_graph {
+ public:
+  explicit captured_graph(cudaGraph_t graph) : graph_(graph) {
+    EXPECT_EQ(cudaGraphInstantiate(&executable_, graph_, 0), cudaSuccess);
+  }
+  ~captured_graph() {
+    if (executable_ != nullptr) (void)cudaGraphExecDestroy(executable_);
+    (void)cudaGraphDestroy(graph_);
+  }
+  captured_graph(const captured_graph&) = delete;
+  captured_graph& operator=(const captured_graph&) = delete;
+
+  void launch(cudaStream_t stream) { EXPECT_EQ(cudaGraphLaunch(executable_, stream), cudaSuccess); }
+
+ private:
+  cudaGraph_t graph_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
+  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
+    SCOPED_TRACE(kernel.name);
+    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
+    fill_with_nan();
+    const cuda_counts before = counts();
+    plan.apply(1, x_, 0, y_);
+    plan.apply(-2.5, x_, 0, y_);
+    const cuda_counts after = counts();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.deallocations, before.deallocations);
+    EXPECT_EQ(after.synchronizations, before.synchronizations);
+    EXPECT_EQ(after.copies, before.copies);
+    EXPECT_TRUE(kernel.reference_only || after.launches > before.launches);  // the vendor's launches are not seen
+    EXPECT_LE(error_of_y(-2.5), 1);
+  }
+}
+
+TEST_F(cuda_apply_test, can_be_captured_in_a_graph) {
+  const auto stream = static_cast<cudaStream_t>(ctx_->stream().native);
+  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
+    SCOPED_TRACE(kernel.name);
+    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
+    fill_with_nan();
+    ctx_->synchronize();
+
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_NO_THROW(plan.apply(1.5, x_, 0, y_));
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    captured_graph captured(graph);
+
+    for (int run = 0; run < 2; ++run) {
+      fill_with_nan();
+      captured.launch(stream);
+      EXPECT_LE(error_of_y(1.5), 1) << "launch " << run;
+    }
+  }
+}
+
+TEST_F(cuda_apply_test, works_on_another_stream) {
+  const context other = context::cuda();
+  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
+    SCOPED_TRACE(kernel.name);
+    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
+    fill_with_nan();
+    ctx_->synchronize();
+    plan.apply(3, device_span<const double>(x_.data(), x_.size()), 0, device_span<double>(y_.data(), y_.size()),
+               other.stream());
+    other.synchronize();
+    EXPECT_LE(error_of_y(3), 1);
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test

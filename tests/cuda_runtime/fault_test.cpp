@@ -1,0 +1,154 @@
+// Every CUDA call of every operation fails once, in turn: the operation throws a status that fits the call, leaks
+// nothing, leaves no error behind, and gives the same result when tried again.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "failing_cuda.hpp"
+#include "fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+using operation = std::function<std::vector<double>()>;  // its result, or nothing
+
+class cuda_fault_test : public cuda_test {
+ protected:
+  void fail_each_call(const std::string& name, const operation& run, bool may_do_without = false);
+};
+
+struct outcome {
+  bool threw = false;
+  status code = status::success;
+  std::string message;
+  std::vector<double> result;
+};
+
+outcome attempt(const operation& run) {
+  outcome o;
+  try {
+    o.result = run();
+  } catch (const error& e) {
+    o = {true, e.code(), e.what(), {}};
+  }
+  return o;
+}
+
+/// `may_do_without`: an allocation that fails may be done without.
+void cuda_fault_test::fail_each_call(const std::string& name, const operation& run, bool may_do_without) {
+  SCOPED_TRACE(name);
+  const std::vector<double> want = run();  // makes what is kept for good, too
+  const cuda_counts before = counts();
+  for (std::int64_t skip = 0;; ++skip) {
+    ASSERT_LT(skip, 10'000);
+    fail_call_after(skip);
+    const outcome o = attempt(run);
+    const failed_call failed = stop_failing();
+    SCOPED_TRACE("call " + std::to_string(skip) + ", " + (failed.name.empty() ? "none" : failed.name));
+    EXPECT_FALSE(error_left_behind());
+    EXPECT_EQ(counts().live_allocations(), before.live_allocations());
+    EXPECT_EQ(counts().live_streams(), before.live_streams());
+    if (failed.name.empty()) {
+      ASSERT_FALSE(o.threw) << o.message;
+      EXPECT_EQ(o.result, want);
+      return;
+    }
+    if (o.threw) {
+      EXPECT_NE(std::find(failed.allowed.begin(), failed.allowed.end(), o.code), failed.allowed.end())
+          << tulle::name(o.code) << ": " << o.message;
+    } else {
+      const bool without = may_do_without && failed.allowed.front() == status::device_out_of_memory;
+      EXPECT_TRUE(without) << "the failure went unnoticed";
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(cuda_fault_test, contexts) {
+  fail_each_call("context", [] {
+    context::cuda();
+    return std::vector<double>();
+  });
+}
+
+TEST_F(cuda_fault_test, copies) {
+  const context ctx = context::cuda();
+  const csr<double> host = small_matrix();
+  fail_each_call("clone", [&] { return to_vector(ctx, clone(ctx, host.view()).values); });
+  fail_each_call("fill", [&] {
+    buffer<double> b(ctx, 100);
+    fill_bytes(ctx, b.data(), memory_space::device, 0, b.bytes());
+    return to_vector(ctx, b);
+  });
+}
+
+/// Rows in reverse order of their columns.
+csr<double> reversed(const context& ctx, const csr<double>& host) {
+  std::vector<index_t> columns(host.colind.host().begin(), host.colind.host().end());
+  const host_span<const std::int64_t> rowptr = host.rowptr.host();
+  for (index_t r = 0; r < host.rows; ++r) {
+    std::reverse(columns.begin() + rowptr[static_cast<std::size_t>(r)],
+                 columns.begin() + rowptr[static_cast<std::size_t>(r) + 1]);
+  }
+  return {host.rows, host.cols, clone(ctx, host.rowptr), to_buffer(ctx, columns), clone(ctx, host.values)};
+}
+
+TEST_F(cuda_fault_test, conversions) {
+  const context ctx = context::cuda();
+  const csr<double> a = clone(ctx, small_matrix().view());
+  const csr<double> unsorted = reversed(ctx, small_matrix());
+  for (const auto& view : {a.view(), unsorted.view()}) {
+    SCOPED_TRACE(view.colind == a.colind.data() ? "sorted rows" : "unsorted rows");
+    const auto values_of = [&](const auto& m) { return to_vector(ctx, m.values); };
+    fail_each_call("with_offsets", [&] { return values_of(with_offsets<std::int32_t>(ctx, view)); });
+    fail_each_call("coo", [&] { return values_of(to_csr(ctx, to_coo(ctx, view).view())); });
+    fail_each_call("csc", [&] { return values_of(to_csr(ctx, to_csc(ctx, view).view())); });
+    fail_each_call("ell", [&] { return values_of(to_csr(ctx, to_ell(ctx, view).view())); });
+    fail_each_call("sell", [&] { return values_of(to_csr(ctx, to_sell(ctx, view, 64).view())); });
+    fail_each_call("bsr", [&] { return values_of(to_csr(ctx, to_bsr(ctx, view, 3).view())); });
+  }
+}
+
+TEST_F(cuda_fault_test, inspection) {
+  const context ctx = context::cuda();
+  const csr<double> a = clone(ctx, small_matrix().view());
+  const csr<double> unsorted = reversed(ctx, small_matrix());
+  for (const auto& view : {a.view(), unsorted.view()}) {
+    fail_each_call("statistics", [&] {
+      const csr_stats s = statistics(ctx, view);
+      return std::vector<double>{s.stddev, s.sell_sorted_padding, s.block_fill[3], s.gather_sectors};
+    });
+    fail_each_call("validate", [&] {
+      const validation v = validate(ctx, view, {true, true, true});
+      return std::vector<double>{static_cast<double>(v.what), static_cast<double>(v.entry)};
+    });
+  }
+}
+
+TEST_F(cuda_fault_test, plans) {
+  const context ctx = context::cuda();
+  const csr<double> host = small_matrix();
+  const buffer<double> x = to_buffer(ctx, std::vector<double>(static_cast<std::size_t>(host.cols), 1.5));
+  std::vector<std::string> names = {""};  // the one that is chosen
+  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
+    if (!kernel.reference_only) names.emplace_back(kernel.name);
+  }
+  for (const std::string& kernel : names) {
+    fail_each_call(
+        "plan " + kernel,
+        [&] {
+          spmv_plan<double> plan(ctx, host, with_kernel(kernel));  // copies the matrix to the device
+          buffer<double> y(ctx, static_cast<std::size_t>(host.rows));
+          plan.apply(1, x, 0, y);
+          plan.update_values(host.values.host());
+          plan.apply(2, x, 1, y);
+          return to_vector(ctx, y);
+        },
+        kernel.empty());
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test

@@ -1,0 +1,168 @@
+// Devices, memory, copies, streams, timers and measurements.
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "failing_cuda.hpp"
+#include "fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+class cuda_runtime_test : public cuda_test {};
+
+template <class F>
+status status_of(F f) {
+  try {
+    f();
+    return status::success;
+  } catch (const error& e) {
+    return e.code();
+  }
+}
+
+std::vector<std::int32_t> numbers(std::size_t n) {
+  std::vector<std::int32_t> v(n);
+  std::iota(v.begin(), v.end(), 1);
+  return v;
+}
+
+TEST(cuda_runtime, a_missing_device_has_a_reason) {
+  EXPECT_EQ(cuda_device_count() == 0, !cuda_unavailable_reason().empty());
+}
+
+TEST_F(cuda_runtime_test, info_describes_the_device) {
+  const context ctx = context::cuda();
+  const device_info& info = ctx.info();
+  EXPECT_EQ(info.backend, backend_kind::cuda);
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_GT(info.multiprocessors, 0);
+  EXPECT_GE(info.compute_capability, 50);
+  EXPECT_GT(info.l2_bytes, 0u);
+  EXPECT_GE(info.shared_bytes, std::size_t{48} << 10);
+  EXPECT_GT(info.memory_bytes, std::size_t{1} << 30);
+  EXPECT_GE(info.driver_version, 12000);
+}
+
+TEST_F(cuda_runtime_test, a_device_that_is_not_there_is_refused) {
+  EXPECT_EQ(status_of([] { context::cuda(cuda_device_count()); }), status::invalid_argument);
+  EXPECT_EQ(status_of([] { context::cuda(-1); }), status::invalid_argument);
+}
+
+TEST_F(cuda_runtime_test, buffers_hold_what_was_copied_into_them) {
+  const context ctx = context::cuda();
+  for (const std::size_t n : {0u, 1u, 31u, 1000u, 3'000'001u}) {
+    const std::vector<std::int32_t> v = numbers(n);
+    const buffer<std::int32_t> first = to_buffer(ctx, v);
+    const buffer<std::int32_t> second = clone(ctx, first);  // device to device
+    EXPECT_EQ(to_vector(ctx, second), v) << n;
+    EXPECT_EQ(n == 0, first.data() == nullptr);
+  }
+}
+
+TEST_F(cuda_runtime_test, fill_sets_every_byte_and_no_other) {
+  const context ctx = context::cuda();
+  const buffer<std::int32_t> a = to_buffer(ctx, numbers(100));
+  buffer<std::int32_t> b = clone(ctx, a);
+  fill_bytes(ctx, b.data() + 10, memory_space::device, 0xff, 20 * sizeof(std::int32_t));
+  const std::vector<std::int32_t> got = to_vector(ctx, b);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i >= 10 && i < 30 ? -1 : i + 1) << i;
+}
+
+TEST_F(cuda_runtime_test, too_much_memory_is_refused_and_the_device_stays_usable) {
+  const context ctx = context::cuda();
+  try {
+    const buffer<double> huge(ctx, std::size_t{1} << 50);
+    FAIL() << "2^53 bytes were allocated";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), status::device_out_of_memory);
+    EXPECT_NE(std::string(e.what()).find("9007199254740992"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(to_vector(ctx, to_buffer(ctx, numbers(1000))), numbers(1000));
+  EXPECT_EQ(status_of([&] { buffer<double>(ctx, std::size_t{1} << 61); }), status::overflow);
+}
+
+TEST_F(cuda_runtime_test, everything_is_given_back) {
+  const cuda_counts before = counts();
+  {
+    const context ctx = context::cuda();
+    const buffer<std::int32_t> a = to_buffer(ctx, numbers(1000));
+    const context copy = ctx;
+    buffer<std::int32_t> b = clone(copy, a);
+    b = buffer<std::int32_t>(ctx, 10);
+    EXPECT_EQ(counts().live_allocations(), before.live_allocations() + 2);
+    EXPECT_EQ(counts().live_streams(), before.live_streams() + 1);
+  }
+  EXPECT_EQ(counts().live_allocations(), before.live_allocations());
+  EXPECT_EQ(counts().live_streams(), before.live_streams());
+}
+
+TEST_F(cuda_runtime_test, a_buffer_outlives_the_context_that_made_it) {
+  std::optional<buffer<std::int32_t>> kept;
+  {
+    const context ctx = context::cuda();
+    kept = to_buffer(ctx, numbers(50));
+  }
+  const context other = context::cuda();
+  EXPECT_EQ(to_vector(other, *kept), numbers(50));
+}
+
+TEST_F(cuda_runtime_test, a_borrowed_stream_is_not_destroyed) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const std::int64_t destroyed = counts().streams_destroyed;
+  {
+    const context ctx = context::cuda(0, stream_view{stream});
+    EXPECT_EQ(ctx.stream().native, stream);
+    EXPECT_EQ(to_vector(ctx, to_buffer(ctx, numbers(10))), numbers(10));
+  }
+  EXPECT_EQ(counts().streams_destroyed, destroyed);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(cuda_runtime_test, a_timer_measures_work_on_the_stream) {
+  const context ctx = context::cuda();
+  buffer<std::byte> b(ctx, std::size_t{256} << 20);
+  const auto timer = cuda_runtime()->timer(0);
+  timer->start(ctx.stream());
+  fill_bytes(ctx, b.data(), memory_space::device, 1, b.bytes());
+  timer->stop(ctx.stream());
+  const double once = timer->microseconds();
+  EXPECT_GT(once, 0);
+  EXPECT_TRUE(std::isfinite(once));
+  EXPECT_EQ(timer->microseconds(), once);  // the same two events
+}
+
+TEST_F(cuda_runtime_test, flushing_the_l2_allocates_once) {
+  const context ctx = context::cuda();
+  cuda_runtime()->flush_l2(0, ctx.stream());
+  const cuda_counts before = counts();
+  cuda_runtime()->flush_l2(0, ctx.stream());
+  ctx.synchronize();
+  EXPECT_EQ(counts().allocations, before.allocations);
+}
+
+TEST_F(cuda_runtime_test, measurements_are_positive_and_leave_nothing_behind) {
+  const cuda_counts before = counts();
+  const bandwidth b = cuda_runtime()->measure_bandwidth(0);
+  for (const double rate : {b.read, b.copy, b.triad}) {
+    EXPECT_GT(rate, 0);
+    EXPECT_TRUE(std::isfinite(rate));
+  }
+  const double latency = cuda_runtime()->measure_launch_latency(0);
+  EXPECT_GT(latency, 0);
+  EXPECT_TRUE(std::isfinite(latency));
+  EXPECT_EQ(counts().live_allocations(), before.live_allocations());
+  EXPECT_EQ(counts().live_streams(), before.live_streams());
+}
+
+}  // namespace
+}  // namespace tulle::test

@@ -1,0 +1,96 @@
+// What the conversions refuse, and that the message says what was wrong.
+#include <limits>
+
+#include "battery.hpp"
+
+namespace tulle::testing {
+namespace {
+
+class refusing : public on_backend {};
+INSTANTIATE_TEST_SUITE_P(backends, refusing, ::testing::ValuesIn(backends()),
+                         [](const auto& param) { return param.param; });
+
+const matrix& named(const std::string& name) {
+  for (const matrix& m : battery()) {
+    if (m.name == name) return m;
+  }
+  throw std::out_of_range(name);
+}
+
+TEST_P(refusing, sigma_is_1_or_a_multiple_of_32) {
+  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
+  for (const index_t sigma : {-32, -1, 0, 2, 31, 33}) {
+    EXPECT_EQ(status_of([&] { to_sell(ctx(), a.view(), sigma); }), status::invalid_argument) << sigma;
+  }
+}
+
+TEST_P(refusing, block_is_2_to_8) {
+  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
+  for (const index_t block : {-1, 0, 1, 9}) {
+    EXPECT_EQ(status_of([&] { to_bsr(ctx(), a.view(), block); }), status::invalid_argument) << block;
+  }
+}
+
+TEST_P(refusing, ell_refuses_a_matrix_that_is_mostly_padding) {
+  const context host = context::cpu(1);
+  const auto arrow = generate<double>(host, "gen:arrow:n=2000,dense=1");
+  const auto a = clone(ctx(), arrow.view());
+  std::string message;
+  EXPECT_EQ(status_of([&] { to_ell(ctx(), a.view()); }, &message), status::invalid_argument);
+  EXPECT_NE(message.find("2000 rows"), std::string::npos) << message;
+  EXPECT_EQ(to_ell(ctx(), a.view(), 1e9).width, 2000);
+}
+
+TEST_P(refusing, missing_arrays_are_named) {
+  csr_view<double, std::int32_t> a;
+  std::string message;
+  EXPECT_EQ(status_of([&] { to_coo(ctx(), a); }, &message), status::null_pointer);
+  EXPECT_NE(message.find("rowptr"), std::string::npos) << message;
+  const auto held = upload<double, std::int32_t>(ctx(), named("unsorted"));
+  a = held.view();
+  a.colind = nullptr;
+  EXPECT_EQ(status_of([&] { statistics(ctx(), a); }, &message), status::null_pointer);
+  EXPECT_NE(message.find("colind"), std::string::npos) << message;
+}
+
+TEST_P(refusing, negative_dimensions_are_refused) {
+  auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
+  csr_view<double, std::int32_t> view = a.view();
+  view.rows = -1;
+  EXPECT_EQ(status_of([&] { validate(ctx(), view); }), status::invalid_dimensions);
+}
+
+TEST_P(refusing, entries_that_offsets_cannot_count_are_refused) {
+  const auto a = upload<double, std::int64_t>(ctx(), named("unsorted"));
+  csr_view<double, std::int64_t> view = a.view();
+  view.nnz = std::int64_t{1} << 31;  // refused before any of them is read
+  EXPECT_EQ(status_of([&] { with_offsets<std::int32_t>(ctx(), view); }), status::overflow);
+  coo<double> c = to_coo(ctx(), a.view());
+  coo_view<double> wide = c.view();
+  wide.nnz = view.nnz;
+  EXPECT_EQ(status_of([&] { to_csr<std::int32_t>(ctx(), wide); }), status::overflow);
+}
+
+TEST_P(refusing, update_refuses_another_shape) {
+  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
+  const auto b = upload<double, std::int32_t>(ctx(), named("duplicates"));
+  auto e = to_ell(ctx(), a.view());
+  auto s = to_sell(ctx(), a.view());
+  auto k = to_bsr(ctx(), a.view(), 2);
+  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), e); }), status::invalid_dimensions);
+  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), s); }), status::invalid_dimensions);
+  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), k); }), status::invalid_dimensions);
+}
+
+TEST(memory_space_check, device_arrays_are_refused_on_the_host) {
+  const context host = context::cpu(1);
+  const auto a = upload<double, std::int32_t>(host, named("unsorted"));
+  csr_view<double, std::int32_t> view = a.view();
+  view.space = memory_space::device;
+  std::string message;
+  EXPECT_EQ(status_of([&] { to_coo(host, view); }, &message), status::invalid_argument);
+  EXPECT_NE(message.find("device"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace tulle::testing

@@ -1,0 +1,97 @@
+// Memory is bounded by what a file holds, never by what its header claims.
+#include "support.hpp"
+
+#include <csignal>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <zstd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // sanitizers reserve terabytes of address space
+#else
+constexpr bool sanitized = false;
+#endif
+
+namespace tulle::test {
+namespace {
+
+constexpr rlim_t megabyte = rlim_t{1} << 20;
+
+/// Runs `call` in a child process that may use `limit` bytes of address space. Returns its exit code, -1 for a crash.
+template <class F>
+int run_limited(rlim_t limit, F call) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit bound{limit, limit};
+    setrlimit(RLIMIT_AS, &bound);
+    _exit(call());
+  }
+  int state = 0;
+  waitpid(child, &state, 0);
+  return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+/// Status of the error that parsing ends in, on one thread (the child of a process with threads has none).
+int status_of(std::string_view text) {
+  try {
+    parse_matrix_market<double>(text, "text", {.threads = 1});
+  } catch (const error& e) {
+    return static_cast<int>(e.code());
+  }
+  return 0;
+}
+
+class MatrixMarketLimits : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+  }
+  static void expect_status(status code, std::string_view text) {
+    EXPECT_EQ(run_limited(512 * megabyte, [&] { return status_of(text); }), static_cast<int>(code)) << text.substr(0, 120);
+  }
+};
+
+TEST_F(MatrixMarketLimits, ClaimsAreNotBelieved) {
+  const std::string coordinate = "%%MatrixMarket matrix coordinate real general\n";
+  expect_status(status::invalid_format, coordinate + "1000000000 1000000000 900000000000\n1 1 1\n");
+  expect_status(status::invalid_format, coordinate + "2147483647 2147483647 9223372036854775807\n");
+  expect_status(status::invalid_format, coordinate + "2147483647 2147483647 1\n1 1 x\n");
+  expect_status(status::invalid_format, "%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n");
+  expect_status(status::invalid_format, "%%MatrixMarket matrix array real symmetric\n2147483647 2147483647\n1\n");
+  expect_status(status::invalid_format, "%%MatrixMarket vector array integer general\n2147483647\n1\n");
+}
+
+/// Legal, but its row pointers take 17 GB.
+TEST_F(MatrixMarketLimits, TooLargeForTheMachineIsOutOfMemory) {
+  expect_status(status::out_of_memory, "%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n2147483647 1 1\n");
+}
+
+TEST_F(MatrixMarketLimits, BlankLinesTakeNoRoom) {
+  std::string text = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n";
+  text.resize(64 * megabyte, '\n');
+  EXPECT_EQ(run_limited(512 * megabyte, [&] { return status_of(text); }), 0);
+}
+
+/// 16 GB of zeros in some hundred kilobytes: an error, with no more memory than is to be had.
+TEST_F(MatrixMarketLimits, DecompressionBomb) {
+  const temporary_directory directory;
+  const std::string zeros(16 * megabyte, '\0');
+  std::string frame(ZSTD_compressBound(zeros.size()), '\0');
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), zeros.data(), zeros.size(), 1));
+  std::string bomb;
+  for (int k = 0; k < 1024; ++k) bomb += frame;
+  write_file(directory / "bomb.mtx.zst", bomb);
+  const int code = run_limited(256 * megabyte, [&] {
+    try {
+      read_matrix_market<double>(directory / "bomb.mtx.zst", {.threads = 1});
+    } catch (const error& e) {
+      return static_cast<int>(e.code());
+    }
+    return 0;
+  });
+  EXPECT_EQ(code, static_cast<int>(status::out_of_memory));
+}
+
+}  // namespace
+}  // namespace tulle::test
