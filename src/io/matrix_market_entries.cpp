@@ -114,15 +114,18 @@ struct scalar_of<valued_entry<T>> {
 
 }  // namespace
 
-terminated_text::terminated_text(const source& file, const std::vector<segment>& segments)
-    : text_(file.text), tail_begin_(file.text.size()) {
-  if (segments.empty() || text_.ends_with('\n') || text_.ends_with('\r')) return;
+terminated_text::terminated_text(const source& file, const std::vector<segment>& segments) : text_(file.text) {
+  if (segments.empty()) return;
   tail_begin_ = segments.back().begin;
-  tail_ = std::string(text_.substr(tail_begin_)) + '\n';
+  tail_ = text_.substr(tail_begin_);
+  if (!tail_.ends_with('\n') && !tail_.ends_with('\r')) tail_ += '\n';
+  tail_size_ = tail_.size();
+  tail_.append(read_ahead, '\n');
 }
 
 std::string_view terminated_text::operator[](const segment& s) const noexcept {
-  return s.begin == tail_begin_ ? std::string_view(tail_) : text_.substr(s.begin, s.end - s.begin);
+  if (s.begin == tail_begin_) return std::string_view(tail_).substr(0, tail_size_);
+  return text_.substr(s.begin, s.end - s.begin);
 }
 
 template <class E>

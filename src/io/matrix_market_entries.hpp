@@ -15,17 +15,17 @@
 
 namespace tulle::matrix_market {
 
-/// The file without its last line end, if need be: segments as the line parser wants them.
+/// The text as the line parser wants it: the last segment is a copy with a line end and `read_ahead` more bytes.
 class terminated_text {
  public:
   terminated_text(const source& file, const std::vector<segment>& segments);
-  /// The lines of a segment, the last of them with a line end.
   [[nodiscard]] std::string_view operator[](const segment& s) const noexcept;
 
  private:
   std::string_view text_;
-  std::string tail_;  // the last segment, where the file does not end in a line end
-  std::size_t tail_begin_;
+  std::size_t tail_begin_ = 0;
+  std::string tail_;
+  std::size_t tail_size_ = 0;  // without what is read ahead
 };
 
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of

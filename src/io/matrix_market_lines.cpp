@@ -112,6 +112,7 @@ std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int 
   for (std::size_t begin = data; begin < size;) {
     std::size_t end = size;
     if (size - begin > step) end = std::min(file.text.find_first_of("\n\r", begin + step), size - 1) + 1;
+    if (size - end < read_ahead) end = size;
     segments.push_back({.begin = begin, .end = end});
     begin = end;
   }

@@ -1,14 +1,18 @@
 // Numbers of a Matrix Market line, read where they stand.
 //
-// Every reader starts at `p`, which lies in a range whose last character is a line end, so that scanning needs no test
-// against the end of the range. It returns the first character after the number, or null when there is no number or it
+// Every reader starts at `p`, which lies in a range whose last character is a line end and behind which 8 more bytes may
+// be read, so that scanning needs no test against the end of the range. It returns the first character after the number, or null when there is no number or it
 // does not fit; matrix_market_diagnose.cpp then finds the words for it.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -58,6 +62,17 @@ inline const char* read_integer(const char* p, std::int64_t& value) {
   return p;
 }
 
+__extension__ using uint128 = unsigned __int128;
+
+inline constexpr std::array<double, 23> powers_of_ten{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+inline constexpr std::array<std::uint64_t, 28> powers_of_five = [] {
+  std::array<std::uint64_t, 28> powers{1};
+  for (std::size_t k = 1; k < powers.size(); ++k) powers[k] = 5 * powers[k - 1];
+  return powers;
+}();
+
 /// What became of a number that needs the general conversion.
 enum class conversion : std::uint8_t { done, malformed, too_large };
 
@@ -66,25 +81,82 @@ enum class conversion : std::uint8_t { done, malformed, too_large };
 template <std::floating_point T>
 conversion convert_real(const char* p, const char* stop, T& value);
 
-/// Clinger's fast path ("How to read floating point numbers accurately", PLDI 1990): digits and power of ten that are
-/// both exact in T give a correctly rounded product. Everything else is left to convert_real.
+/// Eight digits at p as a number, most significant first; false when the eight characters are not all digits.
+inline bool read_eight_digits(const char* p, std::uint64_t& number) {
+  if constexpr (std::endian::native != std::endian::little) return false;
+  std::uint64_t text;
+  std::memcpy(&text, p, sizeof text);
+  const std::uint64_t digits = text - 0x3030303030303030;
+  if ((((text + 0x4646464646464646) | digits) & 0x8080808080808080) != 0) return false;
+  // Neighbours are joined: 8 numbers of 1 digit, 4 of 2, 2 of 4, 1 of 8.
+  number = (digits * 10 + (digits >> 8)) & 0x00FF00FF00FF00FF;
+  number = (number * 100 + (number >> 16)) & 0x0000FFFF0000FFFF;
+  number = (number * 10000 + (number >> 32)) & 0xFFFFFFFF;
+  return true;
+}
+
+/// Appends the digits from p on to `number`, modulo 2^64; returns where they end.
+inline const char* append_digits(const char* p, std::uint64_t& number) {
+  for (std::uint64_t eight = 0; read_eight_digits(p, eight); p += 8) number = 100000000 * number + eight;
+  for (; is_digit(*p); ++p) number = 10 * number + static_cast<std::uint64_t>(*p - '0');
+  return p;
+}
+
+/// number * 2^exponent (plus something smaller than the last bit where `inexact`), rounded to nearest even. The number
+/// has at least 62 bits, so that an odd last bit can stand for what is lost below it.
+template <std::floating_point T>
+inline T round(std::uint64_t number, bool inexact, int exponent) {
+  const auto sticky = static_cast<std::int64_t>((number >> 1) | (number & 1) | (inexact ? 1 : 0));
+  const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent + 1) << 52);
+  return static_cast<T>(static_cast<double>(static_cast<T>(sticky)) * power);
+}
+
+/// Powers of ten up to which no number of 19 digits overflows or becomes subnormal, and 5^power fits 64 bits.
+template <std::floating_point T>
+inline constexpr int moderate_power = std::same_as<T, double> ? 27 : 19;
+
+/// digits * 10^power, correctly rounded, for digits < 10^19 and moderate powers. Small numbers by Clinger's
+/// fast path ("How to read floating point numbers accurately", PLDI 1990): both factors are exact in T, so that one
+/// product or quotient rounds rightly. The rest in 128-bit integers, rounded once.
+template <std::floating_point T>
+inline T scale_by_ten(std::uint64_t digits, int power) {
+  constexpr int exact_power = std::same_as<T, double> ? 22 : 10;
+  if (digits <= std::uint64_t{1} << std::numeric_limits<T>::digits && power >= -exact_power && power <= exact_power) {
+    const auto scale = static_cast<T>(powers_of_ten[static_cast<std::size_t>(std::abs(power))]);
+    return power < 0 ? static_cast<T>(digits) / scale : static_cast<T>(digits) * scale;
+  }
+  if (digits == 0) return 0;
+  const int shift = std::countl_zero(digits);
+  digits <<= shift;
+  const std::uint64_t five = powers_of_five[static_cast<std::size_t>(std::abs(power))];
+  if (power >= 0) {
+    const uint128 product = uint128{digits} * five;
+    const int zeros = std::countl_zero(static_cast<std::uint64_t>(product >> 64));
+    const uint128 aligned = zeros == 64 ? product << 64 : product << zeros;
+    return round<T>(static_cast<std::uint64_t>(aligned >> 64), static_cast<std::uint64_t>(aligned) != 0,
+                    64 - zeros + power - shift);
+  }
+  const int align = std::countl_zero(five);
+  const std::uint64_t divisor = five << align;
+  const uint128 dividend = uint128{digits} << 63;  // its high half is below the divisor: the quotient has 63 or 64 bits
+  const auto quotient = static_cast<std::uint64_t>(dividend / divisor);
+  return round<T>(quotient, uint128{quotient} * divisor != dividend, align - 63 + power - shift);
+}
+
+/// Numbers of up to 19 digits and a moderate exponent; everything else is left to convert_real.
 template <std::floating_point T>
 inline const char* read_real(const char* p, T& value) {
-  constexpr int max_power = std::same_as<T, double> ? 22 : 10;
-  constexpr std::uint64_t max_digits = std::uint64_t{1} << std::numeric_limits<T>::digits;
-  static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   const char* start = p;
   const bool negative = *p == '-';
   if (*p == '-' || *p == '+') ++p;
   const char* first = p;
   std::uint64_t digits = 0;
-  for (; is_digit(*p); ++p) digits = 10 * digits + static_cast<std::uint64_t>(*p - '0');
+  p = append_digits(p, digits);
   std::ptrdiff_t count = p - first;
   std::ptrdiff_t power = 0;
   if (*p == '.') {
     const char* fraction = ++p;
-    for (; is_digit(*p); ++p) digits = 10 * digits + static_cast<std::uint64_t>(*p - '0');
+    p = append_digits(p, digits);
     power = fraction - p;
     count -= power;
   }
@@ -98,11 +170,9 @@ inline const char* read_real(const char* p, T& value) {
     if (p == exponent) count = 0;
     power += down ? -number : number;
   }
-  if (count > 0 && count <= 19 && digits <= max_digits && power >= -max_power && power <= max_power) {
-    const T magnitude = static_cast<T>(digits);
-    const T scale = static_cast<T>(powers[power < 0 ? -power : power]);
-    const T result = power < 0 ? magnitude / scale : magnitude * scale;
-    value = negative ? -result : result;
+  if (count > 0 && count <= 19 && power >= -moderate_power<T> && power <= moderate_power<T>) {
+    const T magnitude = scale_by_ten<T>(digits, static_cast<int>(power));
+    value = negative ? -magnitude : magnitude;
     return p;
   }
   p = skip_word(start);
