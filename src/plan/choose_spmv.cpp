@@ -28,6 +28,8 @@ constexpr index_t longest_thread_row = 32;
 constexpr double rows_in_progress = 512;
 /// Below this many nonzeros a launch takes longer than the bytes, and equal rows are best shared by lanes.
 constexpr std::int64_t small_nnz = 5'000'000;
+/// Fewer rows than this do not occupy the device with one warp each.
+constexpr index_t least_rows = 1000;
 
 struct block_choice {
   index_t block = 0;
@@ -50,7 +52,7 @@ bool suits_sell(const csr_stats& s, const device_info& device) {
   return s.sell_sorted_padding <= 1.15 && static_cast<double>(s.nnz) >= rows_in_progress * device.multiprocessors * s.max;
 }
 
-bool rows_alike(const csr_stats& s) { return s.skew < 10; }
+bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 
 /// Rules in order, read off bench/results/peers.json: fewest bytes first, then parallelism, then balance.
 spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
@@ -58,15 +60,15 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
     return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} entries", b.block, 100 * b.fill,
                                b.block * b.block)};
   }
-  const bool short_rows = s.max <= longest_thread_row && s.mean < (types.value == scalar_type::f64 ? 4 : 8);
-  if (short_rows) {
+  const bool sell_takes_it = floating(types) && suits_sell(s, device);
+  if (s.max <= longest_thread_row && s.mean < (sell_takes_it ? 4 : 8)) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
   }
-  if (floating(types) && suits_sell(s, device)) {
+  if (sell_takes_it) {
     return {"sell", fmt::format("{} rows of at most {} entries fill the device, and SELL-32 pads them by {:.1f}%", s.rows,
                                 s.max, 100 * (s.sell_sorted_padding - 1))};
   }
-  if (rows_alike(s) && s.nnz < small_nnz) {
+  if (rows_alike(s) && s.nnz < small_nnz && s.rows >= least_rows) {
     return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
                                     s.nnz, s.skew, s.mean)};
   }
