@@ -45,7 +45,7 @@ void add_spy(CLI::App& app, int& result) {
       ->capture_default_str();
   add_strict_option(*command, s->run);
   add_threads_option(*command, s->run);
-  command->footer("Example: tulle spy gen:fem:n=8 -o fem.svg");
+  command->footer("Matrices longer than 20 to 1 are drawn as 20 to 1.\nExample: tulle spy gen:fem:n=8 -o fem.svg");
   command->callback([s, &result] { result = run(*s); });
 }
 

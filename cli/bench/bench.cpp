@@ -20,7 +20,8 @@ void check(const bench_options& o) {
   }
 }
 
-constexpr const char* footer = R"(* marks what a plan chooses by itself. Times are medians. GB/s counts the fewest bytes that must move (values, 32-bit
+constexpr const char* footer =
+    R"(* marks what a plan chooses by itself. Times are medians. GB/s counts the fewest bytes that must move (values, 32-bit
 columns, offsets, x and y once); % bw is of the read bandwidth measured in this run; 'plan us' goes from the CSR on the
 backend to a ready operator, analysis included; 'pays after' is the number of applications after which that has caught
 up with the kernel without set-up (csr.balanced, csr.merge); 'error' is the largest error over its bound, at most 1.

@@ -25,7 +25,7 @@ bool needs_probes(const evidence& e) { return share_of_bandwidth(e) < bandwidth_
 verdict name_bottleneck(const evidence& e) {
   const double share = share_of_bandwidth(e);
   const std::string moved = fmt::format("moves {:.0f}% of the bandwidth", 100 * share);
-  if (share > 1.05) return {"bandwidth", moved + ": partly out of cache"};
+  if (share > 1.05) return {"bandwidth", moved + ": partly out of cache, or measured while the machine was busy"};
   if (share >= bandwidth_share) return {"bandwidth", moved};
   if (short_run(e)) {
     return {"latency", fmt::format("{:.1f} us is {:.1f} launches of {:.1f} us", e.time, e.time / e.launch, e.launch)};

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -12,6 +11,8 @@
 
 #include <tulle/core/buffer.hpp>
 
+#include "cpu/spmv/isa.hpp"
+
 namespace tulle::cpu {
 namespace {
 
@@ -19,16 +20,24 @@ constexpr std::size_t least_bytes = std::size_t{192} << 20;
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
 
 /// Sum with as many accumulators as keep the loads, not the additions, waiting.
-double sum(const double* a, std::size_t n) {
-  constexpr std::size_t lanes = 16;
-  std::array<double, lanes> partial{};
+[[gnu::always_inline]] inline double sum_body(const double* a, std::size_t n) {
+  constexpr std::size_t lanes = 32;
+  double partial[lanes] = {};
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
+#pragma omp simd
     for (std::size_t lane = 0; lane < lanes; ++lane) partial[lane] += a[i + lane];
   }
   double total = 0;
   for (; i < n; ++i) total += a[i];
   for (const double p : partial) total += p;
+  return total;
+}
+
+/// With the widest loads that the machine has, as the kernels use them.
+double sum(const double* a, std::size_t n) {
+  double total = 0;
+  with_isa(best_isa(), [&]() __attribute__((always_inline)) { total = sum_body(a, n); });
   return total;
 }
 

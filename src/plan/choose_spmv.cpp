@@ -22,8 +22,57 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
   return {"csr.merge", fmt::format("row lengths span up to {} (skew {:.0f}×)", s.max, s.skew)};
 }
 
-spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info&) {
-  return choose_simple_cuda(s, types);
+/// Rows of at most this many entries are walked by one thread each.
+constexpr index_t longest_thread_row = 32;
+/// Rows that must be in progress at once, for each multiprocessor, before one lane a row fills the device.
+constexpr double rows_in_progress = 512;
+/// Below this many nonzeros a launch takes longer than the bytes, and equal rows are best shared by lanes.
+constexpr std::int64_t small_nnz = 5'000'000;
+/// Fewer rows than this do not occupy the device with one warp each.
+constexpr index_t least_rows = 1000;
+
+struct block_choice {
+  index_t block = 0;
+  double fill = 0;
+};
+
+/// The block with the fewest index bytes among those that are nearly full and leave a warp few idle lanes.
+block_choice best_block(const csr_stats& s) {
+  block_choice best;
+  for (index_t b = 2; b <= 8; ++b) {
+    const double fill = s.block_fill[static_cast<std::size_t>(b)];
+    const double blocks_a_row = s.mean / (b * fill);
+    if (fill >= 0.8 && blocks_a_row * b >= 16 && b * b * fill > best.block * best.block * best.fill) best = {b, fill};
+  }
+  return best;
+}
+
+/// One lane a row pays where rows are padded little and so many are in progress that the device is full.
+bool suits_sell(const csr_stats& s, const device_info& device) {
+  return s.sell_sorted_padding <= 1.15 && static_cast<double>(s.nnz) >= rows_in_progress * device.multiprocessors * s.max;
+}
+
+bool rows_alike(const csr_stats& s) { return s.skew < 16; }
+
+/// Rules in order, read off bench/results/peers.json: fewest bytes first, then parallelism, then balance.
+spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
+  if (const block_choice b = best_block(s); floating(types) && b.block > 0 && rows_alike(s)) {
+    return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} entries", b.block, 100 * b.fill,
+                               b.block * b.block)};
+  }
+  const bool sell_takes_it = floating(types) && suits_sell(s, device);
+  if (s.max <= longest_thread_row && s.mean < (sell_takes_it ? 4 : 8)) {
+    return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
+  }
+  if (sell_takes_it) {
+    return {"sell", fmt::format("{} rows of at most {} entries fill the device, and SELL-32 pads them by {:.1f}%", s.rows,
+                                s.max, 100 * (s.sell_sorted_padding - 1))};
+  }
+  if (rows_alike(s) && s.nnz < small_nnz && s.rows >= least_rows) {
+    return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
+                                    s.nnz, s.skew, s.mean)};
+  }
+  return {"csr.merge", fmt::format("row lengths span up to {} ({:.0f} times the mean of {:.1f})", s.max, s.skew, s.mean)};
 }
 
 spmv_choice choose_cpu(const csr_stats& s, const device_info& device) {

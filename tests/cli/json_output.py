@@ -39,7 +39,8 @@ class JsonOutput(unittest.TestCase):
         self.assertIn(record["kernel"], record["reason"])
 
     def test_spmv_is_the_same_matrix_and_kernel_every_time(self):
-        first, second = (self.parsed("spmv", "gen:rmat:scale=8", "--json", "--kernel", "csr.balanced") for _ in range(2))
+        command = ["spmv", "gen:rmat:scale=8", "--json", "--kernel", "csr.balanced"]
+        first, second = self.parsed(*command), self.parsed(*command)
         self.assertEqual(first["hash"], second["hash"])
         self.assertEqual(first["kernel"], "csr.balanced")
 

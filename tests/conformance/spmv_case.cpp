@@ -100,7 +100,9 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 template <scalar T, offset O>
 void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T, O>& a, const battery_matrix& m,
-                     double alpha, double beta) {
+                     double alpha, double beta, bool vendor) {
+  // The vendor's routines promise neither the same bits nor that alpha = 0 keeps a NaN: only their numbers are held.
+  if (vendor && alpha == 0 && m.floating_only) return;
   SCOPED_TRACE(fmt::format("alpha={} beta={} {}", alpha, beta, op.parameters()));
   const std::vector<T> x = random_vector<T>(m.cols, 42, m.x_special);
   const std::vector<T> y0 = initial_y<T>(m.rows, beta);
@@ -113,7 +115,7 @@ void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T
     EXPECT_TRUE(guarded_y.guards_intact()) << "wrote outside y";
     if (repeat == 0) {
       first = y;
-    } else {
+    } else if (!vendor) {
       EXPECT_TRUE(same_bits(first, y)) << "the second run gave other bits";
     }
   }
@@ -149,12 +151,14 @@ void run_typed(const context& ctx, const spmv_case& c) {
   if (!supported.ok) GTEST_SKIP() << supported.reason;
 
   const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
-  for (const auto& [alpha, beta] : factors(c.types)) apply_and_check(ctx, *op, a, *c.matrix, alpha, beta);
+  for (const auto& [alpha, beta] : factors(c.types)) {
+    apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->reference_only);
+  }
 
   a.replace_values(random_numbers(c.matrix->values.size(), 1234));
   op->update_values(csr_ref::of(a.device()));
   SCOPED_TRACE("after update_values");
-  apply_and_check(ctx, *op, a, *c.matrix, 1, 0);
+  apply_and_check(ctx, *op, a, *c.matrix, 1, 0, c.kernel->reference_only);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 
 void check_allocation(cudaError_t code, std::size_t bytes, int device, const char* what) {
   if (code == cudaSuccess) return;
-  if (code != cudaErrorMemoryAllocation) raise(code, what, status::internal);
+  // A size that no address space holds may be an invalid value.
+  if (code != cudaErrorMemoryAllocation && code != cudaErrorInvalidValue) raise(code, what, status::internal);
   (void)cudaGetLastError();
   throw error(status::device_out_of_memory, fmt::format("cannot allocate {} bytes on device {}", bytes, device));
 }

@@ -132,11 +132,19 @@ __global__ void csr_merge_kernel(csr_view<T, O> a, const index_t* __restrict__ t
   }
 }
 
+/// 256 threads, or fewer where the matrix is so small that the tiles would not reach every multiprocessor.
+template <class T>
+int merge_block_size(std::int64_t work, const context& ctx, const spmv_options& o) {
+  int block_size = 256;
+  while (block_size > 64 && work < std::int64_t{4} * ctx.info().multiprocessors * block_size * items<T>) block_size /= 2;
+  return pick_block_size(o, block_size);
+}
+
 template <class T, class O>
 class csr_merge final : public csr_operator<T, O> {
  public:
   csr_merge(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)),
+      : csr_operator<T, O>(ctx, a, merge_block_size<T>(static_cast<std::int64_t>(a.rows) + a.nnz, ctx, o)),
         tile_size_(this->block_size_ * items<T>),
         carries_(ctx, static_cast<std::int32_t>(ceil_div(static_cast<std::int64_t>(a.rows) + a.nnz, tile_size_))),
         tile_row_(ctx, static_cast<std::size_t>(carries_.tiles()) + 1) {

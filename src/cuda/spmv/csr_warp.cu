@@ -1,6 +1,5 @@
 // csr.warp: vector CSR (Bell and Garland, SC 2009, "CSR vector") with a group of 1 to 32 lanes a row.
 // One lane takes every Lanes-th entry of its row; the group's sums meet by shuffles.
-// csr.warp_grid is the same kernel on a grid of just the blocks that fit on the device, striding over the rows.
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row.
 // Chosen where rows are alike in length.
 #include "cuda/device/load.cuh"
@@ -13,39 +12,24 @@ namespace {
 template <int Lanes, class T, class O>
 __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   const int lane = threadIdx.x % Lanes;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / Lanes;
-  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
-  const std::int64_t first_of_warp = first - (threadIdx.x % 32) / Lanes;
-  for (std::int64_t step = 0; first_of_warp + step < a.rows; step += stride) {  // the same trips for a whole warp
-    const std::int64_t row = first + step;
-    T sum{0};
-    if (row < a.rows) {
-      const O end = a.rowptr[row + 1];
+  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  T sum{0};
+  if (row < a.rows) {
+    const O end = a.rowptr[row + 1];
 #pragma unroll 4
-      for (O k = a.rowptr[row] + lane; k < end; k += Lanes) {
-        sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
-      }
+    for (O k = a.rowptr[row] + lane; k < end; k += Lanes) {
+      sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
     }
-    sum = sum_over_lanes<Lanes>(sum);
-    if (lane == 0 && row < a.rows) store(static_cast<index_t>(row), sum);
   }
+  sum = sum_over_lanes<Lanes>(sum);
+  if (lane == 0 && row < a.rows) store(static_cast<index_t>(row), sum);
 }
 
-template <class T, class O, bool Persistent>
-class csr_warp_operator : public csr_operator<T, O> {
+template <class T, class O>
+class csr_warp final : public csr_operator<T, O> {
  public:
-  csr_warp_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)), lanes_(pick_lanes(s, o)) {
-    threads_ = static_cast<std::int64_t>(a.rows) * lanes_;
-    if constexpr (Persistent) {
-      int blocks = 0;
-      with_lanes(lanes_, [&]<int Lanes>() {
-        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, csr_warp_kernel<Lanes, T, O>, this->block_size_, 0),
-              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-      });
-      threads_ = std::min(threads_, static_cast<std::int64_t>(blocks) * ctx.info().multiprocessors * this->block_size_);
-    }
-  }
+  csr_warp(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)), lanes_(pick_lanes(s, o)) {}
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }
@@ -53,18 +37,13 @@ class csr_warp_operator : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.warp", csr_warp_kernel<Lanes, T, O>, threads_, this->block_size_, 0, stream, this->a_, x, store);
+      launch("csr.warp", csr_warp_kernel<Lanes, T, O>, static_cast<std::int64_t>(this->a_.rows) * Lanes,
+             this->block_size_, 0, stream, this->a_, x, store);
     });
   }
 
   int lanes_;
-  std::int64_t threads_ = 0;
 };
-
-template <class T, class O>
-using csr_warp = csr_warp_operator<T, O, false>;
-template <class T, class O>
-using csr_warp_grid = csr_warp_operator<T, O, true>;
 
 }  // namespace
 
@@ -72,9 +51,4 @@ std::unique_ptr<spmv_operator> make_csr_warp(const context& ctx, const csr_ref& 
                                              const spmv_options& o) {
   return make_operator<csr_warp, type_set::all>(ctx, a, s, o);
 }
-std::unique_ptr<spmv_operator> make_csr_warp_grid(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                  const spmv_options& o) {
-  return make_operator<csr_warp_grid, type_set::all>(ctx, a, s, o);
-}
-
 }  // namespace tulle::cuda

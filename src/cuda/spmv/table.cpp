@@ -10,7 +10,6 @@ namespace tulle::cuda {
 TULLE_DECLARE(make_csr_thread);
 TULLE_DECLARE(make_csr_value);
 TULLE_DECLARE(make_csr_warp);
-TULLE_DECLARE(make_csr_warp_grid);
 TULLE_DECLARE(make_csr_warp_shared);
 TULLE_DECLARE(make_csr_vector_shared);
 TULLE_DECLARE(make_csr_merge);
@@ -39,7 +38,6 @@ std::span<const spmv_kernel> spmv_table() {
       spmv_kernel{"csr.thread", "one thread a row", gpu, all, false, always_supported, make_csr_thread},
       spmv_kernel{"csr.value", "one thread a nonzero, segmented sums, ordered carries", gpu, all, false, always_supported, make_csr_value},
       spmv_kernel{"csr.warp", "1 to 32 lanes a row, shuffles", gpu, all, false, always_supported, make_csr_warp},
-      spmv_kernel{"csr.warp_grid", "csr.warp on a grid of resident blocks, striding over rows", gpu, all, false, always_supported, make_csr_warp_grid},
       spmv_kernel{"csr.warp_shared", "1 to 32 lanes a row, partial sums in shared memory", gpu, all, false, always_supported, make_csr_warp_shared},
       spmv_kernel{"csr.vector_shared", "x staged in shared memory, for banded matrices", gpu, all, false, supports_csr_vector_shared, make_csr_vector_shared},
       spmv_kernel{"csr.merge", "merge-path: equal work a thread whatever the row lengths", gpu, all, false, always_supported, make_csr_merge},
