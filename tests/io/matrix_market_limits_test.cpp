@@ -7,12 +7,6 @@
 
 #include "support.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;  // sanitizers reserve terabytes of address space
-#else
-constexpr bool sanitized = false;
-#endif
-
 namespace tulle::test {
 namespace {
 
@@ -45,7 +39,7 @@ int status_of(std::string_view text) {
 class MatrixMarketLimits : public testing::Test {
  protected:
   void SetUp() override {
-    if (sanitized) GTEST_SKIP() << "no limit on address space under sanitizers";
+    if (TULLE_SANITIZED) GTEST_SKIP() << "sanitizers reserve more address space than any limit";
   }
   static void expect_status(status code, std::string_view text) {
     EXPECT_EQ(run_limited(512 * megabyte, [&] { return status_of(text); }), static_cast<int>(code))
