@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/bsr_block.hpp"
+
 namespace tulle {
 namespace {
 
@@ -28,23 +30,19 @@ constexpr index_t longest_thread_row = 32;
 constexpr double rows_in_progress = 512;
 /// Below this many nonzeros a launch takes longer than the bytes, and equal rows are best shared by lanes.
 constexpr std::int64_t small_nnz = 5'000'000;
+/// Below this many nonzeros even rows of many blocks are too few blocks to repay a warp a block row.
+constexpr std::int64_t least_block_nnz = 1'000'000;
+/// Below this many nonzeros a thread each is still too few threads to give any of them more.
+constexpr std::int64_t thread_a_nonzero = 400'000;
 /// Fewer rows than this do not occupy the device with one warp each.
 constexpr index_t least_rows = 1000;
 
-struct block_choice {
-  index_t block = 0;
-  double fill = 0;
-};
+bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 
-/// The block with the fewest index bytes among those that are nearly full and leave a warp few idle lanes.
-block_choice best_block(const csr_stats& s) {
-  block_choice best;
-  for (index_t b = 2; b <= 8; ++b) {
-    const double fill = s.block_fill[static_cast<std::size_t>(b)];
-    const double blocks_a_row = s.mean / (b * fill);
-    if (fill >= 0.8 && blocks_a_row * b >= 16 && b * b * fill > best.block * best.block * best.fill) best = {b, fill};
-  }
-  return best;
+/// Nearly full blocks, enough of them in a row to keep a warp's lanes busy and enough in all to keep the device busy.
+bool suits_bsr(const csr_stats& s, index_t block) {
+  const double fill = s.block_fill[static_cast<std::size_t>(block)];
+  return fill >= 0.8 && s.mean / fill >= 16 && s.nnz >= least_block_nnz && rows_alike(s);
 }
 
 /// One lane a row pays where rows are padded little and so many are in progress that the device is full.
@@ -52,13 +50,11 @@ bool suits_sell(const csr_stats& s, const device_info& device) {
   return s.sell_sorted_padding <= 1.15 && static_cast<double>(s.nnz) >= rows_in_progress * device.multiprocessors * s.max;
 }
 
-bool rows_alike(const csr_stats& s) { return s.skew < 16; }
-
 /// Rules in order, read off bench/results/peers.json: fewest bytes first, then parallelism, then balance.
 spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
-  if (const block_choice b = best_block(s); floating(types) && b.block > 0 && rows_alike(s)) {
-    return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} entries", b.block, 100 * b.fill,
-                               b.block * b.block)};
+  if (const index_t b = best_bsr_block(s, size_of(types.value)); floating(types) && suits_bsr(s, b)) {
+    return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} places", b,
+                               100 * s.block_fill[static_cast<std::size_t>(b)], b * b)};
   }
   const bool sell_takes_it = floating(types) && suits_sell(s, device);
   if (s.max <= longest_thread_row && s.mean < (sell_takes_it ? 4 : 8)) {
@@ -72,7 +68,9 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
     return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
                                     s.nnz, s.skew, s.mean)};
   }
-  return {"csr.merge", fmt::format("row lengths span up to {} ({:.0f} times the mean of {:.1f})", s.max, s.skew, s.mean)};
+  const auto span = fmt::format("row lengths span up to {} ({:.0f} times the mean of {:.1f})", s.max, s.skew, s.mean);
+  if (s.nnz < thread_a_nonzero) return {"csr.value", fmt::format("{}, and {} nonzeros need a thread each", span, s.nnz)};
+  return {"csr.merge", span};
 }
 
 spmv_choice choose_cpu(const csr_stats& s, const device_info& device) {

@@ -127,11 +127,6 @@ void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T
   EXPECT_LE(error_ratio(reference, host_span<const T>(first)), 1);
 }
 
-bool quick() {
-  const char* text = std::getenv("TULLE_CONFORMANCE");
-  return text != nullptr && std::string_view(text) == "quick";
-}
-
 /// alpha and beta, in {0, 1, -1, 2.5}; 3 for integers in place of 2.5.
 std::vector<std::pair<double, double>> factors(type_key types) {
   const double other = types.value == scalar_type::i32 ? 3 : 2.5;
@@ -162,6 +157,11 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }
 
 }  // namespace
+
+bool quick() {
+  const char* text = std::getenv("TULLE_CONFORMANCE");
+  return text != nullptr && std::string_view(text) == "quick";
+}
 
 std::string spmv_case::name() const {
   std::string out = fmt::format("{}/{}/{}.{}/{}", tulle::name(kernel->backend), kernel->name, tulle::name(types.value),

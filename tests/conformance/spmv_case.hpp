@@ -24,6 +24,9 @@ struct spmv_case {
 /// y = alpha A x + beta y for all alpha and beta, twice each, then with other values: held to the error bound.
 void run_spmv_case(const context& ctx, const spmv_case& c);
 
+/// TULLE_CONFORMANCE=quick: two pairs of alpha and beta, and nothing that takes minutes under a sanitizer.
+bool quick();
+
 /// Whether the kernel takes the matrix, and why not.
 support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix);
 

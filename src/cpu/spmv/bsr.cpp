@@ -14,6 +14,7 @@
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/bsr_block.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -67,26 +68,12 @@ void bsr_rows(isa level, bsr_view<T, O> a, index_t first, index_t last, epilogue
       });
 }
 
-double block_bytes(const csr_stats& stats, type_key types, int b) {
-  const double area = b * b;
-  return (area * static_cast<double>(size_of(types.value)) + 4) / (area * std::max(stats.block_fill[b], 1e-9));
-}
-
-/// The block size that moves the fewest bytes a nonzero.
-int best_block(const csr_stats& stats, type_key types) {
-  int best = 2;
-  for (int b = 3; b <= 8; ++b) {
-    if (block_bytes(stats, types, b) < block_bytes(stats, types, best)) best = b;
-  }
-  return best;
-}
-
 template <class T, class O>
 class bsr_kernel final : public spmv_operator {
  public:
   bsr_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
       : ctx_(ctx),
-        a_(to_bsr(ctx, a, options.block > 0 ? options.block : best_block(stats, type_key_of<T, O>))),
+        a_(to_bsr(ctx, a, options.block > 0 ? options.block : best_bsr_block(stats, sizeof(T)))),
         rows_(by_block[static_cast<std::size_t>(a_.block)]),
         begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
     const O* rowptr = a_.rowptr.data();
@@ -133,10 +120,10 @@ class bsr_kernel final : public spmv_operator {
 }  // namespace
 
 support supports_bsr(const csr_stats& stats, type_key types, const device_info&) {
-  const int b = best_block(stats, types);
-  if (stats.block_fill[b] >= least_fill || stats.nnz <= small_nnz) return {};
+  const index_t b = best_bsr_block(stats, size_of(types.value));
+  if (stats.block_fill[static_cast<std::size_t>(b)] >= least_fill || stats.nnz <= small_nnz) return {};
   return {false, fmt::format("the best blocks ({0} x {0}) are {1:.0f}% full: the limit is {2:.0f}%, or {3} nonzeros", b,
-                             100 * stats.block_fill[b], 100 * least_fill, small_nnz)};
+                             100 * stats.block_fill[static_cast<std::size_t>(b)], 100 * least_fill, small_nnz)};
 }
 
 std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& stats,

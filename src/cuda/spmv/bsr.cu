@@ -7,6 +7,7 @@
 
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "kernels/bsr_block.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -55,29 +56,13 @@ void with_block(index_t block, F&& f) {
   }
 }
 
-/// The block size with the fewest bytes a nonzero: values and one index a block, spread over the filled places.
-index_t best_block(const csr_stats& s, std::size_t value_size) {
-  index_t best = 2;
-  double best_bytes = std::numeric_limits<double>::infinity();
-  for (index_t b = 2; b <= 8; ++b) {
-    const double fill = s.block_fill[static_cast<std::size_t>(b)];
-    const double mask = fill < 1 ? 8 : 0;
-    const double bytes = (b * b * static_cast<double>(value_size) + 4 + mask) / (b * b * fill);
-    if (bytes < best_bytes) {
-      best = b;
-      best_bytes = bytes;
-    }
-  }
-  return best;
-}
-
 template <class T, class O>
 class bsr_operator final : public device_operator<T> {
  public:
   bsr_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : device_operator<T>(ctx, pick_block_size(o, 128)),
         ctx_(ctx),
-        a_(to_bsr(ctx, a, o.block > 0 ? o.block : best_block(s, sizeof(T)))) {}
+        a_(to_bsr(ctx, a, o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)))) {}
   void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {

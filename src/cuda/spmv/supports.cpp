@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/bsr_block.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
@@ -34,12 +35,11 @@ support supports_sell(const csr_stats& s, type_key, const device_info&) {
                              s.sell_sorted_padding, max_padding)};
 }
 
-support supports_bsr(const csr_stats& s, type_key, const device_info&) {
-  double best = 0;
-  for (std::size_t b = 2; b <= 8; ++b) best = std::max(best, s.block_fill[b]);
-  if (best >= min_fill || s.nnz <= small_slots) return {};
-  return {false, fmt::format("the fullest blocks hold an entry in {:.0f}% of their places, {:.0f}% are needed", 100 * best,
-                             100 * min_fill)};
+support supports_bsr(const csr_stats& s, type_key types, const device_info&) {
+  const index_t b = best_bsr_block(s, size_of(types.value));
+  const double fill = s.block_fill[static_cast<std::size_t>(b)];
+  if (fill >= min_fill || s.nnz <= small_slots) return {};
+  return {false, fmt::format("the best blocks ({0} x {0}) are {1:.0f}% full, {2:.0f}% are needed", b, 100 * fill, 100 * min_fill)};
 }
 
 support supports_cusparse(const csr_stats& s, type_key types, const device_info&) {
