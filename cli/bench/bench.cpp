@@ -58,6 +58,7 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("--json", o->json, "Write the records to a file; - is stdout, the tables then go to stderr");
   command.add_option("--compare", o->compare, "An earlier --json file")->check(CLI::ExistingFile);
   command.add_option("--tolerance", o->tolerance, "Per cent slower that --compare lets pass")
+      ->check(CLI::Range(0.0, 1000.0))
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")

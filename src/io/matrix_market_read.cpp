@@ -53,12 +53,24 @@ std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
 }
 
+/// Row offsets take 8 bytes a row whatever the file holds, so a header alone must not ask for gigabytes of them.
+void check_rows(const source& file, const header& h) {
+  constexpr std::size_t always_allowed = std::size_t{1} << 30;
+  constexpr std::size_t bytes_a_character = 64;
+  const std::size_t offsets = (static_cast<std::size_t>(h.rows) + 1) * sizeof(std::int64_t);
+  if (offsets <= std::max(always_allowed, bytes_a_character * file.text.size())) return;
+  fail(status::out_of_memory, file, h.size_line,
+       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes a byte of text are allowed",
+                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_a_character));
+}
+
 template <scalar T, class E>
 csr<T> read_coordinates(const context& ctx, const source& file, const entry_rules& rules, bool strict,
                         matrix_market_info& info) {
   const header& h = rules.head;
   entry_list<E> list = parse_entries<E>(ctx, file, rules);
   bool repeats = false;
+  check_rows(file, h);
   csr<T> a = assemble_coordinates<T>(ctx, h, list, repeats);
   list.entries = {};
   const duplicates found = repeats ? find_duplicates(ctx, a) : duplicates{};

@@ -101,8 +101,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 template <scalar T, offset O>
 void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T, O>& a, const battery_matrix& m,
                      double alpha, double beta, bool vendor) {
-  // The vendor's routines promise neither the same bits nor that alpha = 0 keeps a NaN, and we cannot mend them: an
-  // answer outside its bound is reported as a skip that says so.
+  // The vendor's routines promise neither the same bits nor that alpha = 0 keeps a NaN: only their numbers are held.
   if (vendor && alpha == 0 && m.floating_only) return;
   SCOPED_TRACE(fmt::format("alpha={} beta={} {}", alpha, beta, op.parameters()));
   const std::vector<T> x = random_vector<T>(m.cols, 42, m.x_special);
@@ -126,7 +125,8 @@ void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T
   const spmv_reference reference = reference_spmv(context::cpu(1), static_cast<T>(alpha), a.host(),
                                                   host_span<const T>(x), static_cast<T>(beta), y_before);
   const double ratio = error_ratio(reference, host_span<const T>(first));
-  if (vendor && !(ratio <= 1)) GTEST_SKIP() << "the vendor's answer is " << ratio << " times its bound";
+  // cuSPARSE 12.6.3, CSR algorithm 1, f64: the first answer for this matrix is wrong, the second right.
+  if (vendor && m.name == "rows_32" && !(ratio <= 1)) GTEST_SKIP() << "the vendor's answer is " << ratio << " times its bound";
   EXPECT_LE(ratio, 1);
 }
 

@@ -57,7 +57,7 @@ TEST_F(MatrixMarketLimits, ClaimsAreNotBelieved) {
   expect_status(status::invalid_format, "%%MatrixMarket vector array integer general\n2147483647\n1\n");
 }
 
-/// Legal, but its row pointers take 17 GB.
+/// Legal, but its row offsets would take 17 GB for one entry.
 TEST_F(MatrixMarketLimits, TooLargeForTheMachineIsOutOfMemory) {
   expect_status(status::out_of_memory,
                 "%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n2147483647 1 1\n");

@@ -54,6 +54,52 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
   EXPECT_EQ(simple(s, i32), "csr.warp");  // integers have the CSR family alone
 }
 
+std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
+
+TEST(ChooseSpmv, BlocksWhereTheyAreFullAndMany) {
+  csr_stats s = regular(1'500'000, 80);  // finite elements with 3 unknowns a node
+  s.block_fill[2] = 0.6;
+  s.block_fill[3] = 1;
+  EXPECT_EQ(standard(s), "bsr");
+  EXPECT_EQ(standard(s, i32), "csr.merge");
+  s.block_fill[3] = 0.7;
+  EXPECT_NE(standard(s), "bsr");
+  s = regular(5'000, 80);
+  s.block_fill[3] = 1;
+  EXPECT_EQ(standard(s), "csr.warp");  // too few blocks
+}
+
+TEST(ChooseSpmv, OneLaneARowWhereThatFillsTheDevice) {
+  csr_stats s = regular(8'000'000, 27);
+  s.max = 27;
+  s.skew = 1;
+  s.sell_sorted_padding = 1.01;
+  EXPECT_EQ(standard(s), "sell");
+  EXPECT_EQ(standard(s, i32), "csr.merge");
+  s.rows = s.cols = 24'000;
+  s.nnz = 24'000 * 27;
+  EXPECT_EQ(standard(s), "csr.warp");
+}
+
+TEST(ChooseSpmv, ShortRowsSkewedRowsAndFewRows) {
+  EXPECT_EQ(standard(regular(8'000'000, 2.5)), "csr.thread");
+  csr_stats skewed = regular(4'000'000, 16);
+  skewed.max = 170'000;
+  skewed.skew = skewed.max / 16.0;
+  EXPECT_EQ(standard(skewed), "csr.merge");
+  skewed.rows = 18'000;
+  skewed.nnz = 126'000;
+  EXPECT_EQ(standard(skewed), "csr.value");
+  EXPECT_EQ(standard(regular(25, 5160)), "csr.value");  // 25 warps do not fill a device
+}
+
+TEST(ChooseSpmv, OnTheCpuThreadsShareLargeMatricesOnly) {
+  device_info cpu;
+  cpu.multiprocessors = 2;
+  EXPECT_EQ(choose_spmv(regular(1'000, 5), f64, cpu, spmv_policy::standard).kernel, "csr.serial");
+  EXPECT_EQ(choose_spmv(regular(100'000, 5), f64, cpu, spmv_policy::standard).kernel, "csr.balanced");
+}
+
 TEST(ChooseSpmv, EveryChoiceIsInTheTableForItsTypesAndSaysWhyWithNumbers) {
   for (const auto policy : {spmv_policy::simple, spmv_policy::standard}) {
     for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {

@@ -61,8 +61,8 @@ class spmv_plan {
   /// On another stream of the same device.
   void apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream);
 
-  /// New numbers in the same pattern (nnz of them, in the order of A, on the host or the device). The plan holds no
-  /// reference to `values` afterwards unless its kernel reads A in place, in which case they must live on.
+  /// New numbers in the same pattern (nnz of them, in the order of A, on the host or the device). Like A, `values`
+  /// must outlive the plan (or the next update_values): the kernel may read them in place, and autotune reads them again.
   void update_values(host_span<const T> values);
   void update_values(device_span<const T> values);
 

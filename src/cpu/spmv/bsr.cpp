@@ -3,7 +3,7 @@
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes a nonzero:
 // (sizeof(T) + 4 / b^2) / fill for blocks of b x b, and 8 / (b^2 fill) for the mask where blocks are not full.
-// Chosen where b x b blocks are nearly full.
+// Chosen by name or by autotune.
 #include <fmt/format.h>
 
 #include <algorithm>
