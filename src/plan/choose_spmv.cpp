@@ -50,7 +50,7 @@ bool suits_sell(const csr_stats& s, const device_info& device) {
   return s.sell_sorted_padding <= 1.15 && static_cast<double>(s.nnz) >= rows_in_progress * device.multiprocessors * s.max;
 }
 
-/// Rules in order, read off bench/results/peers.json: fewest bytes first, then parallelism, then balance.
+/// Rules in order, read off bench/results/peers.json and real.json: fewest bytes first, then parallelism, then balance.
 spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
   if (const index_t b = best_bsr_block(s, size_of(types.value)); floating(types) && suits_bsr(s, b)) {
     return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} places", b,
