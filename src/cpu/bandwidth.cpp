@@ -1,12 +1,10 @@
 #include "cpu/bandwidth.hpp"
 
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -43,14 +41,6 @@ double sum(const double* a, std::size_t n) {
   double total = 0;
   with_isa(best_isa(), [&]() __attribute__((always_inline)) { total = sum_body(a, n); });
   return total;
-}
-
-/// Fewer, larger pages, as long arrays get them from the system's own choice on most machines.
-void prefer_huge_pages(buffer<double>& memory) noexcept {
-  constexpr std::uintptr_t page = 4096;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(memory.data() + memory.size());
-  if (end > begin) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 /// Memory that a container allows (cgroup v2), else all of the machine's.
@@ -100,7 +90,6 @@ bandwidth measure_bandwidth(const context& ctx) {
   buffer<double> a(host, n);
   buffer<double> b(host, n);
   buffer<double> c(host, n);
-  for (buffer<double>* memory : {&a, &b, &c}) prefer_huge_pages(*memory);
   in_shares(threads, n, [&](std::size_t begin, std::size_t end) {
     std::fill(a.data() + begin, a.data() + end, 1.0);
     std::fill(b.data() + begin, b.data() + end, 2.0);
