@@ -40,6 +40,15 @@ struct csr_ref {
   }
 };
 
+/// `count` vectors with their types erased: element i of vector j is at data[i * row_stride + j * vector_stride], so
+/// that (ld, 1) is row-major and (1, ld) column-major.
+struct multivector_ref {
+  void* data = nullptr;  // of x: not written
+  index_t count = 0;
+  std::int64_t row_stride = 1;
+  std::int64_t vector_stride = 0;
+};
+
 /// What a kernel needs to run: made once by `spmv_kernel::make_plan`, then applied many times.
 class spmv_operator {
  public:
@@ -51,6 +60,15 @@ class spmv_operator {
   /// y = alpha A x + beta y. Pointers are of the value type, in the backend's memory; alpha and beta are exact in
   /// double for every value type. No allocation, no synchronisation.
   virtual void apply(double alpha, const void* x, double beta, void* y, stream_view stream) = 0;
+  /// Y = alpha A X + beta Y for several right-hand sides at once. These three throw UNSUPPORTED unless the kernel has them;
+  /// those that choose_spmv picks do.
+  virtual void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view stream);
+  /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (two
+  /// values of y's type, in the backend's memory), summed in an order that depends on the plan alone.
+  virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream);
+  /// One step of the weighted Jacobi method: y = x + omega D^-1 (b - A x), with the inverse diagonal given.
+  virtual void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
+                            stream_view stream);
   /// The same pattern with other values; `a` may be borrowed from now on, as in make_plan.
   virtual void update_values(const csr_ref& a) = 0;
   /// Bytes that the operator owns.

@@ -19,10 +19,18 @@ namespace tulle {
 /// How a kernel is chosen when none is named.
 enum class spmv_policy : std::uint8_t { standard, simple };
 
+/// How much work a plan may cost, in applications of the plan it makes (estimated from the matrix's size):
+///   none      0: no pass over the matrix at all, CSR where it is. The caller vouches for its structure;
+///   standard  20: validation, statistics, a converted copy where that pays;
+///   max       500: kernels are measured on the matrix, and the fastest is kept.
+enum class spmv_effort : std::uint8_t { none, standard, max };
+
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
   std::string kernel;    // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
   spmv_policy policy = spmv_policy::standard;
+  spmv_effort effort = spmv_effort::standard;
+  bool transpose = false;  // the plan multiplies by A^T: x has rows elements, y has cols
   int block_size = 0;    // CUDA: threads a block, a multiple of 32 up to 1024
   int lanes = 0;         // CUDA csr.warp*: lanes a row, 1 to 32, a power of two
   int sigma = 0;         // sell: rows of a sorting window, 1 or a multiple of 32

@@ -23,21 +23,6 @@ __device__ __forceinline__ T add(T a, T b) {
   }
 }
 
-/// What a kernel does with a finished row sum: y = alpha sum + beta y. beta = 0 never reads y.
-template <class T>
-struct scale_and_store {
-  T alpha;
-  T beta;
-  T* y;
-
-  __device__ __forceinline__ void operator()(index_t row, T sum) const {
-    const T scaled = multiply_add(alpha, sum, T{0});
-    y[row] = beta == T{0} ? scaled : multiply_add(beta, y[row], scaled);
-  }
-  /// Adds to a row that operator() has written.
-  __device__ __forceinline__ void add_to(index_t row, T sum) const { y[row] = multiply_add(alpha, sum, y[row]); }
-};
-
 /// Sum over the `Lanes` lanes of an aligned group, in the same order on every run; all lanes of the warp call it.
 template <int Lanes, class T>
 __device__ __forceinline__ T sum_over_lanes(T v) {

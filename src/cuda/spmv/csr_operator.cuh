@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/epilogue.cuh"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "kernels/spmv.hpp"
