@@ -21,5 +21,15 @@ __device__ __forceinline__ std::int32_t load_stream(const std::int32_t* p) {
   asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
+__device__ __forceinline__ std::uint16_t load_stream(const std::uint16_t* p) {
+  std::uint16_t v;
+  asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
+  std::uint32_t v;
+  asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=r"(v) : "l"(p));
+  return static_cast<std::uint8_t>(v);
+}
 
 }  // namespace tulle::cuda

@@ -29,6 +29,11 @@ __device__ T warp_min(T v) {
   return v;
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+__device__ inline int warp_max(int v) { return __reduce_max_sync(full_warp, v); }
+__device__ inline int warp_min(int v) { return __reduce_min_sync(full_warp, v); }
+#endif
+
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x % 32); }
 
 }  // namespace tulle::cuda

@@ -42,6 +42,12 @@ support supports_bsr(const csr_stats& s, type_key types, const device_info&) {
   return {false, fmt::format("the best blocks ({0} x {0}) are {1:.0f}% full, {2:.0f}% are needed", b, 100 * fill, 100 * min_fill)};
 }
 
+support supports_packed(const csr_stats& s, type_key, const device_info&) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (s.nnz < most) return {};
+  return {false, fmt::format("{} nonzeros: column offsets are found by 32-bit numbers of 4-byte words", s.nnz)};
+}
+
 support supports_cusparse(const csr_stats& s, type_key types, const device_info&) {
   if (types.offset == offset_type::i64) return {false, "cuSPARSE takes 64-bit offsets only with 64-bit column indices"};
   if (s.nnz == 0) return {false, "cuSPARSE is not asked to multiply by a matrix without entries"};

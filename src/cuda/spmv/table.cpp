@@ -17,6 +17,7 @@ TULLE_DECLARE(make_coo);
 TULLE_DECLARE(make_ell);
 TULLE_DECLARE(make_sell);
 TULLE_DECLARE(make_bsr);
+TULLE_DECLARE(make_packed);
 TULLE_DECLARE(make_cusparse_csr1);
 TULLE_DECLARE(make_cusparse_csr2);
 TULLE_DECLARE(make_cusparse_coo1);
@@ -28,6 +29,7 @@ support supports_csr_vector_shared(const csr_stats&, type_key, const device_info
 support supports_ell(const csr_stats&, type_key, const device_info&);
 support supports_sell(const csr_stats&, type_key, const device_info&);
 support supports_bsr(const csr_stats&, type_key, const device_info&);
+support supports_packed(const csr_stats&, type_key, const device_info&);
 support supports_cusparse(const csr_stats&, type_key, const device_info&);
 support supports_cusparse_sell(const csr_stats&, type_key, const device_info&);
 
@@ -45,6 +47,7 @@ std::span<const spmv_kernel> spmv_table() {
       spmv_kernel{"ell", "ELLPACK, one thread a row", gpu, floating, false, supports_ell, make_ell},
       spmv_kernel{"sell", "SELL-32-sigma, one lane a row", gpu, floating, false, supports_sell, make_sell},
       spmv_kernel{"bsr", "blocks of 2 to 8, one warp a block row", gpu, floating, false, supports_bsr, make_bsr},
+      spmv_kernel{"packed", "SELL-32-sigma with compressed columns, 1 to 32 lanes a row", gpu, floating, false, supports_packed, make_packed},
       spmv_kernel{"cusparse.csr1", "cuSPARSE CSR algorithm 1, preprocessed", gpu, floating, true, supports_cusparse, make_cusparse_csr1},
       spmv_kernel{"cusparse.csr2", "cuSPARSE CSR algorithm 2, preprocessed", gpu, floating, true, supports_cusparse, make_cusparse_csr2},
       spmv_kernel{"cusparse.coo1", "cuSPARSE COO algorithm 1, preprocessed", gpu, floating, true, supports_cusparse, make_cusparse_coo1},

@@ -1,0 +1,51 @@
+// Makes the packed storage from a CSR on the device: a pattern, and its values.
+#pragma once
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/views.hpp>
+
+#include "cuda/spmv/packed_format.cuh"
+
+namespace tulle::cuda {
+
+/// How rows are dealt out.
+struct packed_shape {
+  int positions = 64;      // that a lane should have at most
+  int part_length = 8192;  // entries of a part of a long row: a multiple of 32, at most 65504
+  index_t block = 1;       // rows of a block
+};
+
+class packed_storage {
+ public:
+  /// `columns`: null, or the number that stands for each column (negative ones are the caller's affair).
+  template <offset O>
+  packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t longest,
+                 const packed_shape& shape, const index_t* columns);
+
+  [[nodiscard]] packed_pattern view() const;
+  [[nodiscard]] std::size_t bytes() const noexcept;
+  [[nodiscard]] std::int64_t parts() const noexcept { return parts_; }
+  [[nodiscard]] std::int64_t long_rows() const noexcept { return long_rows_; }
+
+  /// values[k], in the order of the CSR, into the order of the slices.
+  template <scalar T, offset O>
+  void fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const;
+
+ private:
+  index_t rows_;
+  packed_shape shape_;
+  std::int64_t slices_ = 0;
+  std::int64_t parts_ = 0;
+  std::int64_t long_rows_ = 0;
+  buffer<packed_slice> slice_;
+  buffer<index_t> base_;
+  buffer<std::uint32_t> offsets_;
+  buffer<std::uint16_t> order_;
+  buffer<std::uint16_t> length_;
+  buffer<std::uint32_t> part_row_;
+  buffer<std::uint16_t> part_length_;
+  mutable buffer<packed_long_row> long_row_;
+};
+
+}  // namespace tulle::cuda
