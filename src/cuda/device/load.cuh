@@ -32,4 +32,7 @@ __device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(v);
 }
 
+/// Brings the line of `p` to L2.
+__device__ __forceinline__ void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
 }  // namespace tulle::cuda

@@ -5,6 +5,7 @@
 // Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per row one y and at most 4 bytes; no offsets.
 // Chosen wherever a converted copy pays.
 #include <algorithm>
+#include <optional>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
@@ -13,87 +14,99 @@
 namespace tulle::cuda {
 namespace {
 
-/// Where the parts of long rows meet.
-template <class T>
-__device__ __forceinline__ bool add_part(const packed_pattern& a, const packed_slice& s, T sum, T* part_sum,
-                                         packed_long_row& row, std::uint32_t& slot, T& total) {
+constexpr int block_size = 128;
+constexpr int flight = 4;  // positions: more would leave fewer warps resident
+/// Blocks of 1 and of 2 lanes a thread that are to be resident on a multiprocessor.
+template <int Halves>
+inline constexpr int resident_blocks = Halves == 2 ? 9 : 10;
+
+/// A part's sum, left for the warp that comes last to the row; that warp adds them in order.
+template <class T, class Epilogue>
+__device__ void add_part(const packed_pattern& a, const packed_slice& s, T sum, T* part_sum, Epilogue& epilogue) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  slot = a.part_row[s.order];
-  row = a.long_row[slot];
+  const std::uint32_t slot = a.part_row[s.order];
+  const packed_long_row row = a.long_row[slot];
   bool last = false;
   if (lane == 0) {
     part_sum[s.order] = sum;
     __threadfence();
     last = atomicAdd(&a.long_row[slot].arrived, 1u) == row.count - 1;
   }
-  if (__shfl_sync(0xffffffffu, static_cast<int>(last), 0) == 0) return false;
+  if (__shfl_sync(0xffffffffu, static_cast<int>(last), 0) == 0) return;
   __threadfence();
-  total = T{0};
+  T total{0};
   for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < row.count; i += 32) total = add(total, __ldcg(part_sum + row.first + i));
   total = sum_over_lanes<32>(total);
-  if (lane == 0) a.long_row[slot].arrived = 0;
-  return lane == 0;
+  if (lane != 0) return;
+  a.long_row[slot].arrived = 0;
+  epilogue.shared_row(static_cast<index_t>(slot), row.row, total);
 }
 
-template <int Flight, class T, class Epilogue>
-__global__ void __launch_bounds__(256) packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x,
-                                                     T* part_sum, Epilogue epilogue) {
-  const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+template <int Halves, class T, class Epilogue>
+__global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
+    packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
+  const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
-    const packed_lane lane = lane_of(a, s, static_cast<int>(threadIdx.x % 32));
-    T sum{0};
-    walk_slice<Flight>(a, s, lane, values, [&](T value, index_t column) { sum = multiply_add(value, __ldg(x + column), sum); });
-    for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) sum = add(sum, __shfl_xor_sync(0xffffffffu, sum, d));
-    if (s.rows != 0) {
-      if (lane.owns_row) epilogue(lane.row, sum);
+    packed_lane lane[Halves];
+    T sum[Halves];
+#pragma unroll
+    for (int h = 0; h < Halves; ++h) {
+      lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
+      sum[h] = T{0};
+    }
+    walk_slice<Halves, flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
+    if (s.rows == 0) {
+      T all = sum[0];
+      if constexpr (Halves == 2) all = add(all, sum[1]);
+      add_part(a, s, sum_over_lanes<32>(all), part_sum, epilogue);
     } else {
-      packed_long_row row;
-      std::uint32_t slot;
-      T total;
-      if (add_part(a, s, sum, part_sum, row, slot, total)) epilogue.shared_row(static_cast<index_t>(slot), row.row, total);
+#pragma unroll
+      for (int h = 0; h < Halves; ++h) {
+        for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) sum[h] = add(sum[h], __shfl_xor_sync(0xffffffffu, sum[h], d));
+        if (lane[h].owns_row) epilogue(lane[h].row, sum[h]);
+      }
     }
   }
   epilogue.finish();
 }
 
-/// Enough slices to fill the device, as few lanes a row as that leaves.
-packed_shape shape_for(const context& ctx, const csr_stats& s, const spmv_options& o) {
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * 48 * 32;
+/// Enough slices to fill the device, as few lanes a row as that leaves, and no slice so long that the others wait for it.
+packed_shape shape_for(const context& ctx, const csr_stats& s) {
+  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * resident_blocks<1> * block_size;
+  const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), 1024));  // of a lane
   packed_shape shape;
-  shape.positions = static_cast<int>(std::clamp<std::int64_t>(ceil_div(s.nnz, lanes), 4, 64));
-  shape.positions += shape.positions / 2;
-  shape.part_length = std::clamp(32 * 4 * shape.positions, 512, 8192) / 32 * 32;
+  shape.positions = std::clamp(share + share / 2, 8, 96);
+  const bool local = s.gather_sectors <= 24;  // where x is read from everywhere, more warps count for more than fewer bytes
+  shape.height = s.mean <= 32 && s.rows >= 500'000 && local ? 64 : 32;
+  shape.part_length = 64 * std::clamp(share, 8, 128);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > 0.8) shape.block = b;
   }
-  if (o.lanes > 0) shape.positions = static_cast<int>(std::max<std::int64_t>(1, s.max / o.lanes));
   return shape;
 }
 
 template <class T, class O>
 class packed_operator final : public device_operator<T> {
  public:
-  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, std::min(256, pick_block_size(o, 256))),
-        ctx_(ctx),
-        shape_(shape_for(ctx, s, o)),
-        storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_, nullptr),
-        values_(ctx, static_cast<std::size_t>(a.nnz)),
-        part_sum_(ctx, static_cast<std::size_t>(storage_.parts())),
-        dot_share_(ctx, 2 * static_cast<std::size_t>(blocks() + storage_.long_rows())),
-        dots_arrived_(ctx, 1) {
-    storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
+  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
+      : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)) {
+    storage_.emplace(ctx, a.rows, a.rowptr, a.colind, s.max, shape_);
+    values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
+    part_sum_ = buffer<T>(ctx, static_cast<std::size_t>(storage_->parts()));
+    dot_share_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(blocks() + storage_->long_rows()));
+    dots_arrived_ = buffer<unsigned>(ctx, 1);
+    storage_->fill_values(ctx, a.rowptr, a.values, values_.data());
     fill_bytes(ctx, dots_arrived_.data(), memory_space::device, 0, sizeof(unsigned));
   }
   void update_values(const csr_ref& a) override {
     const auto view = a.as<T, O>();
-    storage_.fill_values(ctx_, view.rowptr, view.values, values_.data());
+    storage_->fill_values(ctx_, view.rowptr, view.values, values_.data());
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream) override {
     const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
     start(store_with_dots<T>{store, static_cast<const T*>(w), static_cast<T*>(dots),
-                             {dot_share_.data(), dots_arrived_.data(), static_cast<index_t>(storage_.long_rows())}},
+                             {dot_share_.data(), dots_arrived_.data(), static_cast<index_t>(storage_->long_rows())}},
           x, stream);
   }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y, stream_view stream) override {
@@ -104,32 +117,29 @@ class packed_operator final : public device_operator<T> {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + part_sum_.bytes() + dot_share_.bytes() + dots_arrived_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_->bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " positions=" + std::to_string(shape_.positions) + " block=" + std::to_string(shape_.block);
+    std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
+    if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
+    return out;
   }
 
  private:
-  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, this->block_size_); }
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_->view().slices * 32, block_size); }
 
   template <class Epilogue>
-  void start(const Epilogue& epilogue, const void* x, stream_view stream) {
+  void start(const Epilogue& epilogue, const void* x, stream_view on) {
     const device_guard guard(this->device_);
-    static const char* fl = getenv("FLIGHT");
-    auto kernel = packed_kernel<8, T, Epilogue>;
-    if constexpr (std::is_same_v<Epilogue, scale_and_store<T>>) {
-    if (fl != nullptr && fl[0] == '4') kernel = packed_kernel<4, T, Epilogue>;
-    if (fl != nullptr && fl[0] == '1') kernel = packed_kernel<16, T, Epilogue>;
-    }
-    launch("packed", kernel, blocks() * this->block_size_, this->block_size_, 0,
-           static_cast<cudaStream_t>(stream.native), storage_.view(), static_cast<const T*>(values_.data()),
-           static_cast<const T*>(x), part_sum_.data(), epilogue);
+    const auto stream = static_cast<cudaStream_t>(on.native);
+    launch("packed", shape_.height == 64 ? packed_kernel<2, T, Epilogue> : packed_kernel<1, T, Epilogue>, blocks() * block_size,
+           block_size, 0, stream, storage_->view(), static_cast<const T*>(values_.data()), static_cast<const T*>(x),
+           part_sum_.data(), epilogue);
   }
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream_view{stream}); }
 
   context ctx_;
   packed_shape shape_;
-  packed_storage storage_;
+  std::optional<packed_storage> storage_;
   buffer<T> values_;
   buffer<T> part_sum_;
   buffer<T> dot_share_;

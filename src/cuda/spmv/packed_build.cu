@@ -38,6 +38,7 @@ struct packed_totals {
 struct window_plan {
   int begin[classes + 1];  // rows of class c are [begin[c + 1], begin[c]); rows before begin[classes] are long
   int slices[classes];
+  int height;
 
   __device__ void divide(const int* length, int rows, const packed_shape& shape) {
     begin[0] = rows;
@@ -50,7 +51,8 @@ struct window_plan {
       }
       begin[c] = low;
     }
-    for (int c = 0; c < classes; ++c) slices[c] = ceil_shift(begin[c] - begin[c + 1], 5 - c);
+    height = shape.height;
+    for (int c = 0; c < classes; ++c) slices[c] = (begin[c] - begin[c + 1] + (height >> c) - 1) / (height >> c);
   }
   __device__ int long_rows() const { return begin[classes]; }
   __device__ int slice_count() const {
@@ -62,8 +64,8 @@ struct window_plan {
   __device__ void locate(int i, int& c, int& first, int& rows) const {
     c = classes - 1;
     for (; c > 0 && i >= slices[c]; --c) i -= slices[c];
-    first = begin[c + 1] + (i << (5 - c));
-    rows = min(32 >> c, begin[c] - first);
+    first = begin[c + 1] + i * (height >> c);
+    rows = min(height >> c, begin[c] - first);
   }
 };
 
@@ -77,7 +79,7 @@ __device__ std::uint32_t parts_of(std::int64_t length, const packed_shape& shape
 __device__ std::uint32_t groups_of_long(std::int64_t length, const packed_shape& shape) {
   const std::int64_t whole = length / shape.part_length;
   const int rest = static_cast<int>(length - whole * shape.part_length);
-  return static_cast<std::uint32_t>(whole) * groups_of(shape.part_length / 32) + groups_of(ceil_shift(rest, 5));
+  return static_cast<std::uint32_t>(whole) * groups_of(shape.part_length / shape.height) + groups_of((rest + shape.height - 1) / shape.height);
 }
 
 template <class O>
@@ -225,12 +227,12 @@ __global__ void __launch_bounds__(threads)
       const int part = static_cast<int>(min(n - std::int64_t{p} * shape.part_length, std::int64_t{shape.part_length}));
       packed_slice s{};
       s.values = window_values + values_before[r] + std::int64_t{p} * shape.part_length;
-      s.bases = bases_before_row[r] + p * static_cast<std::uint32_t>(groups_of(shape.part_length / 32));
+      s.bases = bases_before_row[r] + p * static_cast<std::uint32_t>(groups_of(shape.part_length / shape.height));
       s.first_row = row.row;
       s.order = row.first + p;
-      s.full = static_cast<std::uint16_t>(part / 32);
-      s.width = static_cast<std::uint16_t>(ceil_shift(part, 5));
-      s.lanes_log2 = 5;
+      s.full = static_cast<std::uint16_t>(part / shape.height);
+      s.width = static_cast<std::uint16_t>((part + shape.height - 1) / shape.height);
+      s.lanes_log2 = shape.height == 64 ? 6 : 5;
       out.slice[row.first + p] = s;
       out.part_row[row.first + p] = before.long_rows + static_cast<std::uint32_t>(r);
       out.part_length[row.first + p] = static_cast<std::uint16_t>(part);
@@ -254,7 +256,7 @@ __global__ void __launch_bounds__(threads)
       s.values = window_values + values_before[row];
       s.bases = bases + static_cast<std::uint32_t>(bases_before);
       s.order = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(row);
-      s.full = static_cast<std::uint16_t>(count == 32 >> c ? sorted[row + count - 1] >> c : 0);
+      s.full = static_cast<std::uint16_t>(count == shape.height >> c ? sorted[row + count - 1] >> c : 0);
       s.width = static_cast<std::uint16_t>(width);
       s.lanes_log2 = static_cast<std::uint8_t>(c);
       s.rows = static_cast<std::uint8_t>(count);
@@ -270,51 +272,61 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// The first entry of a lane's row (or part) in the CSR.
-template <class O>
-__device__ std::int64_t first_entry(const packed_pattern& a, const packed_slice& s, const packed_lane& lane,
-                                    const O* rowptr, int part_length) {
-  std::int64_t k = rowptr[lane.row];
-  if (s.rows == 0) k += std::int64_t{s.order - a.long_row[a.part_row[s.order]].first} * part_length;
-  return k;
-}
+/// The lanes that a thread of a warp is, and where their entries start in the CSR.
+template <int Halves, class O>
+struct packed_source {
+  packed_lane lane[Halves];
+  std::int64_t first[Halves];
 
-__device__ index_t column_of(const index_t* columns, index_t column) { return columns != nullptr ? columns[column] : column; }
+  __device__ packed_source(const packed_pattern& a, const packed_slice& s, const O* rowptr, int part_length) {
+    for (int h = 0; h < Halves; ++h) {
+      lane[h] = lane_of(a, s, 32 * h + lane_id());
+      first[h] = 0;
+      if (lane[h].count == 0) continue;
+      first[h] = std::int64_t{rowptr[lane[h].row]} + lane[h].within;
+      if (s.rows == 0) first[h] += std::int64_t{s.order - a.long_row[a.part_row[s.order]].first} * part_length;
+    }
+  }
+  /// The entry at position p; -1 when there is none.
+  __device__ std::int64_t entry(const packed_slice& s, int h, int p) const {
+    return p < lane[h].count ? first[h] + (std::int64_t{p} << s.lanes_log2) : -1;
+  }
+};
 
-/// Calls f(position, k) for every entry k of a slice's lane; f may use warp-wide operations: lanes that have no entry
-/// at a position call it with k = -1.
-template <class O, class F>
-__device__ void for_each_position(const packed_pattern& a, const packed_slice& s, const packed_lane& lane,
-                                  const O* rowptr, int part_length, F f) {
-  const std::int64_t first = lane.count > 0 ? first_entry(a, s, lane, rowptr, part_length) + lane.within : 0;
-  for (int p = 0; p < s.width; ++p) f(p, p < lane.count ? first + (std::int64_t{p} << s.lanes_log2) : std::int64_t{-1});
-}
-
-template <class O>
+template <int Halves, class O>
 __global__ void choose_offsets(packed_pattern a, const O* rowptr, const index_t* colind, int part_length,
-                               const index_t* columns, packed_slice* slices, std::int64_t* words) {
+                               packed_slice* slices, std::int64_t* words) {
   const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
-  const packed_lane lane = lane_of(a, s, lane_id());
+  const packed_source<Halves, O> source(a, s, rowptr, part_length);
   constexpr int origins = 4;
-  index_t origin[origins];
-  for (int o = 0; o < origins; ++o) origin[o] = origin_of(static_cast<packed_origin>(o), lane, a.block);
+  index_t origin[Halves][origins];
+  for (int h = 0; h < Halves; ++h) {
+    for (int o = 0; o < origins; ++o) origin[h][o] = origin_of(static_cast<packed_origin>(o), source.lane[h], a.block);
+  }
   std::uint32_t spread[origins] = {};
+  if (a.block == 1) spread[static_cast<int>(packed_origin::block)] = ~0u;
   std::uint32_t entries = 0;
-  for_each_position(a, s, lane, rowptr, part_length, [&](int, std::int64_t k) {
-    const index_t column = k >= 0 ? column_of(columns, colind[k]) : 0;
-    entries += k >= 0 ? 1 : 0;
+  for (int p = 0; p < s.width; ++p) {
+    index_t low[origins], high[origins];
+    for (int o = 0; o < origins; ++o) low[o] = most_index, high[o] = least_index;
+    for (int h = 0; h < Halves; ++h) {
+      const std::int64_t k = source.entry(s, h, p);
+      if (k < 0) continue;
+      ++entries;
+      const index_t column = colind[k];
+      for (int o = 0; o < origins; ++o) {
+        low[o] = min(low[o], column - origin[h][o]);
+        high[o] = max(high[o], column - origin[h][o]);
+      }
+    }
 #pragma unroll
     for (int o = 0; o < origins; ++o) {
-      if (spread[o] > 0xffff || (o == static_cast<int>(packed_origin::block) && a.block == 1)) continue;  // the same for all lanes
-      const index_t shifted = column - origin[o];
-      const index_t low = warp_min(k >= 0 ? shifted : most_index);
-      const index_t high = warp_max(k >= 0 ? shifted : least_index);
-      spread[o] = max(spread[o], static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(low));
+      if (spread[o] > 0xffff) continue;  // the same for all lanes
+      spread[o] = max(spread[o], static_cast<std::uint32_t>(warp_max(high[o])) - static_cast<std::uint32_t>(warp_min(low[o])));
     }
-  });
-  if (a.block == 1) spread[static_cast<int>(packed_origin::block)] = ~0u;
+  }
   entries = warp_sum(entries);
   if (lane_id() != 0) return;
   int best = 0;
@@ -327,49 +339,60 @@ __global__ void choose_offsets(packed_pattern a, const O* rowptr, const index_t*
   if (i == 0) words[a.slices] = 0;
 }
 
-template <class O>
+template <int Halves, class O>
 __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* colind, int part_length,
-                              const index_t* columns, const std::int64_t* words, packed_slice* slices, index_t* base,
+                              const std::int64_t* words, packed_slice* slices, index_t* base,
                               std::uint32_t* offsets) {
   const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
-  const packed_lane lane = lane_of(a, s, lane_id());
-  const index_t origin = origin_of(s.origin, lane, a.block);
+  const packed_source<Halves, O> source(a, s, rowptr, part_length);
   const unsigned below = (1u << lane_id()) - 1;
   index_t* const bases = base + std::int64_t{s.bases} * packed_base_group;
   std::uint32_t* const out = offsets + words[i];
   int before = 0;
-  for_each_position(a, s, lane, rowptr, part_length, [&](int p, std::int64_t k) {
-    const index_t shifted = k >= 0 ? column_of(columns, colind[k]) - origin : most_index;
-    const index_t low = s.offset_bytes == 4 ? 0 : warp_min(shifted);
-    const unsigned active = __ballot_sync(full_warp, k >= 0);
-    const int at = before + __popc(active & below);
-    before += __popc(active);
+  for (int p = 0; p < s.width; ++p) {
+    index_t shifted[Halves];
+    index_t low = most_index;
+    for (int h = 0; h < Halves; ++h) {
+      const std::int64_t k = source.entry(s, h, p);
+      shifted[h] = k >= 0 ? colind[k] - origin_of(s.origin, source.lane[h], a.block) : most_index;
+      low = min(low, shifted[h]);
+    }
+    low = s.offset_bytes == 4 ? 0 : warp_min(low);
     if (lane_id() == 0) bases[p] = low;
-    if (k < 0) return;
-    const auto offset = static_cast<std::uint32_t>(shifted - low);
-    if (s.offset_bytes == 1) reinterpret_cast<std::uint8_t*>(out)[at] = static_cast<std::uint8_t>(offset);
-    if (s.offset_bytes == 2) reinterpret_cast<std::uint16_t*>(out)[at] = static_cast<std::uint16_t>(offset);
-    if (s.offset_bytes == 4) out[at] = offset;
-  });
+    for (int h = 0; h < Halves; ++h) {
+      const bool live = p < source.lane[h].count;
+      const unsigned active = __ballot_sync(full_warp, live);
+      const int at = before + __popc(active & below);
+      before += __popc(active);
+      if (!live) continue;
+      const auto offset = static_cast<std::uint32_t>(shifted[h] - low);
+      if (s.offset_bytes == 1) reinterpret_cast<std::uint8_t*>(out)[at] = static_cast<std::uint8_t>(offset);
+      if (s.offset_bytes == 2) reinterpret_cast<std::uint16_t*>(out)[at] = static_cast<std::uint16_t>(offset);
+      if (s.offset_bytes == 4) out[at] = offset;
+    }
+  }
   if (lane_id() < groups_of(s.width) * packed_base_group - s.width) bases[s.width + lane_id()] = 0;
   if (lane_id() == 0) slices[i].offsets = static_cast<std::uint32_t>(words[i]);
 }
 
-template <class T, class O>
+template <int Halves, class T, class O>
 __global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, T* packed) {
   const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
-  const packed_lane lane = lane_of(a, s, lane_id());
+  const packed_source<Halves, O> source(a, s, rowptr, part_length);
   const unsigned below = (1u << lane_id()) - 1;
   std::int64_t before = s.values;
-  for_each_position(a, s, lane, rowptr, part_length, [&](int, std::int64_t k) {
-    const unsigned active = __ballot_sync(full_warp, k >= 0);
-    if (k >= 0) packed[before + __popc(active & below)] = values[k];
-    before += __popc(active);
-  });
+  for (int p = 0; p < s.width; ++p) {
+    for (int h = 0; h < Halves; ++h) {
+      const std::int64_t k = source.entry(s, h, p);
+      const unsigned active = __ballot_sync(full_warp, k >= 0);
+      if (k >= 0) packed[before + __popc(active & below)] = values[k];
+      before += __popc(active);
+    }
+  }
 }
 
 /// A warp a slice.
@@ -384,7 +407,7 @@ void launch_slices(const context& ctx, const char* name, void (*kernel)(Paramete
 
 template <offset O>
 packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t longest,
-                               const packed_shape& shape, const index_t* columns)
+                               const packed_shape& shape)
     : rows_(rows), shape_(shape), order_(ctx, static_cast<std::size_t>(rows)), length_(ctx, static_cast<std::size_t>(rows)) {
   if (rows == 0) return;
   const device_guard guard(ctx.device());
@@ -410,11 +433,12 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
       packed_arrays{slice_.data(), part_row_.data(), part_length_.data(), long_row_.data()});
   check_launch("packed.describe_slices");
   buffer<std::int64_t> words(ctx, static_cast<std::size_t>(slices_) + 1);
-  launch_slices(ctx, "packed.choose_offsets", choose_offsets<O>, slices_, view(), rowptr, colind, shape.part_length, columns,
+  const bool two = shape_.height == 64;
+  launch_slices(ctx, "packed.choose_offsets", two ? choose_offsets<2, O> : choose_offsets<1, O>, slices_, view(), rowptr, colind, shape.part_length,
                 slice_.data(), words.data());
   exclusive_scan(ctx, words);
   offsets_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(read_back(ctx, words.data() + slices_)));
-  launch_slices(ctx, "packed.write_offsets", write_offsets<O>, slices_, view(), rowptr, colind, shape.part_length, columns,
+  launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr, colind, shape.part_length,
                 words.data(), slice_.data(), base_.data(), offsets_.data());
 }
 
@@ -431,12 +455,12 @@ std::size_t packed_storage::bytes() const noexcept {
 template <scalar T, offset O>
 void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const {
   const device_guard guard(ctx.device());
-  launch_slices(ctx, "packed.write_values", write_values<T, O>, slices_, view(), rowptr, shape_.part_length, values, packed);
+  launch_slices(ctx, "packed.write_values", shape_.height == 64 ? write_values<2, T, O> : write_values<1, T, O>, slices_, view(), rowptr, shape_.part_length, values, packed);
 }
 
 #define TULLE_INSTANTIATE(O)                                                                                       \
   template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t,              \
-                                          const packed_shape&, const index_t*);                                    \
+                                          const packed_shape&);                                                    \
   template void packed_storage::fill_values(const context&, const O*, const float*, float*) const;                 \
   template void packed_storage::fill_values(const context&, const O*, const double*, double*) const;
 TULLE_INSTANTIATE(std::int32_t)

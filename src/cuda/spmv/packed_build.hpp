@@ -12,16 +12,17 @@ namespace tulle::cuda {
 /// How rows are dealt out.
 struct packed_shape {
   int positions = 64;      // that a lane should have at most
-  int part_length = 8192;  // entries of a part of a long row: a multiple of 32, at most 65504
+  int part_length = 8192;  // entries of a part of a long row: a multiple of 64, at most 65472
+  int height = 32;         // lanes of a slice: 32 or 64
   index_t block = 1;       // rows of a block
 };
 
 class packed_storage {
  public:
-  /// `columns`: null, or the number that stands for each column (negative ones are the caller's affair).
+  /// `longest`: entries of the longest row.
   template <offset O>
   packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t longest,
-                 const packed_shape& shape, const index_t* columns);
+                 const packed_shape& shape);
 
   [[nodiscard]] packed_pattern view() const;
   [[nodiscard]] std::size_t bytes() const noexcept;

@@ -1,9 +1,9 @@
 // The storage of the packed kernels: slices of 32 lanes, columns as a base and short offsets.
 //
-// Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has 32 lanes and 1 to 32 of them (a
-// power of two, by length) share a row, so that it holds 32 to 1 rows. Position p of a slice holds, for every lane, entry
-// p * lanes + (lane's number within its row) of its row; lanes whose row is at its end are skipped, so a slice stores
-// exactly its entries. Rows longer than a limit are cut into parts, one a slice.
+// Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has `height` lanes, 32 or 64 (each
+// thread of a warp is one or two of them), and 1 to 32 lanes (a power of two, by length) share a row. Position p of a slice
+// holds, for every lane, entry p * lanes + (the lane's number within its row) of its row; lanes whose row is at its end are
+// passed over, so a slice stores exactly its entries. Rows longer than a limit are cut into parts, one a slice.
 //
 // The column of an entry is base[position] + origin(lane) + offset: `origin` is one of four numbers that each lane knows
 // (0, its row, the first row of its block, its number within the row), chosen by slice so that the offsets are small:
@@ -28,7 +28,7 @@ struct packed_slice {
   std::uint32_t order;     // its first row in `order` and `length`; of a part, the part's number
   std::uint16_t full;      // positions at which every lane has an entry
   std::uint16_t width;     // positions in all
-  std::uint8_t lanes_log2; // lanes a row
+  std::uint8_t lanes_log2; // lanes a row; of a part, all
   std::uint8_t offset_bytes;
   packed_origin origin;
   std::uint8_t rows;       // 0: a part; bit 7: its rows follow one another from first_row
@@ -68,12 +68,13 @@ struct packed_lane {
 };
 
 #ifdef __CUDACC__
+/// Lane `lane` of all of the slice's.
 __device__ __forceinline__ packed_lane lane_of(const packed_pattern& a, const packed_slice& s, int lane) {
   const int lanes = 1 << s.lanes_log2;
   packed_lane out{s.first_row, lane & (lanes - 1), s.full, false};
   if (s.rows == 0) {
     const int length = a.part_length[s.order];
-    out.count = (length - lane + 31) >> 5;
+    out.count = (length - lane + lanes - 1) >> s.lanes_log2;
     return out;
   }
   const int of_slice = lane >> s.lanes_log2;
