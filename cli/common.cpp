@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -47,6 +50,10 @@ void print_json(const json& document) {
 }
 
 void write_file(const std::string& file, std::string_view content) {
+  if (file == "-") {
+    std::fwrite(content.data(), 1, content.size(), stdout);
+    return;
+  }
   std::ofstream stream(file, std::ios::binary);
   stream.write(content.data(), static_cast<std::streamsize>(content.size()));
   stream.close();
@@ -55,9 +62,12 @@ void write_file(const std::string& file, std::string_view content) {
 
 void note(std::string_view text) { fmt::print(stderr, "tulle: {}\n", text); }
 
+/// More threads than that help nobody, and each costs a stack.
+int most_threads() { return std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency())); }
+
 void add_threads_option(CLI::App& app, run_options& o) {
   app.add_option("--threads", o.threads, "CPU threads; 0 is as many as OpenMP would use")
-      ->check(CLI::Range(0, 4096))
+      ->check(CLI::Range(0, most_threads()))
       ->capture_default_str();
 }
 
@@ -66,7 +76,17 @@ void add_backend_options(CLI::App& app, run_options& o) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   add_threads_option(app, o);
-  app.add_option("--device", o.device, "Number of the GPU")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--device", o.device, "Number of the GPU; 0 otherwise")->check(CLI::NonNegativeNumber);
+}
+
+void add_plan_options(CLI::App& app, run_options& o) {
+  app.add_option("--effort", o.effort,
+                 "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it")
+      ->check(CLI::IsMember({"none", "default", "max"}))
+      ->capture_default_str();
+  app.add_option("--policy", o.policy, "Rules that choose a kernel: standard, or the simple ones of most libraries")
+      ->check(CLI::IsMember({"standard", "simple"}))
+      ->capture_default_str();
 }
 
 void add_precision_option(CLI::App& app, run_options& o) {
@@ -81,17 +101,34 @@ void add_strict_option(CLI::App& app, run_options& o) {
   app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
 }
 
+spmv_options plan_options(const run_options& o, std::string kernel) {
+  spmv_options options;
+  options.kernel = std::move(kernel);
+  options.effort = o.effort == "none"  ? spmv_effort::none
+                   : o.effort == "max" ? spmv_effort::max
+                                       : spmv_effort::standard;
+  options.policy = o.policy == "simple" ? spmv_policy::simple : spmv_policy::standard;
+  return options;
+}
+
 context make_context(const run_options& o) {
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
+  if (o.device && o.backend == "cpu") {
+    throw error(status::invalid_argument, fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
+  }
   if (o.backend == "cuda" && devices == 0) {
     throw device_error(status::unsupported, fmt::format("--backend cuda: {}", cuda_unavailable_reason()));
   }
-  if (devices == 0) return context::cpu(o.threads);
-  if (o.device >= devices) {
-    throw device_error(status::unsupported,
-                       fmt::format("--device {}: devices 0 to {} can be used here", o.device, devices - 1));
+  if (o.device && devices == 0) {
+    throw device_error(status::unsupported, fmt::format("--device {}: {}", *o.device, cuda_unavailable_reason()));
   }
-  return context::cuda(o.device);
+  if (devices == 0) return context::cpu(o.threads);
+  const int device = o.device.value_or(0);
+  if (device >= devices) {
+    throw device_error(status::unsupported,
+                       fmt::format("--device {}: devices 0 to {} can be used here", device, devices - 1));
+  }
+  return context::cuda(device);
 }
 
 std::vector<context> usable_contexts(const run_options& o) {

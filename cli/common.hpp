@@ -31,28 +31,35 @@ using json = nlohmann::ordered_json;
 inline constexpr int schema_version = 1;
 /// Prints one JSON document to stdout.
 void print_json(const json& document);
-/// Replaces the content of a file. Throws FILE_IO.
+/// Replaces the content of a file; "-" is stdout. Throws FILE_IO.
 void write_file(const std::string& file, std::string_view content);
 /// A note for a person, to stderr: "tulle: ...".
 void note(std::string_view text);
 
-/// --backend, --threads, --device, --kernel, --precision, --json: everywhere they apply.
+/// --backend, --threads, --device, --kernel, --effort, --policy, --precision, --json: everywhere they apply.
 struct run_options {
   std::string backend = "auto";
   int threads = 0;
-  int device = 0;
+  std::optional<int> device;
   std::string kernel;
+  std::string effort = "default";   // none, default, max
+  std::string policy = "standard";  // standard, simple
   std::string precision = "f64";  // f32, f64, i32
   bool json = false;
   bool strict = false;
 };
 void add_backend_options(CLI::App& app, run_options& o);   // --backend --threads --device
 void add_threads_option(CLI::App& app, run_options& o);    // --threads alone
+void add_plan_options(CLI::App& app, run_options& o);      // --effort --policy
 void add_precision_option(CLI::App& app, run_options& o);  // --precision
 void add_json_option(CLI::App& app, run_options& o);       // --json
 void add_strict_option(CLI::App& app, run_options& o);     // --strict
 
-/// The context that the options name. Throws device_error when that is a GPU that cannot be used.
+/// How a plan is to be made; the kernel is the one given.
+spmv_options plan_options(const run_options& o, std::string kernel = {});
+
+/// The context that the options name. Throws device_error when that is a GPU that cannot be used, and INVALID_ARGUMENT
+/// for --device where the CPU runs.
 context make_context(const run_options& o);
 /// The backends that can run here: the CPU, and CUDA where there is a usable device.
 std::vector<context> usable_contexts(const run_options& o);

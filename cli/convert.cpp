@@ -32,7 +32,7 @@ void add_convert(CLI::App& app, int& result) {
   CLI::App* command = app.add_subcommand("convert", "Read a matrix and write it as Matrix Market");
   const auto s = std::make_shared<settings>();
   command->add_option("input", s->input, "Matrix Market file, - or gen:NAME:...")->required();
-  command->add_option("output", s->output, "File to write: .mtx, .mtx.gz or .mtx.zst")->required();
+  command->add_option("output", s->output, "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout")->required();
   command->add_flag("--symmetric", s->symmetric, "Write the lower triangle alone; A must be symmetric");
   add_precision_option(*command, s->run);
   add_strict_option(*command, s->run);

@@ -49,7 +49,7 @@ void add_generate(CLI::App& app, int& result) {
   CLI::App* command = app.add_subcommand("generate", "Write a matrix made from a formula");
   const auto s = std::make_shared<settings>();
   command->add_option("spec", s->spec, "NAME:key=value,... with or without gen: in front");
-  command->add_option("-o,--output", s->output, "File to write: .mtx, .mtx.gz or .mtx.zst");
+  command->add_option("-o,--output", s->output, "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout");
   command->add_flag("--symmetric", s->symmetric, "Write the lower triangle alone; A must be symmetric");
   command->add_flag("--list", s->list, "The generators and their parameters");
   add_threads_option(*command, s->run);

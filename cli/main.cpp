@@ -62,6 +62,17 @@ int fail(int code, std::string_view status_name, std::string_view message, bool 
   return code;
 }
 
+/// Whether stdout is to hold JSON, failures included. For bench, --json names a file, and - is stdout.
+bool wants_json(int argc, char** argv) {
+  const bool names_file = argc > 1 && std::strcmp(argv[1], "bench") == 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json=-") == 0) return true;
+    if (std::strcmp(argv[i], "--json") != 0) continue;
+    if (!names_file || (i + 1 < argc && std::strcmp(argv[i + 1], "-") == 0)) return true;
+  }
+  return false;
+}
+
 int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int& result) {
   try {
     app.parse(argc, argv);
@@ -89,7 +100,7 @@ int run(int argc, char** argv) {
   for (const auto add : {add_info, add_kernels, add_spmv, add_bench, add_convert, add_generate, add_spy, add_doctor}) {
     add(app, result);
   }
-  const bool as_json = std::any_of(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--json") == 0; });
+  const bool as_json = wants_json(argc, argv);
   try {
     if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
       return fail(usage, name(status::invalid_argument), unknown_command(app, argv[1]), as_json);

@@ -102,13 +102,8 @@ struct outcome {
 template <scalar T>
 outcome run_kernel(const context& ctx, const problem<T>& p, const settings& s, const std::string& kernel,
                    std::vector<T>* result = nullptr) {
-  spmv_options options;
-  options.kernel = kernel;
-  const auto start = std::chrono::steady_clock::now();
-  spmv_plan<T> plan(ctx, p.a.matrix, options);
+  spmv_plan<T> plan(ctx, p.a.matrix, plan_options(s.run, kernel));
   if (s.autotune) plan.autotune();
-  ctx.synchronize();
-  const std::chrono::duration<double, std::micro> planning = std::chrono::steady_clock::now() - start;
 
   const buffer<T> x = to_buffer(ctx, p.x);
   buffer<T> y = to_buffer(ctx, p.y0);
@@ -126,7 +121,8 @@ outcome run_kernel(const context& ctx, const problem<T>& p, const settings& s, c
               {"microseconds", us},
               {"gflops", us > 0 ? 2 * static_cast<double>(stats.nnz) / us / 1e3 : 0},
               {"gbs", us > 0 ? bytes / us / 1e3 : 0},
-              {"plan_us", planning.count()},
+              {"effort", name(plan.effort())},
+              {"plan_us", plan.plan_microseconds()},
               {"workspace_bytes", plan.workspace_bytes()}};
   if (p.reference) {
     const double ratio = error_ratio(*p.reference, host_span<const T>(once));
@@ -171,7 +167,7 @@ int run_one(const context& ctx, const problem<T>& p, const settings& s) {
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(y));
   if (s.run.json) {
     print_json(record);
-  } else {
+  } else if (s.output != "-") {
     print_header(record);
     print_outcome(record);
     if (s.explain) print_candidates(record["candidates"]);
@@ -211,6 +207,7 @@ int run(const settings& s) {
   if (all && (!s.output.empty() || s.autotune || s.explain)) {
     throw error(status::invalid_argument, "--kernel all goes with neither --output nor --autotune nor --explain");
   }
+  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
   const context ctx = make_context(s.run);
   const problem<T> p = make_problem<T>(s);
   return all ? run_all(ctx, p, s) : run_one(ctx, p, s);
@@ -223,7 +220,7 @@ void add_spmv(CLI::App& app, int& result) {
   const auto s = std::make_shared<settings>();
   command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
   command->add_option("--x", s->x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command->add_option("--output", s->output, "Write y as a Matrix Market array n x 1");
+  command->add_option("--output", s->output, "Write y as a Matrix Market array n x 1; - is stdout, which then holds y alone");
   command->add_option("--alpha", s->alpha, "Factor of A x")->capture_default_str();
   command->add_option("--beta", s->beta, "Factor of the initial y, which is random in [-1, 1)")->capture_default_str();
   command->add_option("--repeat", s->repeat, "Timed runs, after 3 to warm up")
@@ -234,6 +231,7 @@ void add_spmv(CLI::App& app, int& result) {
                     "Compare with higher precision; a row beyond its error bound is exit code 4");
   command->add_flag("--explain", s->explain, "Say what every kernel makes of the matrix");
   command->add_flag("--autotune", s->autotune, "Measure the kernels that suit the matrix and keep the fastest");
+  add_plan_options(*command, s->run);
   add_backend_options(*command, s->run);
   add_precision_option(*command, s->run);
   add_strict_option(*command, s->run);

@@ -15,8 +15,8 @@ void print_outcome(const json& r) {
              r["reason"].get<std::string>(), r["backend"].get<std::string>(), r["microseconds"].get<double>());
   fmt::print("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r["gflops"].get<double>(),
              r["gbs"].get<double>());
-  fmt::print("  plan          {:.0f} us, {} of its own\n", r["plan_us"].get<double>(),
-             human_bytes(r["workspace_bytes"].get<double>()));
+  fmt::print("  plan          {:.0f} us (effort {}), {} of its own\n", r["plan_us"].get<double>(),
+             r["effort"].get<std::string>(), human_bytes(r["workspace_bytes"].get<double>()));
   if (!r.contains("error_ratio")) return;
   const bool right = r["verified"];
   const auto style =

@@ -21,10 +21,10 @@ void check(const bench_options& o) {
 }
 
 constexpr const char* footer =
-    R"(* marks what a plan chooses by itself. Times are medians. GB/s counts the fewest bytes that must move (values, 32-bit
+    R"(* marks what a plan of the --effort asked for chooses by itself. Times are medians. GB/s counts the fewest bytes that must move (values, 32-bit
 columns, offsets, x and y once); % bw is of the read bandwidth measured in this run; 'plan us' goes from the CSR on the
 backend to a ready operator, analysis included; 'pays after' is the number of applications after which that has caught
-up with the kernel without set-up (csr.balanced, csr.merge); 'error' is the largest error over its bound, at most 1.
+up with the kernel without set-up (csr.balanced, csr.stream); 'error' is the largest error over its bound, at most 1.
 Bottleneck, the first that holds: bandwidth: the bytes moved reach 75% of the measured bandwidth; latency: shorter than
 10 launches; gather: at least 1.25 times faster with all column indices 0; imbalance: at least 1.25 times faster with
 the same nonzeros spread evenly over the rows; else latency.
@@ -42,7 +42,8 @@ void add_bench(CLI::App& app, int& result) {
   command.footer(footer);
   command.add_option("MATRIX", o->matrices, "Files or gen:NAME:key=value,...");
   command.add_option("--suite", o->suite, "A set of matrices")->check(CLI::IsMember({"peers", "peers-small"}));
-  command.add_option("--kernels", o->kernels, "all, default, or names")->delimiter(',')->capture_default_str();
+  command.add_option("--kernels,--kernel", o->kernels, "all, default, or names")->delimiter(',')->capture_default_str();
+  add_plan_options(command, o->run);
   add_backend_options(command, o->run);
   add_strict_option(command, o->run);
   command.add_option("--precision", o->precision, "Type of the values")

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/backends.hpp"
-#include "ops/spmv_plan_impl.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -67,7 +67,7 @@ std::vector<std::string> kernels_of_study(const context& ctx, const std::vector<
     if (n != "all" && n != "default") chosen.push_back(n);
   }
   for (const std::string& n : chosen)
-    tulle::detail::find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
+    find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
   if (!chosen.empty()) return chosen;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
     if (k.types == type_set::all) chosen.emplace_back(k.name);

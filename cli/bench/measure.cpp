@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/backends.hpp"
-#include "ops/spmv_plan_impl.hpp"
+#include "plan/find_kernel.hpp"
 #include "probes.hpp"
 
 namespace tulle::cli::bench {
@@ -44,6 +44,16 @@ verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, co
   return name_bottleneck(e);
 }
 
+/// Analysis and make_plan, whatever the kernel. But the kernel that effort none takes needs no analysis, and what effort max
+/// chose was measured against others first.
+void set_plan_time(const subject& s, const planned& p, record& r) {
+  r.effort = name(spmv_effort::standard);
+  r.plan_us = s.analysis_us + p.microseconds;
+  if (!r.chosen || s.effort == spmv_effort::standard) return;
+  r.effort = name(s.effort);
+  r.plan_us = s.effort == spmv_effort::none ? p.microseconds : s.chosen_plan_us;
+}
+
 record describe(const bench_run& run, const subject& s, const spmv_kernel& kernel, const planned& p,
                 const std::string& variant) {
   record r;
@@ -62,7 +72,7 @@ record describe(const bench_run& run, const subject& s, const spmv_kernel& kerne
   r.compulsory_bytes = compulsory_bytes(s.stats, size_of(s.a.types.value));
   r.moved_bytes = moved_bytes(*p.op, s);
   r.read_bandwidth = run.host.memory.read;
-  r.plan_us = s.analysis_us + p.microseconds;
+  set_plan_time(s, p, r);
   r.workspace_bytes = p.op->workspace_bytes();
   return r;
 }
@@ -97,21 +107,17 @@ bool declines(status code) {
 
 }  // namespace
 
-std::string_view kernel_without_set_up(backend_kind backend) {
-  return backend == backend_kind::cpu ? "csr.balanced" : "csr.merge";
-}
-
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {
   const backend_kind backend = run.ctx.backend();
   const auto asked = [&](std::string_view kernel) {
     return std::ranges::any_of(names, [&](const std::string& n) {
-      if (n == "default") return kernel == s.chosen || kernel == kernel_without_set_up(backend);
+      if (n == "default") return kernel == s.chosen || kernel == kernel_without_set_up(backend).name;
       return n == "all" || n == kernel;
     });
   };
   for (const std::string& n : names) {
-    if (n != "all" && n != "default") tulle::detail::find_spmv_kernel(backend, n, s.a.types);
+    if (n != "all" && n != "default") find_spmv_kernel(backend, n, s.a.types);
   }
   std::vector<const spmv_kernel*> selected;
   for (const spmv_kernel& k : spmv_kernels(backend)) {

@@ -37,10 +37,7 @@ std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subje
 void measure_kernel(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
                     const std::string& variant, results& out);
 
-/// Fills in `break_even` of records of one subject, against the kernel that needs no set-up.
-void add_break_even(std::span<record> records, std::string_view kernel_without_set_up);
-
-/// csr.balanced, csr.merge.
-std::string_view kernel_without_set_up(backend_kind backend);
+/// Fills in `break_even` of records of one subject, against the kernel named, which needs no set-up.
+void add_break_even(std::span<record> records, std::string_view base_kernel);
 
 }  // namespace tulle::cli::bench

@@ -40,6 +40,7 @@ json to_json(const record& r) {
   j["percent_of_bandwidth"] = r.percent_of_bandwidth();
   j["compulsory_bytes"] = r.compulsory_bytes;
   j["moved_bytes"] = r.moved_bytes;
+  j["effort"] = r.effort;
   j["plan_us"] = r.plan_us;
   j["break_even"] = r.break_even ? json(*r.break_even) : json(nullptr);
   j["bottleneck"] = r.bottleneck.name;

@@ -13,6 +13,7 @@
 #include "errors.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "plan/find_kernel.hpp"
 #include "sweep.hpp"
 
 namespace tulle::cli::bench {
@@ -61,7 +62,7 @@ void bench_command::measure_subject(const bench_run& run, subject& s, progress& 
     bar.show(fmt::format("{} {} {}", s.name, name(s.a.types.value), k->name));
     measure_kernel(run, s, *k, {}, "", mine);
   }
-  add_break_even(mine.records, kernel_without_set_up(run.ctx.backend()));
+  add_break_even(mine.records, kernel_without_set_up(run.ctx.backend()).name);
   bar.clear();
   print(subject_table(s, mine.records, mine.omitted));
   std::ranges::move(mine.records, std::back_inserter(all_.records));

@@ -33,7 +33,7 @@ struct placed_matrix {
 };
 
 template <scalar T, offset O>
-void analyse(const context& ctx, csr_view<T, O> a, const harness& clock, subject& s) {
+void analyse(const context& ctx, csr_view<T, O> a, const run_options& o, const harness& clock, subject& s) {
   const auto& backend = formats_of<T, O>(ctx.backend());
   const auto pass = [&] {
     backend.validate(ctx, a, {});
@@ -42,9 +42,11 @@ void analyse(const context& ctx, csr_view<T, O> a, const harness& clock, subject
   s.analysis_us = clock.once(pass);
   s.analysis_us = std::min(s.analysis_us, clock.once(pass));
   try {
-    const spmv_plan<T> plan(ctx, a);
+    const spmv_plan<T> plan(ctx, a, plan_options(o));
     s.chosen = plan.kernel();
     s.reason = plan.explain();
+    s.effort = plan.effort();
+    s.chosen_plan_us = plan.plan_microseconds();
   } catch (const error& e) {
     s.reason = e.what();
   }
@@ -76,7 +78,7 @@ subject make_subject(const context& ctx, const case_name& which, const run_optio
   s.a = placed->ref();
   s.storage = placed;
   dispatch<type_set::floating>(s.a.types, [&]<class V, class O>() {
-    if constexpr (std::is_same_v<V, T>) analyse(ctx, s.a.as<T, O>(), clock, s);
+    if constexpr (std::is_same_v<V, T>) analyse(ctx, s.a.as<T, O>(), options, clock, s);
   });
   s.error_ratio = [ctx, reference](const buffer<std::byte>& y) {
     std::vector<T> result(y.size() / sizeof(T));

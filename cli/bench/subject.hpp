@@ -21,6 +21,8 @@ struct subject {
   double analysis_us = 0;  // validation and statistics, part of every plan
   std::string chosen;      // the kernel that a plan takes by itself, and why; or why there is no plan
   std::string reason;
+  spmv_effort effort = spmv_effort::standard;  // of that plan
+  double chosen_plan_us = 0;                   // what that plan took, once
   buffer<std::byte> x;  // random
   buffer<std::byte> y;
   std::function<double(const buffer<std::byte>& y)> error_ratio;  // largest error over its bound

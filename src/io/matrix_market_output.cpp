@@ -126,7 +126,9 @@ bool written_straight(const std::filesystem::path& file) {
 }  // namespace
 
 output_file::output_file(const std::filesystem::path& file) : file_(target_of(file)) {
-  if (written_straight(file_)) {
+  if (file == "-") {
+    fd_ = dup(STDOUT_FILENO);
+  } else if (written_straight(file_)) {
     fd_ = open(file_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     temporary_ = file_;

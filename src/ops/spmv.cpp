@@ -1,7 +1,9 @@
 #include <tulle/ops/spmv.hpp>
 
 #include "core/instantiate.hpp"
+#include "ops/spmv_operand.hpp"
 #include "ops/spmv_plan_impl.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 
@@ -60,6 +62,14 @@ std::string spmv_plan<T>::explain() const {
   return impl_->explain();
 }
 template <scalar T>
+spmv_effort spmv_plan<T>::effort() const noexcept {
+  return impl_->effort();
+}
+template <scalar T>
+double spmv_plan<T>::plan_microseconds() const noexcept {
+  return impl_->plan_microseconds();
+}
+template <scalar T>
 std::size_t spmv_plan<T>::workspace_bytes() const noexcept {
   return impl_->workspace_bytes();
 }
@@ -69,13 +79,16 @@ const csr_stats& spmv_plan<T>::stats() const noexcept {
 }
 template <scalar T>
 shape spmv_plan<T>::dimensions() const noexcept {
-  return {impl_->matrix().rows, impl_->matrix().cols};
+  return impl_->dimensions();
 }
 
 template <scalar T, offset O>
 void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha, T beta) {
+  const bool on_host = a.view().space == memory_space::host;
+  detail::spmv_operand(on_host ? context::cpu(ctx.threads()) : ctx, csr_ref::of(a.view())).validate();
   spmv_options options;
-  options.kernel = ctx.backend() == backend_kind::cpu ? "csr.balanced" : "csr.merge";
+  options.kernel = kernel_without_set_up(ctx.backend()).name;
+  options.effort = spmv_effort::none;
   spmv_plan<T>(ctx, a, options).apply(alpha, x, beta, y);
   ctx.synchronize();  // the plan's workspace must outlive the kernel
 }

@@ -1,12 +1,12 @@
 // The type-erased half of spmv_plan: everything but the value type of its spans.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
-#include <tulle/core/buffer.hpp>
-
 #include "kernels/spmv.hpp"
+#include "ops/spmv_operand.hpp"
 
 namespace tulle::detail {
 
@@ -20,32 +20,33 @@ class spmv_plan_impl {
   void autotune();
 
   [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
-  [[nodiscard]] const csr_ref& matrix() const noexcept { return a_; }
+  [[nodiscard]] shape dimensions() const noexcept { return {operand_.ref().rows, operand_.ref().cols}; }
   [[nodiscard]] const csr_stats& stats() const noexcept { return stats_; }
   [[nodiscard]] std::string_view kernel() const noexcept { return kernel_->name; }
+  [[nodiscard]] spmv_effort effort() const noexcept { return options_.effort; }
+  [[nodiscard]] double plan_microseconds() const noexcept { return plan_microseconds_; }
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
 
  private:
-  void bring_to_backend();
-  void fit_offsets();
+  void take_named(const std::string& name);
+  void take_without_set_up();
+  void choose();
   void analyse();
-  void pick(const spmv_options& options);
+  void count();
+  void tune(double budget);
   void build(const spmv_kernel& kernel, const std::string& reason);
 
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();  // first: planning begins here
   context ctx_;
-  csr_ref a_;
   spmv_options options_;
-  buffer<std::byte> own_offsets_;  // of a copied or narrowed matrix
-  buffer<index_t> own_columns_;    // of a copied matrix
-  buffer<std::byte> own_values_;   // of a copied matrix, or after update_values from the other memory space
+  spmv_operand operand_;
   csr_stats stats_;
+  bool analysed_ = false;  // else stats_ holds what is known without a pass over the matrix
   const spmv_kernel* kernel_ = nullptr;
   std::string reason_;
   std::unique_ptr<spmv_operator> operator_;
+  double plan_microseconds_ = 0;
 };
-
-/// The table entry of that name and type. Throws INVALID_ARGUMENT listing the names there are.
-const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view name, type_key types);
 
 }  // namespace tulle::detail

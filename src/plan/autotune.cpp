@@ -2,29 +2,73 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
 
-double elapsed_microseconds(const context& ctx, spmv_operator& op, const void* x, void* y, device_timer* timer) {
-  if (timer != nullptr) {
-    timer->start(ctx.stream());
-    op.apply(1, x, 0, y, ctx.stream());
-    timer->stop(ctx.stream());
-    return timer->microseconds();
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  op.apply(1, x, 0, y, ctx.stream());
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+using clock = std::chrono::steady_clock;
+
+constexpr int warm_up_runs = 3;
+constexpr int timed_runs = 10;
+/// A kernel this many times slower than the fastest is not timed to the end.
+constexpr double hopeless = 4;
+/// What planning may take before one was seen, in applications: a conversion sorts or copies the whole matrix.
+constexpr double conversion_guess = 50;
+constexpr double in_place_guess = 3;
+
+double microseconds_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
+
+/// x = 0 and a scratch y, and the clock that suits the backend.
+class bench_stand {
+ public:
+  bench_stand(const context& ctx, const csr_ref& a)
+      : ctx_(ctx),
+        x_(ctx, static_cast<std::size_t>(a.cols) * size_of(a.types.value)),
+        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)) {
+    fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
+    if (ctx.backend() == backend_kind::cuda) timer_ = cuda_runtime()->timer(ctx.device());
+  }
+
+  /// Median microseconds of one application; the last warm-up run where that is beyond hope of passing `fastest`.
+  double measure(spmv_operator& op, double fastest) {
+    double last = 0;
+    for (int i = 0; i < warm_up_runs; ++i) last = once(op);
+    if (last > hopeless * fastest) return last;
+    std::array<double, timed_runs> times{};
+    for (double& t : times) t = once(op);
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return times[times.size() / 2];
+  }
+
+ private:
+  double once(spmv_operator& op) {
+    if (timer_ != nullptr) {
+      timer_->start(ctx_.stream());
+      op.apply(1, x_.data(), 0, y_.data(), ctx_.stream());
+      timer_->stop(ctx_.stream());
+      return timer_->microseconds();
+    }
+    const auto begin = clock::now();
+    op.apply(1, x_.data(), 0, y_.data(), ctx_.stream());
+    return microseconds_since(begin);
+  }
+
+  context ctx_;
+  buffer<std::byte> x_;
+  buffer<std::byte> y_;
+  std::unique_ptr<device_timer> timer_;
+};
 
 /// The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 std::uint64_t mix(std::uint64_t z) {
@@ -33,41 +77,59 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// Sum of hashes of (position, element): independent of the number of threads.
-template <class I>
-std::uint64_t hash_array(const context& ctx, const I* data, std::size_t n, memory_space space) {
-  std::vector<I> copy;
-  if (space == memory_space::device) {
-    copy.resize(n);
-    copy_bytes(ctx, copy.data(), memory_space::host, data, space, n * sizeof(I));
-    data = copy.data();
-  }
-  std::uint64_t sum = 0;
-#pragma omp parallel for reduction(+ : sum) num_threads(ctx.threads())
-  for (std::size_t i = 0; i < n; ++i) sum += mix(mix(i) ^ static_cast<std::uint64_t>(data[i]));
-  return sum;
-}
-
 }  // namespace
 
-double measure_apply(const context& ctx, spmv_operator& op, const void* x, void* y) {
-  std::unique_ptr<device_timer> timer;
-  if (ctx.backend() == backend_kind::cuda) timer = cuda_runtime()->timer(ctx.device());
-  for (int i = 0; i < 3; ++i) elapsed_microseconds(ctx, op, x, y, timer.get());
-  std::array<double, 10> times{};
-  for (double& t : times) t = elapsed_microseconds(ctx, op, x, y, timer.get());
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
+tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
+                      std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
+  const auto begin = clock::now();
+  bench_stand stand(ctx, subject.a);
+  tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
+  double longest_conversion = conversion_guess * result.microseconds;
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (k.reference_only || &k == first.first || !contains(k.types, subject.a.types)) continue;
+    if (!k.supports(subject.stats, subject.a.types, ctx.info()).ok) continue;
+    const bool converts = needs_statistics(k);
+    const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
+    const double measuring = (warm_up_runs + timed_runs) * result.microseconds;
+    if (microseconds_since(begin) + planning + measuring > budget * result.microseconds) {
+      ++result.skipped;
+      continue;
+    }
+    try {
+      const auto planning_began = clock::now();
+      auto candidate = k.make_plan(ctx, subject.a, subject.stats, subject.options);
+      ctx.synchronize();
+      if (converts) longest_conversion = std::max(longest_conversion, microseconds_since(planning_began));
+      const double time = stand.measure(*candidate, result.microseconds);
+      ++result.measured;
+      if (time < result.microseconds) {
+        result.kernel = &k;
+        result.faster = std::move(candidate);
+        result.microseconds = time;
+      }
+    } catch (const error& e) {
+      if (e.code() != status::out_of_memory && e.code() != status::device_out_of_memory) throw;
+    }
+  }
+  return result;
 }
 
-std::string structure_hash(const context& ctx, const csr_ref& a) {
-  const auto rows = static_cast<std::size_t>(a.rows);
-  const auto offsets = a.types.offset == offset_type::i32
-                           ? hash_array(ctx, static_cast<const std::int32_t*>(a.rowptr), rows + 1, a.space)
-                           : hash_array(ctx, static_cast<const std::int64_t*>(a.rowptr), rows + 1, a.space);
-  const auto columns = hash_array(ctx, a.colind, static_cast<std::size_t>(a.nnz), a.space);
-  const auto shape = mix(static_cast<std::uint64_t>(a.rows) << 32 | static_cast<std::uint32_t>(a.cols));
-  return fmt::format("{:016x}", mix(mix(shape ^ offsets) ^ columns));
+std::string statistics_hash(const csr_stats& s) {
+  std::uint64_t hash = 0;
+  const auto add = [&](auto v) {
+    if constexpr (std::is_floating_point_v<decltype(v)>) {
+      hash = mix(hash ^ std::bit_cast<std::uint64_t>(v));
+    } else {
+      hash = mix(hash ^ static_cast<std::uint64_t>(v));
+    }
+  };
+  for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max}, std::int64_t{s.empty_rows},
+                       std::int64_t{s.bandwidth}, std::int64_t{s.column_window}}) {
+    add(v);
+  }
+  for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) add(v);
+  for (const double v : s.block_fill) add(v);
+  return fmt::format("{:016x}", hash);
 }
 
 }  // namespace tulle

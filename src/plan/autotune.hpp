@@ -1,16 +1,37 @@
 // Measures kernels on a matrix.
 #pragma once
 
+#include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "kernels/spmv.hpp"
 
 namespace tulle {
 
-/// Median microseconds of one application out of ten after three.
-double measure_apply(const context& ctx, spmv_operator& op, const void* x, void* y);
+/// What every candidate is planned with.
+struct tuning_subject {
+  const csr_ref& a;
+  const csr_stats& stats;
+  const spmv_options& options;
+};
 
-/// A hash of dimensions, offsets and column indices, as 16 hex digits; the same wherever the matrix is stored.
-std::string structure_hash(const context& ctx, const csr_ref& a);
+struct tuning {
+  const spmv_kernel* kernel = nullptr;    // the fastest
+  std::unique_ptr<spmv_operator> faster;  // its operator; null where the one given stays the fastest
+  double microseconds = 0;                // of one application
+  int measured = 0;
+  int skipped = 0;  // that suit the matrix but would have passed the budget
+};
+
+/// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate is
+/// not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of the
+/// fastest one so far. Kernels for which there is no memory are left out.
+tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
+                      std::pair<const spmv_kernel*, spmv_operator*> first, double budget);
+
+/// A hash of the statistics, as 16 hex digits: matrices of the same hash are taken for alike.
+std::string statistics_hash(const csr_stats& s);
 
 }  // namespace tulle

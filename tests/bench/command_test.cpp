@@ -129,6 +129,15 @@ TEST(BenchCommand, DefaultKernelsAreTheChoiceAndTheOneWithoutSetUp) {
   EXPECT_LE(run["benchmarks"].size(), 2u);
 }
 
+TEST(BenchCommand, EffortNoneChoosesTheKernelWithoutSetUp) {
+  const outcome o = run(quick + std::string("--kernel default --effort none --json -"));
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  ASSERT_EQ(run["benchmarks"].size(), 1u);
+  EXPECT_EQ(run["benchmarks"][0]["kernel"], "csr.balanced");
+  EXPECT_EQ(run["benchmarks"][0]["effort"], "none");
+}
+
 TEST(BenchCommand, SweepsAParameter) {
   const outcome o = run(quick + std::string("--sweep sigma --kernels sell --json -"));
   ASSERT_EQ(o.code, 0);

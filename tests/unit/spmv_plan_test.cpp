@@ -104,7 +104,8 @@ TEST_F(SpmvPlan, KernelByNameAndByEnvironment) {
 
 TEST_F(SpmvPlan, RefusesOptionsOutOfRange) {
   for (const auto set : {+[](spmv_options& o) { o.block_size = 48; }, +[](spmv_options& o) { o.lanes = 3; },
-                         +[](spmv_options& o) { o.sigma = 33; }, +[](spmv_options& o) { o.block = 9; }}) {
+                         +[](spmv_options& o) { o.sigma = 33; }, +[](spmv_options& o) { o.block = 9; },
+                         +[](spmv_options& o) { o.effort = static_cast<spmv_effort>(3); }}) {
     spmv_options options;
     set(options);
     EXPECT_EQ(status_of([&] { spmv_plan plan(ctx, a, options); }), status::invalid_argument);
@@ -143,6 +144,81 @@ TEST_F(SpmvPlan, AutotuneRemembersItsWinner) {
   EXPECT_NE(third.explain().find("the fastest of"), std::string::npos) << third.explain();
   unsetenv("TULLE_CACHE_DIR");
   std::filesystem::remove_all(directory);
+}
+
+TEST_F(SpmvPlan, EffortNoneTakesTheMatrixAsItIs) {
+  spmv_options options;
+  options.effort = spmv_effort::none;
+  spmv_plan plan(ctx, a, options);
+  EXPECT_EQ(plan.kernel(), "csr.balanced");
+  EXPECT_EQ(plan.effort(), spmv_effort::none);
+  EXPECT_EQ(plan.stats().nnz, 3);
+  EXPECT_EQ(plan.stats().mean, 1.5);
+  EXPECT_EQ(plan.stats().max, 0) << "a pass over the matrix was made";
+  EXPECT_LE(plan.workspace_bytes(), 1024u) << "offsets were copied";
+  EXPECT_NE(plan.explain().find("effort none, planned in"), std::string::npos) << plan.explain();
+  plan.apply(1.0, x, 0.0, y);
+  EXPECT_EQ(y, (std::vector<double>{21, 300}));
+}
+
+TEST_F(SpmvPlan, EffortNoneGivesANamedKernelWhatItNeeds) {
+  for (const char* kernel : {"csr.serial", "coo", "ell", "sell", "bsr"}) {
+    spmv_options options;
+    options.kernel = kernel;
+    options.effort = spmv_effort::none;
+    spmv_plan plan(ctx, a, options);
+    EXPECT_EQ(plan.kernel(), kernel);
+    plan.apply(1.0, x, 0.0, y);
+    EXPECT_EQ(y, (std::vector<double>{21, 300})) << kernel;
+  }
+}
+
+TEST_F(SpmvPlan, AutotuneAfterEffortNone) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) / "tulle_autotune_none_test";
+  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
+  spmv_options options;
+  options.effort = spmv_effort::none;
+  spmv_plan plan(ctx, a, options);
+  plan.autotune();
+  EXPECT_EQ(plan.stats().max, 2);
+  const std::vector<double> values{-1, 0.5, 4};
+  plan.update_values(values);
+  plan.apply(1.0, x, 0.0, y);
+  EXPECT_EQ(y, (std::vector<double>{4, 400}));
+  unsetenv("TULLE_CACHE_DIR");
+  std::filesystem::remove_all(directory);
+}
+
+TEST_F(SpmvPlan, EffortMaxMeasuresAndRemembers) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) / "tulle_effort_max_test";
+  std::filesystem::remove_all(directory);
+  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
+  spmv_options options;
+  options.effort = spmv_effort::max;
+  const auto big = generate<double>(ctx, "gen:stencil:points=7,n=30");
+  const std::string first = spmv_plan(ctx, big, options).explain();
+  EXPECT_NE(first.find("the fastest of"), std::string::npos) << first;
+  const std::string second = spmv_plan(ctx, big, options).explain();
+  EXPECT_NE(second.find("before"), std::string::npos) << second;
+  options.kernel = "csr.rows";
+  EXPECT_EQ(spmv_plan(ctx, big, options).kernel(), "csr.rows") << "a name goes before measuring";
+  unsetenv("TULLE_CACHE_DIR");
+  std::filesystem::remove_all(directory);
+}
+
+TEST_F(SpmvPlan, EffortsAndPoliciesHaveNames) {
+  EXPECT_EQ(name(spmv_effort::none), "none");
+  EXPECT_EQ(name(spmv_effort::standard), "default");
+  EXPECT_EQ(name(spmv_effort::max), "max");
+  EXPECT_EQ(name(spmv_policy::simple), "simple");
+}
+
+TEST_F(SpmvPlan, OneShotRefusesABrokenMatrix) {
+  auto broken = small(ctx);
+  broken.colind.data()[2] = 3;
+  const auto bx = to_buffer(ctx, x);
+  buffer<double> by(ctx, 2);
+  EXPECT_EQ(status_of([&] { multiply(ctx, broken, bx, by); }), status::invalid_structure);
 }
 
 TEST_F(SpmvPlan, SixtyFourBitOffsetsAreNarrowed) {

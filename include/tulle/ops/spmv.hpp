@@ -19,11 +19,22 @@ namespace tulle {
 /// How a kernel is chosen when none is named.
 enum class spmv_policy : std::uint8_t { standard, simple };
 
-/// How much work a plan may cost, in applications of the plan it makes (estimated from the matrix's size):
-///   none      0: no pass over the matrix at all, CSR where it is. The caller vouches for its structure;
-///   standard  20: validation, statistics, a converted copy where that pays;
-///   max       500: kernels are measured on the matrix, and the fastest is kept.
+constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standard ? "standard" : "simple"; }
+
+/// How much work a plan may cost, in applications of the plan it makes:
+///   none      about 0: no pass over the matrix, which stays CSR where it is (on a GPU, a host matrix is still copied).
+///             Nothing is validated: the caller vouches for offsets and column indices, and broken ones are undefined
+///             behaviour. Of the statistics only rows, cols, nnz and mean are known. A kernel that was named gets the
+///             statistics (and the narrow offsets) that it needs, if any;
+///   standard  about 20: validation, statistics, a converted copy where that pays;
+///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
+///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
+///             The winner is remembered, as by spmv_plan::autotune.
 enum class spmv_effort : std::uint8_t { none, standard, max };
+/// "none", "default", "max".
+constexpr std::string_view name(spmv_effort e) {
+  return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "default" : "max";
+}
 
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
@@ -74,13 +85,16 @@ class spmv_plan {
   void update_values(host_span<const T> values);
   void update_values(device_span<const T> values);
 
-  /// Measures the kernels that suit this matrix and keeps the fastest. The winner is remembered by structure and device
-  /// in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle). x and y are scratch.
+  /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered by
+  /// statistics and device in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle).
   void autotune();
 
   [[nodiscard]] std::string_view kernel() const noexcept;
-  /// One sentence: the kernel, and why, with the numbers.
+  /// One sentence: the kernel, and why, with the numbers; then its parameters, the effort and what planning took.
   [[nodiscard]] std::string explain() const;
+  [[nodiscard]] spmv_effort effort() const noexcept;
+  /// From the constructor's first line to its last, copies to the device included, and autotune.
+  [[nodiscard]] double plan_microseconds() const noexcept;
   /// Device or host bytes that the plan owns, converted storage included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
   [[nodiscard]] const csr_stats& stats() const noexcept;
@@ -99,7 +113,8 @@ spmv_plan(const context&, const csr<T, O>&) -> spmv_plan<T>;
 template <scalar T, offset O>
 spmv_plan(const context&, const csr<T, O>&, const spmv_options&) -> spmv_plan<T>;
 
-/// One-shot y = alpha A x + beta y through the kernel that needs no set-up (csr.balanced, csr.merge).
+/// One-shot y = alpha A x + beta y through the kernel of spmv_effort::none, after one pass that checks the structure of A.
+/// Throws what spmv_plan and its apply throw. Waits for the result.
 template <scalar T, offset O>
 void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha = 1, T beta = 0);
 
