@@ -19,6 +19,15 @@ std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept {
 #endif
 }
 
+std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::spmv_transposed_table();
+#ifdef TULLE_HAS_CUDA
+  return cuda::spmv_transposed_table();
+#else
+  return {};
+#endif
+}
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();

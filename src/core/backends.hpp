@@ -13,12 +13,14 @@ namespace cpu {
 template <scalar T, offset O>
 const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
+std::span<const spmv_kernel> spmv_transposed_table();
 }  // namespace cpu
 
 namespace cuda {
 template <scalar T, offset O>
 const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
+std::span<const spmv_kernel> spmv_transposed_table();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -27,6 +29,9 @@ device_runtime* cuda_runtime() noexcept;
 
 /// Empty when the backend is not built.
 std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
+
+/// Kernels whose operators take the CSR of A and compute y = alpha A^T x + beta y: x has rows elements, y has cols.
+std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

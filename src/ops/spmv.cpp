@@ -1,11 +1,24 @@
 #include <tulle/ops/spmv.hpp>
 
 #include "core/instantiate.hpp"
+#include "ops/spmv_arguments.hpp"
 #include "ops/spmv_operand.hpp"
 #include "ops/spmv_plan_impl.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle {
+namespace {
+
+template <scalar T, memory_space Space>
+detail::vector_argument argument(std::string_view name, basic_span<T, Space> v) {
+  return {name, v.data(), v.size(), Space};
+}
+template <scalar T, memory_space Space>
+detail::vector_argument argument(std::string_view name, basic_span<const T, Space> v) {
+  return {name, const_cast<T*>(v.data()), v.size(), Space};
+}
+
+}  // namespace
 
 template <scalar T>
 template <offset O>
@@ -21,7 +34,7 @@ spmv_plan<T>::~spmv_plan() = default;
 
 template <scalar T>
 void spmv_plan<T>::apply(T alpha, host_span<const T> x, T beta, host_span<T> y) {
-  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), memory_space::host, impl_->ctx().stream());
+  impl_->apply(alpha, argument("x", x), beta, argument("y", y), impl_->ctx().stream());
 }
 template <scalar T>
 void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y) {
@@ -29,15 +42,48 @@ void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T>
 }
 template <scalar T>
 void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream) {
-  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), memory_space::device, stream);
+  impl_->apply(alpha, argument("x", x), beta, argument("y", y), stream);
 }
 template <scalar T>
 void spmv_plan<T>::apply(T alpha, const buffer<T>& x, T beta, buffer<T>& y) {
+  const memory_space otherwise = impl_->ctx().space();  // of an empty buffer, which may have no memory
+  const auto space = [&](const buffer<T>& v) { return v.empty() ? otherwise : v.space(); };
   if (x.space() != y.space() && !x.empty() && !y.empty()) {
     throw error(status::invalid_argument, "x and y are in different memory spaces");
   }
-  const memory_space space = y.empty() ? (x.empty() ? impl_->ctx().space() : x.space()) : y.space();
-  impl_->apply(alpha, x.data(), x.size(), beta, y.data(), y.size(), space, impl_->ctx().stream());
+  impl_->apply(alpha, {"x", const_cast<T*>(x.data()), x.size(), space(x)}, beta, {"y", y.data(), y.size(), space(y)},
+               impl_->ctx().stream());
+}
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y) {
+  apply(alpha, x, beta, y, impl_->ctx().stream());
+}
+template <scalar T>
+void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream) {
+  impl_->apply_many(alpha, detail::multivector_argument::of("X", x), beta, detail::multivector_argument::of("Y", y), stream);
+}
+
+template <scalar T>
+void spmv_plan<T>::apply_dots(T alpha, host_span<const T> x, T beta, host_span<T> y, host_span<const T> w,
+                              host_span<T> dots) {
+  impl_->apply_dots(alpha, argument("x", x), beta, argument("y", y), argument("w", w), argument("dots", dots));
+}
+template <scalar T>
+void spmv_plan<T>::apply_dots(T alpha, device_span<const T> x, T beta, device_span<T> y, device_span<const T> w,
+                              device_span<T> dots) {
+  impl_->apply_dots(alpha, argument("x", x), beta, argument("y", y), argument("w", w), argument("dots", dots));
+}
+template <scalar T>
+void spmv_plan<T>::jacobi(T omega, host_span<const T> x, host_span<const T> b, host_span<const T> inverse_diagonal,
+                          host_span<T> y) {
+  impl_->jacobi(omega, argument("x", x), argument("b", b), argument("inverse_diagonal", inverse_diagonal),
+                argument("y", y));
+}
+template <scalar T>
+void spmv_plan<T>::jacobi(T omega, device_span<const T> x, device_span<const T> b, device_span<const T> inverse_diagonal,
+                          device_span<T> y) {
+  impl_->jacobi(omega, argument("x", x), argument("b", b), argument("inverse_diagonal", inverse_diagonal),
+                argument("y", y));
 }
 
 template <scalar T>

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/backends.hpp"
-#include "ops/spmv_arguments.hpp"
 #include "plan/autotune.hpp"
 #include "plan/autotune_cache.hpp"
 #include "plan/choose_spmv.hpp"
@@ -38,6 +37,8 @@ double microseconds_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
+const spmv_kernel& scatter_kernel(const context& ctx) { return spmv_transposed_kernels(ctx.backend()).front(); }
+
 /// Applications of the fastest kernel that effort max may spend on measuring.
 constexpr double max_effort_applications = 500;
 
@@ -45,8 +46,12 @@ constexpr double max_effort_applications = 500;
 
 spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_options& options)
     : ctx_(ctx), options_(checked(options)), operand_(ctx, a) {
+  shape_ = options.transpose ? shape{a.cols, a.rows} : shape{a.rows, a.cols};
   if (options.effort != spmv_effort::none) operand_.validate();
-  if (const std::string wanted = requested_kernel(options); !wanted.empty()) {
+  const std::string wanted = requested_kernel(options);
+  if (options.transpose && !turn(wanted)) {
+    // csr.transposed was taken
+  } else if (!wanted.empty()) {
     take_named(wanted);
   } else if (options.effort == spmv_effort::none) {
     take_without_set_up();
@@ -55,6 +60,25 @@ spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_
     if (options.effort == spmv_effort::max) tune(max_effort_applications);
   }
   plan_microseconds_ = microseconds_since(began_);
+}
+
+/// Makes the operand A^T, or takes the kernel that needs none and returns false.
+bool spmv_plan_impl::turn(const std::string& wanted) {
+  if (wanted == scatter_kernel(ctx_).name) return take_scatter("asked for by name"), false;
+  if (wanted.empty() && options_.effort == spmv_effort::none) return take_scatter("effort none takes A where it is"), false;
+  try {
+    operand_.transpose();
+  } catch (const error& e) {
+    if (!is_out_of_memory(e) || !wanted.empty()) throw;
+    return take_scatter("no memory for a CSR of A^T"), false;
+  }
+  return true;
+}
+
+void spmv_plan_impl::take_scatter(const std::string& reason) {
+  scatters_ = true;
+  count();
+  build(scatter_kernel(ctx_), reason);
 }
 
 void spmv_plan_impl::take_named(const std::string& wanted) {
@@ -99,27 +123,74 @@ void spmv_plan_impl::analyse() {
 
 /// What is known of the matrix without a pass over it.
 void spmv_plan_impl::count() {
-  const csr_ref& a = operand_.ref();
   stats_ = {};
-  stats_.rows = a.rows;
-  stats_.cols = a.cols;
-  stats_.nnz = a.nnz;
-  stats_.mean = a.rows > 0 ? static_cast<double>(a.nnz) / a.rows : 0;
+  stats_.rows = shape_.rows;
+  stats_.cols = shape_.cols;
+  stats_.nnz = operand_.ref().nnz;
+  stats_.mean = shape_.rows > 0 ? static_cast<double>(stats_.nnz) / shape_.rows : 0;
   operand_.fit_offsets(false);
 }
 
 void spmv_plan_impl::build(const spmv_kernel& kernel, const std::string& reason) {
   operator_.reset();
+  many_.reset();
   operator_ = kernel.make_plan(ctx_, operand_.ref(), stats_, options_);
   ctx_.synchronize();  // apply may come on another stream
   kernel_ = &kernel;
   reason_ = reason;
 }
 
-void spmv_plan_impl::apply(double alpha, const void* x, std::size_t x_size, double beta, void* y, std::size_t y_size,
-                           memory_space space, stream_view stream) {
-  check_vectors({x, x_size, y, y_size, space}, dimensions(), operand_.ref().types.value, ctx_.backend());
-  operator_->apply(alpha, x, beta, y, stream);
+argument_rules spmv_plan_impl::rules() const {
+  return {ctx_.backend(), operand_.ref().types.value, shape_, options_.transpose ? "A^T" : "A"};
+}
+
+void spmv_plan_impl::apply(double alpha, const vector_argument& x, double beta, const vector_argument& y,
+                           stream_view stream) {
+  const argument_rules held_to = rules();
+  check_cols(x, held_to);
+  check_rows(y, held_to);
+  check_apart(y, {x}, held_to);
+  operator_->apply(alpha, x.data, beta, y.data, stream);
+}
+
+void spmv_plan_impl::apply_many(double alpha, const multivector_argument& x, double beta, const multivector_argument& y,
+                                stream_view stream) {
+  check_multivectors(x, y, rules());
+  if (x.count == 0) return;
+  if (many_ == nullptr) {
+    try {
+      return operator_->apply_many(alpha, x.ref(), beta, y.ref(), stream);
+    } catch (const error& e) {
+      if (e.code() != status::unsupported || kernel_->reference_only) throw;
+    }
+    const auto name = ctx_.backend() == backend_kind::cpu ? "csr.balanced" : "csr.warp";  // these have no set-up on the device
+    many_ = find_spmv_kernel(ctx_.backend(), name, operand_.ref().types).make_plan(ctx_, operand_.ref(), stats_, {});
+  }
+  many_->apply_many(alpha, x.ref(), beta, y.ref(), stream);
+}
+
+void spmv_plan_impl::apply_dots(double alpha, const vector_argument& x, double beta, const vector_argument& y,
+                                const vector_argument& w, const vector_argument& dots) {
+  const argument_rules held_to = rules();
+  check_cols(x, held_to);
+  check_rows(y, held_to);
+  check_rows(w, held_to);
+  check_size(dots, 2, held_to);
+  check_apart(y, {x, w, dots}, held_to);
+  check_apart(dots, {x, w}, held_to);
+  operator_->apply_dots(alpha, x.data, beta, y.data, w.data, dots.data, ctx_.stream());
+}
+
+void spmv_plan_impl::jacobi(double omega, const vector_argument& x, const vector_argument& b,
+                            const vector_argument& inverse_diagonal, const vector_argument& y) {
+  const argument_rules held_to = rules();
+  if (shape_.rows != shape_.cols) {
+    throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix", held_to.matrix,
+                                                        shape_.rows, shape_.cols));
+  }
+  for (const vector_argument& v : {x, b, inverse_diagonal, y}) check_rows(v, held_to);
+  check_apart(y, {x, b, inverse_diagonal}, held_to);
+  operator_->apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, ctx_.stream());
 }
 
 void spmv_plan_impl::update_values(const void* values, std::size_t size, memory_space space) {
@@ -133,13 +204,16 @@ void spmv_plan_impl::update_values(const void* values, std::size_t size, memory_
   }
   operand_.update_values(values, space);
   operator_->update_values(operand_.ref());
+  if (many_ != nullptr) many_->update_values(operand_.ref());
 }
 
 void spmv_plan_impl::autotune() {
   const auto begin = clock::now();
+  if (scatters_) operand_.transpose();
   if (!analysed_) {
     analyse();
-    build(*kernel_, reason_);
+    build(scatters_ ? kernel_without_set_up(ctx_.backend()) : *kernel_, reason_);
+    scatters_ = false;
   }
   tune(std::numeric_limits<double>::infinity());
   plan_microseconds_ += microseconds_since(begin);
@@ -158,7 +232,10 @@ void spmv_plan_impl::tune(double budget) {
   }
   tuning result = fastest_kernel(ctx_, {a, stats_, options_}, {kernel_, operator_.get()}, budget);
   kernel_ = result.kernel;
-  if (result.faster != nullptr) operator_ = std::move(result.faster);
+  if (result.faster != nullptr) {
+    operator_ = std::move(result.faster);
+    many_.reset();
+  }
   const std::string left_out =
       result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
   reason_ = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);

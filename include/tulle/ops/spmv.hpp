@@ -41,7 +41,13 @@ struct spmv_options {
   std::string kernel;    // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
   spmv_policy policy = spmv_policy::standard;
   spmv_effort effort = spmv_effort::standard;
-  bool transpose = false;  // the plan multiplies by A^T: x has rows elements, y has cols
+  /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once (a
+  /// sort of the entries on the plan's backend, about 20 to 100 applications; as much memory as A, and 16 bytes an entry
+  /// during the sort), which runs at full speed through the same kernels; update_values converts again. At effort none,
+  /// where memory does not suffice, and as kernel "csr.transposed", A is read as it is: the CPU adds private copies of y
+  /// in a fixed order; CUDA adds by one atomic a nonzero, and its floating-point results are then not the same bit for bit
+  /// from run to run.
+  bool transpose = false;
   int block_size = 0;    // CUDA: threads a block, a multiple of 32 up to 1024
   int lanes = 0;         // CUDA csr.warp*: lanes a row, 1 to 32, a power of two
   int sigma = 0;         // sell: rows of a sorting window, 1 or a multiple of 32
@@ -80,6 +86,29 @@ class spmv_plan {
   /// On another stream of the same device.
   void apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream);
 
+  /// Y = alpha A X + beta Y for X.count right-hand sides at once: X has cols rows, Y has rows, both `count` vectors, each
+  /// in an order of its own. Any count; 2 to 64 gain most over one at a time, and row_major more than column_major. The
+  /// terms of `apply` hold for each vector. A kernel that takes one vector at a time leaves these to csr.balanced or
+  /// csr.warp (on the plan's CSR: the first such call allocates a little host memory). Throws what `apply` does, and
+  /// INVALID_DIMENSIONS for an ld that is too small; UNSUPPORTED from a vendor's routine that has none.
+  void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y);
+  /// On another stream of the same device.
+  void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream);
+
+  /// y = alpha A x + beta y, and in the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate gradient
+  /// methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has rows elements and may
+  /// be x; y overlaps none of the others; dots has 2 elements in the memory of x and y. Throws what `apply` does, and
+  /// UNSUPPORTED where the kernel has no such pass (those that are chosen by default have it, for f32 and f64).
+  void apply_dots(T alpha, host_span<const T> x, T beta, host_span<T> y, host_span<const T> w, host_span<T> dots);
+  void apply_dots(T alpha, device_span<const T> x, T beta, device_span<T> y, device_span<const T> w, device_span<T> dots);
+
+  /// One step of the weighted Jacobi method, y = x + omega D^-1 (b - A x), in one pass (Saad, 2003, section 4.1). A is
+  /// square (else INVALID_DIMENSIONS), all four vectors have rows elements, inverse_diagonal holds 1 / a_ii, and y overlaps
+  /// none of the others. Throws what `apply` does, and UNSUPPORTED as apply_dots.
+  void jacobi(T omega, host_span<const T> x, host_span<const T> b, host_span<const T> inverse_diagonal, host_span<T> y);
+  void jacobi(T omega, device_span<const T> x, device_span<const T> b, device_span<const T> inverse_diagonal,
+              device_span<T> y);
+
   /// New numbers in the same pattern (nnz of them, in the order of A, on the host or the device). Like A, `values`
   /// must outlive the plan (or the next update_values): the kernel may read them in place, and autotune reads them again.
   void update_values(host_span<const T> values);
@@ -97,7 +126,9 @@ class spmv_plan {
   [[nodiscard]] double plan_microseconds() const noexcept;
   /// Device or host bytes that the plan owns, converted storage included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+  /// Of A, or of A^T when the plan multiplies by that. See spmv_effort::none for what may be unknown.
   [[nodiscard]] const csr_stats& stats() const noexcept;
+  /// {elements of y, elements of x}.
   [[nodiscard]] shape dimensions() const noexcept;
 
  private:
