@@ -7,6 +7,7 @@
 // where rows are alike.
 #include <vector>
 
+#include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/merge_path.hpp"
@@ -36,7 +37,12 @@ class csr_balanced final : public csr_operator<T, O> {
     join<T>(parts_, out, static_cast<T*>(y));
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return parts_.size() * sizeof(part<T>); }
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+    many_.run(this->a_, alpha, x, beta, y);
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return parts_.size() * sizeof(part<T>) + many_.bytes();
+  }
 
  private:
   void take(part<T>& p, epilogue<T> out, const T* x, T* y) const {
@@ -51,6 +57,7 @@ class csr_balanced final : public csr_operator<T, O> {
   }
 
   std::vector<part<T>> parts_;
+  csr_many<T, O> many_{this->a_, this->threads_};
 };
 
 }  // namespace

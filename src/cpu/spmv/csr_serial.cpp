@@ -3,6 +3,7 @@
 // Method: the definition (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.5). One thread takes all
 // rows. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for
 // matrices too small to share.
+#include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 
 namespace tulle::cpu {
@@ -18,6 +19,12 @@ class csr_serial final : public csr_operator<T, O> {
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     this->run_.rows(this->a_, 0, this->a_.rows, {alpha, beta}, static_cast<const T*>(x), static_cast<T*>(y));
   }
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+    many_.run(this->a_, alpha, x, beta, y);
+  }
+
+ private:
+  csr_many<T, O> many_{this->a_, 1};
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cuda/device/epilogue.cuh"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/spmv/csr_many.cuh"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
@@ -43,12 +44,17 @@ class device_operator : public spmv_operator {
   int block_size_;
 };
 
-/// A device_operator that reads the CSR in place.
+/// A device_operator that reads the CSR in place; several right-hand sides go through csr_many.
 template <class T, class O>
 class csr_operator : public device_operator<T> {
  public:
   csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
 
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+                  stream_view stream) override {
+    const device_guard guard(this->device_);
+    csr_many<T, O>::run(a_, alpha, x, beta, y, static_cast<cudaStream_t>(stream.native));
+  }
   void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {

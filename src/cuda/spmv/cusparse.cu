@@ -1,41 +1,16 @@
 // cusparse.*: the vendor's SpMV algorithms, with their preprocessing, as entries of the same table. For comparison: they
 // are never chosen silently.
-#include <cusparse.h>
-
 #include <limits>
 #include <vector>
 
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/cusparse_handles.cuh"
+#include "cuda/spmv/cusparse_many.cuh"
 
 namespace tulle::cuda {
 namespace {
-
-void check_cusparse(cusparseStatus_t s, const char* what) {
-  if (s == CUSPARSE_STATUS_SUCCESS) return;
-  const status code = s == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES || s == CUSPARSE_STATUS_ALLOC_FAILED
-                          ? status::device_out_of_memory
-                      : s == CUSPARSE_STATUS_NOT_SUPPORTED ? status::unsupported
-                                                           : status::kernel_launch;
-  throw error(code, std::string(what) + ": " + cusparseGetErrorName(s) + " (" + cusparseGetErrorString(s) + ")");
-}
-
-struct handle_deleter {
-  void operator()(cusparseHandle_t h) const noexcept { cusparseDestroy(h); }
-};
-struct matrix_deleter {
-  void operator()(cusparseSpMatDescr_t m) const noexcept { cusparseDestroySpMat(m); }
-};
-struct vector_deleter {
-  void operator()(cusparseDnVecDescr_t v) const noexcept { cusparseDestroyDnVec(v); }
-};
-using unique_handle = std::unique_ptr<std::remove_pointer_t<cusparseHandle_t>, handle_deleter>;
-using unique_matrix = std::unique_ptr<std::remove_pointer_t<cusparseSpMatDescr_t>, matrix_deleter>;
-using unique_vector = std::unique_ptr<std::remove_pointer_t<cusparseDnVecDescr_t>, vector_deleter>;
-
-template <class T>
-constexpr cudaDataType value_type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
 
 /// Descriptors, buffer and preprocessing around a matrix that a derived class describes.
 template <class T>
@@ -57,6 +32,10 @@ class cusparse_operator : public device_operator<T> {
   void describe(cusparseSpMatDescr_t matrix) { matrix_.reset(matrix); }
   [[nodiscard]] cusparseSpMatDescr_t matrix() const noexcept { return matrix_.get(); }
   [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
+  [[nodiscard]] cusparseHandle_t handle_on(cudaStream_t stream) const {
+    check_cusparse(cusparseSetStream(handle_.get(), stream), "cusparseSetStream");
+    return handle_.get();
+  }
 
   void preprocess() {
     const device_guard guard(this->device_);
@@ -102,7 +81,7 @@ template <class T, class O, cusparseSpMVAlg_t Algorithm>
 class cusparse_csr_operator final : public cusparse_operator<T> {
  public:
   cusparse_csr_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(a) {
+      : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(a), many_(ctx, a.rows, a.cols, many_algorithm) {
     cusparseSpMatDescr_t m = nullptr;
     check_cusparse(cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, const_cast<O*>(a.rowptr), const_cast<index_t*>(a.colind),
                                      const_cast<T*>(a.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
@@ -117,13 +96,25 @@ class cusparse_csr_operator final : public cusparse_operator<T> {
                                           const_cast<T*>(a_.values)),
                    "cusparseCsrSetPointers");
     this->preprocess();
+    many_.forget();
+  }
+  /// CSR algorithm 1 suits column-major order best, 2 row-major. The first call for a shape prepares: see cusparse_many.
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+                  stream_view stream) override {
+    const device_guard guard(this->device_);
+    many_.run(this->handle_on(static_cast<cudaStream_t>(stream.native)), this->matrix(), static_cast<T>(alpha), x,
+              static_cast<T>(beta), y);
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + 4) + (static_cast<std::size_t>(a_.rows) + 1) * sizeof(O);
   }
 
  private:
+  static constexpr cusparseSpMMAlg_t many_algorithm =
+      Algorithm == CUSPARSE_SPMV_CSR_ALG1 ? CUSPARSE_SPMM_CSR_ALG1 : CUSPARSE_SPMM_CSR_ALG2;
+
   csr_view<T, O> a_;
+  cusparse_many<T> many_;
 };
 
 template <class T, class O, cusparseSpMVAlg_t Algorithm>

@@ -1,0 +1,142 @@
+#include "cpu/spmv/csr_many.hpp"
+
+#include <algorithm>
+
+#include "core/instantiate.hpp"
+#include "cpu/spmv/merge_path.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+/// `Width` neighbouring vectors. ByRow: their elements of one row lie together; else `stride` apart.
+template <scalar T, int Width, bool ByRow>
+struct chunk {
+  const T* x;
+  std::int64_t stride;  // from one row to the next, or from one vector to the next
+
+  [[gnu::always_inline]] void add(sum_of<T>* sum, T value, index_t column) const {
+    const T* at = ByRow ? x + column * stride : x + column;
+#pragma omp simd
+    for (int j = 0; j < Width; ++j) {
+      sum[j] += static_cast<sum_of<T>>(value) * static_cast<sum_of<T>>(at[ByRow ? j : j * stride]);
+    }
+  }
+};
+
+/// Where the vectors of a chunk are written.
+template <scalar T, int Width>
+struct chunk_output {
+  epilogue<T> out;
+  T* y;
+  std::int64_t row_stride;
+  std::int64_t vector_stride;
+
+  [[gnu::always_inline]] void store(index_t row, const sum_of<T>* sum) const {
+    T* at = y + row * row_stride;
+    for (int j = 0; j < Width; ++j) out.store(at + j * vector_stride, sum[j]);
+  }
+};
+
+template <scalar T, offset O, int Width, bool ByRow>
+[[gnu::always_inline]] inline void add_entries(csr_view<T, O> a, O begin, O end, chunk<T, Width, ByRow> x,
+                                               sum_of<T>* sum) {
+  constexpr int unrolled = 8;
+  O k = begin;
+  for (; end - k >= unrolled; k += unrolled) {
+    prefetch_stream(a.values + k, a.colind + k);
+    for (int i = 0; i < unrolled; ++i) x.add(sum, a.values[k + i], a.colind[k + i]);
+  }
+  for (; k < end; ++k) x.add(sum, a.values[k], a.colind[k]);
+}
+
+template <scalar T, offset O, int Width, bool ByRow>
+[[gnu::always_inline]] inline void take(csr_view<T, O> a, many_part<T>& p, chunk<T, Width, ByRow> x,
+                                        chunk_output<T, Width> y) {
+  auto entry = static_cast<O>(p.begin);
+  for (index_t row = p.first; row < p.last; ++row) {
+    const O end = a.rowptr[row + 1];
+    sum_of<T> sum[Width] = {};
+    add_entries(a, entry, end, x, sum);
+    if (row == p.first && p.continues) {
+      std::copy_n(sum, Width, p.head);
+    } else {
+      y.store(row, sum);
+    }
+    entry = end;
+  }
+  sum_of<T> sum[Width] = {};
+  add_entries(a, entry, static_cast<O>(p.end), x, sum);
+  std::copy_n(sum, Width, p.tail);
+}
+
+/// The pieces of cut rows in the order of the parts.
+template <scalar T, int Width>
+void join(const std::vector<many_part<T>>& parts, chunk_output<T, Width> y) {
+  sum_of<T> sum[Width] = {};
+  for (const many_part<T>& p : parts) {
+    const bool ends_row = p.last > p.first;
+    if (ends_row && p.continues) {
+      for (int j = 0; j < Width; ++j) sum[j] += p.head[j];
+      y.store(p.first, sum);
+    }
+    for (int j = 0; j < Width; ++j) sum[j] = ends_row ? p.tail[j] : sum[j] + p.tail[j];
+  }
+}
+
+template <scalar T, offset O, int Width, bool ByRow>
+void multiply(csr_view<T, O> a, std::vector<many_part<T>>& parts, isa level, chunk<T, Width, ByRow> x,
+              chunk_output<T, Width> y) {
+  const int count = static_cast<int>(parts.size());
+#pragma omp parallel for schedule(static) num_threads(count) if (count > 1)
+  for (int i = 0; i < count; ++i) {
+    with_isa(
+        level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
+  }
+  join<T, Width>(parts, y);
+}
+
+/// Calls f.operator()<Width>(first) for chunks of vectors that make up `count`, the widest first.
+template <int Widest, class F>
+void in_chunks(index_t count, index_t first, const F& f) {
+  for (; count - first >= Widest; first += Widest) f.template operator()<Widest>(first);
+  if constexpr (Widest > 1) in_chunks<Widest / 2>(count, first, f);
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+csr_many<T, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<std::size_t>(threads)) {
+  const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
+  for (int i = 0; i < threads; ++i) {
+    const merge_coordinate begin = merge_path_split(i, threads, a.rows, a.nnz, row_end);
+    const merge_coordinate end = merge_path_split(i + 1, threads, a.rows, a.nnz, row_end);
+    many_part<T>& p = parts_[static_cast<std::size_t>(i)];
+    p.first = begin.row;
+    p.last = end.row;
+    p.begin = begin.entry;
+    p.end = end.entry;
+    p.continues = begin.row < a.rows && begin.entry > a.rowptr[begin.row];
+  }
+}
+
+template <scalar T, offset O>
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
+                         const multivector_ref& y) {
+  const bool by_row = x.vector_stride == 1;
+  const std::int64_t stride = by_row ? x.row_stride : x.vector_stride;
+  const auto pass = [&]<int Width, bool ByRow>(index_t first) {
+    multiply<T, O, Width, ByRow>(
+        a, parts_, isa_, {static_cast<const T*>(x.data) + first * x.vector_stride, stride},
+        {{alpha, beta}, static_cast<T*>(y.data) + first * y.vector_stride, y.row_stride, y.vector_stride});
+  };
+  if (by_row) {
+    in_chunks<many_width>(x.count, 0, [&]<int Width>(index_t first) { pass.template operator()<Width, true>(first); });
+  } else {
+    in_chunks<many_width / 2>(x.count, 0, [&]<int Width>(index_t first) { pass.template operator()<Width, false>(first); });
+  }
+}
+
+#define TULLE_INSTANTIATE(T, O) template class csr_many<T, O>;
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cpu

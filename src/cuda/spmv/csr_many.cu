@@ -1,0 +1,145 @@
+// Several right-hand sides at once from CSR: row splitting as in Yang, Buluc and Owens (Euro-Par 2018, "Design principles
+// for sparse matrix multiplication on the GPU"), for both orders of X.
+// A group of lanes takes a row. Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a run of
+// X; lanes that are left take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and holds up
+// to 8 vectors, as neighbouring nonzeros tend to read neighbouring elements. The lanes' sums meet by shuffles in a fixed
+// order. Rows of more than `long_row` entries are left to the end and walked by the whole block.
+// Bytes a nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. A pass takes 32 to 128 vectors
+// (row-major) or 8. Time grows with the longest row: one block walks it.
+#include "core/instantiate.hpp"
+#include "cuda/device/arithmetic.cuh"
+#include "cuda/spmv/csr_many.cuh"
+#include "cuda/spmv/csr_operator.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int block = 256;
+constexpr int long_row = 2048;
+
+/// Element i of vector j is at i * row_stride + j * vector_stride.
+template <class T>
+struct many_view {
+  T* data;
+  std::int64_t row_stride;
+  std::int64_t vector_stride;
+};
+
+/// How the lanes of a group are used: lane = (nonzero) * across + (vector).
+struct group_shape {
+  int across;  // lanes over vectors
+  int lanes;   // of a group: across * (lanes over nonzeros); both powers of two
+};
+
+/// The sums of one lane over every `step`-th entry of a row.
+template <int Vectors, class T, class O>
+__device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O end, int step, const T* __restrict__ x,
+                                            std::int64_t row_stride, const std::int64_t (&at)[Vectors], T (&sum)[Vectors]) {
+#pragma unroll 4
+  for (O k = first; k < end; k += step) {
+    const T value = __ldg(a.values + k);
+    const T* const row = x + __ldg(a.colind + k) * row_stride;
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) sum[i] = multiply_add(value, __ldg(row + at[i]), sum[i]);
+  }
+}
+
+template <int Vectors, class T, class O>
+__global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index_t count, group_shape shape, T alpha,
+                                                         many_view<const T> x, T beta, many_view<T> y) {
+  __shared__ T shared[block / 32][32];
+  __shared__ index_t long_rows[block];
+  const int group = static_cast<int>(threadIdx.x) / shape.lanes;
+  const int groups = block / shape.lanes;
+  const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
+  const int along = lane / shape.across;
+  const int step = shape.lanes / shape.across;
+  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * groups;
+  const std::int64_t row = row0 + group;
+  const index_t tile = shape.across * Vectors;
+  const O begin = row < a.rows ? a.rowptr[row] : O{0};
+  const O end = row < a.rows ? a.rowptr[row + 1] : O{0};
+  const bool is_long = end - begin > long_row;
+  if (lane == 0) long_rows[group] = is_long ? 1 : 0;
+  __syncthreads();
+
+  for (index_t vector0 = lane % shape.across; vector0 < count + lane % shape.across; vector0 += tile) {
+    std::int64_t at[Vectors];  // past the last vector the first one is read again, and not stored
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) {
+      const index_t vector = vector0 + i * shape.across;
+      at[i] = (vector < count ? vector : 0) * x.vector_stride;
+    }
+    const auto store = [&](std::int64_t r, int i, T sum) {
+      const index_t vector = vector0 + i * shape.across;
+      if (vector >= count) return;
+      T* const to = y.data + r * y.row_stride + vector * y.vector_stride;
+      const T scaled = multiply_add(alpha, sum, T{0});
+      *to = beta == T{0} ? scaled : multiply_add(beta, *to, scaled);
+    };
+
+    T sum[Vectors] = {};
+    if (!is_long) sum_entries(a, static_cast<O>(begin + along), end, step, x.data, x.row_stride, at, sum);
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) {
+      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(0xffffffffu, sum[i], d));
+      if (along == 0 && row < a.rows && !is_long) store(row, i, sum[i]);
+    }
+
+    for (int g = 0; g < groups; ++g) {  // the same for all threads of the block
+      if (long_rows[g] == 0) continue;
+      const std::int64_t r = row0 + g;
+      const int first = static_cast<int>(threadIdx.x) / shape.across;
+      T part[Vectors] = {};
+      sum_entries(a, static_cast<O>(a.rowptr[r] + first), a.rowptr[r + 1], block / shape.across, x.data, x.row_stride, at, part);
+#pragma unroll
+      for (int i = 0; i < Vectors; ++i) {
+        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(0xffffffffu, part[i], d));
+        __syncthreads();  // the sums of before have been read
+        shared[threadIdx.x / 32][threadIdx.x % 32] = part[i];
+        __syncthreads();
+        if (static_cast<int>(threadIdx.x) < shape.across) {
+          T total{0};
+          for (int w = 0; w < block / 32; ++w) total = add(total, shared[w][threadIdx.x]);
+          store(r, i, total);
+        }
+      }
+    }
+  }
+}
+
+/// About 4 entries a lane, and never more lanes than a warp.
+group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
+  group_shape shape{across, across};
+  while (shape.lanes < 32 && nnz > 4 * rows * (shape.lanes / across)) shape.lanes *= 2;
+  return shape;
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+                         cudaStream_t stream) {
+  const index_t count = x.count;
+  if (count == 0) return;
+  int across = 1;
+  const bool by_row = x.vector_stride == 1;
+  while (by_row && across < 32 && across < count) across *= 2;
+  const group_shape shape = shape_for(a.rows, a.nnz, across);
+  const auto go = [&]<int Vectors>() {
+    launch("csr_many", csr_many_kernel<Vectors, T, O>, static_cast<std::int64_t>(a.rows) * shape.lanes, block, 0, stream, a,
+           count, shape, static_cast<T>(alpha),
+           many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta),
+           many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
+  };
+  const index_t each = (count + across - 1) / across;  // vectors a lane
+  if (each == 1) return go.template operator()<1>();
+  if (each == 2) return go.template operator()<2>();
+  if (each <= 4) return go.template operator()<4>();
+  return go.template operator()<8>();
+}
+
+#define TULLE_INSTANTIATE(T, O) template struct csr_many<T, O>;
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cuda
