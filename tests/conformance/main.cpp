@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/many_case.hpp"
 #include "conformance/past_2_31.hpp"
 #include "conformance/spmv_case.hpp"
+#include "conformance/transposed_case.hpp"
 #include "core/backends.hpp"
 
 namespace tulle::test {
@@ -86,6 +88,44 @@ bool left_out(type_key types) {
   return quick() && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
 }
 
+/// Every value type and both offset types, once each.
+constexpr type_key few_types[] = {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>,
+                                  type_key_of<std::int32_t, std::int32_t>};
+
+/// Calls add(case) for the few types and all matrices that fit them.
+template <class Add>
+void for_few_types(const spmv_kernel& kernel, const Add& add) {
+  for (const type_key types : few_types) {
+    for (const battery_matrix& m : battery()) {
+      if (!contains(kernel.types, types) || (m.floating_only && types.value == scalar_type::i32)) continue;
+      spmv_case c;
+      c.kernel = &kernel;
+      c.types = types;
+      c.matrix = &m;
+      add(c);
+    }
+  }
+}
+
+/// Kernels that may be without are asked on one matrix.
+void add_many(const context& ctx, const spmv_kernel& kernel) {
+  for_few_types(kernel, [&](const spmv_case& c) {
+    const bool asked = must_have_many(kernel) || kernel.reference_only || c.matrix->name == "banded";
+    if (asked) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
+  });
+}
+
+void add_transposed(const context& ctx) {
+  for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
+    for_few_types(kernel, [&](const spmv_case& c) {
+      add_test(c.name(), [ctx, c] { run_transposed_case(ctx, c); });
+      const auto name = fmt::format("{}/plan.transposed/{}.{}/{}", tulle::name(ctx.backend()), tulle::name(c.types.value),
+                                    tulle::name(c.types.offset), c.matrix->name);
+      add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types, *c.matrix); });
+    });
+  }
+}
+
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for (const type_key types : all_types) {
     if (!contains(kernel.types, types) || left_out(types)) continue;
@@ -99,12 +139,14 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
     }
   }
   add_sweeps(ctx, kernel);
+  add_many(ctx, kernel);
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }
 
 void add_backend(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_kernels(ctx.backend())) add_kernel(ctx, kernel);
+  add_transposed(ctx);
 }
 
 void add_cuda() {

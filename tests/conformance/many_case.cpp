@@ -1,0 +1,149 @@
+#include "conformance/many_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <tulle/ops/verify.hpp>
+#include <vector>
+
+#include "conformance/guarded_vector.hpp"
+#include "conformance/typed_matrix.hpp"
+
+namespace tulle::test {
+namespace {
+
+using enum vector_order;
+
+/// Where the elements of `count` vectors of `rows` are.
+struct layout {
+  index_t rows;
+  index_t count;
+  vector_order order;
+
+  [[nodiscard]] std::int64_t ld() const { return order == row_major ? count + 3 : rows + 5; }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(ld() * (order == row_major ? rows : count));
+  }
+  [[nodiscard]] std::size_t at(index_t i, index_t j) const {
+    return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
+  }
+  [[nodiscard]] multivector_ref ref(void* data) const {
+    return {data, count, order == row_major ? ld() : 1, order == row_major ? 1 : ld()};
+  }
+};
+
+template <scalar T>
+T gap() {
+  return std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(0x3c3c3c3c);
+}
+
+template <scalar T>
+std::vector<T> stored(const layout& l, const std::vector<std::vector<T>>& vectors) {
+  std::vector<T> out(l.size(), gap<T>());
+  for (index_t j = 0; j < l.count; ++j) {
+    for (index_t i = 0; i < l.rows; ++i) out[l.at(i, j)] = vectors[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+  }
+  return out;
+}
+
+template <scalar T>
+std::vector<T> vector_of(const layout& l, const std::vector<T>& from, index_t j) {
+  std::vector<T> out(static_cast<std::size_t>(l.rows));
+  for (index_t i = 0; i < l.rows; ++i) out[static_cast<std::size_t>(i)] = from[l.at(i, j)];
+  return out;
+}
+
+/// What was between the rows or vectors is still there.
+template <scalar T>
+bool gaps_intact(const layout& l, std::vector<T> now) {
+  for (index_t j = 0; j < l.count; ++j) {
+    for (index_t i = 0; i < l.rows; ++i) now[l.at(i, j)] = gap<T>();
+  }
+  return same_bits(now, std::vector<T>(l.size(), gap<T>()));
+}
+
+/// 17 vectors x and y and what must come of them, for one alpha and beta.
+template <scalar T, offset O>
+struct problem {
+  double alpha, beta;
+  std::vector<std::vector<T>> x, y0;
+  std::vector<spmv_reference> reference;
+
+  problem(const typed_matrix<T, O>& a, const battery_matrix& m, double alpha_, double beta_) : alpha(alpha_), beta(beta_) {
+    for (index_t j = 0; j < 17; ++j) {
+      x.push_back(random_vector<T>(m.cols, 42 + static_cast<std::uint64_t>(j), m.x_special));
+      y0.push_back(initial_y<T>(m.rows, beta));
+      const host_span<const T> before = beta == 0 ? host_span<const T>() : host_span<const T>(y0.back());
+      reference.push_back(reference_spmv(context::cpu(1), static_cast<T>(alpha), a.host(), host_span<const T>(x.back()),
+                                         static_cast<T>(beta), before));
+    }
+  }
+};
+
+template <scalar T, offset O>
+void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, const problem<T, O>& p, layout in,
+                     layout out) {
+  SCOPED_TRACE(fmt::format("{} vectors, x by {}, y by {}, alpha={} beta={}", in.count, name(in.order), name(out.order),
+                           p.alpha, p.beta));
+  const bool vendor = c.kernel->reference_only;
+  guarded_vector<T> x(ctx, stored(in, p.x), c.matrix->misaligned);
+  std::vector<T> first;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    guarded_vector<T> y(ctx, stored(out, p.y0), c.matrix->misaligned);
+    op.apply_many(p.alpha, in.ref(x.data()), p.beta, out.ref(y.data()), ctx.stream());
+    const std::vector<T> now = y.values();
+    EXPECT_TRUE(y.guards_intact() && gaps_intact(out, now)) << "wrote outside Y";
+    if (repeat == 0) {
+      first = now;
+    } else if (!vendor) {
+      EXPECT_TRUE(same_bits(first, now)) << "the second run gave other bits";
+    }
+  }
+  EXPECT_TRUE(x.unchanged()) << "wrote to X or around it";
+  for (index_t j = 0; j < out.count; ++j) {
+    const std::vector<T> y = vector_of(out, first, j);
+    EXPECT_LE(error_ratio(p.reference[static_cast<std::size_t>(j)], host_span<const T>(y)), 1) << "vector " << j;
+  }
+}
+
+template <scalar T, offset O>
+void run_typed(const context& ctx, const spmv_case& c) {
+  const battery_matrix& m = *c.matrix;
+  const typed_matrix<T, O> a(ctx, m);
+  const csr_stats stats = statistics(ctx, a.device());
+  if (const support s = c.kernel->supports(stats, c.types, ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
+  const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
+  const problem<T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
+  const auto check = [&](const problem<T, O>& p, index_t count, vector_order x, vector_order y) {
+    apply_and_check<T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});
+  };
+  try {
+    for (const index_t count : {1, 2, 3, 8, 17}) {
+      check(adds, count, row_major, row_major);
+      check(overwrites, count, column_major, column_major);
+    }
+    check(overwrites, 8, row_major, row_major);
+    check(adds, 8, column_major, column_major);
+    if (c.kernel->reference_only) return;  // the vendor's routines want both in one order
+    check(overwrites, 3, row_major, column_major);
+    check(adds, 3, column_major, row_major);
+  } catch (const error& e) {
+    if (e.code() != status::unsupported || must_have_many(*c.kernel)) throw;
+    GTEST_SKIP() << e.what();
+  }
+}
+
+}  // namespace
+
+bool must_have_many(const spmv_kernel& kernel) {
+  if (kernel.backend == backend_kind::cuda) return kernel.name.starts_with("csr.");
+  return kernel.name == "csr.serial" || kernel.name == "csr.balanced";
+}
+
+void run_many_case(const context& ctx, const spmv_case& c) {
+  dispatch<type_set::all>(c.types, [&]<class T, class O>() { run_typed<T, O>(ctx, c); });
+}
+
+}  // namespace tulle::test
