@@ -130,11 +130,47 @@ typedef struct tulle_spmv_plan tulle_spmv_plan;
  * A host matrix is copied to the device when the context is a CUDA one. */
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan);
+
+/* How much work making a plan may cost; spmv_effort in tulle/ops/spmv.hpp says what each does. */
+typedef int32_t tulle_spmv_effort;
+enum { TULLE_EFFORT_DEFAULT = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
+
+/* All zeros are the defaults. */
+typedef struct tulle_spmv_options {
+  const char* kernel; /* as in tulle_spmv_plan_create */
+  tulle_spmv_effort effort;
+  int32_t transpose; /* 1: the plan multiplies by the transpose of A, so that x has rows and y has cols elements. With
+                        TULLE_EFFORT_NONE on a GPU it adds by atomics: floating-point results may differ from run to run
+                        within the error bound. */
+} tulle_spmv_options;
+
+/* The same with options; NULL stands for the defaults. */
+tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
+                                         const tulle_spmv_options* options, tulle_spmv_plan** plan);
+
 /* x has cols and y has rows elements of the matrix's scalar type, in the memory of the plan's context; they must not
  * overlap. beta = 0 overwrites y, NaN included. Queued on the context's stream: neither allocates nor synchronises.
  * For TULLE_I32 alpha and beta must be whole numbers of 32 bits. */
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size);
+
+typedef int32_t tulle_vector_order;
+enum { TULLE_ROW_MAJOR = 0, TULLE_COLUMN_MAJOR = 1 };
+
+/* `count` dense vectors of `rows` elements each. Element i of vector j is at data[i * ld + j] when TULLE_ROW_MAJOR (ld is
+ * at least count), at data[i + j * ld] when TULLE_COLUMN_MAJOR (ld is at least rows). */
+typedef struct tulle_multivector {
+  int64_t rows;
+  int64_t count;
+  int64_t ld;
+  tulle_vector_order order;
+  void* data; /* of the matrix's scalar type, in the memory of the plan's context */
+} tulle_multivector;
+
+/* Y = alpha A X + beta Y for several right-hand sides at once; each vector as in tulle_spmv_plan_apply. X is not written
+ * to, and X and Y may be in different orders. */
+tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                        const tulle_multivector* y);
 /* New numbers (as many as A has nonzeros, in A's order) in the same pattern. They must outlive the plan where its
  * kernel reads A in place. */
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,

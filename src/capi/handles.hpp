@@ -41,6 +41,8 @@ namespace tulle::capi {
 memory_space space_of(tulle_memory_space space, const char* name);
 scalar_type scalar_type_of(tulle_scalar_type type, const char* name);
 offset_type offset_type_of(tulle_offset_type type, const char* name);
+vector_order vector_order_of(tulle_vector_order order, const char* name);
+spmv_effort effort_of(tulle_spmv_effort effort, const char* name);
 
 constexpr tulle_memory_space to_c(memory_space space) {
   return space == memory_space::host ? TULLE_HOST : TULLE_DEVICE;

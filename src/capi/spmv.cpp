@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string>
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -38,9 +39,36 @@ void apply(spmv_plan<T>& plan, double alpha, const void* x, std::size_t x_size, 
              coefficient<T>(beta, "beta"), Span<T>(static_cast<T*>(y), y_size));
 }
 
-tulle_spmv_plan* make_plan(const context& ctx, const tulle_csr& matrix, const char* kernel) {
+index_t checked_index(std::int64_t value, const std::string& name) {
+  if (value < 0 || value > std::numeric_limits<index_t>::max()) {
+    throw error(status::invalid_dimensions, fmt::format("{} = {}: must be 0 to {}", name, value,
+                                                        std::numeric_limits<index_t>::max()));
+  }
+  return static_cast<index_t>(value);
+}
+
+template <class T>
+multivector_view<T> view_of(const tulle_multivector& v, const std::string& name, memory_space space) {
+  return {checked_index(v.rows, name + "->rows"),
+          checked_index(v.count, name + "->count"),
+          v.ld,
+          vector_order_of(v.order, (name + "->order").c_str()),
+          static_cast<T*>(v.data),
+          space};
+}
+
+spmv_options options_of(const tulle_spmv_options& from) {
   spmv_options options;
-  if (kernel != nullptr) options.kernel = kernel;
+  if (from.kernel != nullptr) options.kernel = from.kernel;
+  options.effort = effort_of(from.effort, "options->effort");
+  if (from.transpose != 0 && from.transpose != 1) {
+    throw error(status::invalid_argument, fmt::format("options->transpose = {}: must be 0 or 1", from.transpose));
+  }
+  options.transpose = from.transpose == 1;
+  return options;
+}
+
+tulle_spmv_plan* make_plan(const context& ctx, const tulle_csr& matrix, const spmv_options& options) {
   auto plan = dispatch<type_set::all>(matrix.ref.types, [&]<class T, class O>() {
     return std::make_unique<tulle_spmv_plan>(
         tulle_spmv_plan{matrix.owner, ctx.space(), spmv_plan<T>(ctx, matrix.ref.as<T, O>(), options), {}, {}});
@@ -57,7 +85,19 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
   return create(plan, "plan", [&] {
     require(context, "context");
     require(matrix, "matrix");
-    return tulle::capi::make_plan(context->value, *matrix, kernel);
+    tulle::spmv_options options;
+    if (kernel != nullptr) options.kernel = kernel;
+    return tulle::capi::make_plan(context->value, *matrix, options);
+  });
+}
+
+tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
+                                         const tulle_spmv_options* options, tulle_spmv_plan** plan) {
+  return create(plan, "plan", [&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    return tulle::capi::make_plan(context->value, *matrix,
+                                  options == nullptr ? tulle::spmv_options{} : tulle::capi::options_of(*options));
   });
 }
 
@@ -76,6 +116,22 @@ tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const vo
           } else {
             tulle::capi::apply<T, tulle::device_span>(p, alpha, x, columns, beta, y, rows);
           }
+        },
+        plan->value);
+  });
+}
+
+tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                        const tulle_multivector* y) {
+  return guard([&] {
+    require(plan, "plan");
+    require(x, "x");
+    require(y, "y");
+    std::visit(
+        [&]<class T>(tulle::spmv_plan<T>& p) {
+          using namespace tulle::capi;
+          p.apply(coefficient<T>(alpha, "alpha"), view_of<const T>(*x, "x", plan->space), coefficient<T>(beta, "beta"),
+                  view_of<T>(*y, "y", plan->space));
         },
         plan->value);
   });

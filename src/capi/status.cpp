@@ -46,6 +46,18 @@ offset_type offset_type_of(tulle_offset_type type, const char* name) {
   return static_cast<offset_type>(type);
 }
 
+vector_order vector_order_of(tulle_vector_order order, const char* name) {
+  check_enumerator(order, TULLE_COLUMN_MAJOR, name);
+  return order == TULLE_ROW_MAJOR ? vector_order::row_major : vector_order::column_major;
+}
+
+spmv_effort effort_of(tulle_spmv_effort effort, const char* name) {
+  check_enumerator(effort, TULLE_EFFORT_MAX, name);
+  return effort == TULLE_EFFORT_NONE  ? spmv_effort::none
+         : effort == TULLE_EFFORT_MAX ? spmv_effort::max
+                                      : spmv_effort::standard;
+}
+
 static_assert(static_cast<int>(scalar_type::f32) == TULLE_F32 && static_cast<int>(scalar_type::f64) == TULLE_F64 &&
               static_cast<int>(scalar_type::i32) == TULLE_I32);
 static_assert(static_cast<int>(offset_type::i32) == TULLE_OFFSET_I32 &&

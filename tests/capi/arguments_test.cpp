@@ -108,6 +108,51 @@ TEST_F(capi_arguments, plan_create) {
   EXPECT_EQ(made, nullptr);
 }
 
+TEST_F(capi_arguments, plan_create_with) {
+  tulle_spmv_plan* made = nullptr;
+  tulle_spmv_options options{nullptr, TULLE_EFFORT_DEFAULT, 0};
+  const auto create = [&] { return tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made); };
+  null(tulle_spmv_plan_create_with(nullptr, matrix.get(), &options, &made), "context");
+  null(tulle_spmv_plan_create_with(context.get(), nullptr, &options, &made), "matrix");
+  null(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, nullptr), "plan");
+  options.effort = 3;
+  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->effort = 3");
+  options.effort = TULLE_EFFORT_DEFAULT;
+  options.transpose = 2;
+  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->transpose = 2");
+  options.transpose = 0;
+  options.kernel = "csr.nonsense";
+  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "csr.nonsense");
+  EXPECT_EQ(made, nullptr);
+  TULLE_EXPECT_OK(tulle_spmv_plan_create_with(context.get(), matrix.get(), nullptr, &made));
+  tulle_spmv_plan_destroy(made);
+}
+
+TEST_F(capi_arguments, plan_apply_many) {
+  std::array<double, 8> many_x{};
+  std::array<double, 6> many_y{};
+  tulle_multivector in{4, 2, 2, TULLE_ROW_MAJOR, many_x.data()}, out{3, 2, 2, TULLE_ROW_MAJOR, many_y.data()};
+  const auto apply = [&] { return tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, &out); };
+  TULLE_ASSERT_OK(apply());
+  null(tulle_spmv_plan_apply_many(nullptr, 1, &in, 0, &out), "plan");
+  null(tulle_spmv_plan_apply_many(plan.get(), 1, nullptr, 0, &out), "x");
+  null(tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, nullptr), "y");
+  const auto with = [&](auto tulle_multivector::*member, auto value, tulle_status expected, const char* words) {
+    const tulle_multivector before = in;
+    in.*member = value;
+    refused(apply(), expected, words);
+    in = before;
+  };
+  with(&tulle_multivector::rows, std::int64_t{3}, TULLE_STATUS_INVALID_DIMENSIONS, "X has 3 rows");
+  with(&tulle_multivector::rows, std::int64_t{1} << 31, TULLE_STATUS_INVALID_DIMENSIONS, "x->rows = 2147483648");
+  with(&tulle_multivector::count, std::int64_t{-1}, TULLE_STATUS_INVALID_DIMENSIONS, "x->count = -1");
+  with(&tulle_multivector::count, std::int64_t{1}, TULLE_STATUS_INVALID_DIMENSIONS, "X has 1 vectors, Y has 2");
+  with(&tulle_multivector::ld, std::int64_t{1}, TULLE_STATUS_INVALID_DIMENSIONS, "X has ld = 1");
+  with(&tulle_multivector::order, 2, TULLE_STATUS_INVALID_ARGUMENT, "x->order = 2");
+  with(&tulle_multivector::data, static_cast<void*>(nullptr), TULLE_STATUS_NULL_POINTER, "X is null");
+  with(&tulle_multivector::data, static_cast<void*>(many_y.data()), TULLE_STATUS_INVALID_ARGUMENT, "overlap");
+}
+
 TEST_F(capi_arguments, plan_apply) {
   const auto apply = [&](const void* in, std::int64_t in_size, void* out, std::int64_t out_size) {
     return tulle_spmv_plan_apply(plan.get(), 1, in, in_size, 0, out, out_size);

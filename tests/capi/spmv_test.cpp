@@ -102,6 +102,39 @@ TEST_P(capi_spmv, beta_zero_overwrites_nan) {
   EXPECT_EQ(apply<double>(plan_of(matrix), 1, {1, 2, 3, 4}, 0, {nan, nan, nan}), (std::vector<double>{7, 0, 25}));
 }
 
+TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
+  const small_matrix<double, std::int32_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  for (const tulle_spmv_effort effort : {TULLE_EFFORT_DEFAULT, TULLE_EFFORT_NONE}) {
+    const tulle_spmv_options options{nullptr, effort, 1};
+    tulle_spmv_plan* made_plan = nullptr;
+    TULLE_ASSERT_OK(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made_plan));
+    const plan_handle plan(made_plan);
+    EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));
+    const std::vector<double> values{10, 20, 30, 40, 50};
+    TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
+    EXPECT_EQ(apply<double>(plan, 1, {1, 2, 3}, 0, {0, 0, 0, 0}), (std::vector<double>{100, 120, 20, 150}));
+  }
+}
+
+TEST_P(capi_spmv, several_right_hand_sides) {
+  const small_matrix<float, std::int32_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  const plan_handle plan = plan_of(matrix);
+  const buffer_handle x = upload<float>({1, 10, 2, 20, 3, 30, 4, 40}), y = upload<float>({0, 0, 0, 0, 0, 0});
+  const tulle_multivector in{4, 2, 2, TULLE_ROW_MAJOR, data(x)}, out{3, 2, 3, TULLE_COLUMN_MAJOR, data(y)};
+  TULLE_ASSERT_OK(tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, &out));
+  std::vector<float> result(6);
+  TULLE_ASSERT_OK(tulle_buffer_copy_out(y.get(), result.data(), sizeof(float) * result.size()));
+  EXPECT_EQ(result, (std::vector<float>{7, 0, 25, 70, 0, 250}));
+}
+
 TEST_P(capi_spmv, update_values_keeps_the_pattern) {
   const small_matrix<float, std::int32_t> a;
   const tulle_csr_arrays arrays = a.arrays();
