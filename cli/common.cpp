@@ -101,6 +101,14 @@ void add_strict_option(CLI::App& app, run_options& o) {
   app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
 }
 
+void add_workload_options(CLI::App& app, workload& w) {
+  app.add_flag("--transpose", w.transpose, "Multiply by the transpose of A");
+  app.add_option("--rhs", w.rhs, "Right-hand sides, multiplied at once")->check(CLI::Range(1, 4096))->capture_default_str();
+  app.add_option("--order", w.order, "Of several vectors: row keeps their elements of one row together, column each vector")
+      ->check(CLI::IsMember({"row", "column"}))
+      ->capture_default_str();
+}
+
 spmv_options plan_options(const run_options& o, std::string kernel) {
   spmv_options options;
   options.kernel = std::move(kernel);
@@ -138,12 +146,12 @@ std::vector<context> usable_contexts(const run_options& o) {
   return contexts;
 }
 
-double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y) {
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y, index_t vectors) {
   const double value = static_cast<double>(value_bytes);
   const double offset = stats.nnz > INT32_MAX ? 8 : 4;
   const double rows = stats.rows;
-  return static_cast<double>(stats.nnz) * (value + sizeof(index_t)) + (rows + 1) * offset + stats.cols * value +
-         rows * value * (reads_y ? 2 : 1);
+  return static_cast<double>(stats.nnz) * (value + sizeof(index_t)) + (rows + 1) * offset +
+         vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
 }
 
 std::string human_bytes(double bytes) {

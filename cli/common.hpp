@@ -48,9 +48,38 @@ struct run_options {
   bool json = false;
   bool strict = false;
 };
+/// What is multiplied: A or A^T, by one vector or several.
+struct workload {
+  bool transpose = false;
+  index_t rhs = 1;
+  std::string order = "row";  // row, column: of several vectors
+
+  [[nodiscard]] vector_order vectors() const {
+    return order == "row" ? vector_order::row_major : vector_order::column_major;
+  }
+  /// Element i of vector j in contiguous storage of `rhs` vectors of `rows`.
+  [[nodiscard]] std::size_t at(index_t rows, index_t i, index_t j) const {
+    return order == "row" ? static_cast<std::size_t>(i) * static_cast<std::size_t>(rhs) + static_cast<std::size_t>(j)
+                          : static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i);
+  }
+  /// Vector j of them.
+  template <class T>
+  [[nodiscard]] std::vector<T> vector_of(const std::vector<T>& all, index_t j) const {
+    std::vector<T> one(all.size() / static_cast<std::size_t>(rhs));
+    const auto rows = static_cast<index_t>(one.size());
+    for (index_t i = 0; i < rows; ++i) one[static_cast<std::size_t>(i)] = all[at(rows, i, j)];
+    return one;
+  }
+  template <class T>
+  [[nodiscard]] multivector_view<T> view(T* data, index_t rows, memory_space space) const {
+    return {rows, rhs, order == "row" ? rhs : rows, vectors(), data, space};
+  }
+};
 void add_backend_options(CLI::App& app, run_options& o);   // --backend --threads --device
 void add_threads_option(CLI::App& app, run_options& o);    // --threads alone
 void add_plan_options(CLI::App& app, run_options& o);      // --effort --policy
+/// --transpose --rhs --order
+void add_workload_options(CLI::App& app, workload& w);
 void add_precision_option(CLI::App& app, run_options& o);  // --precision
 void add_json_option(CLI::App& app, run_options& o);       // --json
 void add_strict_option(CLI::App& app, run_options& o);     // --strict
@@ -79,13 +108,14 @@ named_matrix<T> load(const std::string& spec, const run_options& o);
 /// the message of INVALID_DIMENSIONS.
 template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
-/// Writes a Matrix Market array n x 1, shortest digits that read back to the same number. Throws FILE_IO.
+/// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the same
+/// number. Throws FILE_IO.
 template <scalar T>
-void write_vector(const std::string& file, host_span<const T> x);
+void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 
 /// Fewest bytes that y = alpha A x + beta y has to move: values, 32-bit columns, offsets as narrow as nnz allows, x
-/// read once, y written once, and read once where beta is not 0.
-double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false);
+/// read once, y written once, and read once where beta is not 0; the last three for each of `vectors` right-hand sides.
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false, index_t vectors = 1);
 
 /// Random vector in [-1, 1) (i32: -8..8), the same on every machine.
 template <scalar T>

@@ -92,10 +92,10 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
 }
 
 template <scalar T>
-void write_vector(const std::string& file, host_span<const T> x) {
+void write_vector(const std::string& file, host_span<const T> x, index_t columns) {
   fmt::memory_buffer text;
-  fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} 1\n",
-                 std::is_integral_v<T> ? "integer" : "real", x.size());
+  fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
+                 std::is_integral_v<T> ? "integer" : "real", x.size() / static_cast<std::size_t>(columns), columns);
   for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
   write_file(file, {text.data(), text.size()});
 }
@@ -132,7 +132,7 @@ std::string matrix_hash(csr_view<T, O> a) {
 #define TULLE_INSTANTIATE(T)                                                                                 \
   template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
   template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
-  template void write_vector<T>(const std::string&, host_span<const T>);                                     \
+  template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
   template std::vector<T> random_vector<T>(std::size_t, std::uint64_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 

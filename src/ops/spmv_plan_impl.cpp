@@ -91,6 +91,7 @@ void spmv_plan_impl::take_named(const std::string& wanted) {
   if (const support s = kernel.supports(stats_, operand_.ref().types, ctx_.info()); !s.ok) {
     throw error(status::unsupported, fmt::format("{} cannot take this matrix: {}", wanted, s.reason));
   }
+  named_ = true;
   build(kernel, "asked for by name");
 }
 
@@ -161,7 +162,7 @@ void spmv_plan_impl::apply_many(double alpha, const multivector_argument& x, dou
     try {
       return operator_->apply_many(alpha, x.ref(), beta, y.ref(), stream);
     } catch (const error& e) {
-      if (e.code() != status::unsupported || kernel_->reference_only) throw;
+      if (e.code() != status::unsupported || named_) throw;
     }
     const auto name = ctx_.backend() == backend_kind::cpu ? "csr.balanced" : "csr.warp";  // these have no set-up on the device
     many_ = find_spmv_kernel(ctx_.backend(), name, operand_.ref().types).make_plan(ctx_, operand_.ref(), stats_, {});
@@ -215,6 +216,7 @@ void spmv_plan_impl::autotune() {
     build(scatters_ ? kernel_without_set_up(ctx_.backend()) : *kernel_, reason_);
     scatters_ = false;
   }
+  named_ = false;
   tune(std::numeric_limits<double>::infinity());
   plan_microseconds_ += microseconds_since(begin);
 }

@@ -51,13 +51,14 @@ class spmv_plan_impl {
   spmv_options options_;
   spmv_operand operand_;
   shape shape_;           // of what multiplies: A or A^T
+  bool named_ = false;     // the kernel was asked for by name
   bool scatters_ = false;  // the operand is A where A^T multiplies
   csr_stats stats_;
   bool analysed_ = false;  // else stats_ holds what is known without a pass over the matrix
   const spmv_kernel* kernel_ = nullptr;
   std::string reason_;
   std::unique_ptr<spmv_operator> operator_;
-  std::unique_ptr<spmv_operator> many_;  // for several right-hand sides where operator_ takes one at a time
+  std::unique_ptr<spmv_operator> many_;  // for several right-hand sides where a kernel that was chosen takes one at a time
   double plan_microseconds_ = 0;
 };
 

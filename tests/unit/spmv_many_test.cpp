@@ -54,11 +54,11 @@ class SpmvMany : public ::testing::Test {
   std::vector<double> y = std::vector<double>(4, nan);
 };
 
-TEST_F(SpmvMany, EveryKernelMultipliesInBothOrders) {
+TEST_F(SpmvMany, MultipliesInBothOrders) {
   std::vector<double> by_columns{1, 10, 100, -1, -10, -100};
-  for (const spmv_kernel& k : spmv_kernels(backend_kind::cpu)) {
-    SCOPED_TRACE(k.name);
-    auto plan = plan_with(std::string(k.name));
+  for (const char* kernel : {"", "csr.serial", "csr.balanced"}) {
+    SCOPED_TRACE(kernel);
+    auto plan = plan_with(kernel);
     y.assign(4, nan);
     plan.apply(1.0, view(x, 3, 2, 2, row_major), 0.0, view(y, 2, 2, 2, row_major));
     EXPECT_EQ(y, (std::vector<double>{21, -21, 300, -300}));
@@ -73,8 +73,21 @@ TEST_F(SpmvMany, EveryKernelMultipliesInBothOrders) {
   }
 }
 
+TEST_F(SpmvMany, WhateverIsChosenTakesThemAndWhatIsNamedSaysSo) {
+  const auto big = generate<double>(ctx, "gen:stencil:points=27,n=30");
+  std::vector<double> in(static_cast<std::size_t>(big.cols) * 2, 1), out(in.size(), nan);
+  const auto apply = [&](spmv_plan<double> plan) {
+    plan.apply(1.0, view(in, big.cols, 2, 2, row_major), 0.0, view(out, big.rows, 2, 2, row_major));
+  };
+  apply(spmv_plan(ctx, big));
+  EXPECT_EQ(out[0], out[1]);
+  spmv_options options;
+  options.kernel = "coo";
+  refused([&] { apply(spmv_plan(ctx, big, options)); }, status::unsupported, "one right-hand side");
+}
+
 TEST_F(SpmvMany, TransposedPlansTakeThemToo) {
-  for (const char* kernel : {"", "csr.transposed", "csr.balanced", "sell"}) {
+  for (const char* kernel : {"", "csr.transposed", "csr.balanced"}) {
     auto plan = plan_with(kernel, true);
     std::vector<double> in{1, -1, 10, -10}, out(6, nan);
     plan.apply(1.0, view(in, 2, 2, 2, row_major), 0.0, view(out, 3, 2, 2, row_major));

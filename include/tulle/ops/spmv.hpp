@@ -88,9 +88,9 @@ class spmv_plan {
 
   /// Y = alpha A X + beta Y for X.count right-hand sides at once: X has cols rows, Y has rows, both `count` vectors, each
   /// in an order of its own. Any count; 2 to 64 gain most over one at a time, and row_major more than column_major. The
-  /// terms of `apply` hold for each vector. A kernel that takes one vector at a time leaves these to csr.balanced or
-  /// csr.warp (on the plan's CSR: the first such call allocates a little host memory). Throws what `apply` does, and
-  /// INVALID_DIMENSIONS for an ld that is too small; UNSUPPORTED from a vendor's routine that has none.
+  /// terms of `apply` hold for each vector. Where the plan chose a kernel that takes one vector at a time, csr.balanced or
+  /// csr.warp does this on the plan's CSR (the first such call allocates a little host memory). Throws what `apply` does,
+  /// INVALID_DIMENSIONS for an ld that is too small, and UNSUPPORTED from a kernel that was named and takes only one.
   void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y);
   /// On another stream of the same device.
   void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream);
