@@ -37,16 +37,24 @@ struct chunk_output {
   }
 };
 
+/// Narrow chunks are summed in turns, so that an addition need not wait for the one before.
+template <int Width>
+constexpr int turns = Width >= 16 ? 1 : Width == 8 ? 2 : 4;
+
 template <scalar T, offset O, int Width, bool ByRow>
 [[gnu::always_inline]] inline void add_entries(csr_view<T, O> a, O begin, O end, chunk<T, Width, ByRow> x,
                                                sum_of<T>* sum) {
   constexpr int unrolled = 8;
+  sum_of<T> turn[turns<Width> * Width] = {};
   O k = begin;
   for (; end - k >= unrolled; k += unrolled) {
     prefetch_stream(a.values + k, a.colind + k);
-    for (int i = 0; i < unrolled; ++i) x.add(sum, a.values[k + i], a.colind[k + i]);
+    for (int i = 0; i < unrolled; ++i) x.add(turn + i % turns<Width> * Width, a.values[k + i], a.colind[k + i]);
   }
-  for (; k < end; ++k) x.add(sum, a.values[k], a.colind[k]);
+  for (; k < end; ++k) x.add(turn, a.values[k], a.colind[k]);
+  for (int j = 0; j < Width; ++j) {
+    for (int t = 0; t < turns<Width>; ++t) sum[j] += turn[t * Width + j];
+  }
 }
 
 template <scalar T, offset O, int Width, bool ByRow>
