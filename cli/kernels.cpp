@@ -37,8 +37,8 @@ support support_on(const spmv_kernel& kernel, const subject& a, const settings& 
   return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
 }
 
-json record_of(const spmv_kernel& kernel, const std::optional<subject>& a, const settings& s) {
-  json record{{"name", kernel.name},       {"operation", "spmv"},       {"backend", name(kernel.backend)},
+json record_of(const spmv_kernel& kernel, const char* operation, const std::optional<subject>& a, const settings& s) {
+  json record{{"name", kernel.name},       {"operation", operation},    {"backend", name(kernel.backend)},
               {"types", types_of(kernel)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
   if (a) {
     const support verdict = support_on(kernel, *a, s);
@@ -76,7 +76,10 @@ int run(const settings& s) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
     const auto table = spmv_kernels(backend);
     if (table.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
-    for (const spmv_kernel& kernel : table) records.push_back(record_of(kernel, a, s));
+    for (const spmv_kernel& kernel : table) records.push_back(record_of(kernel, "spmv", a, s));
+    for (const spmv_kernel& kernel : spmv_transposed_kernels(backend)) {
+      records.push_back(record_of(kernel, "spmv_transposed", a, s));
+    }
   }
   if (s.run.json) {
     print_json({{"schema_version", schema_version}, {"kernels", records}});

@@ -9,9 +9,14 @@ namespace {
 
 using bench::bench_options;
 
-/// `tulle bench spmv MATRIX` says the operation; without it, it is the same one.
-void drop_operation(std::vector<std::string>& words) {
-  if (!words.empty() && words.front() == "spmv") words.erase(words.begin());
+/// `tulle bench spmv MATRIX` says the operation; without it, it is the same one. `tulle bench spmm MATRIX` is 8 right-hand
+/// sides where --rhs does not say how many.
+void take_operation(bench_options& o) {
+  if (o.matrices.empty()) return;
+  const std::string word = o.matrices.front();
+  if (word != "spmv" && word != "spmm") return;
+  o.matrices.erase(o.matrices.begin());
+  if (word == "spmm" && o.work.rhs == 1) o.work.rhs = 8;
 }
 
 void check(const bench_options& o) {
@@ -32,6 +37,7 @@ Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside
 
 Examples: tulle bench gen:stencil:points=27,n=100 --json new.json --compare old.json
           tulle bench --suite peers --precision both --kernels all
+          tulle bench spmm cant.mtx --rhs 16 --order row
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
 
 }  // namespace
@@ -43,6 +49,7 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("MATRIX", o->matrices, "Files or gen:NAME:key=value,...");
   command.add_option("--suite", o->suite, "A set of matrices")->check(CLI::IsMember({"peers", "peers-small"}));
   command.add_option("--kernels,--kernel", o->kernels, "all, default, or names")->delimiter(',')->capture_default_str();
+  add_workload_options(command, o->work);
   add_plan_options(command, o->run);
   add_backend_options(command, o->run);
   add_strict_option(command, o->run);
@@ -66,7 +73,7 @@ void add_bench(CLI::App& app, int& result) {
       ->check(CLI::IsMember(bench::sweep_parameters()));
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
   command.callback([o, &result] {
-    drop_operation(o->matrices);
+    take_operation(*o);
     check(*o);
     result = bench::run_bench(*o);
   });

@@ -21,7 +21,9 @@ planned plan_kernel(const bench_run& run, const subject& s, const spmv_kernel& k
   planned p;
   for (int i = 0; i < 3; ++i) {
     p.op.reset();
-    const double t = run.clock.once([&] { p.op = kernel.make_plan(run.ctx, s.a, s.stats, options); });
+    const double t = run.clock.once([&] {
+      p.op = kernel.make_plan(run.ctx, scatters(kernel) ? s.source : s.a, s.stats, options);
+    });
     p.microseconds = i == 0 ? t : std::min(p.microseconds, t);
     if (t > long_plan) break;
   }
@@ -37,18 +39,18 @@ double moved_bytes(const spmv_operator& op, const subject& s) {
 verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
                  cache_state state, const record& r, const spmv_operator& op) {
   evidence e{r.time.min, r.moved_bytes, r.read_bandwidth, run.host.launch_us, {}, {}};
-  if (run.diagnose && needs_probes(e)) {
+  if (run.diagnose && !scatters(kernel) && needs_probes(e)) {
     e.gather_time = time_without_gather(run, s, kernel, options, state, op.matrix_bytes());
     e.balance_time = time_with_even_rows(run, s, kernel, options, state);
   }
   return name_bottleneck(e);
 }
 
-/// Analysis and make_plan, whatever the kernel. But the kernel that effort none takes needs no analysis, and what effort max
-/// chose was measured against others first.
-void set_plan_time(const subject& s, const planned& p, record& r) {
-  r.effort = name(spmv_effort::standard);
-  r.plan_us = s.analysis_us + p.microseconds;
+/// Analysis and make_plan, whatever the kernel. But what effort none takes needs no analysis, and what effort max chose was
+/// measured against others first.
+void set_plan_time(const subject& s, const spmv_kernel& kernel, const planned& p, record& r) {
+  r.effort = name(scatters(kernel) ? spmv_effort::none : spmv_effort::standard);
+  r.plan_us = (scatters(kernel) ? 0 : s.analysis_us) + p.microseconds;
   if (!r.chosen || s.effort == spmv_effort::standard) return;
   r.effort = name(s.effort);
   r.plan_us = s.effort == spmv_effort::none ? p.microseconds : s.chosen_plan_us;
@@ -69,10 +71,11 @@ record describe(const bench_run& run, const subject& s, const spmv_kernel& kerne
   r.vendor = kernel.reference_only;
   r.chosen = variant.empty() && kernel.name == s.chosen;
   if (r.chosen) r.reason = s.reason;
-  r.compulsory_bytes = compulsory_bytes(s.stats, size_of(s.a.types.value));
+  r.work = s.work;
+  r.compulsory_bytes = compulsory_bytes(s.stats, size_of(s.a.types.value), false, s.work.rhs);
   r.moved_bytes = moved_bytes(*p.op, s);
   r.read_bandwidth = run.host.memory.read;
-  set_plan_time(s, p, r);
+  set_plan_time(s, kernel, p, r);
   r.workspace_bytes = p.op->workspace_bytes();
   return r;
 }
@@ -82,12 +85,11 @@ void measure_planned(const bench_run& run, subject& s, const spmv_kernel& kernel
                      const std::string& variant, results& out) {
   const planned p = plan_kernel(run, s, kernel, options);
   fill_bytes(run.ctx, s.y.data(), s.y.space(), 0xff, s.y.bytes());
-  const auto apply = [&] { p.op->apply(1, s.x.data(), 0, s.y.data(), run.ctx.stream()); };
   std::vector<record> records;
   for (const cache_state state : run.states) {
     record r = describe(run, s, kernel, p, variant);
     r.cache = name(state);
-    r.time = summarise(run.clock.repeat(state, apply));
+    r.time = summarise(run.clock.repeat(state, [&] { apply(run.ctx, s, *p.op); }));
     records.push_back(std::move(r));
   }
   run.ctx.synchronize();
@@ -107,19 +109,29 @@ bool declines(status code) {
 
 }  // namespace
 
+std::string_view base_kernel(backend_kind backend, const workload& work) {
+  return work.transpose ? spmv_transposed_kernels(backend).front().name : kernel_without_set_up(backend).name;
+}
+
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {
   const backend_kind backend = run.ctx.backend();
   const auto asked = [&](std::string_view kernel) {
     return std::ranges::any_of(names, [&](const std::string& n) {
-      if (n == "default") return kernel == s.chosen || kernel == kernel_without_set_up(backend).name;
+      if (n == "default") return kernel == s.chosen || kernel == base_kernel(backend, s.work);
       return n == "all" || n == kernel;
     });
   };
+  const auto transposed = spmv_transposed_kernels(backend);
+  const auto reading_a = s.work.transpose ? transposed : transposed.first(0);
   for (const std::string& n : names) {
+    if (std::ranges::find(reading_a, n, &spmv_kernel::name) != reading_a.end()) continue;
     if (n != "all" && n != "default") find_spmv_kernel(backend, n, s.a.types);
   }
   std::vector<const spmv_kernel*> selected;
+  for (const spmv_kernel& k : reading_a) {
+    if (asked(k.name)) selected.push_back(&k);
+  }
   for (const spmv_kernel& k : spmv_kernels(backend)) {
     if (contains(k.types, s.a.types) && asked(k.name)) selected.push_back(&k);
   }
@@ -143,10 +155,10 @@ void measure_kernel(const bench_run& run, subject& s, const spmv_kernel& kernel,
   }
 }
 
-void add_break_even(std::span<record> records, std::string_view base_kernel) {
+void add_break_even(std::span<record> records, std::string_view base_name) {
   for (record& r : records) {
     const auto base = std::ranges::find_if(records, [&](const record& other) {
-      return other.kernel == base_kernel && other.cache == r.cache && other.variant.empty();
+      return other.kernel == base_name && other.cache == r.cache && other.variant.empty();
     });
     if (base != records.end()) r.break_even = break_even(r.plan_us, r.time.median, base->time.median);
   }

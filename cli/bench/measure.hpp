@@ -38,6 +38,9 @@ void measure_kernel(const bench_run& run, subject& s, const spmv_kernel& kernel,
                     const std::string& variant, results& out);
 
 /// Fills in `break_even` of records of one subject, against the kernel named, which needs no set-up.
-void add_break_even(std::span<record> records, std::string_view base_kernel);
+void add_break_even(std::span<record> records, std::string_view base_name);
+
+/// The kernel that effort none takes.
+std::string_view base_kernel(backend_kind backend, const workload& work);
 
 }  // namespace tulle::cli::bench

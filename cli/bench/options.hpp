@@ -9,7 +9,8 @@
 namespace tulle::cli::bench {
 
 struct bench_options {
-  run_options run;                    // backend, threads, device
+  run_options run;                    // backend, threads, device, effort, policy
+  workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
   std::string suite;                  // "", "peers", "peers-small"
   std::vector<std::string> kernels{"all"};

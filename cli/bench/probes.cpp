@@ -17,8 +17,7 @@ std::optional<double> time_on(const bench_run& run, subject& s, const csr_ref& a
     const auto expected = static_cast<double>(*matrix_bytes);
     if (std::abs(static_cast<double>(op->matrix_bytes()) - expected) > 0.05 * expected) return std::nullopt;
   }
-  const auto apply = [&] { op->apply(1, s.x.data(), 0, s.y.data(), run.ctx.stream()); };
-  const double time = summarise(run.clock.repeat(state, apply)).min;
+  const double time = summarise(run.clock.repeat(state, [&] { apply(run.ctx, s, *op); })).min;
   run.ctx.synchronize();
   return time;
 }

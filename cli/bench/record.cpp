@@ -17,8 +17,10 @@ json number(double v) {
 }  // namespace
 
 std::string record::name() const {
-  const std::string base = fmt::format("spmv/{}/{}/{}/{}", kernel, matrix, precision, cache);
-  return variant.empty() ? base : base + "/" + variant;
+  std::string text = fmt::format("{}/{}/{}/{}/{}", work.rhs == 1 ? "spmv" : "spmm", kernel, matrix, precision, cache);
+  if (work.transpose) text += "/transposed";
+  if (work.rhs > 1) text += fmt::format("/rhs={},{}", work.rhs, work.order);
+  return variant.empty() ? text : text + "/" + variant;
 }
 
 json to_json(const record& r) {
@@ -40,6 +42,9 @@ json to_json(const record& r) {
   j["percent_of_bandwidth"] = r.percent_of_bandwidth();
   j["compulsory_bytes"] = r.compulsory_bytes;
   j["moved_bytes"] = r.moved_bytes;
+  j["transpose"] = r.work.transpose;
+  j["rhs"] = r.work.rhs;
+  j["order"] = r.work.order;
   j["effort"] = r.effort;
   j["plan_us"] = r.plan_us;
   j["break_even"] = r.break_even ? json(*r.break_even) : json(nullptr);

@@ -20,6 +20,7 @@ struct record {
   std::string cache;       // cold, warm
   std::string variant;     // "block_size=128" in a sweep, else empty
   std::string parameters;  // in force
+  workload work;
   index_t rows = 0;
   index_t cols = 0;
   std::int64_t nnz = 0;
@@ -37,11 +38,11 @@ struct record {
   double error_ratio = 0;
   verdict bottleneck;
 
-  /// "spmv/csr.merge/cant/f64/cold", and the variant after it.
+  /// "spmv/csr.merge/cant/f64/cold"; then "transposed" or, of spmm, "rhs=8,row"; then the variant.
   [[nodiscard]] std::string name() const;
   /// False where the answer was outside its bound.
   [[nodiscard]] bool is_right() const { return error_ratio <= 1; }
-  [[nodiscard]] double gflops() const { return 2 * static_cast<double>(nnz) / time.median * 1e-3; }
+  [[nodiscard]] double gflops() const { return 2 * static_cast<double>(nnz) * work.rhs / time.median * 1e-3; }
   [[nodiscard]] double gbs() const { return compulsory_bytes / time.median * 1e-3; }
   [[nodiscard]] double moved_gbs() const { return moved_bytes / time.median * 1e-3; }
   [[nodiscard]] double percent_of_bandwidth() const { return read_bandwidth > 0 ? gbs() * 1e11 / read_bandwidth : 0; }

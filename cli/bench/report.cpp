@@ -73,8 +73,10 @@ std::string describe_ratios(const std::vector<ratio>& ratios, bool low) {
 
 std::string subject_table(const subject& s, std::span<const record> records, std::span<const omission> omitted) {
   const std::string_view precision = name(s.a.types.value);
-  std::string text = fmt::format("\n{}: {} x {}, {} nonzeros, {:.1f} a row (longest {}), {}\n", s.name, s.a.rows,
-                                 s.a.cols, s.a.nnz, s.stats.mean, s.stats.max, precision);
+  std::string text = fmt::format("\n{}{}: {} x {}, {} nonzeros, {:.1f} a row (longest {}), {}", s.name,
+                                 s.work.transpose ? ", transposed" : "", s.a.rows, s.a.cols, s.a.nnz, s.stats.mean,
+                                 s.stats.max, precision);
+  text += s.work.rhs == 1 ? "\n" : fmt::format(", {} right-hand sides by {}\n", s.work.rhs, s.work.order);
   for (const cache_state state : {cache_state::cold, cache_state::warm}) {
     group sorted;
     for (const record& r : records) {

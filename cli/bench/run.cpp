@@ -13,7 +13,6 @@
 #include "errors.hpp"
 #include "progress.hpp"
 #include "report.hpp"
-#include "plan/find_kernel.hpp"
 #include "sweep.hpp"
 
 namespace tulle::cli::bench {
@@ -62,7 +61,7 @@ void bench_command::measure_subject(const bench_run& run, subject& s, progress& 
     bar.show(fmt::format("{} {} {}", s.name, name(s.a.types.value), k->name));
     measure_kernel(run, s, *k, {}, "", mine);
   }
-  add_break_even(mine.records, kernel_without_set_up(run.ctx.backend()).name);
+  add_break_even(mine.records, base_kernel(run.ctx.backend(), s.work));
   bar.clear();
   print(subject_table(s, mine.records, mine.omitted));
   std::ranges::move(mine.records, std::back_inserter(all_.records));
@@ -92,7 +91,7 @@ void bench_command::measure_case(const bench_run& run, const case_name& which, p
   bar.show(fmt::format("{}: preparing", which.label.empty() ? which.spec : which.label));
   std::optional<subject> s;
   try {
-    s = make_subject<T>(run.ctx, which, o_.run, run.clock);
+    s = make_subject<T>(run.ctx, which, o_.run, o_.work, run.clock);
   } catch (const error& e) {
     bar.clear();
     give_up(which, scalar_type_of<T>, e.code(), e.what());

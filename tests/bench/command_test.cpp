@@ -138,6 +138,36 @@ TEST(BenchCommand, EffortNoneChoosesTheKernelWithoutSetUp) {
   EXPECT_EQ(run["benchmarks"][0]["effort"], "none");
 }
 
+TEST(BenchCommand, MeasuresSeveralRightHandSides) {
+  for (const char* order : {"row", "column"}) {
+    const outcome o = run(std::string("spmm ") + quick + "--rhs 3 --order " + order + " --json -");
+    ASSERT_EQ(o.code, 0);
+    const json run = json::parse(o.output);
+    ASSERT_GE(run["benchmarks"].size(), 2u);
+    for (const json& b : run["benchmarks"]) {
+      EXPECT_TRUE(b["name"].get<std::string>().starts_with("spmm/")) << b["name"];
+      EXPECT_EQ(b["rhs"], 3);
+      EXPECT_LE(b["error_ratio"], 1.0) << b["name"];
+      const double nnz = b["nnz"], vector = 8 * b["rows"].get<double>();
+      EXPECT_EQ(b["compulsory_bytes"], nnz * 12 + (b["rows"].get<double>() + 1) * 4 + 3 * 2 * vector);
+    }
+    EXPECT_FALSE(run["skipped"].empty()) << "kernels that take one at a time";
+  }
+}
+
+TEST(BenchCommand, MeasuresTheTranspose) {
+  const outcome o = run("gen:rmat:scale=8 --warm --warmup 1 --repeat 3 --transpose --json -");
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  bool in_place = false;
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_LE(b["error_ratio"], 1.0) << b["name"];
+    EXPECT_TRUE(b["name"].get<std::string>().ends_with("/transposed")) << b["name"];
+    in_place = in_place || b["kernel"] == "csr.transposed";
+  }
+  EXPECT_TRUE(in_place);
+}
+
 TEST(BenchCommand, SweepsAParameter) {
   const outcome o = run(quick + std::string("--sweep sigma --kernels sell --json -"));
   ASSERT_EQ(o.code, 0);

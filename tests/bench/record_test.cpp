@@ -37,6 +37,15 @@ TEST(Record, IsNamedAsTheSchemaSays) {
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/block_size=128");
 }
 
+TEST(Record, NamesWhatIsMultiplied) {
+  record r = sample();
+  r.work.transpose = true;
+  EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/transposed");
+  r.work = {false, 8, "column"};
+  EXPECT_EQ(r.name(), "spmm/csr.merge/cant/f64/cold/rhs=8,column");
+  EXPECT_DOUBLE_EQ(r.gflops(), 160);
+}
+
 TEST(Record, HasTheFieldsThatReadersRelyOn) {
   const json j = to_json(sample());
   for (const char* field :
