@@ -1,6 +1,9 @@
-// `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph.
+// `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph; so do A^T and several x.
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -114,6 +117,85 @@ TEST_F(cuda_apply_test, works_on_another_stream) {
     other.synchronize();
     EXPECT_LE(error_of_y(3), 1);
   }
+}
+
+/// Counts of what `work` calls must show neither memory nor waiting, and `work` must be fit for a graph.
+void expect_only_launches(const context& ctx, const std::function<void()>& work) {
+  work();  // what is set up once
+  ctx.synchronize();
+  const cuda_counts before = counts();
+  work();
+  const cuda_counts after = counts();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.deallocations, before.deallocations);
+  EXPECT_EQ(after.synchronizations, before.synchronizations);
+  EXPECT_EQ(after.copies, before.copies);
+
+  const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_NO_THROW(work());
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  captured_graph captured(graph);
+  captured.launch(stream);
+  ctx.synchronize();
+}
+
+TEST_F(cuda_apply_test, several_right_hand_sides) {
+  constexpr index_t count = 3;
+  std::vector<double> by_row;
+  for (const double v : x_host_) by_row.insert(by_row.end(), {v, 2 * v, -v});
+  const buffer<double> x = to_buffer(*ctx_, by_row);
+  buffer<double> y(*ctx_, static_cast<std::size_t>(host_.rows) * count);
+  const multivector_view<const double> in{host_.cols, count, count, vector_order::row_major, x.data(), memory_space::device};
+  const multivector_view<double> out{host_.rows, count, host_.rows, vector_order::column_major, y.data(),
+                                     memory_space::device};
+  for (const char* kernel : {"", "csr.warp", "csr.merge", "csr.thread"}) {
+    SCOPED_TRACE(kernel);
+    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel));
+    fill_bytes(*ctx_, y.data(), memory_space::device, 0xff, y.bytes());
+    expect_only_launches(*ctx_, [&] { plan.apply(1.5, in, 0.0, out); });
+    const std::vector<double> all = to_vector(*ctx_, y);
+    for (index_t j = 0; j < count; ++j) {
+      std::vector<double> one;
+      for (std::size_t i = 0; i < x_host_.size(); ++i) one.push_back(by_row[i * count + static_cast<std::size_t>(j)]);
+      const spmv_reference reference =
+          reference_spmv<double>(context::cpu(), 1.5, host_.view(), host_span<const double>(one), 0, {});
+      const host_span<const double> column(all.data() + j * host_.rows, static_cast<std::size_t>(host_.rows));
+      EXPECT_LE(error_ratio<double>(reference, column), 1) << "vector " << j;
+    }
+  }
+}
+
+TEST_F(cuda_apply_test, the_transpose) {
+  const csr<double> turned = transpose(to_csc(context::cpu(), host_.view()));
+  const spmv_reference reference =
+      reference_spmv<double>(context::cpu(), -2.0, turned.view(), host_span<const double>(x_host_), 0, {});
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {
+    SCOPED_TRACE(name(effort));
+    spmv_options options;
+    options.transpose = true;
+    options.effort = effort;
+    spmv_plan<double> plan(*ctx_, host_, options);
+    fill_with_nan();
+    expect_only_launches(*ctx_, [&] { plan.apply(-2.0, x_, 0.0, y_); });
+    EXPECT_LE(error_ratio<double>(reference, to_vector(*ctx_, y_)), 1);
+  }
+}
+
+TEST_F(cuda_apply_test, effort_none_and_max) {
+  const auto directory = std::filesystem::path(testing::TempDir()) / "tulle_cuda_effort_test";
+  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
+    spmv_options options;
+    options.effort = effort;
+    spmv_plan<double> plan(*ctx_, host_, options);
+    fill_with_nan();
+    plan.apply(3, x_, 0, y_);
+    EXPECT_LE(error_of_y(3), 1) << plan.explain();
+  }
+  unsetenv("TULLE_CACHE_DIR");
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -141,6 +141,39 @@ TEST(fault_allocation, plans) {
   }
 }
 
+TEST(fault_allocation, transposed_plans) {
+  const csr<double> a = small_matrix();
+  const std::vector<double> x(static_cast<std::size_t>(a.rows), 1);
+  std::vector<double> y(static_cast<std::size_t>(a.cols));
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {
+    fail_each_allocation(std::string("transposed, effort ") + std::string(name(effort)), [&] {
+      spmv_options options;
+      options.transpose = true;
+      options.effort = effort;
+      spmv_plan<double> plan(cpu(), a, options);
+      plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));
+      plan.update_values(a.values.host());
+    });
+  }
+}
+
+TEST(fault_allocation, several_right_hand_sides_allocate_nothing) {
+  const csr<double> a = small_matrix();
+  std::vector<double> x(static_cast<std::size_t>(a.cols) * 5, 1), y(static_cast<std::size_t>(a.rows) * 5);
+  for (const auto order : {vector_order::row_major, vector_order::column_major}) {
+    const std::int64_t ld = order == vector_order::row_major ? 5 : a.rows;
+    const multivector_view<double> in{a.cols, 5, ld, order, x.data(), memory_space::host},
+        out{a.rows, 5, ld, order, y.data(), memory_space::host};
+    for (const char* name : {"csr.serial", "csr.balanced"}) {
+      spmv_plan<double> plan(cpu(), a, with_kernel(name));
+      plan.apply(1.0, in, 0.0, out);  // OpenMP makes its threads here
+      const std::int64_t before = allocations();
+      plan.apply(2.5, in, -1.0, out);
+      EXPECT_EQ(allocations(), before) << name;
+    }
+  }
+}
+
 TEST(fault_allocation, apply_allocates_nothing) {
   const csr<double> a = small_matrix();
   const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
