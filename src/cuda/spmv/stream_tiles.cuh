@@ -1,0 +1,90 @@
+// Tiles of equally many nonzeros, and which rows belong to each: found by a search on the first application and
+// remembered, since the structure of a plan does not change.
+//
+// A row belongs to the tile in which it starts (the empty rows at the very end, to the last tile). A row that reaches into
+// the next tile by few nonzeros (its overhang) is finished by the tile where it starts. A row that reaches further is
+// shared: every tile sums its part of it, and shared_parts.cuh puts the parts together.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <tulle/core/types.hpp>
+
+namespace tulle::cuda {
+
+/// Positions count from the tile's first nonzero.
+struct alignas(16) tile_rows {
+  index_t begin;  // rows that start in this tile: begin to end - 1; -1 when not known yet
+  index_t end;
+  std::int32_t head;      // nonzeros of a shared row that starts in an earlier tile, 0 if there is none
+  std::int32_t overhang;  // of row end - 1; most_overhang + 1 when that row is shared
+};
+
+/// Rows that start before `position`; all lanes of a warp call it and get the answer.
+template <class O>
+__device__ index_t rows_before(const O* __restrict__ rowptr, index_t rows, std::int64_t position) {
+  const int lane = threadIdx.x % 32;
+  std::int64_t low = 0, high = rows;
+  while (low < high) {
+    const std::int64_t step = (high - low + 31) / 32;
+    const std::int64_t probe = low + (lane + 1) * step - 1;
+    const bool before = probe < high && static_cast<std::int64_t>(rowptr[probe]) < position;
+    low += __popc(__ballot_sync(0xffffffffu, before)) * step;
+    high = min(low + step - 1, high);
+  }
+  return static_cast<index_t>(low);
+}
+
+/// `size` nonzeros a tile; the last one may hold fewer. There is at least one.
+template <int Size, int MostOverhang>
+struct nonzero_tiling {
+  static constexpr int size = Size;
+  static constexpr int most_overhang = MostOverhang;
+  /// Where a tile holds very many rows, those of aligned slices that start and end inside it become work of their own.
+  static constexpr int slice = 2 * Size;
+
+  static constexpr std::int64_t tiles(std::int64_t nnz) { return std::max<std::int64_t>((nnz + size - 1) / size, 1); }
+  static constexpr std::int64_t slices(std::int64_t rows) { return (rows + slice - 1) / slice; }
+
+  static __device__ std::int64_t tile_of(std::int64_t position, std::int64_t tiles) {
+    return min(position / size, tiles - 1);
+  }
+
+  /// The whole block calls it.
+  template <class O>
+  static __device__ tile_rows find(const O* __restrict__ rowptr, index_t rows, std::int64_t tile, std::int64_t tiles) {
+    __shared__ index_t bound[2];
+    __shared__ tile_rows found;
+    const int warps = blockDim.x / 32;
+    for (int w = threadIdx.x / 32; w < 2; w += warps) {
+      const bool past_the_last = tile + w >= tiles;
+      const index_t b = past_the_last ? rows : rows_before(rowptr, rows, (tile + w) * size);
+      if (threadIdx.x % 32 == 0) bound[w] = b;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) found = describe(rowptr, tile, tiles, bound[0], bound[1]);
+    __syncthreads();
+    return found;
+  }
+
+ private:
+  template <class O>
+  static __device__ tile_rows describe(const O* __restrict__ rowptr, std::int64_t tile, std::int64_t tiles, index_t begin,
+                                       index_t end) {
+    tile_rows t{begin, end, 0, 0};
+    const std::int64_t first = tile * size;
+    if (begin > 0) {
+      const std::int64_t reach = static_cast<std::int64_t>(rowptr[begin]) - first;
+      const bool next_to_its_start = static_cast<std::int64_t>(rowptr[begin - 1]) >= first - size;
+      if (reach > 0 && !(next_to_its_start && reach <= most_overhang)) t.head = static_cast<int>(min(reach, std::int64_t{size}));
+    }
+    if (end > begin && tile + 1 < tiles) {
+      const std::int64_t reach = static_cast<std::int64_t>(rowptr[end]) - first - size;
+      t.overhang = static_cast<int>(min(reach, std::int64_t{most_overhang + 1}));
+    }
+    return t;
+  }
+};
+
+}  // namespace tulle::cuda
