@@ -9,10 +9,33 @@
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/shared_parts.cuh"
+#include "cuda/spmv/shared_rows.cuh"
 #include "cuda/spmv/stream_tiles.cuh"
 
 namespace tulle::cuda {
 namespace {
+
+#ifndef ORDER
+#define ORDER 1
+#endif
+#ifdef MINT
+#define LB , MINT/Block
+#else
+#define LB
+#endif
+#if STREAM_HINT & 1
+__device__ __forceinline__ std::uint64_t ef(){std::uint64_t p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;":"=l"(p)); return p;}
+#define LS(T,C,S) __device__ __forceinline__ T ls(const T*p){T v; asm("ld.global.nc.L1::no_allocate.L2::cache_hint." S " %0, [%1], %2;":"=" C(v):"l"(p),"l"(ef()));return v;}
+LS(float,"f","f32") LS(double,"d","f64") LS(std::int32_t,"r","s32")
+#define load_stream ls
+#endif
+#if STREAM_HINT & 2
+__device__ __forceinline__ std::uint64_t el(){std::uint64_t p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;":"=l"(p)); return p;}
+#define LX(T,C,S) __device__ __forceinline__ T load_x(const T*p){T v; asm("ld.global.nc.L2::cache_hint." S " %0, [%1], %2;":"=" C(v):"l"(p),"l"(el()));return v;}
+LX(float,"f","f32") LX(double,"d","f64") LX(std::int32_t,"r","s32")
+#else
+template<class T> __device__ __forceinline__ T load_x(const T*p){return __ldg(p);}
+#endif
 
 template <class T>
 struct stream_workspace {
@@ -24,8 +47,10 @@ struct stream_workspace {
 
 template <class T, class O, int Block, int Items>
 struct stream_block {
-  using tiling = nonzero_tiling<Block * Items, Block>;
-  static constexpr int most_products = tiling::size + tiling::most_overhang;
+  using tiling = nonzero_tiling<Block * Items, (Block * Items / 2)>;
+  static constexpr int most_products = tiling::size + Block;
+
+  using range_of_rows = row_range<Block, most_products, O>;
 
   const csr_view<T, O>& a;
   const stream_workspace<T>& work;
@@ -33,7 +58,7 @@ struct stream_block {
   padded_products<T> products;
 
   __device__ __forceinline__ T product(const index_t* colind, const T* values, int k) const {
-    return multiply_add(load_stream(values + k), __ldg(x + load_stream(colind + k)), T{0});
+    return multiply_add(load_stream(values + k), load_x(x + load_stream(colind + k)), T{0});
   }
 
   /// Products first..first+count-1 of the matrix to shared memory.
@@ -48,58 +73,74 @@ struct stream_block {
     const index_t* const colind = a.colind + first;
     const T* const values = a.values + first;
     const int count = static_cast<int>(min(std::int64_t{tiling::size}, static_cast<std::int64_t>(a.nnz) - first));
+    const int me = threadIdx.x;
 
-    const tile_rows known = *reinterpret_cast<const tile_rows*>(work.rows + tile);
-    index_t column[Items];
+    tile_rows rows = work.rows[tile];
     T value[Items];
     if (count == tiling::size) {
+      const int taken = rows.begin < 0 ? 0 : -rows.head;  // x need not be gathered for these
+      index_t column[Items];
 #pragma unroll
-      for (int i = 0; i < Items; ++i) column[i] = load_stream(colind + threadIdx.x + i * Block);
+      for (int i = 0; i < Items; ++i) column[i] = load_stream(colind + me + i * Block);
+#if ORDER == 0
 #pragma unroll
-      for (int i = 0; i < Items; ++i) value[i] = load_stream(values + threadIdx.x + i * Block);
-#pragma unroll
-      for (int i = 0; i < Items; ++i) value[i] = multiply_add(value[i], __ldg(x + column[i]), T{0});
-    } else {
+      for (int i = 0; i < Items; ++i) value[i] = load_stream(values + me + i * Block);
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
-        const int k = static_cast<int>(threadIdx.x) + i * Block;
-        value[i] = k < count ? product(colind, values, k) : T{0};
+        value[i] = me + i * Block >= taken ? multiply_add(value[i], load_x(x + column[i]), T{0}) : T{0};
       }
+#else
+#pragma unroll
+      for (int i = 0; i < Items; ++i) value[i] = me + i * Block >= taken ? load_x(x + column[i]) : T{0};
+#pragma unroll
+      for (int i = 0; i < Items; ++i) value[i] = multiply_add(load_stream(values + me + i * Block), value[i], T{0});
+#endif
+    } else {
+#pragma unroll
+      for (int i = 0; i < Items; ++i) value[i] = me + i * Block < count ? product(colind, values, me + i * Block) : T{0};
     }
-    tile_rows rows = known;
     if (rows.begin < 0) {
       rows = tiling::find(a.rowptr, a.rows, tile, work.tiles);
-      if (threadIdx.x == 0) work.rows[tile] = rows;
+      if (me == 0) work.rows[tile] = rows;
     }
-    const bool tail_is_shared = rows.overhang > tiling::most_overhang;
-    const index_t own_end = rows.end - (tail_is_shared ? 1 : 0);
+
+    const bool shares_head = rows.head > 0;
+    const bool shares_tail = rows.overhang < 0;
+    if (rows.head == tiling::size) {  // one row and nothing else
+      T sum = value[0];
+#pragma unroll
+      for (int i = 1; i < Items; ++i) sum = add(sum, value[i]);
+      sum = sum_over_block<Block>(sum);
+      if (me < 32) leave(sum, rows.begin - 1, tile, epilogue);
+      if (rows.begin == rows.end) return;
+    }
+    const index_t end = rows.end - (shares_tail ? 1 : 0);
     const index_t first_slice = rows.begin / tiling::slice + (rows.begin % tiling::slice != 0);
     const index_t past_slices = tile + 1 == work.tiles ? work.slices : (rows.end - 1) / tiling::slice;
     const bool leaves_slices = past_slices > first_slice;
-    row_range<Block, O> range(a.rowptr, static_cast<O>(first), rows.begin,
-                              leaves_slices ? first_slice * tiling::slice : own_end);
+    range_of_rows range(a.rowptr, static_cast<O>(first), rows.begin,
+                              leaves_slices ? first_slice * tiling::slice : end);
 #pragma unroll
-    for (int i = 0; i < Items; ++i) products[static_cast<int>(threadIdx.x) + i * Block] = value[i];
-    if (!tail_is_shared && static_cast<int>(threadIdx.x) < rows.overhang) {
-      const int k = tiling::size + threadIdx.x;
-      products[k] = product(colind, values, k);
+    for (int i = 0; i < Items; ++i) products[me + i * Block] = value[i];
+    if (me < rows.overhang) {  // from here on, the sum of every Block-th product
+      T sum{0};
+      for (int k = tiling::size + me; k < tiling::size + rows.overhang; k += Block) {
+        sum = multiply_add(load_stream(values + k), load_x(x + load_stream(colind + k)), sum);
+      }
+      products[tiling::size + me] = sum;
     }
     __syncthreads();
+    if (shares_head && rows.head < tiling::size && me < 32) {
+      leave(sum_over_lanes<32>(sum_products(products, me, rows.head, 32)), rows.begin - 1, tile, epilogue);
+    }
+    if (shares_tail && me >= Block - 32) {
+      const int from = static_cast<int>(static_cast<std::int64_t>(a.rowptr[end]) - first);
+      leave(sum_over_lanes<32>(sum_products(products, from + me % 32, tiling::size, 32)), end, tile, epilogue);
+    }
     range.sum(products, epilogue);
-    if (leaves_slices && static_cast<std::int64_t>(past_slices) * tiling::slice < own_end) {
-      row_range<Block, O>(a.rowptr, static_cast<O>(first), past_slices * tiling::slice, own_end).sum(products, epilogue);
-    }
-    if (rows.head > 0) {
-      const index_t row = rows.begin - 1;
-      const T mine = sum_products(products, threadIdx.x, rows.head, Block);
-      add_shared_part<Block>(work.parts, mine, row, static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,
-                             (static_cast<std::int64_t>(a.rowptr[row + 1]) - 1) / tiling::size, tile, epilogue);
-    }
-    if (tail_is_shared) {
-      const int from = static_cast<int>(static_cast<std::int64_t>(a.rowptr[own_end]) - first);
-      const T mine = sum_products(products, from + static_cast<int>(threadIdx.x), tiling::size, Block);
-      add_shared_part<Block>(work.parts, mine, own_end, tile,
-                             (static_cast<std::int64_t>(a.rowptr[own_end + 1]) - 1) / tiling::size, tile, epilogue);
+    if (leaves_slices && static_cast<std::int64_t>(past_slices) * tiling::slice < end) {
+      range = {a.rowptr, static_cast<O>(first), past_slices * tiling::slice, end};
+      range.sum(products, epilogue);
     }
   }
 
@@ -107,19 +148,29 @@ struct stream_block {
   template <class Epilogue>
   __device__ __forceinline__ void slice(Epilogue& epilogue) const {
     const std::int64_t begin = std::int64_t{blockIdx.x} * tiling::slice;
-    const std::int64_t end = min(begin + tiling::slice, std::int64_t{a.rows});
+    const std::int64_t end = begin + tiling::slice;
     const O first = a.rowptr[begin], last = a.rowptr[end];
     if (tiling::tile_of(first, work.tiles) != tiling::tile_of(last, work.tiles)) return;
-    row_range<Block, O> range(a.rowptr, first, static_cast<index_t>(begin), static_cast<index_t>(end));
+    const int count = static_cast<int>(last - first);
+    range_of_rows range(a.rowptr, first, static_cast<index_t>(begin), static_cast<index_t>(end));
     __syncthreads();
-    stage(first, static_cast<int>(last - first));
+    stage(first, count);
     __syncthreads();
     range.sum(products, epilogue);
+  }
+
+ private:
+  /// One warp calls it, with this tile's part of a shared row.
+  template <class Epilogue>
+  __device__ __forceinline__ void leave(T sum, index_t row, std::int64_t tile, Epilogue& epilogue) const {
+    const tile_span at{static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,
+                       (static_cast<std::int64_t>(a.rowptr[row + 1]) - 1) / tiling::size};
+    leave_part(work.parts, sum, row, at, tile, epilogue);
   }
 };
 
 template <int Block, int Items, class T, class O, class Epilogue>
-__global__ void __launch_bounds__(Block)
+__global__ void __launch_bounds__(Block LB)
     csr_stream_kernel(csr_view<T, O> a, stream_workspace<T> work, const T* __restrict__ x, Epilogue epilogue) {
   using block = stream_block<T, O, Block, Items>;
   __shared__ T products[padded_products<T>::template words<block::most_products>];
@@ -134,7 +185,7 @@ template <int Block, int Items>
 struct stream_shape {
   static constexpr int block = Block;
   static constexpr int items = Items;
-  using tiling = nonzero_tiling<Block * Items, Block>;
+  using tiling = nonzero_tiling<Block * Items, (Block * Items / 2)>;
 };
 
 /// Small tiles where large ones would not reach every multiprocessor a few times.

@@ -2,7 +2,9 @@
 // comes last adds the parts in the order of the tiles, so the result does not depend on which one that is.
 #pragma once
 
-#include "cuda/spmv/shared_rows.cuh"
+#include <cstdint>
+
+#include "cuda/device/arithmetic.cuh"
 
 namespace tulle::cuda {
 
@@ -14,29 +16,34 @@ struct shared_parts {
   unsigned* arrived;
 };
 
-/// The whole block calls it: `mine` (of each thread) belongs to `row`, which covers tiles first..last; this is `tile`.
-template <int Block, class T, class Epilogue>
-__device__ void add_shared_part(shared_parts<T> parts, T mine, index_t row, std::int64_t first, std::int64_t last,
-                                std::int64_t tile, Epilogue& epilogue) {
-  __shared__ bool comes_last;
-  const T sum = sum_over_block<Block>(mine);
-  if (threadIdx.x == 0) {
-    parts.part[2 * tile + (tile != first)] = sum;
+/// The tiles first..last that hold a shared row.
+struct tile_span {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+/// One whole warp calls it: `sum` is this tile's part of `row`, which covers tiles `at`.
+template <class T, class Epilogue>
+__device__ __forceinline__ void leave_part(shared_parts<T> parts, T sum, index_t row, tile_span at, std::int64_t tile,
+                                           Epilogue& epilogue) {
+  const int lane = threadIdx.x % 32;
+  bool comes_last = false;
+  if (lane == 0) {
+    parts.part[2 * tile + (tile != at.first)] = sum;
     __threadfence();
-    comes_last = atomicAdd(parts.arrived + first, 1u) == static_cast<unsigned>(last - first);
+    comes_last = atomicAdd(parts.arrived + at.first, 1u) == static_cast<unsigned>(at.last - at.first);
+    __threadfence();
   }
-  __syncthreads();
-  if (!comes_last) return;
-  __threadfence();
+  if (!__any_sync(0xffffffffu, comes_last)) return;
   T total{0};
-#pragma unroll 4
-  for (std::int64_t t = first + threadIdx.x; t <= last; t += Block) {
-    total = add(total, __ldcg(parts.part + 2 * t + (t != first)));
+#pragma unroll 8
+  for (std::int64_t t = at.first + lane; t <= at.last; t += 32) {
+    total = add(total, __ldcg(parts.part + 2 * t + (t != at.first)));
   }
-  total = sum_over_block<Block>(total);
-  if (threadIdx.x == 0) {
-    parts.arrived[first] = 0;
-    epilogue.shared_row(static_cast<index_t>(first), row, total);
+  total = sum_over_lanes<32>(total);
+  if (lane == 0) {
+    parts.arrived[at.first] = 0;
+    epilogue.shared_row(static_cast<index_t>(at.first), row, total);
   }
 }
 

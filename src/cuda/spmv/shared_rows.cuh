@@ -2,7 +2,12 @@
 // once if it can; a row that is long for its lanes gets a whole warp.
 #pragma once
 
+#include <tulle/core/types.hpp>
+
 #include "cuda/device/arithmetic.cuh"
+#ifndef STREAM_BATCH
+#define STREAM_BATCH 2
+#endif
 
 namespace tulle::cuda {
 
@@ -25,12 +30,11 @@ __device__ __forceinline__ T sum_products(padded_products<T> products, int from,
   return sum;
 }
 
-/// The sum of v over a block of `Block` threads, in thread 0 alone. Starts and ends with a barrier.
+/// The sum of v over a block of `Block` threads, in every thread.
 template <int Block, class T>
 __device__ __forceinline__ T sum_over_block(T v) {
   __shared__ T warp_sum[Block / 32];
   v = sum_over_lanes<32>(v);
-  __syncthreads();
   if (threadIdx.x % 32 == 0) warp_sum[threadIdx.x / 32] = v;
   __syncthreads();
   v = warp_sum[0];
@@ -39,58 +43,74 @@ __device__ __forceinline__ T sum_over_block(T v) {
   return v;
 }
 
-/// Rows begin..end-1 and the lanes that each gets; made before the products are there, so that the first offsets are on
-/// their way meanwhile.
-template <int Block, class O>
+/// Rows begin..end-1 and the lanes that each gets, made before the products are there, so that the first offsets are on
+/// their way meanwhile. `products` holds those of nonzeros first_nonzero..; what a row has beyond `MostProducts` of them is
+/// in those.
+template <int Block, int MostProducts, class O>
 class row_range {
  public:
   __device__ __forceinline__ row_range(const O* __restrict__ rowptr, O first_nonzero, index_t begin, index_t end)
       : rowptr_(rowptr + begin), first_nonzero_(first_nonzero), begin_(begin), rows_(end - begin) {
     const int needed = rows_ < 2 ? 0 : 32 - __clz(rows_ - 1);
     log_lanes_ = max(0, min(5, log_block - needed));
-    load(static_cast<int>(threadIdx.x) >> log_lanes_);
+    load(0);
   }
 
+  /// Calls epilogue(row, sum) in one thread a row.
   template <class T, class Epilogue>
   __device__ __forceinline__ void sum(padded_products<T> products, Epilogue& epilogue) {
-    const int lanes = 1 << log_lanes_;
-    const int lane = threadIdx.x & (lanes - 1);
-    const int step = Block >> log_lanes_;
-    int row = static_cast<int>(threadIdx.x) >> log_lanes_;
-    for (int first = 0; first < rows_; first += step, row += step) {  // the same number of turns for every thread
-      const int from = from_, to = to_;
-      load(row + step);
-      const bool is_long = to - from > 32 * lanes;
-      T sum = sum_products(products, from + lane, is_long ? from : to, lanes);
-      for (int d = lanes / 2; d > 0; d /= 2) sum = add(sum, __shfl_xor_sync(0xffffffffu, sum, d));
-      for (unsigned rest = __ballot_sync(0xffffffffu, is_long && lane == 0); rest != 0; rest &= rest - 1) {
-        const int owner = __ffs(static_cast<int>(rest)) - 1;
-        const int owner_from = __shfl_sync(0xffffffffu, from, owner);
-        const int owner_to = __shfl_sync(0xffffffffu, to, owner);
-        const T whole = sum_over_lanes<32>(
-            sum_products(products, owner_from + static_cast<int>(threadIdx.x % 32), owner_to, 32));
-        if (static_cast<int>(threadIdx.x % 32) == owner) sum = whole;
+    for (int first = 0; first < rows_;) {
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if (first < rows_) sum_at_once(products, first, from_[i], to_[i], epilogue);
+        first += Block >> log_lanes_;
       }
-      if (row < rows_ && lane == 0) epilogue(begin_ + row, sum);
+      if (first < rows_) load(first);
     }
   }
 
  private:
   static constexpr int log_block = Block == 64 ? 6 : Block == 128 ? 7 : Block == 256 ? 8 : Block == 512 ? 9 : 10;
   static_assert(Block == 1 << log_block);
+  static constexpr int batch = STREAM_BATCH;     // rows of a thread whose offsets are loaded together
+  static constexpr int long_row = 32;  // products a lane
 
-  __device__ __forceinline__ void load(int row) {
-    from_ = to_ = 0;
-    if (row < rows_) {
-      from_ = static_cast<int>(rowptr_[row] - first_nonzero_);
-      to_ = static_cast<int>(rowptr_[row + 1] - first_nonzero_);
+  __device__ __forceinline__ void load(int first) {
+    int row = first + (static_cast<int>(threadIdx.x) >> log_lanes_);
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      from_[i] = to_[i] = 0;
+      if (row < rows_) {
+        from_[i] = static_cast<int>(rowptr_[row] - first_nonzero_);
+        to_[i] = min(static_cast<int>(rowptr_[row + 1] - first_nonzero_), MostProducts);
+      }
+      row += Block >> log_lanes_;
     }
+  }
+
+  template <class T, class Epilogue>
+  __device__ __forceinline__ void sum_at_once(padded_products<T> products, int first, int from, int to, Epilogue& epilogue) {
+    const int lanes = 1 << log_lanes_;
+    const int lane = threadIdx.x & (lanes - 1);
+    const int warp_lane = threadIdx.x % 32;
+    const int row = first + (static_cast<int>(threadIdx.x) >> log_lanes_);
+    const bool is_long = to - from > long_row * lanes;
+    T sum = sum_products(products, from + lane, is_long ? from : to, lanes);
+    for (int d = lanes / 2; d > 0; d /= 2) sum = add(sum, __shfl_xor_sync(0xffffffffu, sum, d));
+    for (unsigned rest = __ballot_sync(0xffffffffu, is_long && lane == 0); rest != 0; rest &= rest - 1) {
+      const int owner = __ffs(static_cast<int>(rest)) - 1;
+      const int owner_from = __shfl_sync(0xffffffffu, from, owner);
+      const int owner_to = __shfl_sync(0xffffffffu, to, owner);
+      const T whole = sum_over_lanes<32>(sum_products(products, owner_from + warp_lane, owner_to, 32));
+      if (warp_lane == owner) sum = whole;
+    }
+    if (row < rows_ && lane == 0) epilogue(begin_ + row, sum);
   }
 
   const O* rowptr_;
   O first_nonzero_;
   index_t begin_;
-  int rows_, log_lanes_, from_, to_;
+  int rows_, log_lanes_, from_[batch], to_[batch];
 };
 
 }  // namespace tulle::cuda

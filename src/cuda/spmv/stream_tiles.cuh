@@ -17,8 +17,9 @@ namespace tulle::cuda {
 struct alignas(16) tile_rows {
   index_t begin;  // rows that start in this tile: begin to end - 1; -1 when not known yet
   index_t end;
-  std::int32_t head;      // nonzeros of a shared row that starts in an earlier tile, 0 if there is none
-  std::int32_t overhang;  // of row end - 1; most_overhang + 1 when that row is shared
+  std::int32_t head;      // nonzeros of a shared row that starts in an earlier tile; if negative, of a row that is no
+                          // business of this tile's
+  std::int32_t overhang;  // of row end - 1; -1 when that row is shared
 };
 
 /// Rows that start before `position`; all lanes of a warp call it and get the answer.
@@ -42,10 +43,10 @@ struct nonzero_tiling {
   static constexpr int size = Size;
   static constexpr int most_overhang = MostOverhang;
   /// Where a tile holds very many rows, those of aligned slices that start and end inside it become work of their own.
-  static constexpr int slice = 2 * Size;
+  static constexpr int slice = Size;
 
   static constexpr std::int64_t tiles(std::int64_t nnz) { return std::max<std::int64_t>((nnz + size - 1) / size, 1); }
-  static constexpr std::int64_t slices(std::int64_t rows) { return (rows + slice - 1) / slice; }
+  static constexpr std::int64_t slices(std::int64_t rows) { return rows / slice; }  // whole ones
 
   static __device__ std::int64_t tile_of(std::int64_t position, std::int64_t tiles) {
     return min(position / size, tiles - 1);
@@ -77,11 +78,12 @@ struct nonzero_tiling {
     if (begin > 0) {
       const std::int64_t reach = static_cast<std::int64_t>(rowptr[begin]) - first;
       const bool next_to_its_start = static_cast<std::int64_t>(rowptr[begin - 1]) >= first - size;
-      if (reach > 0 && !(next_to_its_start && reach <= most_overhang)) t.head = static_cast<int>(min(reach, std::int64_t{size}));
+      const bool taken = next_to_its_start && reach <= most_overhang;
+      t.head = static_cast<int>(taken ? -reach : min(reach, std::int64_t{size}));
     }
     if (end > begin && tile + 1 < tiles) {
       const std::int64_t reach = static_cast<std::int64_t>(rowptr[end]) - first - size;
-      t.overhang = static_cast<int>(min(reach, std::int64_t{most_overhang + 1}));
+      t.overhang = reach <= most_overhang ? static_cast<int>(reach) : -1;
     }
     return t;
   }
