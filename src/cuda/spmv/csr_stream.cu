@@ -15,27 +15,12 @@
 namespace tulle::cuda {
 namespace {
 
-#ifndef ORDER
-#define ORDER 1
-#endif
-#ifdef MINT
-#define LB , MINT/Block
-#else
-#define LB
-#endif
-#if STREAM_HINT & 1
-__device__ __forceinline__ std::uint64_t ef(){std::uint64_t p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;":"=l"(p)); return p;}
-#define LS(T,C,S) __device__ __forceinline__ T ls(const T*p){T v; asm("ld.global.nc.L1::no_allocate.L2::cache_hint." S " %0, [%1], %2;":"=" C(v):"l"(p),"l"(ef()));return v;}
-LS(float,"f","f32") LS(double,"d","f64") LS(std::int32_t,"r","s32")
-#define load_stream ls
-#endif
-#if STREAM_HINT & 2
-__device__ __forceinline__ std::uint64_t el(){std::uint64_t p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;":"=l"(p)); return p;}
-#define LX(T,C,S) __device__ __forceinline__ T load_x(const T*p){T v; asm("ld.global.nc.L2::cache_hint." S " %0, [%1], %2;":"=" C(v):"l"(p),"l"(el()));return v;}
-LX(float,"f","f32") LX(double,"d","f64") LX(std::int32_t,"r","s32")
-#else
-template<class T> __device__ __forceinline__ T load_x(const T*p){return __ldg(p);}
-#endif
+/// What was fastest on an NVIDIA H200 (docs/notes/0003-csr-stream.md).
+template <class T>
+struct stream_policy {
+  static constexpr bool values_before_x = sizeof(T) == 8;  // which loads are issued first
+  static constexpr int batch = sizeof(T) == 8 ? 2 : 1;
+};
 
 template <class T>
 struct stream_workspace {
@@ -47,10 +32,10 @@ struct stream_workspace {
 
 template <class T, class O, int Block, int Items>
 struct stream_block {
-  using tiling = nonzero_tiling<Block * Items, (Block * Items / 2)>;
+  using tiling = nonzero_tiling<Block * Items, Block * Items / 2>;
   static constexpr int most_products = tiling::size + Block;
 
-  using range_of_rows = row_range<Block, most_products, O>;
+  using range_of_rows = row_range<Block, most_products, stream_policy<T>::batch, O>;
 
   const csr_view<T, O>& a;
   const stream_workspace<T>& work;
@@ -58,7 +43,7 @@ struct stream_block {
   padded_products<T> products;
 
   __device__ __forceinline__ T product(const index_t* colind, const T* values, int k) const {
-    return multiply_add(load_stream(values + k), load_x(x + load_stream(colind + k)), T{0});
+    return multiply_add(load_stream(values + k), __ldg(x + load_stream(colind + k)), T{0});
   }
 
   /// Products first..first+count-1 of the matrix to shared memory.
@@ -82,19 +67,19 @@ struct stream_block {
       index_t column[Items];
 #pragma unroll
       for (int i = 0; i < Items; ++i) column[i] = load_stream(colind + me + i * Block);
-#if ORDER == 0
+      if constexpr (stream_policy<T>::values_before_x) {
 #pragma unroll
-      for (int i = 0; i < Items; ++i) value[i] = load_stream(values + me + i * Block);
+        for (int i = 0; i < Items; ++i) value[i] = load_stream(values + me + i * Block);
 #pragma unroll
-      for (int i = 0; i < Items; ++i) {
-        value[i] = me + i * Block >= taken ? multiply_add(value[i], load_x(x + column[i]), T{0}) : T{0};
+        for (int i = 0; i < Items; ++i) {
+          value[i] = me + i * Block >= taken ? multiply_add(value[i], __ldg(x + column[i]), T{0}) : T{0};
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < Items; ++i) value[i] = me + i * Block >= taken ? __ldg(x + column[i]) : T{0};
+#pragma unroll
+        for (int i = 0; i < Items; ++i) value[i] = multiply_add(load_stream(values + me + i * Block), value[i], T{0});
       }
-#else
-#pragma unroll
-      for (int i = 0; i < Items; ++i) value[i] = me + i * Block >= taken ? load_x(x + column[i]) : T{0};
-#pragma unroll
-      for (int i = 0; i < Items; ++i) value[i] = multiply_add(load_stream(values + me + i * Block), value[i], T{0});
-#endif
     } else {
 #pragma unroll
       for (int i = 0; i < Items; ++i) value[i] = me + i * Block < count ? product(colind, values, me + i * Block) : T{0};
@@ -107,11 +92,12 @@ struct stream_block {
     const bool shares_head = rows.head > 0;
     const bool shares_tail = rows.overhang < 0;
     if (rows.head == tiling::size) {  // one row and nothing else
+      const tile_span at = span_of(rows.begin - 1);
       T sum = value[0];
 #pragma unroll
       for (int i = 1; i < Items; ++i) sum = add(sum, value[i]);
       sum = sum_over_block<Block>(sum);
-      if (me < 32) leave(sum, rows.begin - 1, tile, epilogue);
+      if (me < 32) leave_part(work.parts, sum, rows.begin - 1, at, tile, epilogue);
       if (rows.begin == rows.end) return;
     }
     const index_t end = rows.end - (shares_tail ? 1 : 0);
@@ -125,17 +111,19 @@ struct stream_block {
     if (me < rows.overhang) {  // from here on, the sum of every Block-th product
       T sum{0};
       for (int k = tiling::size + me; k < tiling::size + rows.overhang; k += Block) {
-        sum = multiply_add(load_stream(values + k), load_x(x + load_stream(colind + k)), sum);
+        sum = multiply_add(load_stream(values + k), __ldg(x + load_stream(colind + k)), sum);
       }
       products[tiling::size + me] = sum;
     }
     __syncthreads();
     if (shares_head && rows.head < tiling::size && me < 32) {
-      leave(sum_over_lanes<32>(sum_products(products, me, rows.head, 32)), rows.begin - 1, tile, epilogue);
+      const T sum = sum_over_lanes<32>(sum_products(products, me, rows.head, 32));
+      leave_part(work.parts, sum, rows.begin - 1, span_of(rows.begin - 1), tile, epilogue);
     }
     if (shares_tail && me >= Block - 32) {
       const int from = static_cast<int>(static_cast<std::int64_t>(a.rowptr[end]) - first);
-      leave(sum_over_lanes<32>(sum_products(products, from + me % 32, tiling::size, 32)), end, tile, epilogue);
+      const T sum = sum_over_lanes<32>(sum_products(products, from + me % 32, tiling::size, 32));
+      leave_part(work.parts, sum, end, span_of(end), tile, epilogue);
     }
     range.sum(products, epilogue);
     if (leaves_slices && static_cast<std::int64_t>(past_slices) * tiling::slice < end) {
@@ -160,17 +148,14 @@ struct stream_block {
   }
 
  private:
-  /// One warp calls it, with this tile's part of a shared row.
-  template <class Epilogue>
-  __device__ __forceinline__ void leave(T sum, index_t row, std::int64_t tile, Epilogue& epilogue) const {
-    const tile_span at{static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,
-                       (static_cast<std::int64_t>(a.rowptr[row + 1]) - 1) / tiling::size};
-    leave_part(work.parts, sum, row, at, tile, epilogue);
+  __device__ __forceinline__ tile_span span_of(index_t row) const {
+    return {static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,
+            (static_cast<std::int64_t>(a.rowptr[row + 1]) - 1) / tiling::size};
   }
 };
 
 template <int Block, int Items, class T, class O, class Epilogue>
-__global__ void __launch_bounds__(Block LB)
+__global__ void __launch_bounds__(Block)
     csr_stream_kernel(csr_view<T, O> a, stream_workspace<T> work, const T* __restrict__ x, Epilogue epilogue) {
   using block = stream_block<T, O, Block, Items>;
   __shared__ T products[padded_products<T>::template words<block::most_products>];
@@ -185,7 +170,7 @@ template <int Block, int Items>
 struct stream_shape {
   static constexpr int block = Block;
   static constexpr int items = Items;
-  using tiling = nonzero_tiling<Block * Items, (Block * Items / 2)>;
+  using tiling = nonzero_tiling<Block * Items, Block * Items / 2>;
 };
 
 /// Small tiles where large ones would not reach every multiprocessor a few times.

@@ -5,9 +5,6 @@
 #include <tulle/core/types.hpp>
 
 #include "cuda/device/arithmetic.cuh"
-#ifndef STREAM_BATCH
-#define STREAM_BATCH 2
-#endif
 
 namespace tulle::cuda {
 
@@ -45,8 +42,8 @@ __device__ __forceinline__ T sum_over_block(T v) {
 
 /// Rows begin..end-1 and the lanes that each gets, made before the products are there, so that the first offsets are on
 /// their way meanwhile. `products` holds those of nonzeros first_nonzero..; what a row has beyond `MostProducts` of them is
-/// in those.
-template <int Block, int MostProducts, class O>
+/// in those. `Batch` rows of a thread have their offsets loaded together.
+template <int Block, int MostProducts, int Batch, class O>
 class row_range {
  public:
   __device__ __forceinline__ row_range(const O* __restrict__ rowptr, O first_nonzero, index_t begin, index_t end)
@@ -61,7 +58,7 @@ class row_range {
   __device__ __forceinline__ void sum(padded_products<T> products, Epilogue& epilogue) {
     for (int first = 0; first < rows_;) {
 #pragma unroll
-      for (int i = 0; i < batch; ++i) {
+      for (int i = 0; i < Batch; ++i) {
         if (first < rows_) sum_at_once(products, first, from_[i], to_[i], epilogue);
         first += Block >> log_lanes_;
       }
@@ -72,13 +69,12 @@ class row_range {
  private:
   static constexpr int log_block = Block == 64 ? 6 : Block == 128 ? 7 : Block == 256 ? 8 : Block == 512 ? 9 : 10;
   static_assert(Block == 1 << log_block);
-  static constexpr int batch = STREAM_BATCH;     // rows of a thread whose offsets are loaded together
   static constexpr int long_row = 32;  // products a lane
 
   __device__ __forceinline__ void load(int first) {
     int row = first + (static_cast<int>(threadIdx.x) >> log_lanes_);
 #pragma unroll
-    for (int i = 0; i < batch; ++i) {
+    for (int i = 0; i < Batch; ++i) {
       from_[i] = to_[i] = 0;
       if (row < rows_) {
         from_[i] = static_cast<int>(rowptr_[row] - first_nonzero_);
@@ -110,7 +106,7 @@ class row_range {
   const O* rowptr_;
   O first_nonzero_;
   index_t begin_;
-  int rows_, log_lanes_, from_[batch], to_[batch];
+  int rows_, log_lanes_, from_[Batch], to_[Batch];
 };
 
 }  // namespace tulle::cuda
