@@ -8,7 +8,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TULLE_X86 1
 /// Attributes of a function compiled for AVX-512 (attributes take no constant, so this is a macro).
-#define TULLE_AVX512 gnu::target("avx512f,avx512dq,avx512vl,avx2,fma")
+#define TULLE_AVX512 gnu::target("avx512f,avx512dq,avx512vl,avx2,fma,bmi,popcnt")
 #else
 #define TULLE_X86 0
 #endif

@@ -1,0 +1,150 @@
+// packed: slices of 32 rows whose entries are grouped by diagonal, or by rank with narrow column offsets.
+//
+// Method: SELL-C (Kreutzer, Hager, Wellein, Fehske, Bishop: A Unified Sparse Matrix Data Format, SISC 36, 2014) with
+// the values of short rows left out by masks instead of padded, as blocks are in SPC5 (Bramas, Kus: Computing the
+// sparse matrix vector product using block-based kernels without zero padding on processors with AVX-512
+// instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
+// is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. One thread takes consecutive slices
+// with an equal number of rows and entries, from memory that it wrote first. Bytes a nonzero: sizeof(T) and, on
+// diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the
+// matrix costs more than the conversion repays: see choose_cpu.
+#include <fmt/format.h>
+
+#include <exception>
+#include <tulle/core/status.hpp>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "cpu/spmv/finish.hpp"
+#include "cpu/spmv/packed_encode.hpp"
+#include "cpu/spmv/packed_multiply.hpp"
+#include "kernels/spmv.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+constexpr double most_padding = 3;
+constexpr double small_slots = 65536;
+
+template <class T, class O>
+class packed_kernel final : public spmv_operator {
+ public:
+  packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : threads_(ctx.threads()), parts_(static_cast<std::size_t>(threads_)), dots_(parts_.size()) {
+    index_t first = 0;
+    for (int i = 0; i < threads_; ++i) {
+      const index_t end = balanced_rows(a.rows, a.rowptr, i, threads_).end;
+      const index_t last = i + 1 == threads_ ? a.rows : end / packed_lanes * packed_lanes;
+      parts_[i].first = first;
+      parts_[i].last = first = std::max(first, last);
+    }
+    encode(ctx, a);
+    fill(a);
+  }
+
+  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
+    const epilogue<T> out(alpha, beta);
+    in_parts([&](int i) {
+      scaled<T> finish{out, static_cast<T*>(y)};
+      multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
+    });
+  }
+
+  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view) override {
+    const epilogue<T> out(alpha, beta);
+    in_parts([&](int i) {
+      scaled_dots<T> finish{out, static_cast<T*>(y), static_cast<const T*>(w)};
+      multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
+      dots_[i] = finish.total();
+    });
+    dot_pair<T> sum;
+    for (const dot_pair<T>& d : dots_) sum += d;
+    static_cast<T*>(dots)[0] = static_cast<T>(sum.wy);
+    static_cast<T*>(dots)[1] = static_cast<T>(sum.yy);
+  }
+
+  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
+                    stream_view) override {
+    const auto of = [](const void* v) { return static_cast<const T*>(v); };
+    in_parts([&](int i) {
+      jacobi_step<T> finish{static_cast<T>(omega), of(x), of(b), of(inverse_diagonal), static_cast<T*>(y)};
+      multiply_packed(isa_, parts_[i], of(x), finish);
+    });
+  }
+
+  void update_values(const csr_ref& a) override { fill(a.as<T, O>()); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return matrix_bytes() + parts_.size() * (sizeof(packed_part<T>) + sizeof(dot_pair<T>));
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    std::size_t bytes = 0;
+    for (const packed_part<T>& p : parts_) bytes += p.words.bytes() + p.values.bytes();
+    return bytes;
+  }
+  [[nodiscard]] std::string parameters() const override {
+    return fmt::format("threads={} isa={}", threads_, name(isa_));
+  }
+
+ private:
+  /// Calls body(i) for part i on thread i, always the same.
+  template <class Body>
+  void in_parts(const Body& body) {
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
+    for (int i = 0; i < threads_; ++i) body(i);
+  }
+
+  void encode(const context& ctx, csr_view<T, O> a) {
+    std::vector<std::vector<std::uint32_t>> words(parts_.size());
+    std::vector<std::exception_ptr> failed(parts_.size());
+    in_parts([&](int i) {
+      try {
+        slice_encoder<T, O> slices(a);
+        for (index_t row = parts_[i].first; row < parts_[i].last; row += packed_lanes) {
+          slices.encode(row, std::min(packed_lanes, parts_[i].last - row), words[i]);
+        }
+      } catch (...) {
+        failed[i] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr& e : failed) {
+      if (e != nullptr) std::rethrow_exception(e);
+    }
+    for (int i = 0; i < threads_; ++i) {
+      packed_part<T>& p = parts_[i];
+      p.words = buffer<std::uint32_t>(ctx, words[i].size() + packed_slack);
+      p.values = buffer<T>(ctx, static_cast<std::size_t>(a.rowptr[p.last] - a.rowptr[p.first]));
+    }
+    in_parts([&](int i) {
+      std::copy(words[i].begin(), words[i].end(), parts_[i].words.data());
+      std::fill_n(parts_[i].words.data() + words[i].size(), packed_slack, 0u);
+    });
+  }
+
+  void fill(csr_view<T, O> a) {
+    bool same = true;
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : same)
+    for (int i = 0; i < threads_; ++i) same = fill_values(a, parts_[i], parts_[i].values.data()) && same;
+    if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
+  }
+
+  int threads_;
+  std::vector<packed_part<T>> parts_;
+  std::vector<dot_pair<T>> dots_;
+  isa isa_ = best_isa();
+};
+
+}  // namespace
+
+support supports_packed(const csr_stats& stats, type_key, const device_info&) {
+  const double padding = stats.sell_padding;
+  if (padding <= most_padding || padding * static_cast<double>(stats.nnz) <= small_slots) return {};
+  return {false, fmt::format("32 neighbouring rows make {:.1f} slots a nonzero: the limit is {:.0f}, or {:.0f} slots", padding,
+                             most_padding, small_slots)};
+}
+
+std::unique_ptr<spmv_operator> make_packed(const context& ctx, const csr_ref& a, const csr_stats& stats,
+                                           const spmv_options& options) {
+  return make_operator<packed_kernel, type_set::floating>(ctx, a, stats, options);
+}
+
+}  // namespace tulle::cpu

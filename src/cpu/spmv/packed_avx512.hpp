@@ -1,0 +1,165 @@
+// The sums of one slice of packed_format.hpp with AVX-512: values and offsets are expanded to their lanes, and x is
+// loaded where a position lies on a diagonal, gathered elsewhere, under the mask of the lanes that have an entry.
+#pragma once
+
+#include "cpu/spmv/packed_slice.hpp"
+#include "cpu/spmv/row_avx512.hpp"
+
+#if TULLE_X86
+namespace tulle::cpu {
+
+/// The operations of one vector of `lanes` rows; an `index` holds one column a lane.
+template <scalar T>
+struct lanes_avx512;
+
+template <>
+struct lanes_avx512<double> {
+  using vector = __m512d;
+  using index = __m256i;
+  using mask = __mmask8;
+  static constexpr int lanes = 8;
+  [[gnu::always_inline, TULLE_AVX512]] static vector zero() { return _mm512_setzero_pd(); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector load(const double* p) { return _mm512_loadu_pd(p); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector load(mask m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector expand(mask m, const double* p) {
+    return _mm512_maskz_expandloadu_pd(m, p);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static vector madd(vector a, vector b, vector c) { return _mm512_fmadd_pd(a, b, c); }
+  [[gnu::always_inline, TULLE_AVX512]] static void store(double* p, vector v) { _mm512_storeu_pd(p, v); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const double* x) {
+    return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, i, x, 8);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
+    return _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static index add(index a, index b) { return _mm256_add_epi32(a, b); }
+  [[gnu::always_inline, TULLE_AVX512]] static index spread(mask m, index i) { return _mm256_maskz_expand_epi32(m, i); }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static index offsets(const unsigned char* p) {
+    if constexpr (sizeof(Offset) == 1) {
+      return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    } else if constexpr (sizeof(Offset) == 2) {
+      return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    } else {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    }
+  }
+};
+
+template <>
+struct lanes_avx512<float> {
+  using vector = __m512;
+  using index = __m512i;
+  using mask = __mmask16;
+  static constexpr int lanes = 16;
+  [[gnu::always_inline, TULLE_AVX512]] static vector zero() { return _mm512_setzero_ps(); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector load(const float* p) { return _mm512_loadu_ps(p); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector load(mask m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector expand(mask m, const float* p) {
+    return _mm512_maskz_expandloadu_ps(m, p);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static vector madd(vector a, vector b, vector c) { return _mm512_fmadd_ps(a, b, c); }
+  [[gnu::always_inline, TULLE_AVX512]] static void store(float* p, vector v) { _mm512_storeu_ps(p, v); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const float* x) {
+    return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, i, x, 4);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
+    return _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)),
+                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static index add(index a, index b) { return _mm512_add_epi32(a, b); }
+  [[gnu::always_inline, TULLE_AVX512]] static index spread(mask m, index i) { return _mm512_maskz_expand_epi32(m, i); }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static index offsets(const unsigned char* p) {
+    if constexpr (sizeof(Offset) == 1) {
+      return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    } else if constexpr (sizeof(Offset) == 2) {
+      return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    } else {
+      return _mm512_loadu_si512(p);
+    }
+  }
+};
+
+/// The 32 sums of a slice.
+template <scalar T>
+struct slice_sums_avx512 {
+  using simd = lanes_avx512<T>;
+  static constexpr int vectors = packed_lanes / simd::lanes;
+  typename simd::vector sum[vectors];
+
+  [[gnu::always_inline, TULLE_AVX512]] static typename simd::mask part(std::uint32_t mask, int v) {
+    return static_cast<typename simd::mask>(mask >> (v * simd::lanes));
+  }
+  /// Masked lanes load nothing, so the address may lie outside x.
+  [[gnu::always_inline, TULLE_AVX512]] static const T* at(const T* x, std::uint32_t column) {
+    return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(x) +
+                                      static_cast<std::uintptr_t>(static_cast<std::intptr_t>(static_cast<std::int32_t>(column)) *
+                                                                  static_cast<std::intptr_t>(sizeof(T))));
+  }
+
+  [[gnu::always_inline, TULLE_AVX512]] void add_full_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      prefetch_position(c.values, c.words);
+      const T* from = x + static_cast<std::int32_t>(*c.words++);
+      for (int v = 0; v < vectors; ++v) {
+        sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::load(from + v * simd::lanes), sum[v]);
+      }
+      c.values += packed_lanes;
+    }
+  }
+
+  [[gnu::always_inline, TULLE_AVX512]] void add_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+    for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
+      prefetch_position(c.values, c.words);
+      const std::uint32_t base = c.words[0], mask = c.words[1];
+      for (int v = 0; v < vectors; ++v) {
+        const auto m = part(mask, v);
+        const auto from_x = simd::load(m, at(x, base + static_cast<std::uint32_t>(v * simd::lanes)));
+        sum[v] = simd::madd(simd::expand(m, c.values), from_x, sum[v]);
+        c.values += __builtin_popcount(m);
+      }
+    }
+  }
+
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] void add_offsets(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      prefetch_position(c.values, c.words);
+      const std::uint32_t base = c.words[0], mask = c.words[1];
+      const auto* bytes = reinterpret_cast<const unsigned char*>(c.words + 2);
+      for (int v = 0; v < vectors; ++v) {
+        const auto m = part(mask, v);
+        const int entries = __builtin_popcount(m);
+        const auto offset = simd::spread(m, simd::template offsets<Offset>(bytes));
+        const auto column = simd::add(simd::columns(base + static_cast<std::uint32_t>(v * simd::lanes)), offset);
+        sum[v] = simd::madd(simd::expand(m, c.values), simd::gather(m, column, x), sum[v]);
+        c.values += entries;
+        bytes += entries * static_cast<int>(sizeof(Offset));
+      }
+      c.words += 2 + (static_cast<std::size_t>(__builtin_popcount(mask)) * sizeof(Offset) + 3) / 4;
+    }
+  }
+
+  [[gnu::always_inline, TULLE_AVX512]] void add_slice(packed_cursor<T>& c, const T* x) {
+    for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
+    for (bool last = false; !last;) {
+      const run_header run = run_header::of(*c.words++);
+      last = run.last;
+      if (run.kind == run_kind::full_diagonal) {
+        add_full_diagonals(c, run.count, x);
+      } else if (run.kind == run_kind::diagonal) {
+        add_diagonals(c, run.count, x);
+      } else if (run.kind == run_kind::offsets8) {
+        add_offsets<std::uint8_t>(c, run.count, x);
+      } else if (run.kind == run_kind::offsets16) {
+        add_offsets<std::uint16_t>(c, run.count, x);
+      } else {
+        add_offsets<std::uint32_t>(c, run.count, x);
+      }
+    }
+  }
+};
+
+}  // namespace tulle::cpu
+#endif

@@ -1,0 +1,80 @@
+// The sums of one slice of packed_format.hpp, in portable code.
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/packed_format.hpp"
+
+namespace tulle::cpu {
+
+/// Where the next slice begins.
+template <scalar T>
+struct packed_cursor {
+  const std::uint32_t* words;
+  const T* values;
+};
+
+/// Asks for the values of a position that lies prefetch_bytes ahead, and for its words.
+template <scalar T>
+[[gnu::always_inline]] inline void prefetch_position(const T* values, const std::uint32_t* words) {
+  for (std::size_t line = 0; line < packed_lanes * sizeof(T); line += 64) {
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(values) + prefetch_bytes + line));
+  }
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(words) + 1024));
+}
+
+/// sum[l] += the entries of one position whose columns are base + lane + offset.
+template <class Offset, scalar T>
+[[gnu::always_inline]] inline void add_offsets(packed_cursor<T>& at, std::uint32_t base, std::uint32_t mask, const T* x,
+                                               T* sum) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(at.words);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1, bytes += sizeof(Offset)) {
+    const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
+    Offset offset;
+    std::memcpy(&offset, bytes, sizeof(Offset));
+    sum[l] += *at.values++ * x[base + l + offset];
+  }
+}
+
+template <scalar T>
+[[gnu::always_inline]] inline void add_run(packed_cursor<T>& at, run_header run, const T* x, T* sum) {
+  for (std::uint32_t i = 0; i < run.count; ++i) {
+    prefetch_position(at.values, at.words);
+    const std::uint32_t base = *at.words++;
+    if (run.kind == run_kind::full_diagonal) {
+      const T* from = x + static_cast<std::int32_t>(base);
+#pragma omp simd
+      for (index_t l = 0; l < packed_lanes; ++l) sum[l] += at.values[l] * from[l];
+      at.values += packed_lanes;
+      continue;
+    }
+    const std::uint32_t mask = *at.words++;
+    if (run.kind == run_kind::diagonal) {
+      for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
+        sum[l] += *at.values++ * x[base + l];
+      }
+    } else if (run.kind == run_kind::offsets8) {
+      add_offsets<std::uint8_t>(at, base, mask, x, sum);
+    } else if (run.kind == run_kind::offsets16) {
+      add_offsets<std::uint16_t>(at, base, mask, x, sum);
+    } else {
+      add_offsets<std::uint32_t>(at, base, mask, x, sum);
+    }
+    at.words += offset_words(run.kind, std::popcount(mask));
+  }
+}
+
+/// Adds the products of one slice to `sum`, which holds 32 of them, and moves on.
+template <scalar T>
+[[gnu::always_inline]] inline void add_slice(packed_cursor<T>& at, const T* x, T* sum) {
+  for (bool last = false; !last;) {
+    const run_header run = run_header::of(*at.words++);
+    last = run.last;
+    add_run(at, run, x, sum);
+  }
+}
+
+}  // namespace tulle::cpu
