@@ -23,14 +23,18 @@
 namespace tulle::cpu {
 namespace {
 
+constexpr index_t default_sigma = 1024;
 constexpr double most_padding = 3;
 constexpr double small_slots = 65536;
 
 template <class T, class O>
 class packed_kernel final : public spmv_operator {
  public:
-  packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : threads_(ctx.threads()), parts_(static_cast<std::size_t>(threads_)), dots_(parts_.size()) {
+  packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
+      : threads_(ctx.threads()),
+        sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
+        parts_(static_cast<std::size_t>(threads_)),
+        dots_(parts_.size()) {
     index_t first = 0;
     for (int i = 0; i < threads_; ++i) {
       const index_t end = balanced_rows(a.rows, a.rowptr, i, threads_).end;
@@ -40,10 +44,18 @@ class packed_kernel final : public spmv_operator {
     }
     encode(ctx, a);
     fill(a);
+    const std::size_t vectors = (static_cast<std::size_t>(a.rows) + static_cast<std::size_t>(a.cols)) * sizeof(T);
+    streams_ = matrix_bytes() + vectors > ctx.info().l2_bytes;
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
+    if (streams_ && out.beta == 0 && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
+      return in_parts([&](int i) {
+        streamed<T> finish{{out, static_cast<T*>(y)}};
+        multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
+      });
+    }
     in_parts([&](int i) {
       scaled<T> finish{out, static_cast<T*>(y)};
       multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
@@ -82,7 +94,7 @@ class packed_kernel final : public spmv_operator {
     return bytes;
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={}", threads_, name(isa_));
+    return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
   }
 
  private:
@@ -98,9 +110,10 @@ class packed_kernel final : public spmv_operator {
     std::vector<std::exception_ptr> failed(parts_.size());
     in_parts([&](int i) {
       try {
-        slice_encoder<T, O> slices(a);
-        for (index_t row = parts_[i].first; row < parts_[i].last; row += packed_lanes) {
-          slices.encode(row, std::min(packed_lanes, parts_[i].last - row), words[i]);
+        packed_encoder<T, O> windows(a);
+        const index_t last = parts_[i].last;
+        for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
+          windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
       } catch (...) {
         failed[i] = std::current_exception();
@@ -128,6 +141,8 @@ class packed_kernel final : public spmv_operator {
   }
 
   int threads_;
+  index_t sigma_;         // rows of a window that may be sorted
+  bool streams_ = false;  // nothing outlives an application in the caches
   std::vector<packed_part<T>> parts_;
   std::vector<dot_pair<T>> dots_;
   isa isa_ = best_isa();
@@ -136,9 +151,9 @@ class packed_kernel final : public spmv_operator {
 }  // namespace
 
 support supports_packed(const csr_stats& stats, type_key, const device_info&) {
-  const double padding = stats.sell_padding;
+  const double padding = stats.sell_sorted_padding;
   if (padding <= most_padding || padding * static_cast<double>(stats.nnz) <= small_slots) return {};
-  return {false, fmt::format("32 neighbouring rows make {:.1f} slots a nonzero: the limit is {:.0f}, or {:.0f} slots", padding,
+  return {false, fmt::format("sorted in windows, 32 rows make {:.1f} slots a nonzero: the limit is {:.0f}, or {:.0f} slots", padding,
                              most_padding, small_slots)};
 }
 

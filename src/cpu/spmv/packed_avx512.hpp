@@ -29,6 +29,9 @@ struct lanes_avx512<double> {
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const double* x) {
     return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, i, x, 8);
   }
+  [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const double* x) { return _mm512_i32gather_pd(i, x, 8); }
+  [[gnu::always_inline, TULLE_AVX512]] static void stream(double* p, vector v) { _mm512_stream_pd(p, v); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector scale(double a, vector v) { return _mm512_mul_pd(_mm512_set1_pd(a), v); }
   [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
     return _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
@@ -63,6 +66,9 @@ struct lanes_avx512<float> {
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const float* x) {
     return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, i, x, 4);
   }
+  [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const float* x) { return _mm512_i32gather_ps(i, x, 4); }
+  [[gnu::always_inline, TULLE_AVX512]] static void stream(float* p, vector v) { _mm512_stream_ps(p, v); }
+  [[gnu::always_inline, TULLE_AVX512]] static vector scale(float a, vector v) { return _mm512_mul_ps(_mm512_set1_ps(a), v); }
   [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
     return _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)),
                             _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -100,7 +106,7 @@ struct slice_sums_avx512 {
 
   [[gnu::always_inline, TULLE_AVX512]] void add_full_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position(c.values, c.words);
+      prefetch_position<0>(c);
       const T* from = x + static_cast<std::int32_t>(*c.words++);
       for (int v = 0; v < vectors; ++v) {
         sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::load(from + v * simd::lanes), sum[v]);
@@ -111,7 +117,7 @@ struct slice_sums_avx512 {
 
   [[gnu::always_inline, TULLE_AVX512]] void add_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
-      prefetch_position(c.values, c.words);
+      prefetch_position<0>(c);
       const std::uint32_t base = c.words[0], mask = c.words[1];
       for (int v = 0; v < vectors; ++v) {
         const auto m = part(mask, v);
@@ -125,7 +131,7 @@ struct slice_sums_avx512 {
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX512]] void add_offsets(packed_cursor<T>& c, std::uint32_t count, const T* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position(c.values, c.words);
+      prefetch_position<sizeof(Offset)>(c);
       const std::uint32_t base = c.words[0], mask = c.words[1];
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words + 2);
       for (int v = 0; v < vectors; ++v) {
@@ -141,22 +147,44 @@ struct slice_sums_avx512 {
     }
   }
 
-  [[gnu::always_inline, TULLE_AVX512]] void add_slice(packed_cursor<T>& c, const T* x) {
-    for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
-    for (bool last = false; !last;) {
-      const run_header run = run_header::of(*c.words++);
-      last = run.last;
-      if (run.kind == run_kind::full_diagonal) {
-        add_full_diagonals(c, run.count, x);
-      } else if (run.kind == run_kind::diagonal) {
-        add_diagonals(c, run.count, x);
-      } else if (run.kind == run_kind::offsets8) {
-        add_offsets<std::uint8_t>(c, run.count, x);
-      } else if (run.kind == run_kind::offsets16) {
-        add_offsets<std::uint16_t>(c, run.count, x);
-      } else {
-        add_offsets<std::uint32_t>(c, run.count, x);
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] void add_full(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      prefetch_position<sizeof(Offset)>(c);
+      const std::uint32_t base = *c.words++;
+      const auto* bytes = reinterpret_cast<const unsigned char*>(c.words);
+      for (int v = 0; v < vectors; ++v) {
+        const auto column = simd::add(simd::columns(base + static_cast<std::uint32_t>(v * simd::lanes)),
+                                      simd::template offsets<Offset>(bytes + v * simd::lanes * static_cast<int>(sizeof(Offset))));
+        sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::gather(column, x), sum[v]);
       }
+      c.values += packed_lanes;
+      c.words += packed_lanes * sizeof(Offset) / 4;
+    }
+  }
+
+  [[gnu::always_inline, TULLE_AVX512]] void add_run(packed_cursor<T>& c, run_header run, const T* x) {
+    switch (run.kind) {
+      case run_kind::full_diagonal: return add_full_diagonals(c, run.count, x);
+      case run_kind::diagonal: return add_diagonals(c, run.count, x);
+      case run_kind::full8: return add_full<std::uint8_t>(c, run.count, x);
+      case run_kind::full16: return add_full<std::uint16_t>(c, run.count, x);
+      case run_kind::full32: return add_full<std::uint32_t>(c, run.count, x);
+      case run_kind::offsets8: return add_offsets<std::uint8_t>(c, run.count, x);
+      case run_kind::offsets16: return add_offsets<std::uint16_t>(c, run.count, x);
+      case run_kind::offsets32: return add_offsets<std::uint32_t>(c, run.count, x);
+    }
+  }
+
+  /// Leaves the sums of one slice and moves on. Returns its row numbers, or null where they are in order.
+  [[gnu::always_inline, TULLE_AVX512]] const std::uint32_t* add_slice(packed_cursor<T>& c, const T* x) {
+    for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
+    run_header run = run_header::of(*c.words++);
+    const std::uint32_t* rows = run.permuted ? c.words : nullptr;
+    if (run.permuted) c.words += packed_lanes;
+    for (;; run = run_header::of(*c.words++)) {
+      add_run(c, run, x);
+      if (run.last) return rows;
     }
   }
 };

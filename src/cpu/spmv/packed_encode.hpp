@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <tulle/formats/views.hpp>
 #include <vector>
 
@@ -24,39 +25,87 @@ struct packed_position {
   [[nodiscard]] run_kind kind() const { return kind_for(range(), mask); }
 };
 
-/// Writes slices of a matrix one after another. Keeps its scratch between slices.
-template <scalar T, offset O>
-class slice_encoder {
- public:
-  explicit slice_encoder(csr_view<T, O> a) : a_(a) {}
+/// Cycles that a position takes, about: a load or a gather of x and, under a mask, the expansions of each cache line of
+/// values, and the bytes besides the values.
+template <scalar T>
+double position_cost(run_kind kind, int count) {
+  constexpr double lines = packed_lanes * sizeof(T) / 64.0;
+  constexpr double gather = sizeof(T) == 8 ? 6 : 10;
+  const double load = offset_bytes(kind) == 0 ? 1.5 : gather;
+  const double expand = is_full(kind) ? 0 : offset_bytes(kind) == 0 ? 2.5 : 5;
+  return lines * (load + expand) + 0.75 * position_words(kind, count);
+}
 
-  /// Appends the words of the rows [first, first + count), 1 <= count <= 32.
-  void encode(index_t first, index_t count, std::vector<std::uint32_t>& words) {
-    first_ = first;
-    count_ = count;
-    by_rank();
-        if (!all_diagonal() && ascending() && by_diagonal(3 * ranks_.size()) && words_of(diagonals_) < words_of(ranks_)) {
-      write(diagonals_, words);
-    } else {
-      write(ranks_, words);
-    }
+/// Writes windows of a matrix one after another. Keeps its scratch between them.
+template <scalar T, offset O>
+class packed_encoder {
+ public:
+  explicit packed_encoder(csr_view<T, O> a) : a_(a) {}
+
+  /// Appends the words of the rows [first, last), in order, or sorted by length where that is cheaper.
+  void encode(index_t first, index_t last, std::vector<std::uint32_t>& words) {
+    rows_.resize(static_cast<std::size_t>(last - first));
+    std::iota(rows_.begin(), rows_.end(), first);
+    const std::size_t start = words.size();
+    const double in_order = slices(false, words);
+    const auto longer = [this](index_t i, index_t j) { return length(i) > length(j); };
+    if (slots_ <= enough_filled * entries_ || std::is_sorted(rows_.begin(), rows_.end(), longer)) return;
+    std::stable_sort(rows_.begin(), rows_.end(), longer);
+    sorted_.clear();
+    if (slices(true, sorted_) >= in_order) return;
+    words.resize(start);
+    words.insert(words.end(), sorted_.begin(), sorted_.end());
   }
 
  private:
+  static constexpr double enough_filled = 1.05;
+
+  [[nodiscard]] O length(index_t row) const { return a_.rowptr[row + 1] - a_.rowptr[row]; }
+
+  /// Appends rows_ slice by slice and returns the cost.
+  double slices(bool permuted, std::vector<std::uint32_t>& words) {
+    slots_ = entries_ = 0;
+    double cost = permuted ? 2.0 * static_cast<double>(rows_.size()) : 0;
+    for (std::size_t at = 0; at < rows_.size(); at += packed_lanes) {
+      row_ = rows_.data() + at;
+      count_ = static_cast<index_t>(std::min<std::size_t>(packed_lanes, rows_.size() - at));
+      cost += slice(permuted, words);
+    }
+    return cost;
+  }
+
+  double slice(bool permuted, std::vector<std::uint32_t>& words) {
+    by_rank();
+    const double cost = cost_of(ranks_);
+    if (!all_diagonal() && ascending() && by_diagonal(3 * ranks_.size())) {
+      if (const double other = cost_of(diagonals_); other < cost) {
+        slots_ -= static_cast<double>(ranks_.size()) * packed_lanes;  // no lane waits for another row's gathers
+        for (const packed_position& p : ranks_) slots_ += std::popcount(p.mask);
+        write(diagonals_, permuted, words);
+        return other;
+      }
+    }
+    write(ranks_, permuted, words);
+    return cost;
+  }
+
   /// Position j takes the j-th entry of every row.
   void by_rank() {
     ranks_.clear();
     for (index_t l = 0; l < count_; ++l) {
-      const index_t* columns = a_.colind + a_.rowptr[first_ + l];
-      const auto length = static_cast<std::size_t>(a_.rowptr[first_ + l + 1] - a_.rowptr[first_ + l]);
-      if (length > ranks_.size()) ranks_.resize(length);
-      for (std::size_t j = 0; j < length; ++j) {
-        packed_position& p = ranks_[j];
-        p.mask |= std::uint32_t{1} << l;
-        p.least = std::min(p.least, columns[j] - l);
-        p.greatest = std::max(p.greatest, columns[j] - l);
+      const index_t* columns = a_.colind + a_.rowptr[row_[l]];
+      const auto entries = static_cast<std::size_t>(length(row_[l]));
+      if (entries > ranks_.size()) ranks_.resize(entries);
+      packed_position* p = ranks_.data();
+      for (std::size_t j = 0; j < entries; ++j) {
+        const std::int32_t place = columns[j] - l;
+        p[j].mask |= std::uint32_t{1} << l;
+        p[j].least = std::min(p[j].least, place);
+        p[j].greatest = std::max(p[j].greatest, place);
       }
+      entries_ += static_cast<double>(entries);
     }
+    slots_ += static_cast<double>(ranks_.size()) * packed_lanes;
   }
 
   [[nodiscard]] bool all_diagonal() const {
@@ -64,7 +113,7 @@ class slice_encoder {
   }
   [[nodiscard]] bool ascending() const {
     for (index_t l = 0; l < count_; ++l) {
-      for (O k = a_.rowptr[first_ + l] + 1; k < a_.rowptr[first_ + l + 1]; ++k) {
+      for (O k = a_.rowptr[row_[l]] + 1; k < a_.rowptr[row_[l] + 1]; ++k) {
         if (a_.colind[k] <= a_.colind[k - 1]) return false;
       }
     }
@@ -76,52 +125,56 @@ class slice_encoder {
     constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
     diagonals_.clear();
     O next[packed_lanes] = {};
+    O end[packed_lanes] = {};
     std::int32_t place[packed_lanes];
+    const auto place_of = [&](index_t l) { return next[l] < end[l] ? a_.colind[next[l]] - l : none; };
     for (index_t l = 0; l < packed_lanes; ++l) {
-      next[l] = l < count_ ? a_.rowptr[first_ + l] : O{0};
-      place[l] = l < count_ && next[l] < a_.rowptr[first_ + l + 1] ? a_.colind[next[l]] - l : none;
+      if (l < count_) next[l] = a_.rowptr[row_[l]], end[l] = a_.rowptr[row_[l] + 1];
+      place[l] = place_of(l);
     }
     for (;;) {
       std::int32_t least = none;
       for (const std::int32_t p : place) least = std::min(least, p);
       if (least == none) return true;
       if (diagonals_.size() == most) return false;
-      std::uint32_t mask = 0;
-      for (index_t l = 0; l < packed_lanes; ++l) mask |= static_cast<std::uint32_t>(place[l] == least) << l;
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-        const int l = std::countr_zero(left);
-        place[l] = ++next[l] < a_.rowptr[first_ + l + 1] ? a_.colind[next[l]] - l : none;
+      packed_position p{0, least, least};
+      for (index_t l = 0; l < packed_lanes; ++l) {
+        if (place[l] != least) continue;
+        p.mask |= std::uint32_t{1} << l;
+        ++next[l];
+        place[l] = place_of(l);
       }
-      diagonals_.push_back({mask, least, least});
+      diagonals_.push_back(p);
     }
   }
 
-  static std::size_t words_of(const std::vector<packed_position>& positions) {
-    std::size_t words = 0;
-    for (const packed_position& p : positions) {
-      words += (p.kind() == run_kind::full_diagonal ? 1 : 2) + offset_words(p.kind(), std::popcount(p.mask));
-    }
-    return words;
+  static double cost_of(const std::vector<packed_position>& positions) {
+    double cost = 0;
+    for (const packed_position& p : positions) cost += position_cost<T>(p.kind(), std::popcount(p.mask));
+    return cost;
   }
 
-  void write(const std::vector<packed_position>& positions, std::vector<std::uint32_t>& words) {
+  void write(const std::vector<packed_position>& positions, bool permuted, std::vector<std::uint32_t>& words) const {
     std::size_t header = words.size();
-    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, 0};
+    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, permuted, 0};
     words.push_back(0);
+    if (permuted) {
+      for (index_t l = 0; l < packed_lanes; ++l) words.push_back(static_cast<std::uint32_t>(row_[std::min(l, count_ - 1)]));
+    }
     for (std::size_t j = 0; j < positions.size(); ++j) {
       const packed_position& p = positions[j];
       if (p.kind() != run.kind || run.count == run_header::most) {
         words[header] = run.word();
         header = words.size();
         words.push_back(0);
-        run = {p.kind(), false, 0};
+        run = {p.kind(), false, false, 0};
       }
       ++run.count;
       words.push_back(static_cast<std::uint32_t>(p.least));
-      if (run.kind != run_kind::full_diagonal) words.push_back(p.mask);
-      if (run.kind == run_kind::offsets8) write_offsets<std::uint8_t>(p, j, words);
-      if (run.kind == run_kind::offsets16) write_offsets<std::uint16_t>(p, j, words);
-      if (run.kind == run_kind::offsets32) write_offsets<std::uint32_t>(p, j, words);
+      if (!is_full(run.kind)) words.push_back(p.mask);
+      if (offset_bytes(run.kind) == 1) write_offsets<std::uint8_t>(p, j, words);
+      if (offset_bytes(run.kind) == 2) write_offsets<std::uint16_t>(p, j, words);
+      if (offset_bytes(run.kind) == 4) write_offsets<std::uint32_t>(p, j, words);
     }
     run.last = true;
     words[header] = run.word();
@@ -134,7 +187,7 @@ class slice_encoder {
     int count = 0;
     for (std::uint32_t left = p.mask; left != 0; left &= left - 1) {
       const int l = std::countr_zero(left);
-      const index_t column = a_.colind[a_.rowptr[first_ + l] + static_cast<O>(j)];
+      const index_t column = a_.colind[a_.rowptr[row_[l]] + static_cast<O>(j)];
       offsets[count++] = static_cast<Offset>(static_cast<std::uint32_t>(column - l) - static_cast<std::uint32_t>(p.least));
     }
     const std::size_t at = words.size(), more = offset_words(p.kind(), count);
@@ -143,7 +196,11 @@ class slice_encoder {
   }
 
   csr_view<T, O> a_;
-  index_t first_ = 0;
+  std::vector<index_t> rows_;           // of the window, in the order of its lanes
+  std::vector<std::uint32_t> sorted_;   // the window's words, rows sorted
+  double slots_ = 0;                    // lanes of the window's positions, and how many of them have an entry
+  double entries_ = 0;
+  const index_t* row_ = nullptr;        // of the slice
   index_t count_ = 0;
   std::vector<packed_position> ranks_;
   std::vector<packed_position> diagonals_;
@@ -155,29 +212,28 @@ bool fill_values(csr_view<T, O> a, const packed_part<T>& part, T* to) {
   const std::uint32_t* words = part.words.data();
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const index_t count = std::min(packed_lanes, part.last - first);
-    O next[packed_lanes] = {};
-    O end[packed_lanes] = {};
+    const T* next[packed_lanes] = {};
+    const T* end[packed_lanes] = {};
+    run_header run = run_header::of(*words++);
     for (index_t l = 0; l < count; ++l) {
-      next[l] = a.rowptr[first + l];
-      end[l] = a.rowptr[first + l + 1];
+      const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;
+      next[l] = a.values + a.rowptr[row];
+      end[l] = a.values + a.rowptr[row + 1];
     }
-    for (bool last = false; !last;) {
-      const run_header run = run_header::of(*words++);
-      last = run.last;
+    if (run.permuted) words += packed_lanes;
+    for (;; run = run_header::of(*words++)) {
       for (std::uint32_t i = 0; i < run.count; ++i) {
-        ++words;
-        const std::uint32_t mask = run.kind == run_kind::full_diagonal ? all_lanes : *words++;
-        words += offset_words(run.kind, std::popcount(mask));
+        const std::uint32_t mask = is_full(run.kind) ? all_lanes : words[1];
+        words += position_words(run.kind, std::popcount(mask));
         for (std::uint32_t left = mask; left != 0; left &= left - 1) {
           const int l = std::countr_zero(left);
           if (next[l] == end[l]) return false;
-          *to++ = a.values[next[l]++];
+          *to++ = *next[l]++;
         }
       }
+      if (run.last) break;
     }
-    for (index_t l = 0; l < count; ++l) {
-      if (next[l] != end[l]) return false;
-    }
+    if (!std::equal(next, next + count, end)) return false;
   }
   return true;
 }

@@ -2,16 +2,25 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 
+#include "cpu/spmv/finish.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/packed_avx512.hpp"
 
 namespace tulle::cpu {
 
-/// Hands the sums of `count` rows to `out`.
+/// y = alpha sum with stores that leave the caches alone: y starts on a cache line and is not read soon.
+template <scalar T>
+struct streamed : scaled<T> {};
+
+/// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers.
 template <scalar T, class Finish>
-[[gnu::always_inline]] inline void finish_rows(index_t first, index_t count, const T* sum, Finish& out) {
-  if (count == packed_lanes) {  // a constant count: unrolled, in vectors
+[[gnu::always_inline]] inline void finish_rows(index_t first, index_t count, const std::uint32_t* rows, const T* sum,
+                                               Finish& out) {
+  if (rows != nullptr) {
+    for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
+  } else if (count == packed_lanes) {  // a constant count: unrolled, in vectors
 #pragma omp simd
     for (index_t l = 0; l < packed_lanes; ++l) out(first + l, sum[l]);
   } else {
@@ -24,13 +33,23 @@ template <scalar T, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_packed_avx512(const packed_part<T>& part, const T* x, Finish& out) {
   using simd = lanes_avx512<T>;
   packed_cursor<T> at{part.words.data(), part.values.data()};
-  alignas(64) T sum[packed_lanes];
   slice_sums_avx512<T> sums;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
-    sums.add_slice(at, x);
+    const std::uint32_t* rows = sums.add_slice(at, x);
+    const index_t count = std::min(packed_lanes, part.last - first);
+    if constexpr (std::same_as<Finish, streamed<T>>) {
+      if (rows == nullptr && count == packed_lanes) {
+        for (int v = 0; v < sums.vectors; ++v) {
+          simd::stream(out.y + first + v * simd::lanes, simd::scale(out.out.alpha, sums.sum[v]));
+        }
+        continue;
+      }
+    }
+    alignas(64) T sum[packed_lanes];
     for (int v = 0; v < sums.vectors; ++v) simd::store(sum + v * simd::lanes, sums.sum[v]);
-    finish_rows(first, std::min(packed_lanes, part.last - first), sum, out);
+    finish_rows(first, count, rows, sum, out);
   }
+  if constexpr (std::same_as<Finish, streamed<T>>) _mm_sfence();
 }
 #endif
 
@@ -44,8 +63,8 @@ void multiply_packed(isa level, const packed_part<T>& part, const T* x, Finish& 
         packed_cursor<T> at{part.words.data(), part.values.data()};
         for (index_t first = part.first; first < part.last; first += packed_lanes) {
           alignas(64) T sum[packed_lanes] = {};
-          add_slice(at, x, sum);
-          finish_rows(first, std::min(packed_lanes, part.last - first), sum, out);
+          const std::uint32_t* rows = add_slice(at, x, sum);
+          finish_rows(first, std::min(packed_lanes, part.last - first), rows, sum, out);
         }
       });
 }

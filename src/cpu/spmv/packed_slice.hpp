@@ -16,13 +16,16 @@ struct packed_cursor {
   const T* values;
 };
 
-/// Asks for the values of a position that lies prefetch_bytes ahead, and for its words.
-template <scalar T>
-[[gnu::always_inline]] inline void prefetch_position(const T* values, const std::uint32_t* words) {
-  for (std::size_t line = 0; line < packed_lanes * sizeof(T); line += 64) {
-    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(values) + prefetch_bytes + line));
-  }
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(words) + 1024));
+/// Asks for the values of a position that lies prefetch_bytes ahead, and for as many words as one of `Width` bytes an
+/// offset takes.
+template <std::size_t Width, scalar T>
+[[gnu::always_inline]] inline void prefetch_position(packed_cursor<T> at) {
+  constexpr std::size_t words_ahead = prefetch_bytes / 2;
+  const auto ask = [](const void* p, std::size_t ahead) {
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + ahead));
+  };
+  for (std::size_t line = 0; line < packed_lanes * sizeof(T); line += 64) ask(at.values, prefetch_bytes + line);
+  for (std::size_t line = 0; line <= packed_lanes * Width; line += 64) ask(at.words, words_ahead + line);
 }
 
 /// sum[l] += the entries of one position whose columns are base + lane + offset.
@@ -41,7 +44,7 @@ template <class Offset, scalar T>
 template <scalar T>
 [[gnu::always_inline]] inline void add_run(packed_cursor<T>& at, run_header run, const T* x, T* sum) {
   for (std::uint32_t i = 0; i < run.count; ++i) {
-    prefetch_position(at.values, at.words);
+    prefetch_position<2>(at);
     const std::uint32_t base = *at.words++;
     if (run.kind == run_kind::full_diagonal) {
       const T* from = x + static_cast<std::int32_t>(base);
@@ -50,15 +53,16 @@ template <scalar T>
       at.values += packed_lanes;
       continue;
     }
-    const std::uint32_t mask = *at.words++;
-    if (run.kind == run_kind::diagonal) {
+    const std::uint32_t mask = is_full(run.kind) ? all_lanes : *at.words++;
+    const std::uint32_t width = offset_bytes(run.kind);
+    if (width == 0) {
       for (std::uint32_t left = mask; left != 0; left &= left - 1) {
         const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
         sum[l] += *at.values++ * x[base + l];
       }
-    } else if (run.kind == run_kind::offsets8) {
+    } else if (width == 1) {
       add_offsets<std::uint8_t>(at, base, mask, x, sum);
-    } else if (run.kind == run_kind::offsets16) {
+    } else if (width == 2) {
       add_offsets<std::uint16_t>(at, base, mask, x, sum);
     } else {
       add_offsets<std::uint32_t>(at, base, mask, x, sum);
@@ -67,13 +71,15 @@ template <scalar T>
   }
 }
 
-/// Adds the products of one slice to `sum`, which holds 32 of them, and moves on.
+/// Adds the products of one slice to `sum`, which holds 32 of them, and moves on. Returns its row numbers, or null.
 template <scalar T>
-[[gnu::always_inline]] inline void add_slice(packed_cursor<T>& at, const T* x, T* sum) {
-  for (bool last = false; !last;) {
-    const run_header run = run_header::of(*at.words++);
-    last = run.last;
+[[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<T>& at, const T* x, T* sum) {
+  run_header run = run_header::of(*at.words++);
+  const std::uint32_t* rows = run.permuted ? at.words : nullptr;
+  if (run.permuted) at.words += packed_lanes;
+  for (;; run = run_header::of(*at.words++)) {
     add_run(at, run, x, sum);
+    if (run.last) return rows;
   }
 }
 
