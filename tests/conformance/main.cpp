@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/epilogue_case.hpp"
 #include "conformance/many_case.hpp"
 #include "conformance/past_2_31.hpp"
 #include "conformance/spmv_case.hpp"
@@ -63,7 +64,9 @@ std::vector<option_sweep> sweeps(const spmv_kernel& kernel) {
     out.push_back({"block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size});
   }
   if (begins("csr.warp")) out.push_back({"lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes});
-  if (begins("sell")) out.push_back({"sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma});
+  if (begins("sell") || (begins("packed") && kernel.backend == backend_kind::cpu)) {
+    out.push_back({"sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma});
+  }
   if (begins("bsr")) out.push_back({"block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block});
   return out;
 }
@@ -126,6 +129,22 @@ bool left_out(type_key types) {
   return quick() && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
 }
 
+/// Fused dot products and Jacobi steps, on both value types; kernels that may be without are asked on one matrix.
+void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
+  if (kernel.reference_only) return;
+  for (const type_key types : {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>}) {
+    for (const battery_matrix& m : battery()) {
+      if (!must_have_epilogues(kernel) && m.name != "banded") continue;
+      spmv_case c;
+      c.kernel = &kernel;
+      c.types = types;
+      c.matrix = &m;
+      add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
+      if (m.rows == m.cols) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
+    }
+  }
+}
+
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   add_many(ctx, kernel);
   for (const type_key types : all_types) {
@@ -140,6 +159,7 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
     }
   }
   add_sweeps(ctx, kernel);
+  add_epilogues(ctx, kernel);
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }

@@ -16,7 +16,7 @@ template <class T, class O>
 class coo_kernel final : public csr_operator<T, O> {
  public:
   coo_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O>(ctx, a),
+      : csr_operator<T, O>(a, ctx.threads()),
         rowind_(ctx, static_cast<std::size_t>(a.nnz)),
         parts_(static_cast<std::size_t>(this->threads_)) {
     index_t* rowind = rowind_.data();
@@ -33,7 +33,8 @@ class coo_kernel final : public csr_operator<T, O> {
     const int parts = this->threads_;
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
     for (int i = 0; i < parts; ++i) take(parts_[i], out, static_cast<const T*>(x), static_cast<T*>(y));
-    join<T>(parts_, out, static_cast<T*>(y));
+    scaled<T> joined{out, static_cast<T*>(y)};
+    join<T>(parts_, joined);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -68,7 +69,7 @@ class coo_kernel final : public csr_operator<T, O> {
       }
       entry = row_end;
     }
-    p.tail = this->run_.piece(this->a_, entry, end, x);
+    p.tail = multiply_piece(this->isa_, this->a_, entry, end, x);
   }
 
   buffer<index_t> rowind_;

@@ -16,10 +16,11 @@ namespace tulle::cpu {
 namespace {
 
 template <class T, class O>
-class csr_balanced final : public csr_operator<T, O> {
+class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, O>, T>> {
  public:
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O>(ctx, a), parts_(static_cast<std::size_t>(this->threads_)) {
+      : csr_operator<T, O, finishing_operator<csr_balanced, T>>(a, ctx.threads(), ctx.threads() + 1),
+        parts_(static_cast<std::size_t>(ctx.threads())) {
     const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
     for (int i = 0; i < this->threads_; ++i) {
       const merge_coordinate begin = merge_path_split(i, this->threads_, a.rows, a.nnz, row_end);
@@ -29,12 +30,18 @@ class csr_balanced final : public csr_operator<T, O> {
     }
   }
 
-  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    const epilogue<T> out(alpha, beta);
+  /// The rows that are cut between parts are the last share.
+  template <class Finish, class Done>
+  void multiply(Finish start, const T* x, const Done& done) {
     const int parts = this->threads_;
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int i = 0; i < parts; ++i) take(parts_[i], out, static_cast<const T*>(x), static_cast<T*>(y));
-    join<T>(parts_, out, static_cast<T*>(y));
+    for (int i = 0; i < parts; ++i) {
+      Finish finish = start;
+      take(parts_[i], x, finish);
+      done(i, finish);
+    }
+    join<T>(parts_, start);
+    done(parts, start);
   }
 
   void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
@@ -45,15 +52,16 @@ class csr_balanced final : public csr_operator<T, O> {
   }
 
  private:
-  void take(part<T>& p, epilogue<T> out, const T* x, T* y) const {
+  template <class Finish>
+  void take(part<T>& p, const T* x, Finish& out) const {
     index_t row = p.first;
     auto entry = static_cast<O>(p.begin);
     if (row < p.last) {
-      if (p.continues) p.head = this->run_.piece(this->a_, entry, this->a_.rowptr[++row], x);
-      this->run_.rows(this->a_, row, p.last, out, x, y);
+      if (p.continues) p.head = multiply_piece(this->isa_, this->a_, entry, this->a_.rowptr[++row], x);
+      multiply_rows(this->isa_, this->a_, row, p.last, x, out);
       entry = this->a_.rowptr[p.last];
     }
-    p.tail = this->run_.piece(this->a_, entry, static_cast<O>(p.end), x);
+    p.tail = multiply_piece(this->isa_, this->a_, entry, static_cast<O>(p.end), x);
   }
 
   std::vector<part<T>> parts_;

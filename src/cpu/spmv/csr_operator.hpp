@@ -4,16 +4,19 @@
 #include <cstddef>
 #include <string>
 
+#include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
 
-template <scalar T, offset O>
-class csr_operator : public spmv_operator {
+/// Base: spmv_operator, or a finishing_operator of `shares` shares.
+template <scalar T, offset O, class Base = spmv_operator>
+class csr_operator : public Base {
  public:
-  csr_operator(const context& ctx, csr_view<T, O> a) : a_(a), threads_(ctx.threads()) {}
+  template <class... Shares>
+  csr_operator(csr_view<T, O> a, int threads, Shares... shares) : Base(shares...), a_(a), threads_(threads) {}
 
   void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
@@ -29,7 +32,6 @@ class csr_operator : public spmv_operator {
   csr_view<T, O> a_;
   int threads_;
   isa isa_ = best_isa();
-  row_functions<T, O> run_ = best_row_functions<T, O>(isa_);
 };
 
 }  // namespace tulle::cpu

@@ -10,14 +10,15 @@ namespace tulle::cpu {
 namespace {
 
 template <class T, class O>
-class csr_serial final : public csr_operator<T, O> {
+class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, O>, T>> {
  public:
-  csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&) : csr_operator<T, O>(ctx, a) {
-    this->threads_ = 1;
-  }
+  csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : csr_operator<T, O, finishing_operator<csr_serial, T>>(a, 1, 1) {}
 
-  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    this->run_.rows(this->a_, 0, this->a_.rows, {alpha, beta}, static_cast<const T*>(x), static_cast<T*>(y));
+  template <class Finish, class Done>
+  void multiply(Finish finish, const T* x, const Done& done) const {
+    multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
+    done(0, finish);
   }
   void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y);

@@ -20,13 +20,13 @@ struct alignas(64) part {
   sum_of<T> tail = 0;  // of row `last`
 };
 
-/// Adds the pieces of cut rows in the order of the parts, and writes those rows: the same bits in every run.
-template <scalar T>
-void join(std::span<const part<T>> parts, epilogue<T> out, T* y) {
+/// Adds the pieces of cut rows in the order of the parts, and hands their sums to `out`: the same bits in every run.
+template <scalar T, class Finish>
+void join(std::span<const part<T>> parts, Finish& out) {
   sum_of<T> sum = 0;
   for (const part<T>& p : parts) {
     const bool ends_row = p.last > p.first;
-    if (ends_row && p.continues) out.store(y + p.first, sum + p.head);
+    if (ends_row && p.continues) out(p.first, static_cast<sum_of<T>>(sum + p.head));
     sum = ends_row ? p.tail : sum + p.tail;
   }
 }

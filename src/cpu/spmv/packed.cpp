@@ -10,15 +10,16 @@
 // matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <tulle/core/status.hpp>
+#include <utility>
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "cpu/spmv/finish.hpp"
+#include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
-#include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -28,13 +29,13 @@ constexpr double most_padding = 3;
 constexpr double small_slots = 65536;
 
 template <class T, class O>
-class packed_kernel final : public spmv_operator {
+class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
  public:
   packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
-      : threads_(ctx.threads()),
+      : finishing_operator<packed_kernel, T>(ctx.threads()),
+        threads_(ctx.threads()),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
-        parts_(static_cast<std::size_t>(threads_)),
-        dots_(parts_.size()) {
+        parts_(static_cast<std::size_t>(threads_)) {
     index_t first = 0;
     for (int i = 0; i < threads_; ++i) {
       const index_t end = balanced_rows(a.rows, a.rowptr, i, threads_).end;
@@ -48,50 +49,25 @@ class packed_kernel final : public spmv_operator {
     streams_ = matrix_bytes() + vectors > ctx.info().l2_bytes;
   }
 
-  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    const epilogue<T> out(alpha, beta);
-    if (streams_ && out.beta == 0 && reinterpret_cast<std::uintptr_t>(y) % 64 == 0) {
-      return in_parts([&](int i) {
-        streamed<T> finish{{out, static_cast<T*>(y)}};
-        multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
-      });
+  template <class Finish, class Done>
+  void multiply(Finish start, const T* x, const Done& done) {
+    if constexpr (std::same_as<Finish, scaled<T>>) {
+      const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
+      if (streams_ && aligned && start.out.beta == 0) return multiply(streamed<T>{start}, x, done);
     }
     in_parts([&](int i) {
-      scaled<T> finish{out, static_cast<T*>(y)};
-      multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
-    });
-  }
-
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view) override {
-    const epilogue<T> out(alpha, beta);
-    in_parts([&](int i) {
-      scaled_dots<T> finish{out, static_cast<T*>(y), static_cast<const T*>(w)};
-      multiply_packed(isa_, parts_[i], static_cast<const T*>(x), finish);
-      dots_[i] = finish.total();
-    });
-    dot_pair<T> sum;
-    for (const dot_pair<T>& d : dots_) sum += d;
-    static_cast<T*>(dots)[0] = static_cast<T>(sum.wy);
-    static_cast<T*>(dots)[1] = static_cast<T>(sum.yy);
-  }
-
-  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
-                    stream_view) override {
-    const auto of = [](const void* v) { return static_cast<const T*>(v); };
-    in_parts([&](int i) {
-      jacobi_step<T> finish{static_cast<T>(omega), of(x), of(b), of(inverse_diagonal), static_cast<T*>(y)};
-      multiply_packed(isa_, parts_[i], of(x), finish);
+      Finish finish = start;
+      multiply_packed(isa_, parts_[i], x, finish);
+      done(i, finish);
     });
   }
 
   void update_values(const csr_ref& a) override { fill(a.as<T, O>()); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + parts_.size() * (sizeof(packed_part<T>) + sizeof(dot_pair<T>));
+    return matrix_bytes() + parts_.size() * sizeof(packed_part<T>);
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    std::size_t bytes = 0;
-    for (const packed_part<T>& p : parts_) bytes += p.words.bytes() + p.values.bytes();
-    return bytes;
+    return words_.bytes() + values_.bytes();
   }
   [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
@@ -122,29 +98,33 @@ class packed_kernel final : public spmv_operator {
     for (const std::exception_ptr& e : failed) {
       if (e != nullptr) std::rethrow_exception(e);
     }
+    std::size_t total = 0;
+    for (const auto& w : words) total += w.size() + packed_slack;
+    words_ = buffer<std::uint32_t>(ctx, total);
+    values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
+    std::uint32_t* to = words_.data();
     for (int i = 0; i < threads_; ++i) {
-      packed_part<T>& p = parts_[i];
-      p.words = buffer<std::uint32_t>(ctx, words[i].size() + packed_slack);
-      p.values = buffer<T>(ctx, static_cast<std::size_t>(a.rowptr[p.last] - a.rowptr[p.first]));
+      parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
+      parts_[i].values = values_.data() + a.rowptr[parts_[i].first];
     }
     in_parts([&](int i) {
-      std::copy(words[i].begin(), words[i].end(), parts_[i].words.data());
-      std::fill_n(parts_[i].words.data() + words[i].size(), packed_slack, 0u);
+      std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u);
     });
   }
 
   void fill(csr_view<T, O> a) {
     bool same = true;
 #pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : same)
-    for (int i = 0; i < threads_; ++i) same = fill_values(a, parts_[i], parts_[i].values.data()) && same;
+    for (int i = 0; i < threads_; ++i) same = fill_values(a, parts_[i]) && same;
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
   }
 
   int threads_;
   index_t sigma_;         // rows of a window that may be sorted
   bool streams_ = false;  // nothing outlives an application in the caches
+  buffer<std::uint32_t> words_;
+  buffer<T> values_;
   std::vector<packed_part<T>> parts_;
-  std::vector<dot_pair<T>> dots_;
   isa isa_ = best_isa();
 };
 

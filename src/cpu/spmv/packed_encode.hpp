@@ -208,8 +208,9 @@ class packed_encoder {
 
 /// Writes the values of a part in the order of its words. False when the rows do not have the part's pattern.
 template <scalar T, offset O>
-bool fill_values(csr_view<T, O> a, const packed_part<T>& part, T* to) {
-  const std::uint32_t* words = part.words.data();
+bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
+  const std::uint32_t* words = part.words;
+  T* to = part.values;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const index_t count = std::min(packed_lanes, part.last - first);
     const T* next[packed_lanes] = {};

@@ -10,8 +10,8 @@
 //   position  base; mask unless the run's positions are full; then the offsets of the mask's lanes, padded to a word
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <tulle/core/buffer.hpp>
 #include <tulle/core/types.hpp>
 
 namespace tulle::cpu {
@@ -56,13 +56,13 @@ struct run_header {
   }
 };
 
-/// The share of one thread, who also wrote it first: slices of the rows [first, last).
+/// The share of one thread, who also wrote it first: slices of the rows [first, last), in arrays that all parts share.
 template <scalar T>
 struct packed_part {
   index_t first = 0;
   index_t last = 0;
-  buffer<std::uint32_t> words;
-  buffer<T> values;
+  std::uint32_t* words = nullptr;
+  T* values = nullptr;
 };
 
 }  // namespace tulle::cpu

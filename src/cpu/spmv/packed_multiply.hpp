@@ -32,7 +32,7 @@ template <scalar T, class Finish>
 template <scalar T, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_packed_avx512(const packed_part<T>& part, const T* x, Finish& out) {
   using simd = lanes_avx512<T>;
-  packed_cursor<T> at{part.words.data(), part.values.data()};
+  packed_cursor<T> at{part.words, part.values};
   slice_sums_avx512<T> sums;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const std::uint32_t* rows = sums.add_slice(at, x);
@@ -60,7 +60,7 @@ void multiply_packed(isa level, const packed_part<T>& part, const T* x, Finish& 
 #endif
   with_isa(
       level, [&]() __attribute__((always_inline)) {
-        packed_cursor<T> at{part.words.data(), part.values.data()};
+        packed_cursor<T> at{part.words, part.values};
         for (index_t first = part.first; first < part.last; first += packed_lanes) {
           alignas(64) T sum[packed_lanes] = {};
           const std::uint32_t* rows = add_slice(at, x, sum);
