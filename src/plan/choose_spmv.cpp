@@ -73,18 +73,45 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
   return {"csr.merge", span};
 }
 
-spmv_choice choose_cpu(const csr_stats& s, const device_info& device) {
-  if (s.nnz < 20'000) {
-    return {"csr.serial", fmt::format("{} nonzeros take less time than waking {} threads", s.nnz, device.multiprocessors)};
+/// Below this many nonzeros waking the threads costs more than they save.
+constexpr std::int64_t serial_nnz = 20'000;
+/// Sectors of x that 32 nonzeros touch, of 32 at most: from here on x is gathered from all over.
+constexpr double scattered_sectors = 24;
+
+/// Why `packed` would not pay, or nullptr. Read off bench/results/cpu_peers.json; the reasons are in
+/// docs/notes/0002-cpu-spmv.md.
+const char* not_worth_packing(const csr_stats& s, type_key types, int threads) {
+  constexpr double most_padding = 3, long_row = 48, one_cache = 1 << 20, shared_cache = 32 << 20;
+  const double value = static_cast<double>(size_of(types.value));
+  if (!floating(types)) return "integers stay in CSR";
+  if (s.sell_sorted_padding > most_padding) return "neighbouring rows differ too much to share a slice";
+  if (s.rows < 256 * threads) return "there are too few rows for slices";
+  if (s.gather_sectors > scattered_sectors && s.mean >= 8 && s.cols * value > one_cache) {
+    return "reading x takes longer than reading A";
   }
-  return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {})",
-                                      device.multiprocessors, s.mean, s.max)};
+  if (types.value == scalar_type::f64 && s.mean >= long_row && static_cast<double>(s.nnz) * value < shared_cache) {
+    return "its rows are long and it stays in the cache";
+  }
+  return nullptr;
+}
+
+spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& device) {
+  const int threads = device.multiprocessors;
+  if (s.nnz < serial_nnz) {
+    return {"csr.serial", fmt::format("{} nonzeros take less time than waking {} threads", s.nnz, threads)};
+  }
+  if (const char* reason = not_worth_packing(s, types, threads)) {
+    return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
+                                        s.mean, s.max, reason)};
+  }
+  return {"packed", fmt::format("slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
+                                s.mean, s.max)};
 }
 
 }  // namespace
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
-  if (device.backend == backend_kind::cpu) return choose_cpu(stats, device);
+  if (device.backend == backend_kind::cpu) return choose_cpu(stats, types, device);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
 }

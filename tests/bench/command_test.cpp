@@ -60,7 +60,7 @@ TEST(BenchCommand, RecordsEveryKernelThatTakesTheMatrix) {
         b["matrix"].get<std::string>() + b["precision"].get<std::string>() + b["cache"].get<std::string>();
     chosen[group] += b["chosen"].get<bool>() ? 1 : 0;
   }
-  for (const char* kernel : {"csr.serial", "csr.rows", "csr.balanced", "coo", "sell", "bsr"}) {
+  for (const char* kernel : {"csr.serial", "csr.rows", "csr.balanced", "coo", "sell", "bsr", "packed"}) {
     EXPECT_TRUE(names.contains(std::string("spmv/") + kernel + "/gen:stencil:n=12/f32/cold")) << kernel;
     EXPECT_TRUE(names.contains(std::string("spmv/") + kernel + "/gen:stencil:n=12/f64/warm")) << kernel;
   }

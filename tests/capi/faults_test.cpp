@@ -57,7 +57,7 @@ TEST(capi_faults, every_host_allocation) {
 
   TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made_matrix));
   const csr_handle matrix(made_matrix);
-  for (const char* kernel : {"", "csr.serial", "csr.balanced"}) {
+  for (const char* kernel : {"", "csr.serial", "csr.balanced", "packed"}) {
     tulle_spmv_plan* made_plan = nullptr;
     fail_each_allocation({"plan",
                           [&] { return tulle_spmv_plan_create(context.get(), matrix.get(), kernel, &made_plan); },

@@ -93,11 +93,32 @@ TEST(ChooseSpmv, ShortRowsSkewedRowsAndFewRows) {
   EXPECT_EQ(standard(regular(25, 5160)), "csr.value");  // 25 warps do not fill a device
 }
 
-TEST(ChooseSpmv, OnTheCpuThreadsShareLargeMatricesOnly) {
+std::string on_cpu(const csr_stats& s, type_key t = f64) {
   device_info cpu;
   cpu.multiprocessors = 2;
-  EXPECT_EQ(choose_spmv(regular(1'000, 5), f64, cpu, spmv_policy::standard).kernel, "csr.serial");
-  EXPECT_EQ(choose_spmv(regular(100'000, 5), f64, cpu, spmv_policy::standard).kernel, "csr.balanced");
+  return choose_spmv(s, t, cpu, spmv_policy::standard).kernel;
+}
+
+TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
+  EXPECT_EQ(on_cpu(regular(1'000, 5)), "csr.serial");
+  EXPECT_EQ(on_cpu(regular(100'000, 5)), "packed");
+  EXPECT_EQ(on_cpu(regular(100'000, 5), i32), "csr.balanced");
+}
+
+TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {
+  constexpr type_key f32{scalar_type::f32, offset_type::i32};
+  EXPECT_EQ(on_cpu(regular(500, 100)), "csr.balanced");  // too few slices
+  csr_stats skewed = regular(100'000, 5);
+  skewed.sell_sorted_padding = 7;
+  EXPECT_EQ(on_cpu(skewed), "csr.balanced");
+  csr_stats scattered = regular(1'000'000, 16);
+  scattered.gather_sectors = 32;
+  EXPECT_EQ(on_cpu(scattered), "csr.balanced");
+  scattered.rows = scattered.cols = 50'000;  // x stays near
+  EXPECT_EQ(on_cpu(scattered), "packed");
+  EXPECT_EQ(on_cpu(regular(10'000, 60)), "csr.balanced");  // long rows that stay in the cache
+  EXPECT_EQ(on_cpu(regular(10'000, 60), f32), "packed");
+  EXPECT_EQ(on_cpu(regular(200'000, 80)), "packed");
 }
 
 TEST(ChooseSpmv, EveryChoiceIsInTheTableForItsTypesAndSaysWhyWithNumbers) {

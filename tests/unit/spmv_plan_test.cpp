@@ -114,7 +114,7 @@ TEST_F(SpmvPlan, RefusesOptionsOutOfRange) {
 
 TEST_F(SpmvPlan, NewValuesInTheSamePattern) {
   const std::vector<double> values{-1, 0.5, 4};
-  for (const char* kernel : {"csr.serial", "csr.balanced", "coo", "ell", "sell", "bsr"}) {
+  for (const char* kernel : {"csr.serial", "csr.balanced", "coo", "ell", "sell", "bsr", "packed"}) {
     spmv_options options;
     options.kernel = kernel;
     spmv_plan plan(ctx, a, options);

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
+#include <new>
 #include <tulle/core/status.hpp>
 #include <utility>
 #include <vector>
@@ -83,21 +83,20 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   void encode(const context& ctx, csr_view<T, O> a) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
-    std::vector<std::exception_ptr> failed(parts_.size());
-    in_parts([&](int i) {
+    bool fits = true;
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : fits)
+    for (int i = 0; i < threads_; ++i) {
       try {
         packed_encoder<T, O> windows(a);
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
-      } catch (...) {
-        failed[i] = std::current_exception();
+      } catch (const std::bad_alloc&) {
+        fits = false;
       }
-    });
-    for (const std::exception_ptr& e : failed) {
-      if (e != nullptr) std::rethrow_exception(e);
     }
+    if (!fits) throw error(status::out_of_memory, "packed: no memory for the column indices");
     std::size_t total = 0;
     for (const auto& w : words) total += w.size() + packed_slack;
     words_ = buffer<std::uint32_t>(ctx, total);
