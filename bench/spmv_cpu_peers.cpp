@@ -35,8 +35,9 @@ struct peer {
   std::string how;
   double plan_us = 0;
   std::function<void()> apply;
-  std::vector<double> cold, warm;
+  double moved_bytes = 0;  // matrix as stored, x and y; 0 where that is not known
   double error_ratio = 0;
+  std::vector<double> cold, warm;
 };
 
 /// Overwrites more than the last-level cache.
@@ -94,7 +95,7 @@ peer make_mkl(const mkl_library& mkl, problem<T>& p, bool aggressive) {
   const double plan = microseconds(start);
   auto* mv = mkl.get<int(int, T, void*, mkl_library::descriptor, const T*, T, T*)>(wide ? "mkl_sparse_d_mv" : "mkl_sparse_s_mv");
   return {aggressive ? "mkl" : "mkl.in_place", "inspector-executor", plan,
-          [=, &p] { check(mv(no_transpose, T{1}, handle, general, p.x.data(), T{0}, p.y.data())); }, {}, {}, 0};
+          [=, &p] { check(mv(no_transpose, T{1}, handle, general, p.x.data(), T{0}, p.y.data())); }};
 }
 
 template <class T>
@@ -105,8 +106,7 @@ peer make_eigen(problem<T>& p) {
           [&p, a] {
             const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> x(p.x.data(), p.a.cols);
             Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(p.y.data(), p.a.rows).noalias() = a * x;
-          },
-          {}, {}, 0};
+          }};
 }
 
 template <class T>
@@ -116,11 +116,14 @@ peer make_tulle(const tulle::context& ctx, problem<T>& p, const std::string& ker
   const auto start = clock_type::now();
   const auto plan = std::make_shared<tulle::spmv_plan<T>>(ctx, p.a, options);
   const double time = microseconds(start);
+  const double csr = static_cast<double>(p.a.nnz()) * (sizeof(T) + 4) + 4.0 * p.a.rows;
+  const double stored = plan->kernel() == "packed" ? static_cast<double>(plan->workspace_bytes()) : csr;
+  const double moved = stored + static_cast<double>(sizeof(T)) * (p.a.rows + p.a.cols);
   return {kernel.empty() ? "tulle" : "tulle:" + kernel, plan->explain(), time,
           [plan, &p] {
             plan->apply(T{1}, tulle::host_span<const T>(p.x.data(), p.x.size()), T{0}, tulle::host_span<T>(p.y.data(), p.y.size()));
           },
-          {}, {}, 0};
+          moved};
 }
 
 template <class T>
@@ -163,6 +166,7 @@ void dump(const problem<T>& p, const std::string& folder) {
 /// In turns: one cold run of each, then of each two to fill the caches and three timed.
 void measure(std::vector<peer>& peers, int threads, int repeats) {
   for (int i = 0; i < repeats; ++i) {
+    std::ranges::rotate(peers, peers.begin() + 1);  // none is always the first
     for (peer& p : peers) {
       evict(threads);
       auto start = clock_type::now();
@@ -210,11 +214,13 @@ json run(const std::vector<std::string>& arguments) {
     each.apply();
     each.error_ratio = tulle::error_ratio(p.reference, tulle::host_span<const T>(p.y.data(), p.y.size()));
   }
+  const std::string first = peers.front().name;
   measure(peers, threads, std::stoi(arguments[3]));
+  std::ranges::rotate(peers, std::ranges::find(peers, first, &peer::name));
   json out = {{"matrix", arguments[0]}, {"precision", arguments[1]}, {"rows", p.a.rows}, {"cols", p.a.cols}, {"nnz", p.a.nnz()}};
   for (const peer& each : peers) {
     out["peers"].push_back({{"name", each.name}, {"how", each.how}, {"plan_us", each.plan_us}, {"cold_us", times(each.cold)},
-                            {"warm_us", times(each.warm)}, {"error_ratio", each.error_ratio}});
+                            {"warm_us", times(each.warm)}, {"error_ratio", each.error_ratio}, {"moved_bytes", each.moved_bytes}});
   }
   return out;
 }
