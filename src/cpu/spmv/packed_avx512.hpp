@@ -1,4 +1,4 @@
-// The sums of one slice of packed_format.hpp with AVX-512: values and offsets are expanded to their lanes, and x is
+// The sums of one slice of packed_format.hpp with AVX-512: values and 32-bit offsets are expanded to their lanes, and x is
 // loaded where a position lies on a diagonal, gathered elsewhere, under the mask of the lanes that have an entry.
 #pragma once
 
@@ -32,8 +32,11 @@ struct lanes_avx512<double> {
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const double* x) { return _mm512_i32gather_pd(i, x, 8); }
   [[gnu::always_inline, TULLE_AVX512]] static void stream(double* p, vector v) { _mm512_stream_pd(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector scale(double a, vector v) { return _mm512_mul_pd(_mm512_set1_pd(a), v); }
-  [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
-    return _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  [[gnu::always_inline, TULLE_AVX512]] static index all(std::uint32_t i) { return _mm256_set1_epi32(static_cast<int>(i)); }
+  /// The lane numbers of vector v of a slice.
+  [[gnu::always_inline, TULLE_AVX512]] static index lane(int v) {
+    const int l = v * lanes;
+    return _mm256_setr_epi32(l, l + 1, l + 2, l + 3, l + 4, l + 5, l + 6, l + 7);
   }
   [[gnu::always_inline, TULLE_AVX512]] static index add(index a, index b) { return _mm256_add_epi32(a, b); }
   [[gnu::always_inline, TULLE_AVX512]] static index spread(mask m, index i) { return _mm256_maskz_expand_epi32(m, i); }
@@ -69,9 +72,12 @@ struct lanes_avx512<float> {
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const float* x) { return _mm512_i32gather_ps(i, x, 4); }
   [[gnu::always_inline, TULLE_AVX512]] static void stream(float* p, vector v) { _mm512_stream_ps(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector scale(float a, vector v) { return _mm512_mul_ps(_mm512_set1_ps(a), v); }
-  [[gnu::always_inline, TULLE_AVX512]] static index columns(std::uint32_t first) {
-    return _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(first)),
-                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  [[gnu::always_inline, TULLE_AVX512]] static index all(std::uint32_t i) { return _mm512_set1_epi32(static_cast<int>(i)); }
+  /// The lane numbers of vector v of a slice.
+  [[gnu::always_inline, TULLE_AVX512]] static index lane(int v) {
+    const int l = v * lanes;
+    return _mm512_setr_epi32(l, l + 1, l + 2, l + 3, l + 4, l + 5, l + 6, l + 7, l + 8, l + 9, l + 10, l + 11, l + 12, l + 13,
+                             l + 14, l + 15);
   }
   [[gnu::always_inline, TULLE_AVX512]] static index add(index a, index b) { return _mm512_add_epi32(a, b); }
   [[gnu::always_inline, TULLE_AVX512]] static index spread(mask m, index i) { return _mm512_maskz_expand_epi32(m, i); }
@@ -130,20 +136,22 @@ struct slice_sums_avx512 {
 
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX512]] void add_offsets(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+    constexpr bool padded = offsets_are_padded(sizeof(Offset));
     for (std::uint32_t i = 0; i < count; ++i) {
       prefetch_position<sizeof(Offset)>(c);
-      const std::uint32_t base = c.words[0], mask = c.words[1];
+      const auto base = simd::all(c.words[0]);
+      const std::uint32_t mask = c.words[1];
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words + 2);
       for (int v = 0; v < vectors; ++v) {
         const auto m = part(mask, v);
         const int entries = __builtin_popcount(m);
-        const auto offset = simd::spread(m, simd::template offsets<Offset>(bytes));
-        const auto column = simd::add(simd::columns(base + static_cast<std::uint32_t>(v * simd::lanes)), offset);
+        const auto stored = simd::template offsets<Offset>(bytes);
+        const auto column = simd::add(simd::add(base, simd::lane(v)), padded ? stored : simd::spread(m, stored));
         sum[v] = simd::madd(simd::expand(m, c.values), simd::gather(m, column, x), sum[v]);
         c.values += entries;
-        bytes += entries * static_cast<int>(sizeof(Offset));
+        bytes += (padded ? simd::lanes : entries) * static_cast<int>(sizeof(Offset));
       }
-      c.words += 2 + (static_cast<std::size_t>(__builtin_popcount(mask)) * sizeof(Offset) + 3) / 4;
+      c.words += 2 + (padded ? packed_lanes * sizeof(Offset) / 4 : static_cast<std::size_t>(__builtin_popcount(mask)));
     }
   }
 
@@ -151,11 +159,11 @@ struct slice_sums_avx512 {
   [[gnu::always_inline, TULLE_AVX512]] void add_full(packed_cursor<T>& c, std::uint32_t count, const T* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
       prefetch_position<sizeof(Offset)>(c);
-      const std::uint32_t base = *c.words++;
+      const auto base = simd::all(*c.words++);
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words);
       for (int v = 0; v < vectors; ++v) {
-        const auto column = simd::add(simd::columns(base + static_cast<std::uint32_t>(v * simd::lanes)),
-                                      simd::template offsets<Offset>(bytes + v * simd::lanes * static_cast<int>(sizeof(Offset))));
+        const auto offset = simd::template offsets<Offset>(bytes + v * simd::lanes * static_cast<int>(sizeof(Offset)));
+        const auto column = simd::add(simd::add(base, simd::lane(v)), offset);
         sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::gather(column, x), sum[v]);
       }
       c.values += packed_lanes;

@@ -188,7 +188,9 @@ class packed_encoder {
     for (std::uint32_t left = p.mask; left != 0; left &= left - 1) {
       const int l = std::countr_zero(left);
       const index_t column = a_.colind[a_.rowptr[row_[l]] + static_cast<O>(j)];
-      offsets[count++] = static_cast<Offset>(static_cast<std::uint32_t>(column - l) - static_cast<std::uint32_t>(p.least));
+      const auto offset = static_cast<std::uint32_t>(column - l) - static_cast<std::uint32_t>(p.least);
+      offsets[offsets_are_padded(sizeof(Offset)) ? l : count] = static_cast<Offset>(offset);
+      ++count;
     }
     const std::size_t at = words.size(), more = offset_words(p.kind(), count);
     words.resize(at + more);

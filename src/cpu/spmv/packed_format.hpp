@@ -7,7 +7,8 @@
 // Words of 32 bits, in the order in which they are read:
 //   slice     its runs; after the first header, 32 row numbers if the rows are not in order
 //   run       header, then its positions
-//   position  base; mask unless the run's positions are full; then the offsets of the mask's lanes, padded to a word
+//   position  base; mask unless the run's positions are full; then an offset a lane, or, of 32 bits, one for each of the
+//             mask's lanes
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,13 @@ enum class run_kind : std::uint32_t { diagonal, offsets8, offsets16, offsets32, 
 
 constexpr bool is_full(run_kind kind) { return kind >= run_kind::full_diagonal; }
 constexpr std::uint32_t offset_bytes(run_kind kind) { return 1u << (static_cast<std::uint32_t>(kind) & 3) >> 1; }
-/// Words that `count` offsets take.
+/// Offsets of 8 and 16 bits are cheaper to read where every lane has its own; wider ones would cost too many bytes.
+constexpr bool offsets_are_padded(std::size_t bytes) { return bytes < 4; }
+/// Words of the offsets of a position with `count` entries.
 constexpr std::uint32_t offset_words(run_kind kind, int count) {
-  return (offset_bytes(kind) * static_cast<std::uint32_t>(count) + 3) / 4;
+  const std::uint32_t bytes = offset_bytes(kind);
+  const std::uint32_t stored = offsets_are_padded(bytes) ? packed_lanes : static_cast<std::uint32_t>(count);
+  return bytes * stored / 4;
 }
 /// Words of a position with `count` entries.
 constexpr std::uint32_t position_words(run_kind kind, int count) {

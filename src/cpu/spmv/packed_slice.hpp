@@ -39,10 +39,11 @@ template <class Offset, scalar T>
 [[gnu::always_inline]] inline void add_offsets(packed_cursor<T>& at, std::uint32_t base, std::uint32_t mask, const T* x,
                                                T* sum) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(at.words);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1, bytes += sizeof(Offset)) {
+  std::uint32_t stored = 0;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1, ++stored) {
     const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
     Offset offset;
-    std::memcpy(&offset, bytes, sizeof(Offset));
+    std::memcpy(&offset, bytes + (offsets_are_padded(sizeof(Offset)) ? l : stored) * sizeof(Offset), sizeof(Offset));
     sum[l] += *at.values++ * x[base + l + offset];
   }
 }
