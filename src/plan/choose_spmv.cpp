@@ -81,16 +81,13 @@ constexpr double scattered_sectors = 24;
 /// Why `packed` would not pay, or nullptr. Read off bench/results/cpu_peers.json; the reasons are in
 /// docs/notes/0002-cpu-spmv.md.
 const char* not_worth_packing(const csr_stats& s, type_key types, int threads) {
-  constexpr double most_padding = 3, long_row = 48, one_cache = 1 << 20, shared_cache = 32 << 20;
+  constexpr double most_padding = 3, one_cache = 1 << 20;
   const double value = static_cast<double>(size_of(types.value));
   if (!floating(types)) return "integers stay in CSR";
   if (s.sell_sorted_padding > most_padding) return "neighbouring rows differ too much to share a slice";
   if (s.rows < 256 * threads) return "there are too few rows for slices";
   if (s.gather_sectors > scattered_sectors && s.mean >= 8 && s.cols * value > one_cache) {
     return "reading x takes longer than reading A";
-  }
-  if (types.value == scalar_type::f64 && s.mean >= long_row && static_cast<double>(s.nnz) * value < shared_cache) {
-    return "its rows are long and it stays in the cache";
   }
   return nullptr;
 }

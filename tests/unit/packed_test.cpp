@@ -41,11 +41,13 @@ struct packed_matrix {
   std::vector<double> values;
   packed_part<double> part;
 
-  packed_matrix(const rows_matrix& m, index_t sigma) : values(m.values.size()) {
+  packed_matrix(const rows_matrix& m, index_t sigma) {
     packed_encoder<double, std::int32_t> windows(m.view());
-    for (index_t row = 0; row < m.rows(); row += sigma) windows.encode(row, std::min(row + sigma, m.rows()), words);
+    std::int64_t slots = 8;  // to start on a cache line
+    for (index_t row = 0; row < m.rows(); row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows()), words);
     words.resize(words.size() + packed_slack);
-    part = {0, m.rows(), words.data(), values.data()};
+    values.resize(static_cast<std::size_t>(slots));
+    part = {0, m.rows(), words.data(), aligned_values(values.data())};
     EXPECT_TRUE(fill_values(m.view(), part));
   }
 

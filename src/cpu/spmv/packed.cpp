@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 #include <tulle/core/status.hpp>
 #include <utility>
 #include <vector>
@@ -83,6 +84,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   void encode(const context& ctx, csr_view<T, O> a) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
+    std::vector<std::int64_t> slots(parts_.size());
     bool fits = true;
 #pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : fits)
     for (int i = 0; i < threads_; ++i) {
@@ -90,7 +92,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
         packed_encoder<T, O> windows(a);
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
-          windows.encode(row, row + std::min(sigma_, last - row), words[i]);
+          slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
       } catch (const std::bad_alloc&) {
         fits = false;
@@ -99,12 +101,14 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     if (!fits) throw error(status::out_of_memory, "packed: no memory for the column indices");
     std::size_t total = 0;
     for (const auto& w : words) total += w.size() + packed_slack;
+    const std::int64_t all_slots = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
     words_ = buffer<std::uint32_t>(ctx, total);
-    values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
+    values_ = buffer<T>(ctx, static_cast<std::size_t>(aligned_slots<T>(all_slots + 1)));
     std::uint32_t* to = words_.data();
+    T* values = values_.data();
     for (int i = 0; i < threads_; ++i) {
       parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
-      parts_[i].values = values_.data() + a.rowptr[parts_[i].first];
+      parts_[i].values = std::exchange(values, values + slots[i]);
     }
     in_parts([&](int i) {
       std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u);

@@ -187,6 +187,7 @@ struct slice_sums_avx512 {
   /// Leaves the sums of one slice and moves on. Returns its row numbers, or null where they are in order.
   [[gnu::always_inline, TULLE_AVX512]] const std::uint32_t* add_slice(packed_cursor<T>& c, const T* x) {
     for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
+    c.values = aligned_values(c.values);
     run_header run = run_header::of(*c.words++);
     const std::uint32_t* rows = run.permuted ? c.words : nullptr;
     if (run.permuted) c.words += packed_lanes;

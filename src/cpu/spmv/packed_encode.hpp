@@ -42,19 +42,22 @@ class packed_encoder {
  public:
   explicit packed_encoder(csr_view<T, O> a) : a_(a) {}
 
-  /// Appends the words of the rows [first, last), in order, or sorted by length where that is cheaper.
-  void encode(index_t first, index_t last, std::vector<std::uint32_t>& words) {
+  /// Appends the words of the rows [first, last), in order, or sorted by length where that is cheaper. Returns the
+  /// slots that their values take.
+  std::int64_t encode(index_t first, index_t last, std::vector<std::uint32_t>& words) {
     rows_.resize(static_cast<std::size_t>(last - first));
     std::iota(rows_.begin(), rows_.end(), first);
     const std::size_t start = words.size();
     const double in_order = slices(false, words);
     const auto longer = [this](index_t i, index_t j) { return length(i) > length(j); };
-    if (slots_ <= enough_filled * entries_ || std::is_sorted(rows_.begin(), rows_.end(), longer)) return;
+    if (slots_ <= enough_filled * entries_ || std::is_sorted(rows_.begin(), rows_.end(), longer)) return value_slots_;
+    const std::int64_t slots_in_order = value_slots_;
     std::stable_sort(rows_.begin(), rows_.end(), longer);
     sorted_.clear();
-    if (slices(true, sorted_) >= in_order) return;
+    if (slices(true, sorted_) >= in_order) return slots_in_order;
     words.resize(start);
     words.insert(words.end(), sorted_.begin(), sorted_.end());
+    return value_slots_;
   }
 
  private:
@@ -65,6 +68,7 @@ class packed_encoder {
   /// Appends rows_ slice by slice and returns the cost.
   double slices(bool permuted, std::vector<std::uint32_t>& words) {
     slots_ = entries_ = 0;
+    value_slots_ = 0;
     double cost = permuted ? 2.0 * static_cast<double>(rows_.size()) : 0;
     for (std::size_t at = 0; at < rows_.size(); at += packed_lanes) {
       row_ = rows_.data() + at;
@@ -92,6 +96,7 @@ class packed_encoder {
   /// Position j takes the j-th entry of every row.
   void by_rank() {
     ranks_.clear();
+    std::int64_t values = 0;
     for (index_t l = 0; l < count_; ++l) {
       const index_t* columns = a_.colind + a_.rowptr[row_[l]];
       const auto entries = static_cast<std::size_t>(length(row_[l]));
@@ -103,8 +108,10 @@ class packed_encoder {
         p[j].least = std::min(p[j].least, place);
         p[j].greatest = std::max(p[j].greatest, place);
       }
-      entries_ += static_cast<double>(entries);
+      values += static_cast<std::int64_t>(entries);
     }
+    entries_ += static_cast<double>(values);
+    value_slots_ += aligned_slots<T>(values);
     slots_ += static_cast<double>(ranks_.size()) * packed_lanes;
   }
 
@@ -202,6 +209,7 @@ class packed_encoder {
   std::vector<std::uint32_t> sorted_;   // the window's words, rows sorted
   double slots_ = 0;                    // lanes of the window's positions, and how many of them have an entry
   double entries_ = 0;
+  std::int64_t value_slots_ = 0;        // of the window's values
   const index_t* row_ = nullptr;        // of the slice
   index_t count_ = 0;
   std::vector<packed_position> ranks_;
@@ -217,6 +225,7 @@ bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
     const index_t count = std::min(packed_lanes, part.last - first);
     const T* next[packed_lanes] = {};
     const T* end[packed_lanes] = {};
+    to = aligned_values(to);
     run_header run = run_header::of(*words++);
     for (index_t l = 0; l < count; ++l) {
       const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;

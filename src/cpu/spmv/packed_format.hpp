@@ -9,6 +9,7 @@
 //   run       header, then its positions
 //   position  base; mask unless the run's positions are full; then an offset a lane, or, of 32 bits, one for each of the
 //             mask's lanes
+// Values follow each other in the order of the positions and, within one, of the lanes.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,16 @@ namespace tulle::cpu {
 
 inline constexpr index_t packed_lanes = 32;
 inline constexpr std::uint32_t all_lanes = ~std::uint32_t{0};
+/// The values of a slice start on a cache line, so that loads of full positions do not straddle two.
+template <scalar T>
+constexpr std::int64_t aligned_slots(std::int64_t slots) {
+  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
+  return (slots + line - 1) / line * line;
+}
+template <class T>
+T* aligned_values(T* p) {
+  return reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(p) + 63) / 64 * 64);
+}
 /// Words past the end that a reader may load, though not use.
 inline constexpr std::size_t packed_slack = 16;
 

@@ -81,6 +81,7 @@ template <scalar T>
 /// Adds the products of one slice to `sum`, which holds 32 of them, and moves on. Returns its row numbers, or null.
 template <scalar T>
 [[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<T>& at, const T* x, T* sum) {
+  at.values = aligned_values(at.values);
   run_header run = run_header::of(*at.words++);
   const std::uint32_t* rows = run.permuted ? at.words : nullptr;
   if (run.permuted) at.words += packed_lanes;
