@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cuda/atomic>
 
 #include "cuda/device/arithmetic.cuh"
 
@@ -30,9 +31,8 @@ __device__ __forceinline__ void leave_part(shared_parts<T> parts, T sum, index_t
   bool comes_last = false;
   if (lane == 0) {
     parts.part[2 * tile + (tile != at.first)] = sum;
-    __threadfence();
-    comes_last = atomicAdd(parts.arrived + at.first, 1u) == static_cast<unsigned>(at.last - at.first);
-    __threadfence();
+    const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(parts.arrived[at.first]);
+    comes_last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(at.last - at.first);
   }
   if (!__any_sync(0xffffffffu, comes_last)) return;
   T total{0};
