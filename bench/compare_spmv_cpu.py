@@ -120,6 +120,11 @@ def context(build: Path, threads: int) -> dict:
             "numpy": package("numpy"), "eigen": ".".join(part(n) for n in ("WORLD", "MAJOR", "MINOR")), "doctor": doctor}
 
 
+def save(result: dict, file: Path | None) -> None:
+    if file:
+        file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
 def measure(args: argparse.Namespace) -> dict:
     result = {"context": context(args.build, args.threads), "results": []}
     environment = {**os.environ, "MKL_THREADING_LAYER": "GNU", "OMP_NUM_THREADS": str(args.threads),
@@ -144,6 +149,7 @@ def measure(args: argparse.Namespace) -> dict:
                     record["peers"].append(measure_scipy(dumped, record, args.repeats))
                     shutil.rmtree(dumped)
                 result["results"].append(record)
+                save(result, args.json)
                 print(line_of(record), file=sys.stderr, flush=True)
     return result
 
@@ -211,8 +217,6 @@ def main() -> None:
     parser.add_argument("--statistic", choices=["median", "min"], default="median", help="of the table")
     args = parser.parse_args()
     result = json.loads(args.table.read_text()) if args.table else measure(args)
-    if args.json and not args.table:
-        args.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     print(table(result, args.statistic))
 
 
