@@ -26,6 +26,8 @@ struct context::state {
 
 namespace {
 
+constexpr int most_threads = 4096;
+
 std::string cpu_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
@@ -64,6 +66,9 @@ context context::best() { return cuda_device_count() > 0 ? cuda() : cpu(); }
 
 context context::cpu(int threads) {
   if (threads < 0) throw error(status::invalid_argument, fmt::format("threads = {} is negative", threads));
+  if (threads > most_threads) {
+    throw error(status::invalid_argument, fmt::format("threads = {}: at most {} are started", threads, most_threads));
+  }
   auto s = std::make_shared<state>();
   s->threads = threads > 0 ? threads : omp_get_max_threads();
   s->memory = host_memory();

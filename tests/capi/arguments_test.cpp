@@ -53,6 +53,7 @@ TEST_F(capi_arguments, context) {
   null(tulle_context_create_cuda(0, nullptr), "context");
   null(tulle_context_create_cuda_stream(0, nullptr, nullptr), "context");
   refused(tulle_context_create_cpu(-1, &made), TULLE_STATUS_INVALID_ARGUMENT, "threads");
+  refused(tulle_context_create_cpu(1'000'000, &made), TULLE_STATUS_INVALID_ARGUMENT, "threads = 1000000");
   EXPECT_NE(tulle_context_create_cuda(-1, &made), TULLE_STATUS_SUCCESS);
   EXPECT_NE(tulle_context_create_cuda_stream(1 << 20, nullptr, &made), TULLE_STATUS_SUCCESS);
   EXPECT_EQ(made, nullptr);

@@ -27,7 +27,7 @@ class context {
  public:
   /// The GPU if the library was built with CUDA and one is usable, else all cores.
   static context best();
-  /// `threads` = 0: as many as OpenMP would use.
+  /// `threads` = 0: as many as OpenMP would use. Throws INVALID_ARGUMENT below 0 and above 4096.
   static context cpu(int threads = 0);
   /// Creates a stream of its own on `device`. Throws UNSUPPORTED where there is no such device.
   static context cuda(int device = 0);

@@ -42,8 +42,8 @@ struct spmv_options {
   spmv_policy policy = spmv_policy::standard;
   spmv_effort effort = spmv_effort::standard;
   /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once (a
-  /// sort of the entries on the plan's backend, about 20 to 100 applications; as much memory as A, and 16 bytes an entry
-  /// during the sort), which runs at full speed through the same kernels; update_values converts again. At effort none,
+  /// sort of the entries on the plan's backend: 10 to 20 applications on a CPU; as much memory as A, and up to 16 bytes an
+  /// entry during the sort), which runs at full speed through the same kernels; update_values converts again. At effort none,
   /// where memory does not suffice, and as kernel "csr.transposed", A is read as it is: the CPU adds private copies of y
   /// in a fixed order; CUDA adds by one atomic a nonzero, and its floating-point results are then not the same bit for bit
   /// from run to run.
