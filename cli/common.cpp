@@ -1,6 +1,7 @@
 // Exit codes, options, contexts and output that the commands share.
 #include "common.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <fstream>
 #include <thread>
 #include <utility>
-
-#include <fmt/core.h>
 
 namespace tulle::cli {
 
@@ -80,8 +79,9 @@ void add_backend_options(CLI::App& app, run_options& o) {
 }
 
 void add_plan_options(CLI::App& app, run_options& o) {
-  app.add_option("--effort", o.effort,
-                 "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it")
+  app.add_option(
+         "--effort", o.effort,
+         "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it")
       ->check(CLI::IsMember({"none", "default", "max"}))
       ->capture_default_str();
   app.add_option("--policy", o.policy, "Rules that choose a kernel: standard, or the simple ones of most libraries")
@@ -103,8 +103,11 @@ void add_strict_option(CLI::App& app, run_options& o) {
 
 void add_workload_options(CLI::App& app, workload& w) {
   app.add_flag("--transpose", w.transpose, "Multiply by the transpose of A");
-  app.add_option("--rhs", w.rhs, "Right-hand sides, multiplied at once")->check(CLI::Range(1, 4096))->capture_default_str();
-  app.add_option("--order", w.order, "Of several vectors: row keeps their elements of one row together, column each vector")
+  app.add_option("--rhs", w.rhs, "Right-hand sides, multiplied at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--order", w.order,
+                 "Of several vectors: row keeps their elements of one row together, column each vector")
       ->check(CLI::IsMember({"row", "column"}))
       ->capture_default_str();
 }
@@ -122,7 +125,8 @@ spmv_options plan_options(const run_options& o, std::string kernel) {
 context make_context(const run_options& o) {
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
   if (o.device && o.backend == "cpu") {
-    throw error(status::invalid_argument, fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
+    throw error(status::invalid_argument,
+                fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
   }
   if (o.backend == "cuda" && devices == 0) {
     throw device_error(status::unsupported, fmt::format("--backend cuda: {}", cuda_unavailable_reason()));

@@ -108,8 +108,8 @@ named_matrix<T> load(const std::string& spec, const run_options& o);
 /// the message of INVALID_DIMENSIONS.
 template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
-/// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the same
-/// number. Throws FILE_IO.
+/// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
+/// same number. Throws FILE_IO.
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 

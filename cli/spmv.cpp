@@ -267,11 +267,14 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spmv(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("spmv", "y = alpha A x + beta y, or A^T, or several x: timed, checked, explained");
+  CLI::App* command =
+      app.add_subcommand("spmv", "y = alpha A x + beta y, or A^T, or several x: timed, checked, explained");
   const auto s = std::make_shared<settings>();
   command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
   command->add_option("--x", s->x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command->add_option("--output", s->output, "Write y as a Matrix Market array, a column for each right-hand side; - is stdout, which then holds y alone");
+  command->add_option(
+      "--output", s->output,
+      "Write y as a Matrix Market array, a column for each right-hand side; - is stdout, which then holds y alone");
   command->add_option("--alpha", s->alpha, "Factor of A x")->capture_default_str();
   command->add_option("--beta", s->beta, "Factor of the initial y, which is random in [-1, 1)")->capture_default_str();
   command->add_option("--repeat", s->repeat, "Timed runs, after 3 to warm up")

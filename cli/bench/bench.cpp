@@ -9,8 +9,8 @@ namespace {
 
 using bench::bench_options;
 
-/// `tulle bench spmv MATRIX` says the operation; without it, it is the same one. `tulle bench spmm MATRIX` is 8 right-hand
-/// sides where --rhs does not say how many.
+/// `tulle bench spmv MATRIX` says the operation; without it, it is the same one. `tulle bench spmm MATRIX` is 8
+/// right-hand sides where --rhs does not say how many.
 void take_operation(bench_options& o) {
   if (o.matrices.empty()) return;
   const std::string word = o.matrices.front();

@@ -66,8 +66,7 @@ std::vector<std::string> kernels_of_study(const context& ctx, const std::vector<
   for (const std::string& n : names) {
     if (n != "all" && n != "default") chosen.push_back(n);
   }
-  for (const std::string& n : chosen)
-    find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
+  for (const std::string& n : chosen) find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
   if (!chosen.empty()) return chosen;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
     if (k.types == type_set::all) chosen.emplace_back(k.name);

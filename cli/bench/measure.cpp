@@ -21,9 +21,8 @@ planned plan_kernel(const bench_run& run, const subject& s, const spmv_kernel& k
   planned p;
   for (int i = 0; i < 3; ++i) {
     p.op.reset();
-    const double t = run.clock.once([&] {
-      p.op = kernel.make_plan(run.ctx, scatters(kernel) ? s.source : s.a, s.stats, options);
-    });
+    const double t =
+        run.clock.once([&] { p.op = kernel.make_plan(run.ctx, scatters(kernel) ? s.source : s.a, s.stats, options); });
     p.microseconds = i == 0 ? t : std::min(p.microseconds, t);
     if (t > long_plan) break;
   }
@@ -46,8 +45,8 @@ verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, co
   return name_bottleneck(e);
 }
 
-/// Analysis and make_plan, whatever the kernel. But what effort none takes needs no analysis, and what effort max chose was
-/// measured against others first.
+/// Analysis and make_plan, whatever the kernel. But what effort none takes needs no analysis, and what effort max chose
+/// was measured against others first.
 void set_plan_time(const subject& s, const spmv_kernel& kernel, const planned& p, record& r) {
   r.effort = name(scatters(kernel) ? spmv_effort::none : spmv_effort::standard);
   r.plan_us = (scatters(kernel) ? 0 : s.analysis_us) + p.microseconds;

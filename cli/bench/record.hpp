@@ -32,7 +32,7 @@ struct record {
   double moved_bytes = 0;
   double read_bandwidth = 0;         // of the machine, bytes a second
   std::string effort = "default";    // of the plan that plan_us is for
-  double plan_us = 0;                // from the CSR on the backend to a ready operator, with all that the effort asks for
+  double plan_us = 0;  // from the CSR on the backend to a ready operator, with all that the effort asks for
   std::optional<double> break_even;  // applications; nothing when it never pays
   std::size_t workspace_bytes = 0;
   double error_ratio = 0;

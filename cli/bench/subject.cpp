@@ -75,7 +75,8 @@ std::vector<spmv_reference> references(const csr<T>& a, const workload& work, co
   std::vector<spmv_reference> all;
   for (index_t j = 0; j < work.rhs; ++j) {
     const std::vector<T> one = work.vector_of(x, j);
-    all.push_back(reference_spmv<T>(host, T{1}, work.transpose ? turned.view() : a.view(), host_span<const T>(one), T{0}, {}));
+    all.push_back(
+        reference_spmv<T>(host, T{1}, work.transpose ? turned.view() : a.view(), host_span<const T>(one), T{0}, {}));
   }
   return all;
 }
@@ -136,6 +137,6 @@ subject make_subject(const context& ctx, const case_name& which, const run_optio
 template subject make_subject<float>(const context&, const case_name&, const run_options&, const workload&,
                                      const harness&);
 template subject make_subject<double>(const context&, const case_name&, const run_options&, const workload&,
-                                     const harness&);
+                                      const harness&);
 
 }  // namespace tulle::cli::bench

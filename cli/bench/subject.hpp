@@ -25,7 +25,7 @@ struct subject {
   std::string reason;
   spmv_effort effort = spmv_effort::standard;  // of that plan
   double chosen_plan_us = 0;                   // what that plan took, once
-  buffer<std::byte> x;  // random, all right-hand sides
+  buffer<std::byte> x;                         // random, all right-hand sides
   buffer<std::byte> y;
   std::function<double(const buffer<std::byte>& y)> error_ratio;  // largest error over its bound
   std::shared_ptr<const void> storage;                            // owns the arrays of `source`

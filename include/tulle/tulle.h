@@ -157,8 +157,8 @@ tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const vo
 typedef int32_t tulle_vector_order;
 enum { TULLE_ROW_MAJOR = 0, TULLE_COLUMN_MAJOR = 1 };
 
-/* `count` dense vectors of `rows` elements each. Element i of vector j is at data[i * ld + j] when TULLE_ROW_MAJOR (ld is
- * at least count), at data[i + j * ld] when TULLE_COLUMN_MAJOR (ld is at least rows). */
+/* `count` dense vectors of `rows` elements each. Element i of vector j is at data[i * ld + j] when TULLE_ROW_MAJOR (ld
+ * is at least count), at data[i + j * ld] when TULLE_COLUMN_MAJOR (ld is at least rows). */
 typedef struct tulle_multivector {
   int64_t rows;
   int64_t count;
@@ -167,8 +167,8 @@ typedef struct tulle_multivector {
   void* data; /* of the matrix's scalar type, in the memory of the plan's context */
 } tulle_multivector;
 
-/* Y = alpha A X + beta Y for several right-hand sides at once; each vector as in tulle_spmv_plan_apply. X is not written
- * to, and X and Y may be in different orders. */
+/* Y = alpha A X + beta Y for several right-hand sides at once; each vector as in tulle_spmv_plan_apply. X is not
+ * written to, and X and Y may be in different orders. */
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y);
 /* New numbers (as many as A has nonzeros, in A's order) in the same pattern. They must outlive the plan where its

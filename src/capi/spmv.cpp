@@ -41,8 +41,8 @@ void apply(spmv_plan<T>& plan, double alpha, const void* x, std::size_t x_size, 
 
 index_t checked_index(std::int64_t value, const std::string& name) {
   if (value < 0 || value > std::numeric_limits<index_t>::max()) {
-    throw error(status::invalid_dimensions, fmt::format("{} = {}: must be 0 to {}", name, value,
-                                                        std::numeric_limits<index_t>::max()));
+    throw error(status::invalid_dimensions,
+                fmt::format("{} = {}: must be 0 to {}", name, value, std::numeric_limits<index_t>::max()));
   }
   return static_cast<index_t>(value);
 }

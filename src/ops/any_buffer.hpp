@@ -3,9 +3,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
-
 #include <tulle/core/buffer.hpp>
+#include <utility>
 
 namespace tulle::detail {
 

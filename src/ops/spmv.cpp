@@ -60,7 +60,8 @@ void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivect
 }
 template <scalar T>
 void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream) {
-  impl_->apply_many(alpha, detail::multivector_argument::of("X", x), beta, detail::multivector_argument::of("Y", y), stream);
+  impl_->apply_many(alpha, detail::multivector_argument::of("X", x), beta, detail::multivector_argument::of("Y", y),
+                    stream);
 }
 
 template <scalar T>
@@ -80,8 +81,8 @@ void spmv_plan<T>::jacobi(T omega, host_span<const T> x, host_span<const T> b, h
                 argument("y", y));
 }
 template <scalar T>
-void spmv_plan<T>::jacobi(T omega, device_span<const T> x, device_span<const T> b, device_span<const T> inverse_diagonal,
-                          device_span<T> y) {
+void spmv_plan<T>::jacobi(T omega, device_span<const T> x, device_span<const T> b,
+                          device_span<const T> inverse_diagonal, device_span<T> y) {
   impl_->jacobi(omega, argument("x", x), argument("b", b), argument("inverse_diagonal", inverse_diagonal),
                 argument("y", y));
 }

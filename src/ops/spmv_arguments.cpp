@@ -1,10 +1,10 @@
 #include "ops/spmv_arguments.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-
-#include <fmt/format.h>
 
 namespace tulle::detail {
 namespace {
@@ -57,9 +57,11 @@ std::int64_t span_of(const multivector_argument& v) {
   return s.length == 0 || s.times == 0 ? 0 : (s.times - 1) * v.ld + s.length;
 }
 
-void check_multivector(const multivector_argument& v, index_t rows, std::string_view unit, const argument_rules& rules) {
+void check_multivector(const multivector_argument& v, index_t rows, std::string_view unit,
+                       const argument_rules& rules) {
   check_space(v.name, v.space, rules);
-  if (v.order > vector_order::column_major) refuse("order", static_cast<int>(v.order), "row_major (0) or column_major (1)");
+  if (v.order > vector_order::column_major)
+    refuse("order", static_cast<int>(v.order), "row_major (0) or column_major (1)");
   if (v.rows != rows) {
     throw error(status::invalid_dimensions,
                 fmt::format("{} has {} rows, {} has {} {}", v.name, v.rows, rules.matrix, rows, unit));
@@ -68,8 +70,9 @@ void check_multivector(const multivector_argument& v, index_t rows, std::string_
   const stripes s = stripes_of(v);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16 / std::max<std::int64_t>(s.times, 1);
   if (v.ld < s.length || v.ld > most) {
-    throw error(status::invalid_dimensions, fmt::format("{} has ld = {}: must be at least {} in {}-major order, and within memory",
-                                                        v.name, v.ld, s.length, name(v.order)));
+    throw error(status::invalid_dimensions,
+                fmt::format("{} has ld = {}: must be at least {} in {}-major order, and within memory", v.name, v.ld,
+                            s.length, name(v.order)));
   }
   check_pointer(v.name, v.data, span_of(v) > 0);
 }
@@ -77,8 +80,8 @@ void check_multivector(const multivector_argument& v, index_t rows, std::string_
 /// Stripes side by side in the same rows of storage do not touch, though their spans do.
 bool interleaved(const multivector_argument& x, const multivector_argument& y, std::size_t width) {
   if (x.order != y.order || x.ld != y.ld || x.ld == 0) return false;
-  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(y.data) -
-                                                  reinterpret_cast<std::intptr_t>(x.data));
+  const auto distance =
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(y.data) - reinterpret_cast<std::intptr_t>(x.data));
   const auto bytes = static_cast<std::int64_t>(width);
   if (distance % bytes != 0) return false;
   const std::int64_t shift = ((distance / bytes) % x.ld + x.ld) % x.ld;
@@ -94,13 +97,16 @@ void check_options(const spmv_options& o) {
   if (o.lanes != 0 && (o.lanes < 1 || o.lanes > 32 || (o.lanes & (o.lanes - 1)) != 0)) {
     refuse("lanes", o.lanes, "1, 2, 4, 8, 16 or 32");
   }
-  if (o.sigma != 0 && o.sigma != 1 && (o.sigma < 32 || o.sigma % 32 != 0)) refuse("sigma", o.sigma, "1 or a multiple of 32");
+  if (o.sigma != 0 && o.sigma != 1 && (o.sigma < 32 || o.sigma % 32 != 0))
+    refuse("sigma", o.sigma, "1 or a multiple of 32");
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
 }
 
-void check_cols(const vector_argument& v, const argument_rules& rules) { check_extent(v, rules.a.cols, "columns", rules); }
+void check_cols(const vector_argument& v, const argument_rules& rules) {
+  check_extent(v, rules.a.cols, "columns", rules);
+}
 void check_rows(const vector_argument& v, const argument_rules& rules) { check_extent(v, rules.a.rows, "rows", rules); }
 
 void check_size(const vector_argument& v, std::size_t size, const argument_rules& rules) {
@@ -115,7 +121,8 @@ void check_apart(const vector_argument& written, std::initializer_list<vector_ar
                  const argument_rules& rules) {
   const std::size_t width = size_of(rules.type);
   for (const vector_argument& other : others) {
-    if (overlap(other.data, other.size * width, written.data, written.size * width)) refuse_overlap(other.name, written.name);
+    if (overlap(other.data, other.size * width, written.data, written.size * width))
+      refuse_overlap(other.name, written.name);
   }
 }
 

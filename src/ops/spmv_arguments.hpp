@@ -55,7 +55,8 @@ void check_rows(const vector_argument& v, const argument_rules& rules);
 /// The same for any number of elements: "dots has 3 elements, 2 are needed".
 void check_size(const vector_argument& v, std::size_t size, const argument_rules& rules);
 /// Throws INVALID_ARGUMENT when `written` overlaps one of the others.
-void check_apart(const vector_argument& written, std::initializer_list<vector_argument> others, const argument_rules& rules);
+void check_apart(const vector_argument& written, std::initializer_list<vector_argument> others,
+                 const argument_rules& rules);
 
 /// X and Y of Y = alpha A X + beta Y: space, numbers of rows and of vectors, ld, null pointers, overlap.
 void check_multivectors(const multivector_argument& x, const multivector_argument& y, const argument_rules& rules);

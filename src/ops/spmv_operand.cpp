@@ -1,10 +1,9 @@
 #include "ops/spmv_operand.hpp"
 
 #include <limits>
-#include <utility>
-
 #include <tulle/formats/matrices.hpp>
 #include <tulle/formats/validate.hpp>
+#include <utility>
 
 #include "core/backends.hpp"
 
@@ -24,20 +23,21 @@ std::size_t value_bytes(const csr_ref& a) { return static_cast<std::size_t>(a.nn
 /// Calls f(view, kernels) with the types of `a`.
 template <class F>
 decltype(auto) with_formats(const context& ctx, const csr_ref& a, F&& f) {
-  return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> decltype(auto) {
-    return f(a.as<T, O>(), formats_of<T, O>(ctx.backend()));
-  });
+  return dispatch<type_set::all>(
+      a.types, [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
 }
 
 }  // namespace
 
 spmv_operand::spmv_operand(const context& ctx, const csr_ref& a) : ctx_(ctx), source_(a), a_(a) {
-  if (a.rows < 0 || a.cols < 0 || a.nnz < 0) throw error(status::invalid_dimensions, "A has a negative dimension or nnz");
+  if (a.rows < 0 || a.cols < 0 || a.nnz < 0)
+    throw error(status::invalid_dimensions, "A has a negative dimension or nnz");
   if (a.rowptr == nullptr || (a.nnz > 0 && (a.colind == nullptr || a.values == nullptr))) {
     throw error(status::null_pointer, "A has a null array");
   }
   if (a.space == memory_space::device && ctx.backend() == backend_kind::cpu) {
-    throw error(status::invalid_argument, "A is in device memory and the context is a CPU one: clone A to the host first");
+    throw error(status::invalid_argument,
+                "A is in device memory and the context is a CPU one: clone A to the host first");
   }
   if (a.space == ctx.space()) return;
   offsets_ = copy_to(ctx, a.rowptr, a.space, offset_bytes(a));

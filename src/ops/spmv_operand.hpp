@@ -1,9 +1,8 @@
-// The matrix of a plan as its kernel gets it: on the backend, transposed where that was asked for, with the offsets that
-// suit its size. Whatever of it is no longer the caller's is owned here.
+// The matrix of a plan as its kernel gets it: on the backend, transposed where that was asked for, with the offsets
+// that suit its size. Whatever of it is no longer the caller's is owned here.
 #pragma once
 
 #include <cstddef>
-
 #include <tulle/core/context.hpp>
 #include <tulle/formats/stats.hpp>
 
@@ -25,12 +24,12 @@ class spmv_operand {
   [[nodiscard]] csr_stats statistics() const;
   /// Replaces A by a CSR of its transpose: a sort of the entries by column. Structure is trusted.
   void transpose();
-  /// Where nnz is within reach of 2^31, 8 bytes an offset, so that kernels may count a little past the end of a row. Else,
-  /// when `narrow` is set, 4 bytes: fewer to move in every application.
+  /// Where nnz is within reach of 2^31, 8 bytes an offset, so that kernels may count a little past the end of a row.
+  /// Else, when `narrow` is set, 4 bytes: fewer to move in every application.
   void fit_offsets(bool narrow);
 
-  /// New numbers in the order of the A that the operand was made from; borrowed where that is possible. For a transposed
-  /// operand, another conversion: the pattern given to the constructor is read again.
+  /// New numbers in the order of the A that the operand was made from; borrowed where that is possible. For a
+  /// transposed operand, another conversion: the pattern given to the constructor is read again.
   void update_values(const void* values, memory_space space);
 
   [[nodiscard]] std::size_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }

@@ -1,11 +1,11 @@
 #include "ops/spmv_plan_impl.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "plan/autotune.hpp"
@@ -65,7 +65,8 @@ spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_
 /// Makes the operand A^T, or takes the kernel that needs none and returns false.
 bool spmv_plan_impl::turn(const std::string& wanted) {
   if (wanted == scatter_kernel(ctx_).name) return take_scatter("asked for by name"), false;
-  if (wanted.empty() && options_.effort == spmv_effort::none) return take_scatter("effort none takes A where it is"), false;
+  if (wanted.empty() && options_.effort == spmv_effort::none)
+    return take_scatter("effort none takes A where it is"), false;
   try {
     operand_.transpose();
   } catch (const error& e) {
@@ -164,7 +165,8 @@ void spmv_plan_impl::apply_many(double alpha, const multivector_argument& x, dou
     } catch (const error& e) {
       if (e.code() != status::unsupported || named_) throw;
     }
-    const auto name = ctx_.backend() == backend_kind::cpu ? "csr.balanced" : "csr.warp";  // these have no set-up on the device
+    const auto name =
+        ctx_.backend() == backend_kind::cpu ? "csr.balanced" : "csr.warp";  // these have no set-up on the device
     many_ = find_spmv_kernel(ctx_.backend(), name, operand_.ref().types).make_plan(ctx_, operand_.ref(), stats_, {});
   }
   many_->apply_many(alpha, x.ref(), beta, y.ref(), stream);
@@ -186,8 +188,8 @@ void spmv_plan_impl::jacobi(double omega, const vector_argument& x, const vector
                             const vector_argument& inverse_diagonal, const vector_argument& y) {
   const argument_rules held_to = rules();
   if (shape_.rows != shape_.cols) {
-    throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix", held_to.matrix,
-                                                        shape_.rows, shape_.cols));
+    throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix",
+                                                        held_to.matrix, shape_.rows, shape_.cols));
   }
   for (const vector_argument& v : {x, b, inverse_diagonal, y}) check_rows(v, held_to);
   check_apart(y, {x, b, inverse_diagonal}, held_to);
@@ -240,7 +242,8 @@ void spmv_plan_impl::tune(double budget) {
   }
   const std::string left_out =
       result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
-  reason_ = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
+  reason_ =
+      fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
   remember_winner(key, std::string(kernel_->name));
 }
 

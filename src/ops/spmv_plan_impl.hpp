@@ -18,8 +18,8 @@ class spmv_plan_impl {
   void apply(double alpha, const vector_argument& x, double beta, const vector_argument& y, stream_view stream);
   void apply_many(double alpha, const multivector_argument& x, double beta, const multivector_argument& y,
                   stream_view stream);
-  void apply_dots(double alpha, const vector_argument& x, double beta, const vector_argument& y, const vector_argument& w,
-                  const vector_argument& dots);
+  void apply_dots(double alpha, const vector_argument& x, double beta, const vector_argument& y,
+                  const vector_argument& w, const vector_argument& dots);
   void jacobi(double omega, const vector_argument& x, const vector_argument& b, const vector_argument& inverse_diagonal,
               const vector_argument& y);
   void update_values(const void* values, std::size_t size, memory_space space);
@@ -50,7 +50,7 @@ class spmv_plan_impl {
   context ctx_;
   spmv_options options_;
   spmv_operand operand_;
-  shape shape_;           // of what multiplies: A or A^T
+  shape shape_;            // of what multiplies: A or A^T
   bool named_ = false;     // the kernel was asked for by name
   bool scatters_ = false;  // the operand is A where A^T multiplies
   csr_stats stats_;
@@ -58,7 +58,8 @@ class spmv_plan_impl {
   const spmv_kernel* kernel_ = nullptr;
   std::string reason_;
   std::unique_ptr<spmv_operator> operator_;
-  std::unique_ptr<spmv_operator> many_;  // for several right-hand sides where a kernel that was chosen takes one at a time
+  std::unique_ptr<spmv_operator>
+      many_;  // for several right-hand sides where a kernel that was chosen takes one at a time
   double plan_microseconds_ = 0;
 };
 

@@ -1,12 +1,11 @@
 #include "plan/autotune.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
-
-#include <fmt/format.h>
-
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -123,8 +122,8 @@ std::string statistics_hash(const csr_stats& s) {
       hash = mix(hash ^ static_cast<std::uint64_t>(v));
     }
   };
-  for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max}, std::int64_t{s.empty_rows},
-                       std::int64_t{s.bandwidth}, std::int64_t{s.column_window}}) {
+  for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max},
+                       std::int64_t{s.empty_rows}, std::int64_t{s.bandwidth}, std::int64_t{s.column_window}}) {
     add(v);
   }
   for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) add(v);

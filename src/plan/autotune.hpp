@@ -25,8 +25,8 @@ struct tuning {
   int skipped = 0;  // that suit the matrix but would have passed the budget
 };
 
-/// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate is
-/// not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of the
+/// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate
+/// is not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of the
 /// fastest one so far. Kernels for which there is no memory are left out.
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget);

@@ -1,11 +1,11 @@
 #include "plan/find_kernel.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/backends.hpp"
 
@@ -32,8 +32,8 @@ const spmv_kernel& kernel_without_set_up(backend_kind backend) {
 }
 
 bool needs_statistics(const spmv_kernel& kernel) {
-  constexpr std::array in_place{"csr.serial", "csr.rows", "csr.balanced", "csr.thread", "csr.value",
-                                "csr.warp",   "csr.warp_shared", "csr.merge", "csr.stream"};
+  constexpr std::array in_place{"csr.serial", "csr.rows",        "csr.balanced", "csr.thread", "csr.value",
+                                "csr.warp",   "csr.warp_shared", "csr.merge",    "csr.stream"};
   return std::ranges::find(in_place, kernel.name) == in_place.end();
 }
 

@@ -117,8 +117,8 @@ void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
     for_few_types(kernel, [&](const spmv_case& c) {
       add_test(c.name(), [ctx, c] { run_transposed_case(ctx, c); });
-      const auto name = fmt::format("{}/plan.transposed/{}.{}/{}", tulle::name(ctx.backend()), tulle::name(c.types.value),
-                                    tulle::name(c.types.offset), c.matrix->name);
+      const auto name = fmt::format("{}/plan.transposed/{}.{}/{}", tulle::name(ctx.backend()),
+                                    tulle::name(c.types.value), tulle::name(c.types.offset), c.matrix->name);
       add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types, *c.matrix); });
     });
   }

@@ -43,7 +43,8 @@ template <scalar T>
 std::vector<T> stored(const layout& l, const std::vector<std::vector<T>>& vectors) {
   std::vector<T> out(l.size(), gap<T>());
   for (index_t j = 0; j < l.count; ++j) {
-    for (index_t i = 0; i < l.rows; ++i) out[l.at(i, j)] = vectors[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+    for (index_t i = 0; i < l.rows; ++i)
+      out[l.at(i, j)] = vectors[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
   }
   return out;
 }
@@ -71,7 +72,8 @@ struct problem {
   std::vector<std::vector<T>> x, y0;
   std::vector<spmv_reference> reference;
 
-  problem(const typed_matrix<T, O>& a, const battery_matrix& m, double alpha_, double beta_) : alpha(alpha_), beta(beta_) {
+  problem(const typed_matrix<T, O>& a, const battery_matrix& m, double alpha_, double beta_)
+      : alpha(alpha_), beta(beta_) {
     for (index_t j = 0; j < 17; ++j) {
       x.push_back(random_vector<T>(m.cols, 42 + static_cast<std::uint64_t>(j), m.x_special));
       y0.push_back(initial_y<T>(m.rows, beta));

@@ -9,8 +9,8 @@ namespace tulle::test {
 bool must_have_many(const spmv_kernel& kernel);
 
 /// Y = alpha A X + beta Y for 1, 2, 3, 8 and 17 vectors, row-major, column-major and mixed, with room between rows or
-/// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run. Skipped
-/// where the kernel has no apply_many and need not.
+/// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run.
+/// Skipped where the kernel has no apply_many and need not.
 void run_many_case(const context& ctx, const spmv_case& c);
 
 }  // namespace tulle::test

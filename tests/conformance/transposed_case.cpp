@@ -73,8 +73,7 @@ template <scalar T, offset O>
 void run_plan(const context& ctx, const battery_matrix& m, spmv_effort effort) {
   SCOPED_TRACE(name(effort));
   typed_matrix<T, O> a(ctx, m);
-  const bool reproducible =
-      ctx.backend() == backend_kind::cpu || std::is_integral_v<T> || effort != spmv_effort::none;
+  const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T> || effort != spmv_effort::none;
   spmv_options options;
   options.transpose = true;
   options.effort = effort;

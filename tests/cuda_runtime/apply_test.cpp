@@ -147,8 +147,9 @@ TEST_F(cuda_apply_test, several_right_hand_sides) {
   for (const double v : x_host_) by_row.insert(by_row.end(), {v, 2 * v, -v});
   const buffer<double> x = to_buffer(*ctx_, by_row);
   buffer<double> y(*ctx_, static_cast<std::size_t>(host_.rows) * count);
-  const multivector_view<const double> in{host_.cols, count, count, vector_order::row_major, x.data(), memory_space::device};
-  const multivector_view<double> out{host_.rows, count, host_.rows, vector_order::column_major, y.data(),
+  const multivector_view<const double> in{host_.cols,          count, count, vector_order::row_major, x.data(),
+                                          memory_space::device};
+  const multivector_view<double> out{host_.rows,          count, host_.rows, vector_order::column_major, y.data(),
                                      memory_space::device};
   for (const char* kernel : {"", "csr.warp", "csr.merge", "csr.thread"}) {
     SCOPED_TRACE(kernel);

@@ -1,15 +1,14 @@
-// A plan with several right-hand sides, with dot products and with Jacobi steps: results by hand, and every argument wrong
-// in turn.
+// A plan with several right-hand sides, with dot products and with Jacobi steps: results by hand, and every argument
+// wrong in turn.
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include <tulle/tulle.hpp>
+#include <vector>
 
 #include "core/backends.hpp"
 
@@ -26,11 +25,13 @@ void refused(const std::function<void()>& f, status expected, const std::string&
     ADD_FAILURE() << "nothing was thrown where '" << words << "' should be refused";
   } catch (const error& e) {
     EXPECT_EQ(e.code(), expected) << e.what();
-    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << "'" << e.what() << "' does not say '" << words << "'";
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos)
+        << "'" << e.what() << "' does not say '" << words << "'";
   }
 }
 
-multivector_view<double> view(std::vector<double>& data, index_t rows, index_t count, std::int64_t ld, vector_order order) {
+multivector_view<double> view(std::vector<double>& data, index_t rows, index_t count, std::int64_t ld,
+                              vector_order order) {
   return {rows, count, ld, order, data.data(), memory_space::host};
 }
 
@@ -39,7 +40,8 @@ class SpmvMany : public ::testing::Test {
   /// [[1 2 0] [0 0 3]]
   csr<double> matrix() {
     return {2, 3, to_buffer<std::int64_t>(ctx, std::vector<std::int64_t>{0, 2, 3}),
-            to_buffer<index_t>(ctx, std::vector<index_t>{0, 1, 2}), to_buffer<double>(ctx, std::vector<double>{1, 2, 3})};
+            to_buffer<index_t>(ctx, std::vector<index_t>{0, 1, 2}),
+            to_buffer<double>(ctx, std::vector<double>{1, 2, 3})};
   }
   spmv_plan<double> plan_with(const std::string& kernel, bool transpose = false) {
     spmv_options options;
@@ -197,9 +199,12 @@ TEST_F(SpmvMany, FusedStepsNameTheArgumentThatIsWrong) {
   refused([&] { step.jacobi(1.0, w, in, w, out); }, status::invalid_dimensions, "b has 3 elements");
   refused([&] { step.jacobi(1.0, w, w, in, out); }, status::invalid_dimensions, "inverse_diagonal has 3 elements");
   refused([&] { step.jacobi(1.0, w, out, w, out); }, status::invalid_argument, "b and y overlap");
-  refused([&] { step.jacobi(1.0, device_span<const double>(w.data(), 2), device_span<const double>(w.data(), 2),
-                            device_span<const double>(w.data(), 2), device_span<double>(out.data(), 2)); },
-          status::invalid_argument, "device memory");
+  refused(
+      [&] {
+        step.jacobi(1.0, device_span<const double>(w.data(), 2), device_span<const double>(w.data(), 2),
+                    device_span<const double>(w.data(), 2), device_span<double>(out.data(), 2));
+      },
+      status::invalid_argument, "device memory");
 }
 
 TEST_F(SpmvMany, TransposedPlansTurnTheirDimensions) {
@@ -218,7 +223,8 @@ TEST_F(SpmvMany, TransposedPlansTurnTheirDimensions) {
     plan.apply(1.0, in, 0.0, out);
     EXPECT_EQ(out, (std::vector<double>{1, 2, 30}));
     std::vector<double> short_out(2);
-    refused([&] { plan.apply(1.0, in, 0.0, short_out); }, status::invalid_dimensions, "y has 2 elements, A^T has 3 rows");
+    refused([&] { plan.apply(1.0, in, 0.0, short_out); }, status::invalid_dimensions,
+            "y has 2 elements, A^T has 3 rows");
     plan.autotune();
     plan.apply(1.0, in, 0.0, out);
     EXPECT_EQ(out, (std::vector<double>{1, 2, 30})) << plan.explain();

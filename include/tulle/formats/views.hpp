@@ -6,9 +6,8 @@
 
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
-
 #include <tulle/core/types.hpp>
+#include <type_traits>
 
 namespace tulle {
 
@@ -49,8 +48,8 @@ constexpr csr_view<T, O> transpose(csc_view<T, O> a) {
 enum class vector_order : std::uint8_t { row_major, column_major };
 constexpr std::string_view name(vector_order o) { return o == vector_order::row_major ? "row" : "column"; }
 
-/// `count` dense vectors of `rows` elements each. Element i of vector j is at i * ld + j when row_major (ld >= count), at
-/// i + j * ld when column_major (ld >= rows). T may be const.
+/// `count` dense vectors of `rows` elements each. Element i of vector j is at i * ld + j when row_major (ld >= count),
+/// at i + j * ld when column_major (ld >= rows). T may be const.
 template <class T>
 struct multivector_view {
   index_t rows = 0;
@@ -60,9 +59,7 @@ struct multivector_view {
   T* data = nullptr;  // the last element is at (rows - 1) * ld + count - 1, or rows - 1 + (count - 1) * ld
   memory_space space = memory_space::host;
 
-  constexpr operator multivector_view<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  constexpr operator multivector_view<const T>() const requires(!std::is_const_v<T>) {
     return {rows, count, ld, order, data, space};
   }
 };

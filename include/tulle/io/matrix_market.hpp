@@ -45,7 +45,8 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
                            matrix_market_info* info = nullptr);
 
 /// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed,
-/// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else INVALID_ARGUMENT).
+/// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
+/// INVALID_ARGUMENT).
 template <scalar T, offset O>
 void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false);
 

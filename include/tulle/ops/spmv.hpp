@@ -41,12 +41,12 @@ struct spmv_options {
   std::string kernel;    // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
   spmv_policy policy = spmv_policy::standard;
   spmv_effort effort = spmv_effort::standard;
-  /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once (a
-  /// sort of the entries on the plan's backend: 10 to 20 applications on a CPU; as much memory as A, and up to 16 bytes an
-  /// entry during the sort), which runs at full speed through the same kernels; update_values converts again. At effort none,
-  /// where memory does not suffice, and as kernel "csr.transposed", A is read as it is: the CPU adds private copies of y
-  /// in a fixed order; CUDA adds by one atomic a nonzero, and its floating-point results are then not the same bit for bit
-  /// from run to run.
+  /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once
+  /// (a sort of the entries on the plan's backend: 10 to 20 applications on a CPU; as much memory as A, and up to 16
+  /// bytes an entry during the sort), which runs at full speed through the same kernels; update_values converts again.
+  /// At effort none, where memory does not suffice, and as kernel "csr.transposed", A is read as it is: the CPU adds
+  /// private copies of y in a fixed order; CUDA adds by one atomic a nonzero, and its floating-point results are then
+  /// not the same bit for bit from run to run.
   bool transpose = false;
   int block_size = 0;    // CUDA: threads a block, a multiple of 32 up to 1024
   int lanes = 0;         // CUDA csr.warp*: lanes a row, 1 to 32, a power of two
@@ -86,25 +86,28 @@ class spmv_plan {
   /// On another stream of the same device.
   void apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream);
 
-  /// Y = alpha A X + beta Y for X.count right-hand sides at once: X has cols rows, Y has rows, both `count` vectors, each
-  /// in an order of its own. Any count; 2 to 64 gain most over one at a time, and row_major more than column_major. The
-  /// terms of `apply` hold for each vector. Where the plan chose a kernel that takes one vector at a time, csr.balanced or
-  /// csr.warp does this on the plan's CSR (the first such call allocates a little host memory). Throws what `apply` does,
-  /// INVALID_DIMENSIONS for an ld that is too small, and UNSUPPORTED from a kernel that was named and takes only one.
+  /// Y = alpha A X + beta Y for X.count right-hand sides at once: X has cols rows, Y has rows, both `count` vectors,
+  /// each in an order of its own. Any count; 2 to 64 gain most over one at a time, and row_major more than
+  /// column_major. The terms of `apply` hold for each vector. Where the plan chose a kernel that takes one vector at a
+  /// time, csr.balanced or csr.warp does this on the plan's CSR (the first such call allocates a little host memory).
+  /// Throws what `apply` does, INVALID_DIMENSIONS for an ld that is too small, and UNSUPPORTED from a kernel that was
+  /// named and takes only one.
   void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y);
   /// On another stream of the same device.
   void apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream);
 
-  /// y = alpha A x + beta y, and in the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate gradient
-  /// methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has rows elements and may
-  /// be x; y overlaps none of the others; dots has 2 elements in the memory of x and y. Throws what `apply` does, and
-  /// UNSUPPORTED where the kernel has no such pass (those that are chosen by default have it, for f32 and f64).
+  /// y = alpha A x + beta y, and in the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate
+  /// gradient methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has rows
+  /// elements and may be x; y overlaps none of the others; dots has 2 elements in the memory of x and y. Throws what
+  /// `apply` does, and UNSUPPORTED where the kernel has no such pass (those that are chosen by default have it, for f32
+  /// and f64).
   void apply_dots(T alpha, host_span<const T> x, T beta, host_span<T> y, host_span<const T> w, host_span<T> dots);
-  void apply_dots(T alpha, device_span<const T> x, T beta, device_span<T> y, device_span<const T> w, device_span<T> dots);
+  void apply_dots(T alpha, device_span<const T> x, T beta, device_span<T> y, device_span<const T> w,
+                  device_span<T> dots);
 
   /// One step of the weighted Jacobi method, y = x + omega D^-1 (b - A x), in one pass (Saad, 2003, section 4.1). A is
-  /// square (else INVALID_DIMENSIONS), all four vectors have rows elements, inverse_diagonal holds 1 / a_ii, and y overlaps
-  /// none of the others. Throws what `apply` does, and UNSUPPORTED as apply_dots.
+  /// square (else INVALID_DIMENSIONS), all four vectors have rows elements, inverse_diagonal holds 1 / a_ii, and y
+  /// overlaps none of the others. Throws what `apply` does, and UNSUPPORTED as apply_dots.
   void jacobi(T omega, host_span<const T> x, host_span<const T> b, host_span<const T> inverse_diagonal, host_span<T> y);
   void jacobi(T omega, device_span<const T> x, device_span<const T> b, device_span<const T> inverse_diagonal,
               device_span<T> y);
@@ -114,8 +117,9 @@ class spmv_plan {
   void update_values(host_span<const T> values);
   void update_values(device_span<const T> values);
 
-  /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered by
-  /// statistics and device in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle).
+  /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered
+  /// by statistics and device in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or
+  /// ~/.cache/tulle).
   void autotune();
 
   [[nodiscard]] std::string_view kernel() const noexcept;
@@ -144,8 +148,8 @@ spmv_plan(const context&, const csr<T, O>&) -> spmv_plan<T>;
 template <scalar T, offset O>
 spmv_plan(const context&, const csr<T, O>&, const spmv_options&) -> spmv_plan<T>;
 
-/// One-shot y = alpha A x + beta y through the kernel of spmv_effort::none, after one pass that checks the structure of A.
-/// Throws what spmv_plan and its apply throw. Waits for the result.
+/// One-shot y = alpha A x + beta y through the kernel of spmv_effort::none, after one pass that checks the structure of
+/// A. Throws what spmv_plan and its apply throw. Waits for the result.
 template <scalar T, offset O>
 void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha = 1, T beta = 0);
 

@@ -39,7 +39,9 @@ struct chunk_output {
 
 /// Narrow chunks are summed in turns, so that an addition need not wait for the one before.
 template <int Width>
-constexpr int turns = Width >= 16 ? 1 : Width == 8 ? 2 : 4;
+constexpr int turns = Width >= 16  ? 1
+                      : Width == 8 ? 2
+                                   : 4;
 
 template <scalar T, offset O, int Width, bool ByRow>
 [[gnu::always_inline]] inline void add_entries(csr_view<T, O> a, O begin, O end, chunk<T, Width, ByRow> x,
@@ -140,7 +142,8 @@ void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& 
   if (by_row) {
     in_chunks<many_width>(x.count, 0, [&]<int Width>(index_t first) { pass.template operator()<Width, true>(first); });
   } else {
-    in_chunks<many_width / 2>(x.count, 0, [&]<int Width>(index_t first) { pass.template operator()<Width, false>(first); });
+    in_chunks<many_width / 2>(x.count, 0,
+                              [&]<int Width>(index_t first) { pass.template operator()<Width, false>(first); });
   }
 }
 

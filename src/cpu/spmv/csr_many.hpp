@@ -14,8 +14,9 @@ namespace tulle::cpu {
 /// Vectors that are multiplied in one pass over the matrix, at most.
 inline constexpr int many_width = 16;
 
-/// The share of one thread: rows [first, last) end in it, entries [begin, end) belong to it. Its first row may have begun
-/// in an earlier part (`continues`): the sums of what lies here are in `head`; those of the row that goes on, in `tail`.
+/// The share of one thread: rows [first, last) end in it, entries [begin, end) belong to it. Its first row may have
+/// begun in an earlier part (`continues`): the sums of what lies here are in `head`; those of the row that goes on, in
+/// `tail`.
 template <scalar T>
 struct alignas(64) many_part {
   index_t first = 0;

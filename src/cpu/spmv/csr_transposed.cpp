@@ -1,13 +1,12 @@
 // csr.transposed: y = alpha A^T x + beta y from the CSR of A, without a copy of the matrix.
 //
 // Method: scatter into private vectors (Buluc et al., SPAA 2009, section 2, has the problem and its alternatives). One
-// part takes an equal number of entries and adds a_ij x_i to its own copy of y; the copies are then added in the order of
-// the parts, so the result depends on the number of parts alone. There are as many parts as threads, or fewer, so that the
-// copies hold at most 4 values an entry.
-// Bytes a nonzero: sizeof(T) + 4, and a read and a write of a private y; per column 2 values a part. Chosen for a
-// transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and costs 10 to 20 applications to make.
+// part takes an equal number of entries and adds a_ij x_i to its own copy of y; the copies are then added in the order
+// of the parts, so the result depends on the number of parts alone. There are as many parts as threads, or fewer, so
+// that the copies hold at most 4 values an entry. Bytes a nonzero: sizeof(T) + 4, and a read and a write of a private
+// y; per column 2 values a part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
+// costs 10 to 20 applications to make.
 #include <algorithm>
-
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -51,7 +50,7 @@ class csr_transposed final : public spmv_operator {
 
   void run(epilogue<T> out, const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride) {
     const auto parts = static_cast<std::int64_t>(parts_);
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(parts)) if (parts > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts)) if (parts > 1)
     for (std::int64_t part = 0; part < parts; ++part) scatter(part, x, x_stride);
     const sum_of<T>* sums = sums_.data();
     const std::size_t cols = columns();
@@ -95,8 +94,8 @@ std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const csr
 
 std::span<const spmv_kernel> spmv_transposed_table() {
   static constexpr spmv_kernel table[] = {
-      {"csr.transposed", "A^T x from the CSR of A: private sums, added in order", backend_kind::cpu, type_set::all, false,
-       always_supported, make_csr_transposed},
+      {"csr.transposed", "A^T x from the CSR of A: private sums, added in order", backend_kind::cpu, type_set::all,
+       false, always_supported, make_csr_transposed},
   };
   return table;
 }

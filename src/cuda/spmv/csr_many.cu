@@ -1,11 +1,11 @@
-// Several right-hand sides at once from CSR: row splitting as in Yang, Buluc and Owens (Euro-Par 2018, "Design principles
-// for sparse matrix multiplication on the GPU"), for both orders of X.
-// A group of lanes takes a row. Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a run of
-// X; lanes that are left take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and holds up
-// to 8 vectors, as neighbouring nonzeros tend to read neighbouring elements. The lanes' sums meet by shuffles in a fixed
-// order. Rows of more than `long_row` entries are left to the end and walked by the whole block.
-// Bytes a nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. A pass takes 32 to 128 vectors
-// (row-major) or 8. Time grows with the longest row: one block walks it.
+// Several right-hand sides at once from CSR: row splitting as in Yang, Buluc and Owens (Euro-Par 2018, "Design
+// principles for sparse matrix multiplication on the GPU"), for both orders of X. A group of lanes takes a row.
+// Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a run of X; lanes that are left
+// take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and holds up to 8 vectors, as
+// neighbouring nonzeros tend to read neighbouring elements. The lanes' sums meet by shuffles in a fixed order. Rows of
+// more than `long_row` entries are left to the end and walked by the whole block. Bytes a nonzero and pass: sizeof(T) +
+// 4; and per vector, row and column one value. A pass takes 32 to 128 vectors (row-major) or 8. Time grows with the
+// longest row: one block walks it.
 #include "core/instantiate.hpp"
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/spmv/csr_many.cuh"
@@ -34,7 +34,8 @@ struct group_shape {
 /// The sums of one lane over every `step`-th entry of a row.
 template <int Vectors, class T, class O>
 __device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O end, int step, const T* __restrict__ x,
-                                            std::int64_t row_stride, const std::int64_t (&at)[Vectors], T (&sum)[Vectors]) {
+                                            std::int64_t row_stride, const std::int64_t (&at)[Vectors],
+                                            T (&sum)[Vectors]) {
 #pragma unroll 4
   for (O k = first; k < end; k += step) {
     const T value = __ldg(a.values + k);
@@ -91,7 +92,8 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
       const std::int64_t r = row0 + g;
       const int first = static_cast<int>(threadIdx.x) / shape.across;
       T part[Vectors] = {};
-      sum_entries(a, static_cast<O>(a.rowptr[r] + first), a.rowptr[r + 1], block / shape.across, x.data, x.row_stride, at, part);
+      sum_entries(a, static_cast<O>(a.rowptr[r] + first), a.rowptr[r + 1], block / shape.across, x.data, x.row_stride,
+                  at, part);
 #pragma unroll
       for (int i = 0; i < Vectors; ++i) {
         for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(0xffffffffu, part[i], d));
@@ -118,8 +120,8 @@ group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
-                         cudaStream_t stream) {
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
+                         const multivector_ref& y, cudaStream_t stream) {
   const index_t count = x.count;
   if (count == 0) return;
   int across = 1;
@@ -127,8 +129,8 @@ void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& 
   while (by_row && across < 32 && across < count) across *= 2;
   const group_shape shape = shape_for(a.rows, a.nnz, across);
   const auto go = [&]<int Vectors>() {
-    launch("csr_many", csr_many_kernel<Vectors, T, O>, static_cast<std::int64_t>(a.rows) * shape.lanes, block, 0, stream, a,
-           count, shape, static_cast<T>(alpha),
+    launch("csr_many", csr_many_kernel<Vectors, T, O>, static_cast<std::int64_t>(a.rows) * shape.lanes, block, 0,
+           stream, a, count, shape, static_cast<T>(alpha),
            many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta),
            many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
   };

@@ -1,10 +1,9 @@
 // csr.transposed: y = alpha A^T x + beta y from the CSR of A, without a copy of the matrix.
-// One launch makes y = beta y (beta = 0 does not read it); a second adds: a warp takes 256 consecutive nonzeros wherever
-// rows begin, a lane finds the row of each of its nonzeros by bisection among the warp's rows, and adds alpha a_ij x_i to
-// y_j by an atomic.
-// Bytes a nonzero: sizeof(T) + 4, and one atomic in L2; plus one offset, one x a row and 2 y a column.
-// Chosen for a transposed plan at effort none. The order of atomics is not fixed: floating-point results are not the same
-// bit for bit from run to run (those of i32 are); they keep the error bound.
+// One launch makes y = beta y (beta = 0 does not read it); a second adds: a warp takes 256 consecutive nonzeros
+// wherever rows begin, a lane finds the row of each of its nonzeros by bisection among the warp's rows, and adds alpha
+// a_ij x_i to y_j by an atomic. Bytes a nonzero: sizeof(T) + 4, and one atomic in L2; plus one offset, one x a row and
+// 2 y a column. Chosen for a transposed plan at effort none. The order of atomics is not fixed: floating-point results
+// are not the same bit for bit from run to run (those of i32 are); they keep the error bound.
 #include "core/backends.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
@@ -26,7 +25,9 @@ struct strided {
   T* data;
   std::int64_t row_stride;
   std::int64_t vector_stride;
-  __device__ __forceinline__ T* at(std::int64_t row, index_t j) const { return data + row * row_stride + j * vector_stride; }
+  __device__ __forceinline__ T* at(std::int64_t row, index_t j) const {
+    return data + row * row_stride + j * vector_stride;
+  }
 };
 
 template <class T>

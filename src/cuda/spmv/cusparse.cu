@@ -1,9 +1,8 @@
-// cusparse.*: the vendor's SpMV algorithms, with their preprocessing, as entries of the same table. For comparison: they
-// are never chosen silently.
+// cusparse.*: the vendor's SpMV algorithms, with their preprocessing, as entries of the same table. For comparison:
+// they are never chosen silently.
 #include <limits>
-#include <vector>
-
 #include <tulle/formats/convert.hpp>
+#include <vector>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/cusparse_handles.cuh"
@@ -98,7 +97,8 @@ class cusparse_csr_operator final : public cusparse_operator<T> {
     this->preprocess();
     many_.forget();
   }
-  /// CSR algorithm 1 suits column-major order best, 2 row-major. The first call for a shape prepares: see cusparse_many.
+  /// CSR algorithm 1 suits column-major order best, 2 row-major. The first call for a shape prepares: see
+  /// cusparse_many.
   void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);

@@ -5,9 +5,8 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
-
 #include <tulle/core/status.hpp>
+#include <type_traits>
 
 namespace tulle::cuda {
 

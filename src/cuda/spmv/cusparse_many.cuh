@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/cusparse_handles.cuh"
@@ -10,8 +9,8 @@
 
 namespace tulle::cuda {
 
-/// Prepared at the first call for a shape of X and Y (count, order, leading dimension) and kept until the shape changes:
-/// that call allocates and preprocesses, the following ones do not.
+/// Prepared at the first call for a shape of X and Y (count, order, leading dimension) and kept until the shape
+/// changes: that call allocates and preprocesses, the following ones do not.
 template <class T>
 class cusparse_many {
  public:
@@ -40,8 +39,8 @@ class cusparse_many {
   static unique_dense describe(const multivector_ref& v, index_t rows) {
     const bool by_row = v.vector_stride == 1;
     cusparseDnMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateDnMat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data, value_type<T>,
-                                       by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
+    check_cusparse(cusparseCreateDnMat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data,
+                                       value_type<T>, by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
                    "cusparseCreateDnMat");
     return unique_dense(m);
   }
