@@ -7,6 +7,8 @@
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
 #pragma once
 
+#include <cuda/atomic>
+
 #include "cuda/device/arithmetic.cuh"
 
 namespace tulle::cuda {
@@ -80,18 +82,18 @@ struct store_with_dots {
     __shared__ bool is_last;
     const int warps = (blockDim.x + 31) / 32;
     sum_block(warp_share, warps);
+    __syncthreads();  // this block's shared rows are written
     if (threadIdx.x == 0) {
       shares.share[2 * blockIdx.x] = wy;
       shares.share[2 * blockIdx.x + 1] = yy;
+      const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*shares.arrived);
+      is_last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
     }
-    __threadfence();  // every thread's shared rows, too
-    __syncthreads();
-    if (threadIdx.x == 0) is_last = atomicAdd(shares.arrived, 1u) == gridDim.x - 1;
     __syncthreads();
     if (!is_last) return;
-    __threadfence();
     wy = yy = T{0};
     const std::int64_t count = std::int64_t{gridDim.x} + shares.shared_rows;
+#pragma unroll 8
     for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) {
       wy += __ldcg(shares.share + 2 * i);
       yy += __ldcg(shares.share + 2 * i + 1);

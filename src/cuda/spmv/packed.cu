@@ -9,6 +9,8 @@
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
+#include "cuda/spmv/packed_many.hpp"
+#include "cuda/spmv/packed_parts.cuh"
 #include "cuda/spmv/packed_walk.cuh"
 
 namespace tulle::cuda {
@@ -19,28 +21,6 @@ constexpr int flight = 4;  // positions: more would leave fewer warps resident
 /// Blocks of 1 and of 2 lanes a thread that are to be resident on a multiprocessor.
 template <int Halves>
 inline constexpr int resident_blocks = Halves == 2 ? 9 : 10;
-
-/// A part's sum, left for the warp that comes last to the row; that warp adds them in order.
-template <class T, class Epilogue>
-__device__ void add_part(const packed_pattern& a, const packed_slice& s, T sum, T* part_sum, Epilogue& epilogue) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const std::uint32_t slot = a.part_row[s.order];
-  const packed_long_row row = a.long_row[slot];
-  bool last = false;
-  if (lane == 0) {
-    part_sum[s.order] = sum;
-    __threadfence();
-    last = atomicAdd(&a.long_row[slot].arrived, 1u) == row.count - 1;
-  }
-  if (__shfl_sync(0xffffffffu, static_cast<int>(last), 0) == 0) return;
-  __threadfence();
-  T total{0};
-  for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < row.count; i += 32) total = add(total, __ldcg(part_sum + row.first + i));
-  total = sum_over_lanes<32>(total);
-  if (lane != 0) return;
-  a.long_row[slot].arrived = 0;
-  epilogue.shared_row(static_cast<index_t>(slot), row.row, total);
-}
 
 template <int Halves, class T, class Epilogue>
 __global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
@@ -57,9 +37,12 @@ __global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
     }
     walk_slice<Halves, flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
     if (s.rows == 0) {
-      T all = sum[0];
-      if constexpr (Halves == 2) all = add(all, sum[1]);
-      add_part(a, s, sum_over_lanes<32>(all), part_sum, epilogue);
+      T all[1] = {sum[0]};
+      if constexpr (Halves == 2) all[0] = add(all[0], sum[1]);
+      all[0] = sum_over_lanes<32>(all[0]);
+      packed_long_row row;
+      std::uint32_t slot;
+      if (add_part(a, s, all, part_sum, row, slot)) epilogue.shared_row(static_cast<index_t>(slot), row.row, all[0]);
     } else {
 #pragma unroll
       for (int h = 0; h < Halves; ++h) {
@@ -93,7 +76,7 @@ class packed_operator final : public device_operator<T> {
       : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)) {
     storage_.emplace(ctx, a.rows, a.rowptr, a.colind, s.max, shape_);
     values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
-    part_sum_ = buffer<T>(ctx, static_cast<std::size_t>(storage_->parts()));
+    part_sum_ = buffer<T>(ctx, packed_many_most * static_cast<std::size_t>(storage_->parts()));
     dot_share_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(blocks() + storage_->long_rows()));
     dots_arrived_ = buffer<unsigned>(ctx, 1);
     storage_->fill_values(ctx, a.rowptr, a.values, values_.data());
@@ -102,6 +85,11 @@ class packed_operator final : public device_operator<T> {
   void update_values(const csr_ref& a) override {
     const auto view = a.as<T, O>();
     storage_->fill_values(ctx_, view.rowptr, view.values, values_.data());
+  }
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view stream) override {
+    const device_guard guard(this->device_);
+    packed_many<T>(storage_->view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y,
+                   static_cast<cudaStream_t>(stream.native));
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream) override {
     const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};

@@ -1,0 +1,133 @@
+// packed, several right-hand sides: as packed.cu, and each entry is multiplied by 8 neighbouring values of X at once where
+// X is row-major and aligned, or by 4 at any strides. One lane: 4 or 8 sums of its row.
+// Bytes a nonzero: as packed, once for 8 right-hand sides; X is gathered 16 bytes at a time.
+#include <algorithm>
+
+#include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/packed_many.hpp"
+#include "cuda/spmv/packed_parts.cuh"
+#include "cuda/spmv/packed_walk.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int block_size = 128;
+
+/// Eight values side by side, 16 bytes at a time.
+template <class T>
+struct side_by_side {
+  static constexpr int count = 8;
+  const T* __restrict__ x;
+  std::int64_t row_stride;
+  T* y;
+  std::int64_t y_row_stride;
+
+  __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
+    constexpr int words = count * sizeof(T) / 16;
+    const auto* from = reinterpret_cast<const int4*>(x + column * row_stride);
+    int4 raw[words];
+#pragma unroll
+    for (int w = 0; w < words; ++w) raw[w] = __ldg(from + w);
+    memcpy(out, raw, sizeof(out));
+  }
+  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + j; }
+  __device__ __forceinline__ bool has(int) const { return true; }
+};
+
+/// Up to four values anywhere.
+template <class T>
+struct strided {
+  static constexpr int count = 4;
+  const T* __restrict__ x;
+  std::int64_t row_stride, vector_stride;
+  T* y;
+  std::int64_t y_row_stride, y_vector_stride;
+  int live;
+
+  __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
+#pragma unroll
+    for (int j = 0; j < count; ++j) out[j] = j < live ? __ldg(x + column * row_stride + j * vector_stride) : T{0};
+  }
+  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + j * y_vector_stride; }
+  __device__ __forceinline__ bool has(int j) const { return j < live; }
+};
+
+template <class T, class Vectors>
+__device__ __forceinline__ void store(const Vectors& v, index_t row, const T (&sum)[Vectors::count], T alpha, T beta) {
+#pragma unroll
+  for (int j = 0; j < Vectors::count; ++j) {
+    if (!v.has(j)) continue;
+    T* const y = v.place(row, j);
+    const T scaled = alpha * sum[j];
+    *y = beta == T{0} ? scaled : fma(beta, *y, scaled);
+  }
+}
+
+template <int Halves, class T, class Vectors>
+__global__ void __launch_bounds__(block_size)
+    packed_many_kernel(packed_pattern a, const T* __restrict__ values, Vectors vectors, T* part_sum, T alpha, T beta) {
+  constexpr int count = Vectors::count;
+  const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
+  if (i >= a.slices) return;  // whole warps
+  const packed_slice s = load_slice(a, i);
+  packed_lane lane[Halves];
+  T sum[Halves][count] = {};
+#pragma unroll
+  for (int h = 0; h < Halves; ++h) lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
+  walk_slice<Halves, 4>(a, s, lane, values, [&](int h, T value, index_t column) {
+    T x[count];
+    vectors.fetch(column, x);
+#pragma unroll
+    for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
+  });
+  if (s.rows == 0) {
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      if constexpr (Halves == 2) sum[0][j] += sum[1][j];
+      sum[0][j] = sum_over_lanes<32>(sum[0][j]);
+    }
+    packed_long_row row;
+    std::uint32_t slot;
+    if (add_part(a, s, sum[0], part_sum, row, slot)) store(vectors, row.row, sum[0], alpha, beta);
+    return;
+  }
+#pragma unroll
+  for (int h = 0; h < Halves; ++h) {
+    for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) {
+#pragma unroll
+      for (int j = 0; j < count; ++j) sum[h][j] += __shfl_xor_sync(0xffffffffu, sum[h][j], d);
+    }
+    if (lane[h].owns_row) store(vectors, lane[h].row, sum[h], alpha, beta);
+  }
+}
+
+bool aligned(const void* p, std::int64_t stride_bytes) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0; }
+
+}  // namespace
+
+template <class T>
+void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha, const multivector_ref& x,
+                 double beta, const multivector_ref& y, cudaStream_t stream) {
+  const auto start = [&](const auto& vectors) {
+    using V = std::decay_t<decltype(vectors)>;
+    launch("packed.many", height == 64 ? packed_many_kernel<2, T, V> : packed_many_kernel<1, T, V>, a.slices * 32, block_size, 0,
+           stream, a, values, vectors, part_sum, static_cast<T>(alpha), static_cast<T>(beta));
+  };
+  const auto* from = static_cast<const T*>(x.data);
+  auto* to = static_cast<T*>(y.data);
+  index_t done = 0;
+  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * static_cast<std::int64_t>(sizeof(T)))) {
+    for (; x.count - done >= 8; done += 8) start(side_by_side<T>{from + done, x.row_stride, to + done, y.row_stride});
+  }
+  for (; done < x.count; done += 4) {
+    start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride, y.row_stride,
+                     y.vector_stride, std::min(4, x.count - done)});
+  }
+}
+
+template void packed_many(const packed_pattern&, int, const float*, float*, double, const multivector_ref&, double,
+                          const multivector_ref&, cudaStream_t);
+template void packed_many(const packed_pattern&, int, const double*, double*, double, const multivector_ref&, double,
+                          const multivector_ref&, cudaStream_t);
+
+}  // namespace tulle::cuda
