@@ -9,6 +9,13 @@
 
 namespace tulle {
 
+/// Whether a CSR is sound, and what the choice of a kernel needs to know of it: rows, cols, nnz, mean, max and skew;
+/// gather_sectors and a rough block_fill where the matrix is so large that they matter. The rest may be at its default.
+struct inspection {
+  validation found;
+  csr_stats stats;
+};
+
 template <scalar T, offset O>
 struct format_kernels {
   coo<T> (*csr_to_coo)(const context&, csr_view<T, O>);
@@ -26,6 +33,7 @@ struct format_kernels {
   buffer<std::int32_t> (*narrow_offsets)(const context&, const O* rowptr, std::size_t count);
   buffer<std::int64_t> (*widen_offsets)(const context&, const O* rowptr, std::size_t count);
   index_t (*longest_row)(const context&, csr_view<T, O>);
+  inspection (*inspect)(const context&, csr_view<T, O>);
   csr_stats (*statistics)(const context&, csr_view<T, O>);
   validation (*validate)(const context&, csr_view<T, O>, validate_options);
 };

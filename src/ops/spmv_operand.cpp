@@ -56,6 +56,14 @@ void spmv_operand::validate() const {
   });
 }
 
+csr_stats spmv_operand::inspect() const {
+  return with_formats(ctx_, a_, [&](auto view, const auto& backend) {
+    const inspection seen = backend.inspect(ctx_, view);
+    if (!seen.found.ok()) throw error(status::invalid_structure, "A: " + seen.found.message());
+    return seen.stats;
+  });
+}
+
 csr_stats spmv_operand::statistics() const {
   return with_formats(ctx_, a_, [&](auto view, const auto& backend) { return backend.statistics(ctx_, view); });
 }

@@ -22,6 +22,8 @@ class spmv_operand {
   /// Throws INVALID_STRUCTURE naming the row.
   void validate() const;
   [[nodiscard]] csr_stats statistics() const;
+  /// What the choice of a kernel needs. Throws INVALID_STRUCTURE naming the row.
+  [[nodiscard]] csr_stats inspect() const;
   /// Replaces A by a CSR of its transpose: a sort of the entries by column. Structure is trusted.
   void transpose();
   /// Where nnz is within reach of 2^31, 8 bytes an offset, so that kernels may count a little past the end of a row.

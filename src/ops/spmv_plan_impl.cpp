@@ -47,8 +47,10 @@ constexpr double max_effort_applications = 500;
 spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_options& options)
     : ctx_(ctx), options_(checked(options)), operand_(ctx, a) {
   shape_ = options.transpose ? shape{a.cols, a.rows} : shape{a.rows, a.cols};
-  if (options.effort != spmv_effort::none) operand_.validate();
   const std::string wanted = requested_kernel(options);
+  const bool quick = wanted.empty() && !options.transpose && options.effort == spmv_effort::standard &&
+                     options.policy == spmv_policy::standard;  // the choice itself looks at the structure
+  if (options.effort != spmv_effort::none && !quick) operand_.validate();
   if (options.transpose && !turn(wanted)) {
     // csr.transposed was taken
   } else if (!wanted.empty()) {
@@ -56,7 +58,7 @@ spmv_plan_impl::spmv_plan_impl(const context& ctx, const csr_ref& a, const spmv_
   } else if (options.effort == spmv_effort::none) {
     take_without_set_up();
   } else {
-    choose();
+    choose(quick);
     if (options.effort == spmv_effort::max) tune(max_effort_applications);
   }
   plan_microseconds_ = microseconds_since(began_);
@@ -101,8 +103,13 @@ void spmv_plan_impl::take_without_set_up() {
   build(kernel_without_set_up(ctx_.backend()), "effort none takes A where it is");
 }
 
-void spmv_plan_impl::choose() {
-  analyse();
+void spmv_plan_impl::choose(bool quick) {
+  if (quick) {
+    stats_ = operand_.inspect();
+    operand_.fit_offsets(true);
+  } else {
+    analyse();
+  }
   const type_key types = operand_.ref().types;
   const spmv_choice choice = choose_spmv(stats_, types, ctx_.info(), options_.policy);
   const spmv_kernel& chosen = find_spmv_kernel(ctx_.backend(), choice.kernel, types);

@@ -39,7 +39,7 @@ class spmv_plan_impl {
   void take_without_set_up();
   void take_scatter(const std::string& reason);
   bool turn(const std::string& wanted);
-  void choose();
+  void choose(bool quick);
   void analyse();
   void count();
   void tune(double budget);

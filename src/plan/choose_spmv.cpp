@@ -26,51 +26,41 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
 
 /// Rows of at most this many entries are walked by one thread each.
 constexpr index_t longest_thread_row = 32;
-/// Rows that must be in progress at once, for each multiprocessor, before one lane a row fills the device.
-constexpr double rows_in_progress = 512;
-/// Below this many nonzeros a launch takes longer than the bytes, and equal rows are best shared by lanes.
-constexpr std::int64_t small_nnz = 5'000'000;
-/// Below this many nonzeros even rows of many blocks are too few blocks to repay a warp a block row.
+/// Below this many nonzeros a launch takes longer than the bytes: a converted copy saves nothing.
+constexpr std::int64_t least_packed_nnz = 2'500'000;
+/// From a million to five million nonzeros blocks fill the device with a warp a block row; beyond, packed reads fewer bytes.
 constexpr std::int64_t least_block_nnz = 1'000'000;
-/// Below this many nonzeros a thread each is still too few threads to give any of them more.
-constexpr std::int64_t thread_a_nonzero = 400'000;
-/// Fewer rows than this do not occupy the device with one warp each.
-constexpr index_t least_rows = 1000;
+constexpr std::int64_t most_block_nnz = 5'000'000;
+/// Below this many nonzeros tiles of them are fewer than what rows shared by lanes keep busy.
+constexpr std::int64_t few_nnz = 400'000;
 
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 
-/// Nearly full blocks, enough of them in a row to keep a warp's lanes busy and enough in all to keep the device busy.
 bool suits_bsr(const csr_stats& s, index_t block) {
   const double fill = s.block_fill[static_cast<std::size_t>(block)];
-  return fill >= 0.8 && s.mean / fill >= 16 && s.nnz >= least_block_nnz && rows_alike(s);
+  return fill >= 0.8 && s.mean / fill >= 16 && s.nnz >= least_block_nnz && s.nnz < most_block_nnz && rows_alike(s);
 }
 
-/// One lane a row pays where rows are padded little and so many are in progress that the device is full.
-bool suits_sell(const csr_stats& s, const device_info& device) {
-  return s.sell_sorted_padding <= 1.15 && static_cast<double>(s.nnz) >= rows_in_progress * device.multiprocessors * s.max;
-}
-
-/// Rules in order, read off bench/results/peers.json and real.json: fewest bytes first, then parallelism, then balance.
-spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
+/// Rules in order, read off bench/results/peers.json and real.json. They ask for no more than what kernels/formats.hpp
+/// `inspect` promises.
+spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
   if (const index_t b = best_bsr_block(s, size_of(types.value)); floating(types) && suits_bsr(s, b)) {
     return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} places", b,
                                100 * s.block_fill[static_cast<std::size_t>(b)], b * b)};
   }
-  const bool sell_takes_it = floating(types) && suits_sell(s, device);
-  if (s.max <= longest_thread_row && s.mean < (sell_takes_it ? 4 : 8)) {
+  if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < least_packed_nnz) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
   }
-  if (sell_takes_it) {
-    return {"sell", fmt::format("{} rows of at most {} entries fill the device, and SELL-32 pads them by {:.1f}%", s.rows,
-                                s.max, 100 * (s.sell_sorted_padding - 1))};
+  if (floating(types) && s.mean >= 4 && s.nnz >= least_packed_nnz) {
+    return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz,
+                                  s.mean, s.max)};
   }
-  if (rows_alike(s) && s.nnz < small_nnz && s.rows >= least_rows) {
+  if (rows_alike(s) && s.mean >= 12 && s.nnz < few_nnz && s.rows >= 1000) {
     return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
                                     s.nnz, s.skew, s.mean)};
   }
-  const auto span = fmt::format("row lengths span up to {} ({:.0f} times the mean of {:.1f})", s.max, s.skew, s.mean);
-  if (s.nnz < thread_a_nonzero) return {"csr.value", fmt::format("{}, and {} nonzeros need a thread each", span, s.nnz)};
-  return {"csr.merge", span};
+  return {"csr.stream", fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean,
+                                    s.max)};
 }
 
 /// Below this many nonzeros waking the threads costs more than they save.
@@ -110,7 +100,7 @@ spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& de
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
   if (device.backend == backend_kind::cpu) return choose_cpu(stats, types, device);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
-  return choose_standard_cuda(stats, types, device);
+  return choose_standard_cuda(stats, types);
 }
 
 }  // namespace tulle

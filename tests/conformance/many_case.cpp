@@ -143,7 +143,7 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }  // namespace
 
 bool must_have_many(const spmv_kernel& kernel) {
-  if (kernel.backend == backend_kind::cuda) return kernel.name.starts_with("csr.");
+  if (kernel.backend == backend_kind::cuda) return kernel.name.starts_with("csr.") || kernel.name == "packed";
   return kernel.name == "csr.serial" || kernel.name == "csr.balanced";
 }
 

@@ -56,41 +56,39 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
 
 std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
 
-TEST(ChooseSpmv, BlocksWhereTheyAreFullAndMany) {
-  csr_stats s = regular(1'500'000, 80);  // finite elements with 3 unknowns a node
+TEST(ChooseSpmv, BlocksWhereTheyAreFullAndFew) {
+  csr_stats s = regular(24'000, 73);  // finite elements with 3 unknowns a node
   s.block_fill[2] = 0.6;
   s.block_fill[3] = 1;
   EXPECT_EQ(standard(s), "bsr");
-  EXPECT_EQ(standard(s, i32), "csr.merge");
+  EXPECT_EQ(standard(s, i32), "csr.stream");
   s.block_fill[3] = 0.7;
-  EXPECT_NE(standard(s), "bsr");
-  s = regular(5'000, 80);
+  EXPECT_EQ(standard(s), "csr.stream");
+  s = regular(5'000, 58);
   s.block_fill[3] = 1;
   EXPECT_EQ(standard(s), "csr.warp");  // too few blocks
+  s = regular(1'500'000, 80);
+  s.block_fill[3] = 1;
+  EXPECT_EQ(standard(s), "packed");
 }
 
-TEST(ChooseSpmv, OneLaneARowWhereThatFillsTheDevice) {
-  csr_stats s = regular(8'000'000, 27);
-  s.max = 27;
-  s.skew = 1;
-  s.sell_sorted_padding = 1.01;
-  EXPECT_EQ(standard(s), "sell");
-  EXPECT_EQ(standard(s, i32), "csr.merge");
-  s.rows = s.cols = 24'000;
-  s.nnz = 24'000 * 27;
-  EXPECT_EQ(standard(s), "csr.warp");
-}
-
-TEST(ChooseSpmv, ShortRowsSkewedRowsAndFewRows) {
-  EXPECT_EQ(standard(regular(8'000'000, 2.5)), "csr.thread");
+TEST(ChooseSpmv, PacksLargeMatrices) {
+  EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
+  EXPECT_EQ(standard(regular(8'000'000, 27), i32), "csr.stream");
   csr_stats skewed = regular(4'000'000, 16);
   skewed.max = 170'000;
   skewed.skew = skewed.max / 16.0;
-  EXPECT_EQ(standard(skewed), "csr.merge");
-  skewed.rows = 18'000;
-  skewed.nnz = 126'000;
-  EXPECT_EQ(standard(skewed), "csr.value");
-  EXPECT_EQ(standard(regular(25, 5160)), "csr.value");  // 25 warps do not fill a device
+  EXPECT_EQ(standard(skewed), "packed");
+}
+
+TEST(ChooseSpmv, LeavesSmallOnesAndShortRowsInPlace) {
+  EXPECT_EQ(standard(regular(8'000'000, 2.5)), "csr.stream");
+  EXPECT_EQ(standard(regular(260'000, 2.8)), "csr.thread");
+  EXPECT_EQ(standard(regular(3'100, 46)), "csr.warp");
+  EXPECT_EQ(standard(regular(25, 5160)), "csr.stream");  // 25 warps do not fill a device
+  csr_stats skewed = regular(18'000, 7);
+  skewed.skew = 50;
+  EXPECT_EQ(standard(skewed), "csr.stream");
 }
 
 std::string on_cpu(const csr_stats& s, type_key t = f64) {

@@ -5,6 +5,16 @@
 
 namespace tulle::cpu {
 
+namespace {
+
+template <scalar T, offset O>
+inspection inspect(const context& ctx, csr_view<T, O> a) {
+  const validation found = cpu::validate(ctx, a, {});
+  return {found, found.ok() ? cpu::statistics(ctx, a) : csr_stats{}};
+}
+
+}  // namespace
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats() {
   static constexpr format_kernels<T, O> table = {
@@ -23,6 +33,7 @@ const format_kernels<T, O>& formats() {
       .narrow_offsets = narrow_offsets<O>,
       .widen_offsets = widen_offsets<O>,
       .longest_row = longest_row<T, O>,
+      .inspect = inspect<T, O>,
       .statistics = statistics<T, O>,
       .validate = validate<T, O>,
   };

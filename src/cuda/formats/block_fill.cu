@@ -13,11 +13,13 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to 65536 rows, then 4096 at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, then `most` at equal distances.
 struct block_samples {
   index_t rows;
   index_t from;
   index_t to;
+  index_t all = exact_rows;
+  std::int64_t most = most_block_rows;
 
   struct place {
     index_t b;
@@ -27,7 +29,7 @@ struct block_samples {
 
   __host__ __device__ std::int64_t of_size(index_t b) const {
     const std::int64_t block_rows = blocks_for(rows, b);
-    return rows <= exact_rows || block_rows < most_block_rows ? block_rows : most_block_rows;
+    return rows <= all || block_rows < most ? block_rows : most;
   }
   __host__ __device__ std::int64_t count() const {
     std::int64_t n = 0;
@@ -150,6 +152,14 @@ void count_samples(const context& ctx, block_samples samples, const O* rowptr, c
                  static_cast<index_t>(count), offsets.data(), totals);
 }
 
+void set_block_fill(const context& ctx, const block_totals* on_device, csr_stats& stats) {
+  const block_totals totals = read_back(ctx, on_device);
+  for (index_t b = least_block; b <= most_block; ++b) {
+    const auto blocks = static_cast<double>(totals.blocks[b]);
+    stats.block_fill[b] = totals.blocks[b] == 0 ? 1.0 : static_cast<double>(totals.entries[b]) / (blocks * b * b);
+  }
+}
+
 }  // namespace
 
 template <offset O>
@@ -162,13 +172,18 @@ void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool
       count_samples(ctx, {stats.rows, b, b}, rowptr, colind, sorted, stats, on_device.data());
     }
   }
-  const block_totals totals = read_back(ctx, on_device.data());
-  for (index_t b = least_block; b <= most_block; ++b) {
-    const auto blocks = static_cast<double>(totals.blocks[b]);
-    stats.block_fill[b] = totals.blocks[b] == 0 ? 1.0 : static_cast<double>(totals.entries[b]) / (blocks * b * b);
-  }
+  set_block_fill(ctx, on_device.data(), stats);
 }
 
+template <offset O>
+void rough_block_fill(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats) {
+  auto on_device = device_value<block_totals>(ctx);
+  count_samples(ctx, {stats.rows, least_block, most_block, 0, 512}, rowptr, colind, true, stats, on_device.data());
+  set_block_fill(ctx, on_device.data(), stats);
+}
+
+template void rough_block_fill(const context&, const std::int32_t*, const index_t*, csr_stats&);
+template void rough_block_fill(const context&, const std::int64_t*, const index_t*, csr_stats&);
 template void block_fill(const context&, const std::int32_t*, const index_t*, bool, csr_stats&);
 template void block_fill(const context&, const std::int64_t*, const index_t*, bool, csr_stats&);
 

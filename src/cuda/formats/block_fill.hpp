@@ -9,4 +9,8 @@ namespace tulle::cuda {
 template <offset O>
 void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool sorted, csr_stats& stats);
 
+/// The same from 512 block rows, taken as sorted.
+template <offset O>
+void rough_block_fill(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats);
+
 }  // namespace tulle::cuda

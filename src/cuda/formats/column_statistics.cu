@@ -94,12 +94,17 @@ bool column_statistics(const context& ctx, const O* rowptr, const index_t* colin
   return totals.unsorted == 0;
 }
 
-double gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind) {
-  if (nnz == 0) return 0;
+std::int64_t count_gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind, unsigned long long* sectors) {
   const std::int64_t warps = blocks_for(nnz, 32);
   const std::int64_t sampled = std::min(warps, most_warps);
+  launch_items(ctx, "count_sectors", count_sectors, sampled * 32, nnz, colind, warps, sampled, sectors);
+  return sampled;
+}
+
+double gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind) {
+  if (nnz == 0) return 0;
   auto sectors = device_value<unsigned long long>(ctx);
-  launch_items(ctx, "count_sectors", count_sectors, sampled * 32, nnz, colind, warps, sampled, sectors.data());
+  const std::int64_t sampled = count_gather_sectors(ctx, nnz, colind, sectors.data());
   return static_cast<double>(read_back(ctx, sectors.data())) / static_cast<double>(sampled);
 }
 

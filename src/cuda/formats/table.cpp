@@ -40,6 +40,7 @@ const format_kernels<T, O>& formats() {
       .narrow_offsets = on_device<&narrow_offsets<O>>::call,
       .widen_offsets = on_device<&widen_offsets<O>>::call,
       .longest_row = on_device<&longest_row<T, O>>::call,
+      .inspect = on_device<&inspect<T, O>>::call,
       .statistics = on_device<&statistics<T, O>>::call,
       .validate = on_device<&validate<T, O>>::call,
   };

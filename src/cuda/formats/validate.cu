@@ -4,9 +4,12 @@
 #include <type_traits>
 
 #include "core/instantiate.hpp"
+#include "cuda/formats/block_fill.hpp"
+#include "cuda/formats/column_statistics.hpp"
 #include "cuda/formats/entries.cuh"
 #include "cuda/formats/formats.hpp"
 #include "cuda/formats/launch.cuh"
+#include "cuda/formats/warp.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -60,6 +63,24 @@ __global__ void check_entries(csr_view<T, O> a, validate_options options, unsign
   }
 }
 
+/// What `inspect` learns in one go. The first two are least numbers, as in `validate`.
+struct inspected {
+  unsigned long long bad_offset = nothing_found;
+  unsigned long long bad_entry = nothing_found;
+  unsigned long long longest = 0;
+  unsigned long long sectors = 0;
+};
+
+__global__ void start_inspection(inspected* out) { *out = {}; }
+
+template <class O>
+__global__ void find_longest(index_t rows, const O* rowptr, unsigned long long* longest) {
+  std::int64_t mine = 0;
+  for (std::int64_t r = first_item(); r < rows; r += item_step()) mine = max(mine, std::int64_t{rowptr[r + 1]} - rowptr[r]);
+  mine = warp_max(mine);
+  if (lane_id() == 0) atomicMax(longest, static_cast<unsigned long long>(mine));
+}
+
 template <class O>
 __global__ void find_row(index_t rows, const O* rowptr, std::int64_t k, index_t* row) {
   *row = row_of(rowptr, 0, rows, k);
@@ -82,6 +103,34 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   launch_blocks(ctx, "find_row", find_row<O>, 1, 1, a.rows, a.rowptr, entry, row.data());
   return {static_cast<data_status>(found & ((1ull << kind_bits) - 1)), read_back(ctx, row.data()), entry};
 }
+
+/// One wait for the device, and a second for large matrices.
+template <scalar T, offset O>
+inspection inspect(const context& ctx, csr_view<T, O> a) {
+  constexpr std::int64_t large = 1'000'000;
+  buffer<inspected> on_device(ctx, 1);
+  inspected* const out = on_device.data();
+  launch_blocks(ctx, "start_inspection", start_inspection, 1, 1, out);
+  launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, &out->bad_offset);
+  launch_items(ctx, "find_longest", find_longest<O>, a.rows, a.rows, a.rowptr, &out->longest);
+  launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
+  const std::int64_t sampled = a.nnz >= large ? count_gather_sectors(ctx, a.nnz, a.colind, &out->sectors) : 1;
+  const inspected seen = read_back(ctx, out);
+  if (seen.bad_offset != nothing_found || seen.bad_entry != nothing_found) return {cuda::validate(ctx, a, {}), {}};
+  csr_stats s;
+  s.rows = a.rows;
+  s.cols = a.cols;
+  s.nnz = a.nnz;
+  s.mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
+  s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
+  s.skew = s.mean == 0 ? 1 : s.max / s.mean;
+  s.gather_sectors = static_cast<double>(seen.sectors) / static_cast<double>(sampled);
+  if (a.nnz >= large) rough_block_fill(ctx, a.rowptr, a.colind, s);
+  return {{}, s};
+}
+
+#define TULLE_INSTANTIATE_INSPECT(T, O) template inspection inspect<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE_INSPECT)
 
 #define TULLE_INSTANTIATE(T, O) template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)

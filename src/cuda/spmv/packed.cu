@@ -17,13 +17,17 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int block_size = 128;
-constexpr int flight = 4;  // positions: more would leave fewer warps resident
-/// Blocks of 1 and of 2 lanes a thread that are to be resident on a multiprocessor.
-template <int Halves>
-inline constexpr int resident_blocks = Halves == 2 ? 9 : 10;
+/// Lanes a thread, positions in flight, and blocks that are to be resident on a multiprocessor: two lanes a thread halve
+/// what a slice costs besides its entries; more positions in flight pay where x is read from everywhere.
+struct packed_tuning {
+  int halves;
+  int flight;
+  int resident;
+};
+constexpr packed_tuning tall{2, 4, 9}, local{1, 4, 10}, scattered{1, 8, 8};
 
-template <int Halves, class T, class Epilogue>
-__global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
+template <packed_tuning Tuning, class T, class Epilogue>
+__global__ void __launch_bounds__(block_size, Tuning.resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
   const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
@@ -35,7 +39,7 @@ __global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
       lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
       sum[h] = T{0};
     }
-    walk_slice<Halves, flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
+    walk_slice<Halves, Tuning.flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
     if (s.rows == 0) {
       T all[1] = {sum[0]};
       if constexpr (Halves == 2) all[0] = add(all[0], sum[1]);
@@ -54,14 +58,16 @@ __global__ void __launch_bounds__(block_size, resident_blocks<Halves>)
   epilogue.finish();
 }
 
+/// 32 nonzeros touch nearly as many sectors of x.
+bool is_scattered(const csr_stats& s) { return s.gather_sectors > 24; }
+
 /// Enough slices to fill the device, as few lanes a row as that leaves, and no slice so long that the others wait for it.
 packed_shape shape_for(const context& ctx, const csr_stats& s) {
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * resident_blocks<1> * block_size;
+  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local.resident * block_size;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), 1024));  // of a lane
   packed_shape shape;
   shape.positions = std::clamp(share + share / 2, 8, 96);
-  const bool local = s.gather_sectors <= 24;  // where x is read from everywhere, more warps count for more than fewer bytes
-  shape.height = s.mean <= 32 && s.rows >= 500'000 && local ? 64 : 32;
+  shape.height = s.mean <= 32 && s.rows >= 500'000 && !is_scattered(s) ? 64 : 32;
   shape.part_length = 64 * std::clamp(share, 8, 128);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > 0.8) shape.block = b;
@@ -73,7 +79,7 @@ template <class T, class O>
 class packed_operator final : public device_operator<T> {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
-      : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)) {
+      : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)), scattered_(is_scattered(s)) {
     storage_.emplace(ctx, a.rows, a.rowptr, a.colind, s.max, shape_);
     values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
     part_sum_ = buffer<T>(ctx, packed_many_most * static_cast<std::size_t>(storage_->parts()));
@@ -93,6 +99,10 @@ class packed_operator final : public device_operator<T> {
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream) override {
     const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
+    if (blocks() == 0) {
+      const device_guard guard(this->device_);
+      check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), static_cast<cudaStream_t>(stream.native)), "cudaMemsetAsync");
+    }
     start(store_with_dots<T>{store, static_cast<const T*>(w), static_cast<T*>(dots),
                              {dot_share_.data(), dots_arrived_.data(), static_cast<index_t>(storage_->long_rows())}},
           x, stream);
@@ -119,14 +129,17 @@ class packed_operator final : public device_operator<T> {
   void start(const Epilogue& epilogue, const void* x, stream_view on) {
     const device_guard guard(this->device_);
     const auto stream = static_cast<cudaStream_t>(on.native);
-    launch("packed", shape_.height == 64 ? packed_kernel<2, T, Epilogue> : packed_kernel<1, T, Epilogue>, blocks() * block_size,
-           block_size, 0, stream, storage_->view(), static_cast<const T*>(values_.data()), static_cast<const T*>(x),
+    const auto kernel = shape_.height == 64 ? packed_kernel<tall, T, Epilogue>
+                        : scattered_        ? packed_kernel<scattered, T, Epilogue>
+                                            : packed_kernel<local, T, Epilogue>;
+    launch("packed", kernel, blocks() * block_size, block_size, 0, stream, storage_->view(), static_cast<const T*>(values_.data()), static_cast<const T*>(x),
            part_sum_.data(), epilogue);
   }
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream_view{stream}); }
 
   context ctx_;
   packed_shape shape_;
+  bool scattered_;
   std::optional<packed_storage> storage_;
   buffer<T> values_;
   buffer<T> part_sum_;
