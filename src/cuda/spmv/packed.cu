@@ -29,27 +29,28 @@ constexpr packed_tuning tall{2, 4, 9}, local{1, 4, 10}, scattered{1, 8, 8};
 template <packed_tuning Tuning, class T, class Epilogue>
 __global__ void __launch_bounds__(block_size, Tuning.resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
+  constexpr int halves = Tuning.halves;
   const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
-    packed_lane lane[Halves];
-    T sum[Halves];
+    packed_lane lane[halves];
+    T sum[halves];
 #pragma unroll
-    for (int h = 0; h < Halves; ++h) {
+    for (int h = 0; h < halves; ++h) {
       lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
       sum[h] = T{0};
     }
-    walk_slice<Halves, Tuning.flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
+    walk_slice<halves, Tuning.flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
     if (s.rows == 0) {
       T all[1] = {sum[0]};
-      if constexpr (Halves == 2) all[0] = add(all[0], sum[1]);
+      if constexpr (halves == 2) all[0] = add(all[0], sum[1]);
       all[0] = sum_over_lanes<32>(all[0]);
       packed_long_row row;
       std::uint32_t slot;
       if (add_part(a, s, all, part_sum, row, slot)) epilogue.shared_row(static_cast<index_t>(slot), row.row, all[0]);
     } else {
 #pragma unroll
-      for (int h = 0; h < Halves; ++h) {
+      for (int h = 0; h < halves; ++h) {
         for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) sum[h] = add(sum[h], __shfl_xor_sync(0xffffffffu, sum[h], d));
         if (lane[h].owns_row) epilogue(lane[h].row, sum[h]);
       }
