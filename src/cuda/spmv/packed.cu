@@ -19,17 +19,20 @@ namespace {
 constexpr int block_size = 128;
 /// Lanes a thread, positions in flight, and blocks that are to be resident on a multiprocessor: two lanes a thread halve
 /// what a slice costs besides its entries; more positions in flight pay where x is read from everywhere.
+template <int Halves, int Flight, int Resident>
 struct packed_tuning {
-  int halves;
-  int flight;
-  int resident;
+  static constexpr int halves = Halves;
+  static constexpr int flight = Flight;
+  static constexpr int resident = Resident;
 };
-constexpr packed_tuning tall{2, 4, 9}, local{1, 4, 10}, scattered{1, 8, 8};
+using tall = packed_tuning<2, 4, 9>;
+using local = packed_tuning<1, 4, 10>;
+using scattered = packed_tuning<1, 8, 8>;
 
-template <packed_tuning Tuning, class T, class Epilogue>
-__global__ void __launch_bounds__(block_size, Tuning.resident)
+template <class Tuning, class T, class Epilogue>
+__global__ void __launch_bounds__(block_size, Tuning::resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
-  constexpr int halves = Tuning.halves;
+  constexpr int halves = Tuning::halves;
   const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
@@ -40,7 +43,7 @@ __global__ void __launch_bounds__(block_size, Tuning.resident)
       lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
       sum[h] = T{0};
     }
-    walk_slice<halves, Tuning.flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
+    walk_slice<halves, Tuning::flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
     if (s.rows == 0) {
       T all[1] = {sum[0]};
       if constexpr (halves == 2) all[0] = add(all[0], sum[1]);
@@ -64,7 +67,7 @@ bool is_scattered(const csr_stats& s) { return s.gather_sectors > 24; }
 
 /// Enough slices to fill the device, as few lanes a row as that leaves, and no slice so long that the others wait for it.
 packed_shape shape_for(const context& ctx, const csr_stats& s) {
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local.resident * block_size;
+  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * block_size;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), 1024));  // of a lane
   packed_shape shape;
   shape.positions = std::clamp(share + share / 2, 8, 96);
