@@ -8,7 +8,9 @@ A table stands between two markers, and is replaced as a whole:
 
 NAME.json is looked up in bench/results. The settings are optional; those shown are the defaults. Kinds: `choice`, one
 row a matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
-microseconds of every kernel.
+microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algorithm and its best routine of all, of the
+choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
+beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash).
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -79,6 +82,67 @@ def kernels_table(by_matrix: dict[str, list[dict]]) -> str:
     return markdown(["matrix", *(f"`{k}`" for k in kernels)], rows)
 
 
+def geometric_mean(numbers: list[float]) -> float:
+    return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else math.nan
+
+
+def bold_below(number: float, bar: float = 1.0) -> str:
+    return f"**{number:.2f}**" if number < bar else f"{number:.2f}"
+
+
+def vendor_table(by_matrix: dict[str, list[dict]]) -> str:
+    """Speeds over the vendor's CSR algorithms and over all of its routines; the worst first, the means last."""
+    rows, speeds = [], []
+    for matrix, records in by_matrix.items():
+        chosen = next((r for r in records if r["chosen"]), None)
+        stream = next((r for r in records if r["kernel"] == "csr.stream"), None)
+        csr = fastest([r for r in records if r["kernel"].startswith("cusparse.csr")])
+        vendor = fastest([r for r in records if r["vendor"]])
+        own = fastest([r for r in records if not r["vendor"]])
+        if not (chosen and stream and csr and vendor and own):
+            continue
+        time = chosen["real_time"]
+        over = [csr["real_time"] / time, vendor["real_time"] / time, csr["real_time"] / stream["real_time"],
+                vendor["real_time"] / stream["real_time"]]
+        speeds.append([*over, time / own["real_time"]])
+        pays = chosen["break_even"]
+        rows.append((over[0], [matrix, f"{chosen['nnz']:,}", f"`{chosen['kernel']}`", f"{time:.1f}",
+                               f"{csr['real_time']:.1f}", bold_below(over[0]),
+                               f"{vendor['real_time']:.1f} (`{vendor['kernel'].removeprefix('cusparse.')}`)",
+                               bold_below(over[1]), bold_below(over[2]), bold_below(over[3]),
+                               f"{time / own['real_time']:.2f}", f"{chosen['percent_of_bandwidth']:.0f}",
+                               f"{100 * chosen['moved_gbs'] / chosen['read_gbs']:.0f}", f"{chosen['plan_us'] / time:.0f}",
+                               "-" if pays is None else f"{pays:.0f}"]))
+    means = [geometric_mean([s[i] for s in speeds]) for i in range(5)]
+    last = ["**geometric mean**", "", "", "", "", f"{means[0]:.2f}", "", f"{means[1]:.2f}", f"{means[2]:.2f}",
+            f"{means[3]:.2f}", f"{means[4]:.3f}", "", "", "", ""]
+    header = ["matrix", "nonzeros", "chosen", "µs", "vendor CSR, µs", "speed", "vendor's best of all, µs", "speed",
+              "effort none / CSR", "none / all", "regret", "% bw needed", "% bw moved", "plan, applications", "pays after"]
+    return markdown(header, [row for _, row in sorted(rows, key=lambda row: row[0])] + [last])
+
+
+def spmm_table(by_matrix: dict[str, list[dict]], singles: dict[tuple[str, str], float]) -> str:
+    """`packed` beside the vendor's SpMM and beside as many products with one vector."""
+    rows = []
+    for matrix, records in by_matrix.items():
+        packed = next((r for r in records if r["kernel"] == "packed"), None)
+        vendor = fastest([r for r in records if r["vendor"]])
+        if packed is None or vendor is None:
+            continue
+        one = singles.get((packed["matrix_hash"], packed["precision"]))
+        count = int(re.search(r"rhs=(\d+)", packed["name"])[1])
+        rows.append([matrix, str(count), f"{packed['real_time']:.0f}", f"{vendor['real_time']:.0f} (`{vendor['kernel']}`)",
+                     bold_below(vendor["real_time"] / packed["real_time"], 1.2),
+                     "-" if one is None else bold_below(count * one / packed["real_time"], 3)])
+    return markdown(["matrix", "right-hand sides", "packed, µs", "vendor's best, µs", "speed", "against as many single products"], rows)
+
+
+def single_times(results: Path) -> dict[tuple[str, str], float]:
+    """Cold microseconds of what the plan chose, by matrix hash and precision."""
+    run = json.loads((results / "peers.json").read_text(encoding="utf-8"))
+    return {(r["matrix_hash"], r["precision"]): r["real_time"] for r in run["benchmarks"] if r["chosen"] and r["cache"] == "cold"}
+
+
 def caption(run: dict) -> str:
     """One line on where the numbers come from."""
     c = run["context"]
@@ -86,15 +150,17 @@ def caption(run: dict) -> str:
     return f"\n{where}; read bandwidth {c['bandwidth']['read'] / 1e9:.0f} GB/s; commit {c['commit']}, {c['date'][:10]}.\n"
 
 
-def table(run: dict, settings: dict[str, str]) -> str:
+def table(run: dict, settings: dict[str, str], results: Path) -> str:
     """The text between the markers."""
     by_matrix: dict[str, list[dict]] = {}
+    read = run["context"]["bandwidth"]["read"] / 1e9
     for r in run["benchmarks"]:
         if r["precision"] == settings["precision"] and r["cache"] == settings["cache"] and not r["variant"]:
-            by_matrix.setdefault(r["matrix"], []).append(r)
+            by_matrix.setdefault(r["matrix"], []).append(r | {"read_gbs": read})
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")
-    make = {"choice": choice_table, "kernels": kernels_table}
+    make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table,
+            "spmm": lambda matrices: spmm_table(matrices, single_times(results))}
     if settings["kind"] not in make:
         raise SystemExit(f"bench_table: no kind '{settings['kind']}'; there are: {', '.join(make)}")
     return make[settings["kind"]](by_matrix) + caption(run)
@@ -108,7 +174,7 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
-        return marker[1] + table(run, DEFAULTS | given) + marker[4]
+        return marker[1] + table(run, DEFAULTS | given, results) + marker[4]
 
     return MARKER.sub(write, text)
 

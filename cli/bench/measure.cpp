@@ -45,14 +45,14 @@ verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, co
   return name_bottleneck(e);
 }
 
-/// Analysis and make_plan, whatever the kernel. But what effort none takes needs no analysis, and what effort max chose
-/// was measured against others first.
+/// Analysis and make_plan, whatever the kernel. But what scatters needs no analysis, and what a plan chose costs what that
+/// plan did: it looks at no more than the choice needs.
 void set_plan_time(const subject& s, const spmv_kernel& kernel, const planned& p, record& r) {
   r.effort = name(scatters(kernel) ? spmv_effort::none : spmv_effort::standard);
   r.plan_us = (scatters(kernel) ? 0 : s.analysis_us) + p.microseconds;
-  if (!r.chosen || s.effort == spmv_effort::standard) return;
+  if (!r.chosen) return;
   r.effort = name(s.effort);
-  r.plan_us = s.effort == spmv_effort::none ? p.microseconds : s.chosen_plan_us;
+  r.plan_us = s.chosen_plan_us;
 }
 
 record describe(const bench_run& run, const subject& s, const spmv_kernel& kernel, const planned& p,

@@ -34,6 +34,15 @@ constexpr std::int64_t most_block_nnz = 5'000'000;
 /// Below this many nonzeros tiles of them are fewer than what rows shared by lanes keep busy.
 constexpr std::int64_t few_nnz = 400'000;
 
+/// Sectors of x that 32 nonzeros touch, of 32 at most: from here on x is gathered from all over.
+constexpr double scattered_sectors = 24;
+
+/// Columns from all over take 4 bytes each however they are stored, and next to 8-byte values and as much of x a copy
+/// saves nothing.
+bool copy_saves_nothing(const csr_stats& s, type_key types) {
+  return s.gather_sectors > scattered_sectors && size_of(types.value) == 8 && s.nnz >= 20'000'000;
+}
+
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 
 bool suits_bsr(const csr_stats& s, index_t block) {
@@ -51,7 +60,7 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
   if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < least_packed_nnz) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
   }
-  if (floating(types) && s.mean >= 4 && s.nnz >= least_packed_nnz) {
+  if (floating(types) && s.mean >= 4 && s.nnz >= least_packed_nnz && !copy_saves_nothing(s, types)) {
     return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz,
                                   s.mean, s.max)};
   }
@@ -65,8 +74,6 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
 
 /// Below this many nonzeros waking the threads costs more than they save.
 constexpr std::int64_t serial_nnz = 20'000;
-/// Sectors of x that 32 nonzeros touch, of 32 at most: from here on x is gathered from all over.
-constexpr double scattered_sectors = 24;
 
 /// Why `packed` would not pay, or nullptr. Read off bench/results/cpu_peers.json; the reasons are in
 /// docs/notes/0002-cpu-spmv.md.

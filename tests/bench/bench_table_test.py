@@ -13,7 +13,7 @@ TOOL = Path(__file__).resolve().parents[2] / "tools" / "bench_table.py"
 def record(kernel, matrix, time, chosen=False, vendor=False, error_ratio=0.5):
     return {"name": f"spmv/{kernel}/{matrix}/f64/cold", "kernel": kernel, "matrix": matrix, "precision": "f64",
             "cache": "cold", "variant": "", "rows": 1000, "nnz": 5000, "real_time": time, "gbs": 10.0,
-            "percent_of_bandwidth": 50.0, "chosen": chosen, "vendor": vendor, "error_ratio": error_ratio}
+            "percent_of_bandwidth": 50.0, "moved_gbs": 16.0, "plan_us": 10 * time, "break_even": None, "chosen": chosen, "vendor": vendor, "error_ratio": error_ratio}
 
 
 RUN = {

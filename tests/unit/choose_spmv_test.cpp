@@ -79,6 +79,9 @@ TEST(ChooseSpmv, PacksLargeMatrices) {
   skewed.max = 170'000;
   skewed.skew = skewed.max / 16.0;
   EXPECT_EQ(standard(skewed), "packed");
+  skewed.gather_sectors = 30;
+  EXPECT_EQ(standard(skewed), "csr.stream");
+  EXPECT_EQ(standard(skewed, {scalar_type::f32, offset_type::i32}), "packed");
 }
 
 TEST(ChooseSpmv, LeavesSmallOnesAndShortRowsInPlace) {
