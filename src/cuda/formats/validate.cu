@@ -125,7 +125,8 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   s.gather_sectors = static_cast<double>(seen.sectors) / static_cast<double>(sampled);
-  if (a.nnz >= large) rough_block_fill(ctx, a.rowptr, a.colind, s);
+  constexpr double alike = 16;  // blocks are for rows that are; a sample that holds a very long row would take long
+  if (a.nnz >= large && s.skew < alike) rough_block_fill(ctx, a.rowptr, a.colind, s);
   return {{}, s};
 }
 
