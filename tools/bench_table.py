@@ -10,7 +10,8 @@ NAME.json is looked up in bench/results. The settings are optional; those shown 
 row a matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
 microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algorithm and its best routine of all, of the
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
-beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash).
+beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash). Records of
+bench/compare_spmv_cpu.py have a table of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -166,6 +167,13 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     return make[settings["kind"]](by_matrix) + caption(run)
 
 
+def cpu_table(run: dict) -> str:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+    from compare_spmv_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
+
+    return table_of(run, "median") + "\n"
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -174,6 +182,8 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
+        if "results" in run:
+            return marker[1] + cpu_table(run) + marker[4]
         return marker[1] + table(run, DEFAULTS | given, results) + marker[4]
 
     return MARKER.sub(write, text)
