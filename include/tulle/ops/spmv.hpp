@@ -130,9 +130,9 @@ class spmv_plan {
   [[nodiscard]] double plan_microseconds() const noexcept;
   /// Device or host bytes that the plan owns, converted storage included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
-  /// Of A, or of A^T when the plan multiplies by that. What no choice of a kernel needed is at
-  /// its default: on CUDA at effort standard all but rows, cols, nnz, mean, max, skew and, from a million nonzeros on,
-  /// gather_sectors and a rough block_fill. `statistics` makes them all.
+  /// Of A, or of A^T when the plan multiplies by that. What the choice of the kernel did not ask for is at its default:
+  /// bandwidth, column_window and block_fill, and on CUDA all but rows, cols, nnz, mean, max, skew and, from a million
+  /// nonzeros on, gather_sectors and a rough block_fill. `statistics` makes them all.
   [[nodiscard]] const csr_stats& stats() const noexcept;
   /// {elements of y, elements of x}.
   [[nodiscard]] shape dimensions() const noexcept;

@@ -42,6 +42,8 @@ template <scalar T, offset O>
 index_t longest_row(const context& ctx, csr_view<T, O> a);
 
 template <scalar T, offset O>
+inspection inspect(const context& ctx, csr_view<T, O> a);
+template <scalar T, offset O>
 csr_stats statistics(const context& ctx, csr_view<T, O> a);
 template <scalar T, offset O>
 validation validate(const context& ctx, csr_view<T, O> a, validate_options options);

@@ -108,10 +108,10 @@ bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
 
 /// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
 template <scalar T, offset O>
-double gather_sectors(const context& ctx, csr_view<T, O> a) {
+double gather_sectors(const context& ctx, csr_view<T, O> a, std::int64_t most) {
   const auto nnz = static_cast<std::int64_t>(a.nnz);
   const std::int64_t warps = nnz / warp + (nnz % warp != 0);
-  const std::int64_t sampled = std::min(warps, most_warps);
+  const std::int64_t sampled = std::min(warps, most);
   std::int64_t sectors = 0;
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : sectors)
   for (std::int64_t i = 0; i < sampled; ++i) {
@@ -135,10 +135,28 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   stats.nnz = static_cast<std::int64_t>(a.nnz);
   row_statistics(ctx, a, stats);
   const bool sorted = column_statistics(ctx, a, stats);
-  stats.gather_sectors = gather_sectors(ctx, a);
+  stats.gather_sectors = gather_sectors(ctx, a, most_warps);
   for (index_t b = 2; b <= 8; ++b) stats.block_fill[b] = block_fill(ctx, a.rows, a.rowptr, a.colind, b, sorted);
   return stats;
 }
+
+/// The passes over the columns and their blocks, which no rule for the CPU asks for, are left out.
+template <scalar T, offset O>
+inspection inspect(const context& ctx, csr_view<T, O> a) {
+  constexpr std::int64_t few_warps = 4096;
+  inspection out;
+  out.found = cpu::validate(ctx, a, {});
+  if (!out.found.ok()) return out;
+  out.stats.rows = a.rows;
+  out.stats.cols = a.cols;
+  out.stats.nnz = static_cast<std::int64_t>(a.nnz);
+  row_statistics(ctx, a, out.stats);
+  out.stats.gather_sectors = gather_sectors(ctx, a, few_warps);
+  return out;
+}
+
+#define TULLE_INSTANTIATE_INSPECT(T, O) template inspection inspect<T, O>(const context&, csr_view<T, O>);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE_INSPECT)
 
 #define TULLE_INSTANTIATE(T, O) template csr_stats statistics<T, O>(const context&, csr_view<T, O>);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)

@@ -5,16 +5,6 @@
 
 namespace tulle::cpu {
 
-namespace {
-
-template <scalar T, offset O>
-inspection inspect(const context& ctx, csr_view<T, O> a) {
-  const validation found = cpu::validate(ctx, a, {});
-  return {found, found.ok() ? cpu::statistics(ctx, a) : csr_stats{}};
-}
-
-}  // namespace
-
 template <scalar T, offset O>
 const format_kernels<T, O>& formats() {
   static constexpr format_kernels<T, O> table = {

@@ -145,6 +145,15 @@ class packed_encoder {
       if (least == none) return true;
       if (diagonals_.size() == most) return false;
       packed_position p{0, least, least};
+      if (std::ranges::all_of(place, [least](std::int32_t at) { return at == least; })) {
+        p.mask = ~std::uint32_t{0};
+        for (index_t l = 0; l < packed_lanes; ++l) {
+          ++next[l];
+          place[l] = place_of(l);
+        }
+        diagonals_.push_back(p);
+        continue;
+      }
       for (index_t l = 0; l < packed_lanes; ++l) {
         if (place[l] != least) continue;
         p.mask |= std::uint32_t{1} << l;
@@ -216,6 +225,16 @@ class packed_encoder {
   std::vector<packed_position> diagonals_;
 };
 
+/// The next value of every lane; false when one has none.
+template <scalar T>
+[[gnu::always_inline]] inline bool take_all(const T* (&next)[packed_lanes], const T* const (&end)[packed_lanes], T* to) {
+  bool any_at_end = false;
+  for (int l = 0; l < packed_lanes; ++l) any_at_end |= next[l] == end[l];
+  if (any_at_end) return false;
+  for (int l = 0; l < packed_lanes; ++l) to[l] = *next[l]++;
+  return true;
+}
+
 /// Writes the values of a part in the order of its words. False when the rows do not have the part's pattern.
 template <scalar T, offset O>
 bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
@@ -237,6 +256,11 @@ bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
       for (std::uint32_t i = 0; i < run.count; ++i) {
         const std::uint32_t mask = is_full(run.kind) ? all_lanes : words[1];
         words += position_words(run.kind, std::popcount(mask));
+        if (mask == all_lanes) {
+          if (!take_all(next, end, to)) return false;
+          to += packed_lanes;
+          continue;
+        }
         for (std::uint32_t left = mask; left != 0; left &= left - 1) {
           const int l = std::countr_zero(left);
           if (next[l] == end[l]) return false;
