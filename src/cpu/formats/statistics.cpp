@@ -125,17 +125,24 @@ double gather_sectors(const context& ctx, csr_view<T, O> a, std::int64_t most) {
   return sampled == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(sampled);
 }
 
-}  // namespace
-
+/// Everything but what the pass over the columns and the blocks say. `warps`: sampled for gather_sectors at most.
 template <scalar T, offset O>
-csr_stats statistics(const context& ctx, csr_view<T, O> a) {
+csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t warps) {
   csr_stats stats;
   stats.rows = a.rows;
   stats.cols = a.cols;
   stats.nnz = static_cast<std::int64_t>(a.nnz);
   row_statistics(ctx, a, stats);
+  stats.gather_sectors = gather_sectors(ctx, a, warps);
+  return stats;
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+csr_stats statistics(const context& ctx, csr_view<T, O> a) {
+  csr_stats stats = rows_and_gathers(ctx, a, most_warps);
   const bool sorted = column_statistics(ctx, a, stats);
-  stats.gather_sectors = gather_sectors(ctx, a, most_warps);
   for (index_t b = 2; b <= 8; ++b) stats.block_fill[b] = block_fill(ctx, a.rows, a.rowptr, a.colind, b, sorted);
   return stats;
 }
@@ -144,15 +151,8 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
 template <scalar T, offset O>
 inspection inspect(const context& ctx, csr_view<T, O> a) {
   constexpr std::int64_t few_warps = 4096;
-  inspection out;
-  out.found = cpu::validate(ctx, a, {});
-  if (!out.found.ok()) return out;
-  out.stats.rows = a.rows;
-  out.stats.cols = a.cols;
-  out.stats.nnz = static_cast<std::int64_t>(a.nnz);
-  row_statistics(ctx, a, out.stats);
-  out.stats.gather_sectors = gather_sectors(ctx, a, few_warps);
-  return out;
+  const validation found = cpu::validate(ctx, a, {});
+  return {found, found.ok() ? rows_and_gathers(ctx, a, few_warps) : csr_stats{}};
 }
 
 #define TULLE_INSTANTIATE_INSPECT(T, O) template inspection inspect<T, O>(const context&, csr_view<T, O>);
