@@ -4,7 +4,7 @@
 // a nonzero adds to the running sum, a row end finishes a row. Sums that cross threads meet in a segmented scan, sums
 // that cross blocks in carries.cuh.
 // Bytes a nonzero: sizeof(T) + 4, plus one offset and one y a row, plus 4 words a tile.
-// Chosen where row lengths vary: its time depends on nnz + rows alone. Needs no converted copy.
+// Chosen by policy `simple` where row lengths vary: its time depends on nnz + rows alone. Needs no converted copy.
 #include "cuda/device/load.cuh"
 #include "cuda/device/segment_scan.cuh"
 #include "cuda/spmv/carries.cuh"

@@ -3,7 +3,7 @@
 // within the warp and the block by segmented scans, and across blocks in a fixed order (carries.cuh). Empty rows are
 // written on the side by the same launch.
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row, plus 3 words a tile.
-// Indifferent to row lengths. Chosen for skewed matrices so small that csr.merge has too few threads.
+// Indifferent to row lengths. Chosen by name or by autotune.
 #include "cuda/spmv/nonzero_tiles.cuh"
 
 namespace tulle::cuda {

@@ -1,11 +1,10 @@
-// Five passes: sort the windows and count their slices; place the windows; describe the slices; choose how each stores
-// its columns; write bases and offsets. A block takes a window in the first and third, a warp a slice in the others.
+// Passes: sort the windows and count their slices; place the windows; describe the slices; choose how each stores its
+// columns; write bases and offsets; write values. A block takes a window, or a warp a slice.
 #include "cuda/spmv/packed_build.hpp"
 
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "core/instantiate.hpp"
 #include "cuda/formats/launch.cuh"
 #include "cuda/formats/primitives.hpp"
 #include "cuda/formats/warp.cuh"

@@ -1,4 +1,4 @@
-// The storage of the packed kernels: slices of 32 lanes, columns as a base and short offsets.
+// The storage of the packed kernels: slices of 32 or 64 lanes, columns as a base and short offsets.
 //
 // Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has `height` lanes, 32 or 64 (each
 // thread of a warp is one or two of them), and 1 to 32 lanes (a power of two, by length) share a row. Position p of a slice
