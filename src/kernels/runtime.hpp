@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,13 @@ class device_timer {
   virtual void stop(stream_view stream) = 0;
   /// Between the last start and stop; waits for the stop.
   virtual double microseconds() = 0;
+};
+
+/// Work that was recorded, to be launched as a whole.
+class device_graph {
+ public:
+  virtual ~device_graph() = default;
+  virtual void launch(stream_view stream) = 0;
 };
 
 /// What memory reaches when nothing else is in the way, in bytes a second.
@@ -47,6 +55,9 @@ class device_runtime {
   virtual void fill(int device, stream_view stream, void* to, unsigned char value, std::size_t bytes) = 0;
 
   virtual std::unique_ptr<device_timer> timer(int device) = 0;
+  /// Records what `work` queues on the stream, without running it. Where that cannot be recorded it throws UNSUPPORTED, or
+  /// what `work` threw; the stream is as before.
+  virtual std::unique_ptr<device_graph> capture(int device, stream_view stream, const std::function<void()>& work) = 0;
   /// Overwrites as much memory as evicts everything from the L2.
   virtual void flush_l2(int device, stream_view stream) = 0;
   virtual bandwidth measure_bandwidth(int device) = 0;

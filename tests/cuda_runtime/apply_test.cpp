@@ -1,6 +1,4 @@
 // `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph; so do A^T and several x.
-#include <cuda_runtime_api.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -45,26 +43,6 @@ class cuda_apply_test : public cuda_test {
   buffer<double> y_;
 };
 
-/// A graph of what was captured, ready to run.
-class captured_graph {
- public:
-  explicit captured_graph(cudaGraph_t graph) : graph_(graph) {
-    EXPECT_EQ(cudaGraphInstantiate(&executable_, graph_, 0), cudaSuccess);
-  }
-  ~captured_graph() {
-    if (executable_ != nullptr) (void)cudaGraphExecDestroy(executable_);
-    (void)cudaGraphDestroy(graph_);
-  }
-  captured_graph(const captured_graph&) = delete;
-  captured_graph& operator=(const captured_graph&) = delete;
-
-  void launch(cudaStream_t stream) { EXPECT_EQ(cudaGraphLaunch(executable_, stream), cudaSuccess); }
-
- private:
-  cudaGraph_t graph_;
-  cudaGraphExec_t executable_ = nullptr;
-};
-
 TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
@@ -84,22 +62,13 @@ TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
 }
 
 TEST_F(cuda_apply_test, can_be_captured_in_a_graph) {
-  const auto stream = static_cast<cudaStream_t>(ctx_->stream().native);
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
     spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
-    fill_with_nan();
-    ctx_->synchronize();
-
-    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-    EXPECT_NO_THROW(plan.apply(1.5, x_, 0, y_));
-    cudaGraph_t graph = nullptr;
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    captured_graph captured(graph);
-
+    const auto graph = cuda_runtime()->capture(0, ctx_->stream(), [&] { plan.apply(1.5, x_, 0, y_); });
     for (int run = 0; run < 2; ++run) {
       fill_with_nan();
-      captured.launch(stream);
+      graph->launch(ctx_->stream());
       EXPECT_LE(error_of_y(1.5), 1) << "launch " << run;
     }
   }
@@ -131,13 +100,7 @@ void expect_only_launches(const context& ctx, const std::function<void()>& work)
   EXPECT_EQ(after.synchronizations, before.synchronizations);
   EXPECT_EQ(after.copies, before.copies);
 
-  const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_NO_THROW(work());
-  cudaGraph_t graph = nullptr;
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  captured_graph captured(graph);
-  captured.launch(stream);
+  cuda_runtime()->capture(0, ctx.stream(), work)->launch(ctx.stream());
   ctx.synchronize();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -139,6 +140,31 @@ TEST_F(cuda_runtime_test, a_timer_measures_work_on_the_stream) {
   EXPECT_GT(once, 0);
   EXPECT_TRUE(std::isfinite(once));
   EXPECT_EQ(timer->microseconds(), once);  // the same two events
+}
+
+TEST_F(cuda_runtime_test, a_graph_does_what_was_captured_each_time_it_is_launched) {
+  const context ctx = context::cuda();
+  buffer<std::int32_t> b(ctx, 100);
+  const auto set = [&](unsigned char value) { fill_bytes(ctx, b.data(), memory_space::device, value, b.bytes()); };
+  set(0);
+  const auto graph = cuda_runtime()->capture(0, ctx.stream(), [&] { set(0xff); });
+  EXPECT_EQ(to_vector(ctx, b), std::vector<std::int32_t>(100, 0)) << "capturing is not running";
+  for (int launch = 0; launch < 2; ++launch) {
+    set(0);
+    graph->launch(ctx.stream());
+    EXPECT_EQ(to_vector(ctx, b), std::vector<std::int32_t>(100, -1)) << launch;
+  }
+}
+
+TEST_F(cuda_runtime_test, what_cannot_be_captured_is_refused_and_the_stream_stays_usable) {
+  const context ctx = context::cuda();
+  const auto capture = [&](const std::function<void()>& work) { cuda_runtime()->capture(0, ctx.stream(), work); };
+  EXPECT_THROW(capture([&] { ctx.synchronize(); }), error);
+  EXPECT_EQ(status_of([&] { capture([] { throw error(status::overflow, "of its own"); }); }), status::overflow);
+  // A failure that the work keeps to itself: the recording is lost all the same.
+  EXPECT_EQ(status_of([&] { capture([&] { (void)status_of([&] { ctx.synchronize(); }); }); }), status::unsupported);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(to_vector(ctx, to_buffer(ctx, numbers(10))), numbers(10));
 }
 
 TEST_F(cuda_runtime_test, flushing_the_l2_allocates_once) {

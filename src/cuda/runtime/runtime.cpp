@@ -10,6 +10,7 @@
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/event_timer.hpp"
+#include "cuda/runtime/graph.hpp"
 #include "cuda/runtime/measure.hpp"
 #include "cuda/runtime/memory.hpp"
 #include "cuda/runtime/stream.hpp"
@@ -126,6 +127,9 @@ class runtime_api final : public device_runtime {
   }
 
   std::unique_ptr<device_timer> timer(int device) override { return make_event_timer(device); }
+  std::unique_ptr<device_graph> capture(int device, stream_view stream, const std::function<void()>& work) override {
+    return capture_graph(device, stream, work);
+  }
 
   void flush_l2(int device, stream_view stream) override {
     const device_guard guard(device);

@@ -1,0 +1,14 @@
+// Work of a stream, recorded once and launched as a whole.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "kernels/runtime.hpp"
+
+namespace tulle::cuda {
+
+/// See device_runtime::capture. The stream must not be the default one, which cannot be captured.
+std::unique_ptr<device_graph> capture_graph(int device, stream_view stream, const std::function<void()>& work);
+
+}  // namespace tulle::cuda
