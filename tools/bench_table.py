@@ -10,8 +10,10 @@ NAME.json is looked up in bench/results. The settings are optional; those shown 
 row a matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
 microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algorithm and its best routine of all, of the
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
-beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash). Records of
-bench/compare_spmv_cpu.py have a table of their own, whatever the settings.
+beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `latency` (of a run with
+--latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
+the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py have a table of their own, whatever
+the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -138,6 +140,38 @@ def spmm_table(by_matrix: dict[str, list[dict]], singles: dict[tuple[str, str], 
     return markdown(["matrix", "right-hand sides", "packed, µs", "vendor's best, µs", "speed", "against as many single products"], rows)
 
 
+CLOCKS = {"event": "real_time", "host": "host_us", "submit": "submit_us", "64 queued, host": "queued_us",
+          "graph of 64, event": "graph_us", "graph of 1, host": "graph_host_us"}
+
+
+def latency_table(by_matrix: dict[str, list[dict]]) -> str:
+    """One row for what effort default chooses and one for effort none's kernel where that is another; means last."""
+    rows, speeds = [], {"default": {}, "none": {}}
+    for matrix, records in sorted(by_matrix.items(), key=lambda item: (item[1][0]["nnz"], item[0])):
+        right = [r for r in records if "host_us" in r and fastest([r])]
+        vendor = [r for r in right if r["kernel"].startswith("cusparse.csr")]
+        chosen = next((r for r in right if r["chosen"]), None)
+        stream = next((r for r in right if r["kernel"] == "csr.stream"), None)
+        efforts = {"both": chosen} if chosen and chosen is stream else {"default": chosen, "none": stream}
+        for effort, record in efforts.items():
+            if record is None:
+                continue
+            cells = []
+            for clock in CLOCKS.values():
+                best = min((r[clock] for r in vendor if r[clock] is not None), default=None)
+                if record[clock] is None or best is None:
+                    cells.append("-" if record[clock] is None else f"{record[clock]:.1f}")
+                    continue
+                speed = best / record[clock]
+                for e in speeds if effort == "both" else [effort]:
+                    speeds[e].setdefault(clock, []).append(speed)
+                cells.append(f"{record[clock]:.1f} ({bold_below(speed)})")
+            rows.append([matrix, f"{record['nnz']:,}", effort, f"`{record['kernel']}`", *cells])
+    means = [["**geometric mean**", "", effort, "", *(f"({geometric_mean(of[c]):.2f})" if c in of else "-" for c in CLOCKS.values())]
+             for effort, of in speeds.items() if of]
+    return markdown(["matrix", "nonzeros", "effort", "kernel", *(f"{clock}, µs" for clock in CLOCKS)], rows + means)
+
+
 def single_times(results: Path) -> dict[tuple[str, str], float]:
     """Cold microseconds of what the plan chose, by matrix hash and precision."""
     run = json.loads((results / "peers.json").read_text(encoding="utf-8"))
@@ -161,7 +195,7 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")
     make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table,
-            "spmm": lambda matrices: spmm_table(matrices, single_times(results))}
+            "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "latency": latency_table}
     if settings["kind"] not in make:
         raise SystemExit(f"bench_table: no kind '{settings['kind']}'; there are: {', '.join(make)}")
     return make[settings["kind"]](by_matrix) + caption(run)

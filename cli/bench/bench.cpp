@@ -33,11 +33,16 @@ up with the kernel without set-up (csr.balanced, csr.stream); 'error' is the lar
 Bottleneck, the first that holds: bandwidth: the bytes moved reach 75% of the measured bandwidth; latency: shorter than
 10 launches; gather: at least 1.25 times faster with all column indices 0; imbalance: at least 1.25 times faster with
 the same nonzeros spread evenly over the rows; else latency.
+--latency is for small matrices: 'event' is the time between two events, 'host' from the call until the host sees the
+device done, 'submit' the call alone; '64 queued' is a 64th of 64 calls in a row, seen from the host, '64 graph' a 64th
+of a CUDA graph of 64, between events; 'graph host' is a graph of one, from its launch until the host sees it done.
+Unless told otherwise it measures what a plan chooses, the kernel without set-up and the vendor's two CSR algorithms.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
 Examples: tulle bench gen:stencil:points=27,n=100 --json new.json --compare old.json
           tulle bench --suite peers --precision both --kernels all
           tulle bench spmm cant.mtx --rhs 16 --order row
+          tulle bench cant.mtx --latency --precision both
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
 
 }  // namespace
@@ -48,7 +53,9 @@ void add_bench(CLI::App& app, int& result) {
   command.footer(footer);
   command.add_option("MATRIX", o->matrices, "Files or gen:NAME:key=value,...");
   command.add_option("--suite", o->suite, "A set of matrices")->check(CLI::IsMember({"peers", "peers-small"}));
-  command.add_option("--kernels,--kernel", o->kernels, "all, default, or names")->delimiter(',')->capture_default_str();
+  const auto* kernels = command.add_option("--kernels,--kernel", o->kernels, "all, default, or names")
+                            ->delimiter(',')
+                            ->capture_default_str();
   add_workload_options(command, o->work);
   add_plan_options(command, o->run);
   add_backend_options(command, o->run);
@@ -59,7 +66,9 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("--warmup", o->warmup, "Runs before the timed ones")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  command.add_option("--repeat", o->repeat, "Timed runs")->check(CLI::Range(1, 1000))->capture_default_str();
+  const auto* repeat = command.add_option("--repeat", o->repeat, "Timed runs; 200 with --latency")
+                           ->check(CLI::Range(1, 1000))
+                           ->capture_default_str();
   command.add_flag("--cold", o->cold, "Only with the cache overwritten before every run");
   command.add_flag("--warm", o->warm, "Only with runs back to back");
   command.add_flag("!--no-diagnosis", o->diagnose, "Leave out the runs on altered matrices behind the bottleneck");
@@ -72,8 +81,12 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
       ->check(CLI::IsMember(bench::sweep_parameters()));
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
-  command.callback([o, &result] {
+  command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
+      ->excludes("--cold", "--sweep", "--errors");
+  command.callback([o, kernels, repeat, &result] {
     take_operation(*o);
+    if (o->latency && kernels->count() == 0) o->kernels.clear();
+    if (o->latency && repeat->count() == 0) o->repeat = 200;
     check(*o);
     result = bench::run_bench(*o);
   });

@@ -55,6 +55,20 @@ std::vector<double> harness::repeat_by_clock(cache_state state, const std::funct
   return times;
 }
 
+std::vector<double> harness::repeat_on_host(until end, const std::function<void()>& work) const {
+  for (int i = 0; i < warmup_; ++i) work();
+  std::vector<double> times;
+  for (int i = 0; i < repeat_; ++i) {
+    ctx_.synchronize();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    if (end == until::done) ctx_.synchronize();
+    times.push_back(microseconds_since(begin));
+  }
+  ctx_.synchronize();
+  return times;
+}
+
 double harness::once(const std::function<void()>& work) const {
   ctx_.synchronize();
   const auto begin = std::chrono::steady_clock::now();

@@ -16,12 +16,18 @@ namespace tulle::cli::bench {
 enum class cache_state { cold, warm };
 constexpr std::string_view name(cache_state s) { return s == cache_state::cold ? "cold" : "warm"; }
 
+/// Where a time seen from the host ends: the device is done, or the call has returned.
+enum class until { done, queued };
+
 class harness {
  public:
   harness(const context& ctx, int warmup, int repeat);
 
   /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
   std::vector<double> repeat(cache_state state, const std::function<void()>& work);
+
+  /// The same seen from the host, the cache warm: from the call, with nothing queued before it, to the end named.
+  std::vector<double> repeat_on_host(until end, const std::function<void()>& work) const;
 
   /// Microseconds of one run seen from the host, waiting for the device before and after.
   double once(const std::function<void()>& work) const;

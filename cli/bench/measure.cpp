@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/backends.hpp"
+#include "latency.hpp"
 #include "plan/find_kernel.hpp"
 #include "probes.hpp"
 
@@ -92,9 +93,15 @@ void measure_planned(const bench_run& run, subject& s, const spmv_kernel& kernel
     records.push_back(std::move(r));
   }
   run.ctx.synchronize();
-  const double ratio = s.error_ratio(s.y);
+  double ratio = s.error_ratio(s.y);
+  std::optional<latencies> latency;
+  if (run.latency && ratio <= 1) {
+    latency = measure_latency(run, s, *p.op);
+    ratio = s.error_ratio(s.y);
+  }
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].error_ratio = ratio;
+    records[i].latency = latency;
     records[i].bottleneck = diagnose(run, s, kernel, options, run.states[i], records[i], *p.op);
     out.records.push_back(std::move(records[i]));
   }

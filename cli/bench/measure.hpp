@@ -25,6 +25,7 @@ struct bench_run {
   harness& clock;
   std::vector<cache_state> states;
   bool diagnose = true;
+  bool latency = false;  // each record gets its latencies
 };
 
 /// The table entries that `--kernels` names, in the table's order: all, default (the plan's choice and the kernel

@@ -13,8 +13,8 @@ struct bench_options {
   workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
   std::string suite;                  // "", "peers", "peers-small"
-  std::vector<std::string> kernels{"all"};
-  std::string precision = "f64";  // f32, f64, both
+  std::vector<std::string> kernels{"all"};  // none: those of --latency
+  std::string precision = "f64";            // f32, f64, both
   int warmup = 3;
   int repeat = 10;
   bool cold = false;  // neither or both: both are measured
@@ -25,6 +25,7 @@ struct bench_options {
   double tolerance = 5;  // per cent
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;
+  bool latency = false;  // host, submission and graph as well; warm
 };
 
 }  // namespace tulle::cli::bench

@@ -14,6 +14,18 @@ json number(double v) {
   return v;
 }
 
+json nullable(const std::optional<double>& v) { return v ? json(*v) : json(nullptr); }
+
+void add_latency(const latencies& l, json& j) {
+  j["host_us"] = l.host;
+  j["submit_us"] = nullable(l.submit);
+  j["queued_us"] = nullable(l.queued);
+  j["graph_us"] = nullable(l.graph);
+  j["graph_host_us"] = nullable(l.graph_host);
+  j["latency_applications"] = latencies::applications;
+  j["latency_missing"] = l.missing;
+}
+
 }  // namespace
 
 std::string record::name() const {
@@ -47,7 +59,7 @@ json to_json(const record& r) {
   j["order"] = r.work.order;
   j["effort"] = r.effort;
   j["plan_us"] = r.plan_us;
-  j["break_even"] = r.break_even ? json(*r.break_even) : json(nullptr);
+  j["break_even"] = nullable(r.break_even);
   j["bottleneck"] = r.bottleneck.name;
   j["bottleneck_why"] = r.bottleneck.why;
   j["error_ratio"] = number(r.error_ratio);
@@ -65,6 +77,7 @@ json to_json(const record& r) {
   j["nnz"] = r.nnz;
   j["precision"] = r.precision;
   j["cache"] = r.cache;
+  if (r.latency) add_latency(*r.latency, j);
   return j;
 }
 

@@ -11,6 +11,18 @@
 
 namespace tulle::cli::bench {
 
+/// One application in other ways than between two events; medians, in microseconds.
+struct latencies {
+  static constexpr int applications = 64;  // of what follows where it says "many"
+
+  double host = 0;                   // from the call until the device is done, seen from the host
+  std::optional<double> submit;      // the call alone
+  std::optional<double> queued;      // many calls in a row until the device is done, seen from the host, over their number
+  std::optional<double> graph;       // a graph of many, between two events, over their number
+  std::optional<double> graph_host;  // a graph of one, from its launch until the device is done, seen from the host
+  std::string missing;               // why some are
+};
+
 /// One kernel on one matrix in one state of the cache.
 struct record {
   std::string kernel;
@@ -28,6 +40,7 @@ struct record {
   bool chosen = false;  // what the plan chooses by itself
   std::string reason;   // why it was chosen; empty for the others
   sample_summary time;  // microseconds
+  std::optional<latencies> latency;  // with --latency
   double compulsory_bytes = 0;
   double moved_bytes = 0;
   double read_bandwidth = 0;         // of the machine, bytes a second

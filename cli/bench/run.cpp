@@ -11,6 +11,7 @@
 
 #include "compare.hpp"
 #include "errors.hpp"
+#include "latency.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "sweep.hpp"
@@ -57,13 +58,15 @@ std::vector<case_name> bench_command::cases() const {
 
 void bench_command::measure_subject(const bench_run& run, subject& s, progress& bar) {
   results mine;
-  for (const spmv_kernel* k : select_kernels(run, s, o_.kernels)) {
+  const auto kernels = o_.kernels.empty() ? latency_kernels(run.ctx.backend()) : o_.kernels;
+  for (const spmv_kernel* k : select_kernels(run, s, kernels)) {
     bar.show(fmt::format("{} {} {}", s.name, name(s.a.types.value), k->name));
     measure_kernel(run, s, *k, {}, "", mine);
   }
   add_break_even(mine.records, base_kernel(run.ctx.backend(), s.work));
   bar.clear();
   print(subject_table(s, mine.records, mine.omitted));
+  if (run.latency) print(latency_table(mine.records));
   std::ranges::move(mine.records, std::back_inserter(all_.records));
   std::ranges::move(mine.omitted, std::back_inserter(all_.omitted));
 }
@@ -107,9 +110,9 @@ void bench_command::measure_case(const bench_run& run, const case_name& which, p
 void bench_command::measure(const context& ctx, const machine& host) {
   harness clock(ctx, o_.warmup, o_.repeat);
   std::vector<cache_state> states;
-  if (o_.cold || !o_.warm) states.push_back(cache_state::cold);
+  if (o_.cold || !(o_.warm || o_.latency)) states.push_back(cache_state::cold);
   if (o_.warm || !o_.cold) states.push_back(cache_state::warm);
-  const bench_run run{ctx, host, clock, states, o_.diagnose && o_.sweep.empty()};
+  const bench_run run{ctx, host, clock, states, o_.diagnose && o_.sweep.empty() && !o_.latency, o_.latency};
   const std::vector<case_name> all = cases();
   progress bar(all.size() * (o_.precision == "both" ? 2 : 1));
   for (const case_name& c : all) {

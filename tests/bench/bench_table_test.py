@@ -28,12 +28,28 @@ RUN = {
 }
 
 
+def latencies(kernel, matrix, nnz, times, **kind):
+    clocks = dict(zip(["host_us", "submit_us", "queued_us", "graph_us", "graph_host_us"], times[1:]))
+    return record(kernel, matrix, times[0], **kind) | {"cache": "warm", "nnz": nnz} | clocks
+
+
+LATENCIES = RUN | {"benchmarks": [
+    latencies("csr.warp", "larger", 5000, [5.0, 10.0, 2.0, 4.0, 2.0, 8.0], chosen=True),
+    latencies("csr.stream", "larger", 5000, [6.0, 10.0, 2.0, 4.0, 3.0, 8.0]),
+    latencies("cusparse.csr1", "larger", 5000, [10.0, 15.0, 3.0, 8.0, None, None], vendor=True),
+    latencies("cusparse.csr2", "larger", 5000, [12.0, 9.0, 3.0, 9.0, None, None], vendor=True),
+    latencies("csr.stream", "smaller", 100, [5.0, 10.0, 2.0, 4.0, 2.5, 8.0], chosen=True),
+    latencies("cusparse.csr1", "smaller", 100, [20.0, 30.0, 3.0, 8.0, 5.0, 16.0], vendor=True),
+]}
+
+
 class BenchTable(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.page = Path(folder.name) / "page.md"
         (Path(folder.name) / "run.json").write_text(json.dumps(RUN))
+        (Path(folder.name) / "latency.json").write_text(json.dumps(LATENCIES))
 
     def run_tool(self, text, *options):
         if text is not None:
@@ -58,6 +74,16 @@ class BenchTable(unittest.TestCase):
     def test_kernels_table_marks_fastest_and_chosen(self):
         _, text, _ = self.run_tool("<!-- table:run kind=kernels -->\n<!-- /table -->\n")
         self.assertIn("| won | **10.0*** | 20.0 |", text)
+
+    def test_latencies_stand_beside_the_vendors_best_of_each_clock(self):
+        code, text, _ = self.run_tool("<!-- table:latency cache=warm kind=latency -->\n<!-- /table -->\n")
+        self.assertEqual(code, 0)
+        self.assertLess(text.index("| smaller |"), text.index("| larger |"))
+        self.assertIn("| larger | 5,000 | default | `csr.warp` | 5.0 (2.00) | 10.0 (**0.90**) | 2.0 (1.50) | 4.0 (2.00) | 2.0 | 8.0 |", text)
+        self.assertIn("| larger | 5,000 | none | `csr.stream` | 6.0 (1.67) |", text)
+        self.assertIn("| smaller | 100 | both | `csr.stream` | 5.0 (4.00) |", text)
+        self.assertIn("| **geometric mean** |  | default |  | (2.83) |", text)  # of 2 and 4
+        self.assertIn("| **geometric mean** |  | none |  | (2.58) |", text)  # of 5/3 and 4
 
     def test_check_changes_nothing_and_tells(self):
         code, text, _ = self.run_tool("<!-- table:run -->\n<!-- /table -->\n", "--check")

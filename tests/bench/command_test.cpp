@@ -112,6 +112,8 @@ TEST(BenchCommand, RefusesWrongUsage) {
   EXPECT_EQ(run(quick + std::string("--repeat 0")).code, 2);
   EXPECT_EQ(run(quick + std::string("--sweep nonsense")).code, 2);
   EXPECT_EQ(run("--suite nonsense").code, 2);
+  EXPECT_EQ(run(quick + std::string("--latency --cold")).code, 2);
+  EXPECT_EQ(run(quick + std::string("--latency --sweep sigma")).code, 2);
 }
 
 TEST(BenchCommand, DefaultKernelsAreTheChoiceAndTheOneWithoutSetUp) {
@@ -136,6 +138,22 @@ TEST(BenchCommand, EffortNoneChoosesTheKernelWithoutSetUp) {
   ASSERT_EQ(run["benchmarks"].size(), 1u);
   EXPECT_EQ(run["benchmarks"][0]["kernel"], "csr.balanced");
   EXPECT_EQ(run["benchmarks"][0]["effort"], "none");
+}
+
+TEST(BenchCommand, LatencyOnTheCpuIsTheHostsAlone) {
+  const outcome o = run("gen:stencil:n=12 --latency --repeat 3 --json -");
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  ASSERT_FALSE(run["benchmarks"].empty());
+  ASSERT_LE(run["benchmarks"].size(), 2u) << "the choice and the kernel without set-up";
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_EQ(b["cache"], "warm");
+    EXPECT_EQ(b["iterations"], 3);
+    EXPECT_LE(b["error_ratio"], 1.0) << b["name"];
+    EXPECT_GT(b["host_us"], 0.0);
+    for (const char* clock : {"submit_us", "queued_us", "graph_us", "graph_host_us"}) EXPECT_TRUE(b[clock].is_null());
+    EXPECT_NE(b["latency_missing"].get<std::string>().find("CPU"), std::string::npos);
+  }
 }
 
 TEST(BenchCommand, MeasuresSeveralRightHandSides) {

@@ -45,7 +45,7 @@ std::unique_ptr<device_graph> capture_graph(int device, stream_view stream, cons
     failure = std::current_exception();
   }
   cudaGraph_t graph = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(native(stream), &graph);  // whatever happened: the stream is used again
+  const cudaError_t ended = cudaStreamEndCapture(native(stream), &graph);  // in any case: the stream is needed again
   const unique_graph captured(graph);
   if (failure != nullptr) {
     (void)cudaGetLastError();
