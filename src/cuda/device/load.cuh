@@ -32,6 +32,20 @@ __device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(v);
 }
 
+/// The same for a thread's neighbouring entries at once: 8 or 16 bytes, aligned.
+__device__ __forceinline__ void load_stream(const std::uint16_t* p, std::uint16_t (&v)[4]) {
+  asm("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];" : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3]) : "l"(p));
+}
+__device__ __forceinline__ void load_stream(const std::int32_t* p, std::int32_t (&v)[4]) {
+  asm("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "l"(p));
+}
+__device__ __forceinline__ void load_stream(const float* p, float (&v)[4]) {
+  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(p));
+}
+__device__ __forceinline__ void load_stream(const double* p, double (&v)[2]) {
+  asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
+}
+
 /// Brings the line of `p` to L2.
 __device__ __forceinline__ void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 

@@ -5,7 +5,7 @@
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/formats/launch.cuh"
+#include "cuda/formats/place_records.cuh"
 #include "cuda/formats/primitives.hpp"
 #include "cuda/formats/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
@@ -144,23 +144,6 @@ __global__ void __launch_bounds__(threads)
   packed_totals sum;
   adder(shared.add).InclusiveScan(mine, sum, [](const packed_totals& a, const packed_totals& b) { return a + b; });
   if (threadIdx.x == threads - 1) totals[blockIdx.x] = sum;
-}
-
-/// One block: totals[i] becomes the sum of those before it, totals[windows] the sum of all.
-__global__ void __launch_bounds__(1024) place_windows(std::int64_t windows, packed_totals* totals) {
-  using scanner = cub::BlockScan<packed_totals, 1024>;
-  __shared__ typename scanner::TempStorage shared;
-  packed_totals before{};
-  for (std::int64_t begin = 0; begin < windows; begin += 1024) {
-    const std::int64_t w = begin + threadIdx.x;
-    const packed_totals mine = w < windows ? totals[w] : packed_totals{};
-    packed_totals sum, all;
-    scanner(shared).ExclusiveScan(mine, sum, packed_totals{}, [](const packed_totals& a, const packed_totals& b) { return a + b; }, all);
-    if (w < windows) totals[w] = before + sum;
-    before = before + all;
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) totals[windows] = before;
 }
 
 struct packed_arrays {
@@ -416,9 +399,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   const auto grid = static_cast<unsigned>(windows);
   sort_windows<O><<<grid, threads, 0, native(ctx.stream())>>>(rows, rowptr, length_bits, shape, order_.data(), length_.data(), totals.data());
   check_launch("packed.sort_windows");
-  place_windows<<<1, 1024, 0, native(ctx.stream())>>>(windows, totals.data());
-  check_launch("packed.place_windows");
-  const auto all = read_back(ctx, totals.data() + windows);
+  const packed_totals all = place_records(ctx, totals);
   parts_ = all.parts;
   long_rows_ = all.long_rows;
   slices_ = parts_ + all.slices;

@@ -1,0 +1,253 @@
+// Passes: count the tiles of every chunk of rows; place the chunks; describe the tiles; fill them. A block takes a chunk,
+// or a tile.
+#include "cuda/spmv/csr5_build.hpp"
+
+#include <cub/block/block_scan.cuh>
+#include <cuda/functional>
+#include <limits>
+
+#include "cuda/formats/place_records.cuh"
+#include "cuda/runtime/device_guard.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int most_chunk_rows = 4096;
+/// A chunk's last tile is half empty on average.
+constexpr std::int64_t tiles_a_chunk = 24;
+
+int chunk_rows_for(std::int64_t rows, std::int64_t nnz) {
+  const std::int64_t mean = std::max<std::int64_t>(1, nnz / std::max<std::int64_t>(1, rows));
+  return static_cast<int>(std::clamp<std::int64_t>(tiles_a_chunk * csr5_slots / mean, 64, most_chunk_rows));
+}
+
+/// A long row's block goes through so many tiles one after another; fewer meet at the row's end then, but fewer share the work.
+int group_tiles_for(std::int64_t nnz) { return nnz < 2'000'000 ? 1 : 4; }
+
+/// What chunks add up to; after the scan, what lies before a chunk.
+struct csr5_totals {
+  std::int64_t tiles;  // of whole rows
+  std::int64_t long_tiles;
+  std::int64_t groups;
+
+  __device__ friend csr5_totals operator+(const csr5_totals& a, const csr5_totals& b) {
+    return {a.tiles + b.tiles, a.long_tiles + b.long_tiles, a.groups + b.groups};
+  }
+};
+
+/// Rows of a chunk, by the slots before them. A long row counts as one slot more than a tile has: it fits in none.
+struct chunk_rows_view {
+  const int* before;
+  int rows;
+
+  __device__ bool is_long(int r) const { return before[r + 1] - before[r] > csr5_slots; }
+  /// Rows from..end-1 fit in a tile.
+  __device__ int end_of(int from) const {
+    int low = from, high = rows;
+    while (low < high) {
+      const int middle = (low + high + 1) / 2;
+      if (before[middle] - before[from] <= csr5_slots) low = middle; else high = middle - 1;
+    }
+    return low;
+  }
+};
+
+struct csr5_arrays {
+  csr5_group* group;
+  std::int32_t* group_of;
+  index_t* first_row;
+};
+
+/// Goes through the tiles of a chunk that starts at row `first`. `at`: where its own begin; `out` may be null.
+template <class O>
+__device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr, index_t first, int group_tiles, csr5_totals at,
+                                  const csr5_arrays* out) {
+  for (int r = 0; r < chunk.rows;) {
+    const index_t row = first + r;
+    if (!chunk.is_long(r)) {
+      if (out != nullptr) out->first_row[at.tiles] = row;
+      ++at.tiles;
+      r = chunk.end_of(r);
+      continue;
+    }
+    const std::int64_t length = std::int64_t{rowptr[row + 1]} - rowptr[row];
+    const auto tiles = static_cast<std::int32_t>((length + csr5_slots - 1) / csr5_slots);
+    const std::int32_t groups = (tiles + group_tiles - 1) / group_tiles;
+    const auto first_group = static_cast<std::int32_t>(at.groups);
+    for (std::int32_t g = 0; g < groups && out != nullptr; ++g) {
+      const std::int32_t done = g * group_tiles;
+      const csr5_group group{row, static_cast<std::int32_t>(at.long_tiles) + done, min(group_tiles, tiles - done), first_group,
+                             first_group + groups - 1};
+      out->group[first_group + g] = group;
+      for (std::int32_t i = 0; i < group.tiles; ++i) out->group_of[group.first_tile + i] = first_group + g;
+    }
+    at.groups += groups;
+    at.long_tiles += tiles;
+    ++r;
+  }
+  return at;
+}
+
+/// totals[c]: those of chunk c. With `describe`, totals are where the chunks start instead, and `out` is written.
+template <class O>
+__global__ void __launch_bounds__(csr5_block)
+    plan_tiles(index_t rows, const O* rowptr, int chunk_rows, int group_tiles, csr5_totals* totals, bool describe, csr5_arrays out) {
+  using adder = cub::BlockScan<int, csr5_block>;
+  __shared__ typename adder::TempStorage shared;
+  __shared__ int before[most_chunk_rows + 1];
+  const std::int64_t first = std::int64_t{blockIdx.x} * chunk_rows;
+  const int in_chunk = static_cast<int>(min(std::int64_t{chunk_rows}, rows - first));
+  int sum = 0;
+  for (int begin = 0; begin < in_chunk; begin += csr5_block) {
+    const int r = begin + static_cast<int>(threadIdx.x);
+    int slots = 0;
+    if (r < in_chunk) {
+      const std::int64_t length = std::int64_t{rowptr[first + r + 1]} - rowptr[first + r];
+      slots = static_cast<int>(min(max(length, std::int64_t{1}), std::int64_t{csr5_slots + 1}));
+    }
+    int at, all;
+    adder(shared).ExclusiveSum(slots, at, all);
+    if (r < in_chunk) before[r] = sum + at;
+    sum += all;
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  before[in_chunk] = sum;
+  const chunk_rows_view chunk{before, in_chunk};
+  const auto first_row = static_cast<index_t>(first);
+  if (describe) {
+    walk_tiles(chunk, rowptr, first_row, group_tiles, totals[blockIdx.x], &out);
+  } else {
+    totals[blockIdx.x] = walk_tiles(chunk, rowptr, first_row, group_tiles, csr5_totals{}, nullptr);
+  }
+}
+
+/// A block a tile of a long row.
+template <class T, class O, class Column>
+__global__ void __launch_bounds__(csr5_block)
+    fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns, T* values) {
+  const std::int64_t tile = blockIdx.x;
+  const csr5_group group = groups[group_of[tile]];
+  const std::int64_t first = a.rowptr[group.row] + csr5_slots * (tile - groups[group.first_group].first_tile);
+  const std::int64_t end = a.rowptr[group.row + 1];
+  for (int i = 0; i < csr5_items; ++i) {
+    const int me = static_cast<int>(threadIdx.x);
+    const std::int64_t k = first + csr5_items * me + i;
+    values[tile * csr5_slots + csr5_place<T>(me, i)] = k < end ? a.values[k] : T{0};
+    if (columns != nullptr) columns[tile * csr5_slots + csr5_items * me + i] = k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+  }
+}
+
+/// A block a tile of whole rows. `heads` and `columns` may be null: then only the values are filled.
+template <class T, class O, class Column>
+__global__ void __launch_bounds__(csr5_block)
+    fill_tiles(csr_view<T, O> a, const index_t* first_row, std::uint16_t* heads, Column* columns, T* values) {
+  using scanner = cub::BlockScan<int, csr5_block>;
+  __shared__ typename scanner::TempStorage shared;
+  __shared__ int start[csr5_slots];  // slot of each row of the tile
+  __shared__ int owner[csr5_slots];  // row of each slot
+  const int me = static_cast<int>(threadIdx.x);
+  const O* const rowptr = a.rowptr + first_row[blockIdx.x];
+  const index_t end = blockIdx.x + 1 < gridDim.x ? first_row[blockIdx.x + 1] : a.rows;
+  const int rows = end - first_row[blockIdx.x];  // long ones at the end among them
+  const auto length_of = [&](int r) {
+    return static_cast<int>(min(std::int64_t{rowptr[r + 1]} - rowptr[r], std::int64_t{csr5_slots + 1}));
+  };
+
+  int slots[csr5_items], at[csr5_items], row[csr5_items];
+  for (int i = 0; i < csr5_items; ++i) {
+    const int r = csr5_items * me + i;
+    const int length = r < rows ? length_of(r) : csr5_slots + 1;
+    slots[i] = length > csr5_slots ? 0 : max(length, 1);
+    owner[r] = 0;
+  }
+  scanner(shared).ExclusiveSum(slots, at);
+  __syncthreads();
+  for (int i = 0; i < csr5_items; ++i) {
+    const int r = csr5_items * me + i;
+    if (slots[i] > 0) start[r] = at[i], owner[at[i]] = r;
+  }
+  __syncthreads();
+  for (int i = 0; i < csr5_items; ++i) row[i] = owner[csr5_items * me + i];
+  scanner(shared).InclusiveScan(row, row, ::cuda::maximum<int>{});
+
+  const std::int64_t base = std::int64_t{blockIdx.x} * csr5_slots;
+  unsigned ends = 0;
+  for (int i = 0; i < csr5_items; ++i) {
+    const int offset = csr5_items * me + i - start[row[i]];
+    const int length = length_of(row[i]);
+    const bool live = offset < length;
+    const std::int64_t k = std::int64_t{rowptr[row[i]]} + offset;
+    values[base + csr5_place<T>(me, i)] = live ? a.values[k] : T{0};
+    if (columns == nullptr) continue;
+    columns[base + csr5_items * me + i] = live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    if (offset == max(length, 1) - 1) ends |= 1u << i;
+  }
+  if (columns != nullptr) heads[std::int64_t{blockIdx.x} * csr5_block + me] = static_cast<std::uint16_t>(row[0] << csr5_items | ends);
+}
+
+template <class... Parameters, class... Args>
+void launch_tiles(const context& ctx, void (*kernel)(Parameters...), std::size_t tiles, const Args&... args) {
+  if (tiles == 0) return;
+  kernel<<<static_cast<unsigned>(tiles), csr5_block, 0, native(ctx.stream())>>>(args...);
+  check_launch("csr5.fill");
+}
+
+}  // namespace
+
+template <class Column>
+template <scalar T, offset O>
+csr5_storage<Column>::csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values) {
+  if (a.rows == 0) return;
+  const device_guard guard(ctx.device());
+  const int chunk_rows = chunk_rows_for(a.rows, a.nnz);
+  const auto chunks = static_cast<std::size_t>(blocks_for(a.rows, chunk_rows));
+  buffer<csr5_totals> totals(ctx, chunks + 1);
+  const auto plan = [&](bool describe, const csr5_arrays& out) {
+    plan_tiles<O><<<static_cast<unsigned>(chunks), csr5_block, 0, native(ctx.stream())>>>(
+        a.rows, a.rowptr, chunk_rows, group_tiles_for(a.nnz), totals.data(), describe, out);
+    check_launch("csr5.plan_tiles");
+  };
+  plan(false, {});
+  const csr5_totals all = place_records(ctx, totals);
+  if (all.tiles + all.long_tiles > std::numeric_limits<std::int32_t>::max()) {
+    throw error(status::unsupported, "csr5: the matrix has more than 2^31 tiles");
+  }
+  const auto tiles = static_cast<std::size_t>(all.tiles), long_tiles = static_cast<std::size_t>(all.long_tiles);
+  long_tiles_ = static_cast<std::int32_t>(long_tiles);
+  group_ = buffer<csr5_group>(ctx, static_cast<std::size_t>(all.groups));
+  group_of_ = buffer<std::int32_t>(ctx, long_tiles);
+  first_row_ = buffer<index_t>(ctx, tiles);
+  head_ = buffer<std::uint16_t>(ctx, tiles * csr5_block);
+  column_ = buffer<Column>(ctx, (tiles + long_tiles) * csr5_slots);
+  values = buffer<T>(ctx, (tiles + long_tiles) * csr5_slots);
+  plan(true, {group_.data(), group_of_.data(), first_row_.data()});
+  const std::size_t after = long_tiles * csr5_slots;
+  launch_tiles(ctx, fill_long_tiles<T, O, Column>, long_tiles, a, group_.data(), group_of_.data(), column_.data(), values.data());
+  launch_tiles(ctx, fill_tiles<T, O, Column>, tiles, a, first_row_.data(), head_.data(), column_.data() + after, values.data() + after);
+}
+
+template <class Column>
+template <scalar T, offset O>
+void csr5_storage<Column>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
+  const device_guard guard(ctx.device());
+  constexpr Column* no_columns = nullptr;
+  launch_tiles(ctx, fill_long_tiles<T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(), no_columns, values.data());
+  launch_tiles(ctx, fill_tiles<T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr, no_columns,
+               values.data() + group_of_.size() * csr5_slots);
+}
+
+#define TULLE_INSTANTIATE(COLUMN, T, O)                                                          \
+  template csr5_storage<COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&);       \
+  template void csr5_storage<COLUMN>::fill_values(const context&, csr_view<T, O>, buffer<T>&) const;
+#define TULLE_INSTANTIATE_TYPES(COLUMN)         \
+  TULLE_INSTANTIATE(COLUMN, float, std::int32_t)  \
+  TULLE_INSTANTIATE(COLUMN, float, std::int64_t)  \
+  TULLE_INSTANTIATE(COLUMN, double, std::int32_t) \
+  TULLE_INSTANTIATE(COLUMN, double, std::int64_t)
+TULLE_INSTANTIATE_TYPES(std::uint16_t)
+TULLE_INSTANTIATE_TYPES(index_t)
+#undef TULLE_INSTANTIATE_TYPES
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle::cuda

@@ -1,0 +1,42 @@
+// Makes the storage of csr5 from a CSR on the device.
+#pragma once
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/formats/views.hpp>
+
+#include "cuda/spmv/csr5_format.cuh"
+
+namespace tulle::cuda {
+
+/// Tiles of a matrix, and its columns.
+template <class Column>
+class csr5_storage {
+ public:
+  /// `values` is allocated and filled.
+  template <scalar T, offset O>
+  csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values);
+
+  /// The same pattern with other values.
+  template <scalar T, offset O>
+  void fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const;
+
+  template <class T>
+  [[nodiscard]] csr5_view<T, Column> view(const buffer<T>& values) const {
+    return {groups(), long_tiles_, group_.data(), first_row_.data(), head_.data(), column_.data(), values.data()};
+  }
+  [[nodiscard]] std::int32_t groups() const noexcept { return static_cast<std::int32_t>(group_.size()); }
+  [[nodiscard]] std::int32_t blocks() const noexcept { return groups() + static_cast<std::int32_t>(first_row_.size()); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return group_.bytes() + first_row_.bytes() + head_.bytes() + column_.bytes();
+  }
+
+ private:
+  std::int32_t long_tiles_ = 0;
+  buffer<csr5_group> group_;
+  buffer<std::int32_t> group_of_;  // every tile of a long row
+  buffer<index_t> first_row_;
+  buffer<std::uint16_t> head_;
+  buffer<Column> column_;
+};
+
+}  // namespace tulle::cuda
