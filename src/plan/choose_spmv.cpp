@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "kernels/bsr_block.hpp"
 
 namespace tulle {
 namespace {
@@ -24,45 +23,33 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
   return {"csr.merge", fmt::format("row lengths span up to {} (skew {:.0f}×)", s.max, s.skew)};
 }
 
+/// Below this many nonzeros reads that wait for reads cost more than bytes.
+constexpr std::int64_t least_packed_nnz = 2'500'000;
+/// The same where row lengths differ, and slices of neighbouring rows do not fill.
+constexpr std::int64_t least_packed_nnz_uneven = 5'000'000;
 /// Rows of at most this many entries are walked by one thread each.
 constexpr index_t longest_thread_row = 32;
-/// Below this many nonzeros a launch takes longer than the bytes: a converted copy saves nothing.
-constexpr std::int64_t least_packed_nnz = 2'500'000;
-/// From a million to five million nonzeros blocks fill the device with a warp a block row; beyond, packed reads fewer bytes.
-constexpr std::int64_t least_block_nnz = 1'000'000;
-constexpr std::int64_t most_block_nnz = 5'000'000;
 /// Below this many nonzeros tiles of them are fewer than what rows shared by lanes keep busy.
 constexpr std::int64_t few_nnz = 400'000;
-
 /// Sectors of x that 32 nonzeros touch, of 32 at most: from here on x is gathered from all over.
 constexpr double scattered_sectors = 24;
 
-/// Columns from all over take 4 bytes each however they are stored, and next to 8-byte values and as much of x a copy
-/// saves nothing.
-bool copy_saves_nothing(const csr_stats& s, type_key types) {
-  return s.gather_sectors > scattered_sectors && size_of(types.value) == 8 && s.nnz >= 20'000'000;
-}
-
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
+bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
-bool suits_bsr(const csr_stats& s, index_t block) {
-  const double fill = s.block_fill[static_cast<std::size_t>(block)];
-  return fill >= 0.8 && s.mean / fill >= 16 && s.nnz >= least_block_nnz && s.nnz < most_block_nnz && rows_alike(s);
+/// Why csr5 beats packed, or nullptr.
+const char* suits_csr5(const csr_stats& s) {
+  if (s.nnz < least_packed_nnz) return "few nonzeros";
+  if (s.mean < 4 && s.max > 1.1 * s.mean) return "short rows of different lengths";
+  if (!rows_alike(s) && s.nnz < least_packed_nnz_uneven) return "few nonzeros in rows of very different lengths";
+  if (!rows_alike(s) && scattered(s)) return "rows of very different lengths that read x from all over";
+  return nullptr;
 }
 
-/// Rules in order, read off bench/results/peers.json and real.json. They ask for no more than what kernels/formats.hpp
-/// `inspect` promises.
-spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
-  if (const index_t b = best_bsr_block(s, size_of(types.value)); floating(types) && suits_bsr(s, b)) {
-    return {"bsr", fmt::format("blocks of {0} x {0} are {1:.0f}% full: one index for {2} places", b,
-                               100 * s.block_fill[static_cast<std::size_t>(b)], b * b)};
-  }
+/// Integers have no converted copy.
+spmv_choice choose_integer_cuda(const csr_stats& s) {
   if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < least_packed_nnz) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
-  }
-  if (floating(types) && s.mean >= 4 && s.nnz >= least_packed_nnz && !copy_saves_nothing(s, types)) {
-    return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz,
-                                  s.mean, s.max)};
   }
   if (rows_alike(s) && s.mean >= 12 && s.nnz < few_nnz && s.rows >= 1000) {
     return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
@@ -70,6 +57,18 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
   }
   return {"csr.stream", fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean,
                                     s.max)};
+}
+
+/// Rules in order, read off bench/results/peers.json and real.json. They ask for no more than what kernels/formats.hpp
+/// `inspect` promises.
+spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
+  if (!floating(types)) return choose_integer_cuda(s);
+  if (const char* reason = suits_csr5(s)) {
+    return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
+                                s.max)};
+  }
+  return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz, s.mean,
+                                s.max)};
 }
 
 /// Below this many nonzeros waking the threads costs more than they save.
@@ -83,7 +82,7 @@ const char* not_worth_packing(const csr_stats& s, type_key types, int threads) {
   if (!floating(types)) return "integers stay in CSR";
   if (s.sell_sorted_padding > most_padding) return "neighbouring rows differ too much to share a slice";
   if (s.rows < 256 * threads) return "there are too few rows for slices";
-  if (s.gather_sectors > scattered_sectors && s.mean >= 8 && s.cols * value > one_cache) {
+  if (scattered(s) && s.mean >= 8 && s.cols * value > one_cache) {
     return "reading x takes longer than reading A";
   }
   return nullptr;

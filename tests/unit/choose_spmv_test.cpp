@@ -56,42 +56,39 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
 
 std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
 
-TEST(ChooseSpmv, BlocksWhereTheyAreFullAndFew) {
-  csr_stats s = regular(24'000, 73);  // finite elements with 3 unknowns a node
-  s.block_fill[2] = 0.6;
-  s.block_fill[3] = 1;
-  EXPECT_EQ(standard(s), "bsr");
-  EXPECT_EQ(standard(s, i32), "csr.stream");
-  s.block_fill[3] = 0.7;
-  EXPECT_EQ(standard(s), "csr.stream");
-  s = regular(5'000, 58);
-  s.block_fill[3] = 1;
-  EXPECT_EQ(standard(s), "csr.warp");  // too few blocks
-  s = regular(1'500'000, 80);
-  s.block_fill[3] = 1;
-  EXPECT_EQ(standard(s), "packed");
+csr_stats with_longest(csr_stats s, index_t longest) {
+  s.max = longest;
+  s.skew = longest / s.mean;
+  return s;
 }
 
 TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
-  EXPECT_EQ(standard(regular(8'000'000, 27), i32), "csr.stream");
-  csr_stats skewed = regular(4'000'000, 16);
-  skewed.max = 170'000;
-  skewed.skew = skewed.max / 16.0;
+  EXPECT_EQ(standard(regular(1'500'000, 80)), "packed");
+  EXPECT_EQ(standard(regular(1'000'000, 7)), "packed");
+  csr_stats skewed = with_longest(regular(4'000'000, 16), 170'000);
   EXPECT_EQ(standard(skewed), "packed");
   skewed.gather_sectors = 30;
-  EXPECT_EQ(standard(skewed), "csr.stream");
-  EXPECT_EQ(standard(skewed, {scalar_type::f32, offset_type::i32}), "packed");
+  EXPECT_EQ(standard(skewed), "csr5");
+  csr_stats scattered = regular(4'000'000, 16);
+  scattered.gather_sectors = 30;
+  EXPECT_EQ(standard(scattered), "packed");
 }
 
-TEST(ChooseSpmv, LeavesSmallOnesAndShortRowsInPlace) {
-  EXPECT_EQ(standard(regular(8'000'000, 2.5)), "csr.stream");
-  EXPECT_EQ(standard(regular(260'000, 2.8)), "csr.thread");
-  EXPECT_EQ(standard(regular(3'100, 46)), "csr.warp");
-  EXPECT_EQ(standard(regular(25, 5160)), "csr.stream");  // 25 warps do not fill a device
-  csr_stats skewed = regular(18'000, 7);
-  skewed.skew = 50;
-  EXPECT_EQ(standard(skewed), "csr.stream");
+TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
+  EXPECT_EQ(standard(regular(24'000, 73)), "csr5");
+  EXPECT_EQ(standard(regular(260'000, 2.8)), "csr5");
+  EXPECT_EQ(standard(regular(25, 5160)), "csr5");
+  EXPECT_EQ(standard(with_longest(regular(325'000, 10), 2700)), "csr5");
+  EXPECT_EQ(standard(with_longest(regular(8'000'000, 2.5), 4)), "csr5");
+  EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
+}
+
+TEST(ChooseSpmv, LeavesIntegersInPlace) {
+  EXPECT_EQ(standard(regular(8'000'000, 27), i32), "csr.stream");
+  EXPECT_EQ(standard(regular(24'000, 73), i32), "csr.stream");
+  EXPECT_EQ(standard(regular(260'000, 2.8), i32), "csr.thread");
+  EXPECT_EQ(standard(regular(3'100, 46), i32), "csr.warp");
 }
 
 std::string on_cpu(const csr_stats& s, type_key t = f64) {

@@ -107,7 +107,7 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
 /// One wait for the device, and a second for large matrices.
 template <scalar T, offset O>
 inspection inspect(const context& ctx, csr_view<T, O> a) {
-  constexpr std::int64_t large = 1'000'000;
+  constexpr std::int64_t large = 2'500'000;
   buffer<inspected> on_device(ctx, 1);
   inspected* const out = on_device.data();
   launch_blocks(ctx, "start_inspection", start_inspection, 1, 1, out);

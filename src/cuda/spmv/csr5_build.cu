@@ -7,18 +7,19 @@
 #include <limits>
 
 #include "cuda/formats/place_records.cuh"
+#include "cuda/formats/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int most_chunk_rows = 4096;
-/// A chunk's last tile is half empty on average.
-constexpr std::int64_t tiles_a_chunk = 24;
 
+/// A chunk's last tile is half empty on average, but its tiles are found one after another.
 int chunk_rows_for(std::int64_t rows, std::int64_t nnz) {
+  const std::int64_t tiles = nnz < 2'000'000 ? 8 : 24;
   const std::int64_t mean = std::max<std::int64_t>(1, nnz / std::max<std::int64_t>(1, rows));
-  return static_cast<int>(std::clamp<std::int64_t>(tiles_a_chunk * csr5_slots / mean, 64, most_chunk_rows));
+  return static_cast<int>(std::clamp<std::int64_t>(tiles * csr5_slots / mean, 64, most_chunk_rows));
 }
 
 /// A long row's block goes through so many tiles one after another; fewer meet at the row's end then, but fewer share the work.
@@ -43,12 +44,13 @@ struct chunk_rows_view {
   __device__ bool is_long(int r) const { return before[r + 1] - before[r] > csr5_slots; }
   /// Rows from..end-1 fit in a tile.
   __device__ int end_of(int from) const {
-    int low = from, high = rows;
-    while (low < high) {
-      const int middle = (low + high + 1) / 2;
-      if (before[middle] - before[from] <= csr5_slots) low = middle; else high = middle - 1;
+    int end = from;
+    for (int step = 32; step >= 1; step /= 32) {
+      const int probe = end + (lane_id() + 1) * step;
+      const bool fits = probe <= rows && before[min(probe, rows)] - before[from] <= csr5_slots;
+      end += step * __popc(__ballot_sync(full_warp, fits));
     }
-    return low;
+    return end;
   }
 };
 
@@ -58,14 +60,14 @@ struct csr5_arrays {
   index_t* first_row;
 };
 
-/// Goes through the tiles of a chunk that starts at row `first`. `at`: where its own begin; `out` may be null.
+/// A warp goes through the tiles of a chunk that starts at row `first`. `at`: where its own begin; `out` may be null.
 template <class O>
 __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr, index_t first, int group_tiles, csr5_totals at,
                                   const csr5_arrays* out) {
   for (int r = 0; r < chunk.rows;) {
     const index_t row = first + r;
     if (!chunk.is_long(r)) {
-      if (out != nullptr) out->first_row[at.tiles] = row;
+      if (out != nullptr && lane_id() == 0) out->first_row[at.tiles] = row;
       ++at.tiles;
       r = chunk.end_of(r);
       continue;
@@ -74,7 +76,7 @@ __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr,
     const auto tiles = static_cast<std::int32_t>((length + csr5_slots - 1) / csr5_slots);
     const std::int32_t groups = (tiles + group_tiles - 1) / group_tiles;
     const auto first_group = static_cast<std::int32_t>(at.groups);
-    for (std::int32_t g = 0; g < groups && out != nullptr; ++g) {
+    for (std::int32_t g = lane_id(); g < groups && out != nullptr; g += 32) {
       const std::int32_t done = g * group_tiles;
       const csr5_group group{row, static_cast<std::int32_t>(at.long_tiles) + done, min(group_tiles, tiles - done), first_group,
                              first_group + groups - 1};
@@ -98,27 +100,35 @@ __global__ void __launch_bounds__(csr5_block)
   const std::int64_t first = std::int64_t{blockIdx.x} * chunk_rows;
   const int in_chunk = static_cast<int>(min(std::int64_t{chunk_rows}, rows - first));
   int sum = 0;
-  for (int begin = 0; begin < in_chunk; begin += csr5_block) {
-    const int r = begin + static_cast<int>(threadIdx.x);
-    int slots = 0;
-    if (r < in_chunk) {
+  constexpr int batch = 4;  // rows a thread
+  for (int begin = 0; begin < in_chunk; begin += batch * csr5_block) {
+    int slots[batch], at[batch], all;
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int r = begin + batch * static_cast<int>(threadIdx.x) + i;
+      slots[i] = 0;
+      if (r >= in_chunk) continue;
       const std::int64_t length = std::int64_t{rowptr[first + r + 1]} - rowptr[first + r];
-      slots = static_cast<int>(min(max(length, std::int64_t{1}), std::int64_t{csr5_slots + 1}));
+      slots[i] = static_cast<int>(min(max(length, std::int64_t{1}), std::int64_t{csr5_slots + 1}));
     }
-    int at, all;
     adder(shared).ExclusiveSum(slots, at, all);
-    if (r < in_chunk) before[r] = sum + at;
+    for (int i = 0; i < batch; ++i) {
+      const int r = begin + batch * static_cast<int>(threadIdx.x) + i;
+      if (r < in_chunk) before[r] = sum + at[i];
+    }
     sum += all;
     __syncthreads();
   }
-  if (threadIdx.x != 0) return;
-  before[in_chunk] = sum;
+  if (threadIdx.x == 0) before[in_chunk] = sum;
+  if (threadIdx.x >= 32) return;
+  __syncwarp();
   const chunk_rows_view chunk{before, in_chunk};
   const auto first_row = static_cast<index_t>(first);
   if (describe) {
     walk_tiles(chunk, rowptr, first_row, group_tiles, totals[blockIdx.x], &out);
   } else {
-    totals[blockIdx.x] = walk_tiles(chunk, rowptr, first_row, group_tiles, csr5_totals{}, nullptr);
+    const csr5_totals all = walk_tiles(chunk, rowptr, first_row, group_tiles, csr5_totals{}, nullptr);
+    if (threadIdx.x == 0) totals[blockIdx.x] = all;
   }
 }
 

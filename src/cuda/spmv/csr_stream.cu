@@ -4,7 +4,7 @@
 // across the block, then its share of a row. Rows that reach far into the next tile: shared_parts.cuh. The first
 // application finds the rows of each tile by a search and leaves them for the next.
 // Bytes a nonzero: sizeof(T) + 4, plus one offset and one y a row, plus 16 bytes a tile. x is gathered once a nonzero.
-// Chosen where a plan may cost nothing, and where a converted copy would not pay. Needs no converted copy and no pass over the matrix.
+// Chosen where a plan may cost nothing, and for integers. Needs no converted copy and no pass over the matrix.
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"

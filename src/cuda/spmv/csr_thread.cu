@@ -2,7 +2,7 @@
 // One thread computes one row: it walks the row's entries in order and keeps the sum in a register.
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row; neighbouring threads read entries a row length
 // apart, so lines are shared through L1 (which is why these loads may allocate there).
-// Chosen for small matrices of very short rows: no lane idles and nothing is reduced.
+// Chosen for small integer matrices of very short rows: no lane idles and nothing is reduced.
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {

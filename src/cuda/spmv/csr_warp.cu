@@ -1,7 +1,7 @@
 // csr.warp: vector CSR (Bell and Garland, SC 2009, "CSR vector") with a group of 1 to 32 lanes a row.
 // One lane takes every Lanes-th entry of its row; the group's sums meet by shuffles.
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row.
-// Chosen for small matrices whose rows are alike in length.
+// Chosen for small integer matrices whose rows are alike in length.
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"

@@ -3,7 +3,7 @@
 // shuffles, and the row permutation is folded into the store. The parts of a long row leave their sums in memory, and
 // the warp that comes last adds them in order: one launch.
 // Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per row one y and at most 4 bytes; no offsets.
-// Chosen wherever a converted copy pays.
+// Chosen from two and a half million nonzeros on, but where csr5 is.
 #include <algorithm>
 #include <optional>
 
@@ -19,43 +19,36 @@ namespace {
 constexpr int block_size = 128;
 /// Lanes a thread, positions in flight, and blocks that are to be resident on a multiprocessor: two lanes a thread halve
 /// what a slice costs besides its entries; more positions in flight pay where x is read from everywhere.
-template <int Halves, int Flight, int Resident>
-struct packed_tuning {
-  static constexpr int halves = Halves;
-  static constexpr int flight = Flight;
+template <int Lanes, int Flight, int Resident, bool Ahead = false>
+struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
   static constexpr int resident = Resident;
 };
 using tall = packed_tuning<2, 4, 9>;
+using tall_ahead = packed_tuning<2, 4, 9, true>;
 using local = packed_tuning<1, 4, 10>;
+using local_ahead = packed_tuning<1, 4, 10, true>;
 using scattered = packed_tuning<1, 8, 8>;
 
 template <class Tuning, class T, class Epilogue>
 __global__ void __launch_bounds__(block_size, Tuning::resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
-  constexpr int halves = Tuning::halves;
+  constexpr int lanes = Tuning::lanes;
   const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
-    packed_lane lane[halves];
-    T sum[halves];
-#pragma unroll
-    for (int h = 0; h < halves; ++h) {
-      lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
-      sum[h] = T{0};
-    }
-    walk_slice<halves, Tuning::flight>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h] = multiply_add(value, __ldg(x + column), sum[h]); });
+    packed_lane lane[lanes];
+    lanes_of<Tuning>(a, s, lane);
+    T sum[lanes][1] = {};
+    walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) { sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]); });
+    sum_rows<Tuning>(s, sum);
     if (s.rows == 0) {
-      T all[1] = {sum[0]};
-      if constexpr (halves == 2) all[0] = add(all[0], sum[1]);
-      all[0] = sum_over_lanes<32>(all[0]);
       packed_long_row row;
       std::uint32_t slot;
-      if (add_part(a, s, all, part_sum, row, slot)) epilogue.shared_row(static_cast<index_t>(slot), row.row, all[0]);
+      if (add_part<1>(a, s, sum[0], part_sum, row, slot)) epilogue.shared_row(static_cast<index_t>(slot), row.row, sum[0][0]);
     } else {
 #pragma unroll
-      for (int h = 0; h < halves; ++h) {
-        for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) sum[h] = add(sum[h], __shfl_xor_sync(0xffffffffu, sum[h], d));
-        if (lane[h].owns_row) epilogue(lane[h].row, sum[h]);
+      for (int h = 0; h < lanes; ++h) {
+        if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
       }
     }
   }
@@ -64,6 +57,10 @@ __global__ void __launch_bounds__(block_size, Tuning::resident)
 
 /// 32 nonzeros touch nearly as many sectors of x.
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > 24; }
+
+bool pays_ahead(const csr_stats& s, const packed_shape& shape, std::size_t value_bytes) {
+  return !is_scattered(s) && s.mean >= 16 && s.max <= 4 * s.mean && (value_bytes == 4 || shape.height == 64);
+}
 
 /// Enough slices to fill the device, as few lanes a row as that leaves, and no slice so long that the others wait for it.
 packed_shape shape_for(const context& ctx, const csr_stats& s) {
@@ -83,7 +80,7 @@ template <class T, class O>
 class packed_operator final : public device_operator<T> {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
-      : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)), scattered_(is_scattered(s)) {
+      : device_operator<T>(ctx, block_size), ctx_(ctx), shape_(shape_for(ctx, s)), scattered_(is_scattered(s)), ahead_(pays_ahead(s, shape_, sizeof(T))) {
     storage_.emplace(ctx, a.rows, a.rowptr, a.colind, s.max, shape_);
     values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
     part_sum_ = buffer<T>(ctx, packed_many_most * static_cast<std::size_t>(storage_->parts()));
@@ -133,8 +130,9 @@ class packed_operator final : public device_operator<T> {
   void start(const Epilogue& epilogue, const void* x, stream_view on) {
     const device_guard guard(this->device_);
     const auto stream = static_cast<cudaStream_t>(on.native);
-    const auto kernel = shape_.height == 64 ? packed_kernel<tall, T, Epilogue>
+    const auto kernel = shape_.height == 64 ? (ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
                         : scattered_        ? packed_kernel<scattered, T, Epilogue>
+                        : ahead_            ? packed_kernel<local_ahead, T, Epilogue>
                                             : packed_kernel<local, T, Epilogue>;
     launch("packed", kernel, blocks() * block_size, block_size, 0, stream, storage_->view(), static_cast<const T*>(values_.data()), static_cast<const T*>(x),
            part_sum_.data(), epilogue);
@@ -144,6 +142,7 @@ class packed_operator final : public device_operator<T> {
   context ctx_;
   packed_shape shape_;
   bool scattered_;
+  bool ahead_;
   std::optional<packed_storage> storage_;
   buffer<T> values_;
   buffer<T> part_sum_;

@@ -1,6 +1,7 @@
-// packed, several right-hand sides: as packed.cu, and each entry is multiplied by 8 neighbouring values of X at once where
-// X is row-major and aligned, or by 4 at any strides. One lane: 4 or 8 sums of its row.
-// Bytes a nonzero: as packed, once for 8 right-hand sides; X is gathered 16 bytes at a time.
+// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 4 (f64) or 2 (f32)
+// threads side by side share a lane of the slice and have 16 bytes of X each, so that a warp reads neighbouring rows of X
+// whole; a thread has the same place in several lanes. At any other strides four at once: a lane a thread, as for one.
+// Bytes a nonzero: as packed, once for 8 right-hand sides.
 #include <algorithm>
 
 #include "cuda/spmv/csr_operator.cuh"
@@ -13,24 +14,23 @@ namespace {
 
 constexpr int block_size = 128;
 
-/// Eight values side by side, 16 bytes at a time.
+/// A thread's share of eight values side by side: 32 bytes, what memory moves at once.
 template <class T>
 struct side_by_side {
-  static constexpr int count = 8;
+  static constexpr int count = 32 / sizeof(T);
+  static constexpr int group = 8 / count;
   const T* __restrict__ x;
   std::int64_t row_stride;
   T* y;
   std::int64_t y_row_stride;
 
+  static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * count; }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
-    constexpr int words = count * sizeof(T) / 16;
-    const auto* from = reinterpret_cast<const int4*>(x + column * row_stride);
-    int4 raw[words];
-#pragma unroll
-    for (int w = 0; w < words; ++w) raw[w] = __ldg(from + w);
+    const auto* const from = reinterpret_cast<const int4*>(x + column * row_stride + first());
+    const int4 raw[2] = {__ldg(from), __ldg(from + 1)};
     memcpy(out, raw, sizeof(out));
   }
-  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + j; }
+  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + first() + j; }
   __device__ __forceinline__ bool has(int) const { return true; }
 };
 
@@ -38,6 +38,7 @@ struct side_by_side {
 template <class T>
 struct strided {
   static constexpr int count = 4;
+  static constexpr int group = 1;
   const T* __restrict__ x;
   std::int64_t row_stride, vector_stride;
   T* y;
@@ -63,40 +64,36 @@ __device__ __forceinline__ void store(const Vectors& v, index_t row, const T (&s
   }
 }
 
-template <int Halves, class T, class Vectors>
-__global__ void __launch_bounds__(block_size)
+/// Enough of X in flight, and no more registers than leave 16 warps a multiprocessor.
+template <int Height, class Vectors>
+using division_for = packed_division<Height * Vectors::group / 32, Vectors::group,
+                                     Vectors::group == 1 ? 4 : 2, false>;
+
+template <class Division, class T, class Vectors>
+__global__ void __launch_bounds__(block_size, 4)
     packed_many_kernel(packed_pattern a, const T* __restrict__ values, Vectors vectors, T* part_sum, T alpha, T beta) {
-  constexpr int count = Vectors::count;
+  constexpr int lanes = Division::lanes, count = Vectors::count;
   const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
   if (i >= a.slices) return;  // whole warps
   const packed_slice s = load_slice(a, i);
-  packed_lane lane[Halves];
-  T sum[Halves][count] = {};
-#pragma unroll
-  for (int h = 0; h < Halves; ++h) lane[h] = lane_of(a, s, 32 * h + static_cast<int>(threadIdx.x % 32));
-  walk_slice<Halves, 4>(a, s, lane, values, [&](int h, T value, index_t column) {
+  packed_lane lane[lanes];
+  lanes_of<Division>(a, s, lane);
+  T sum[lanes][count] = {};
+  walk_slice<Division>(a, s, lane, values, [&](int h, T value, index_t column) {
     T x[count];
     vectors.fetch(column, x);
 #pragma unroll
     for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
   });
+  sum_rows<Division>(s, sum);
   if (s.rows == 0) {
-#pragma unroll
-    for (int j = 0; j < count; ++j) {
-      if constexpr (Halves == 2) sum[0][j] += sum[1][j];
-      sum[0][j] = sum_over_lanes<32>(sum[0][j]);
-    }
     packed_long_row row;
     std::uint32_t slot;
-    if (add_part(a, s, sum[0], part_sum, row, slot)) store(vectors, row.row, sum[0], alpha, beta);
+    if (add_part<Vectors::group>(a, s, sum[0], part_sum, row, slot)) store(vectors, row.row, sum[0], alpha, beta);
     return;
   }
 #pragma unroll
-  for (int h = 0; h < Halves; ++h) {
-    for (int d = (1 << s.lanes_log2) >> 1; d > 0; d >>= 1) {
-#pragma unroll
-      for (int j = 0; j < count; ++j) sum[h][j] += __shfl_xor_sync(0xffffffffu, sum[h][j], d);
-    }
+  for (int h = 0; h < lanes; ++h) {
     if (lane[h].owns_row) store(vectors, lane[h].row, sum[h], alpha, beta);
   }
 }
@@ -110,8 +107,8 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
                  double beta, const multivector_ref& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
-    launch("packed.many", height == 64 ? packed_many_kernel<2, T, V> : packed_many_kernel<1, T, V>, a.slices * 32, block_size, 0,
-           stream, a, values, vectors, part_sum, static_cast<T>(alpha), static_cast<T>(beta));
+    const auto kernel = height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
+    launch("packed.many", kernel, a.slices * 32, block_size, 0, stream, a, values, vectors, part_sum, static_cast<T>(alpha), static_cast<T>(beta));
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);

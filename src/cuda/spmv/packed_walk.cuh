@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "cuda/device/arithmetic.cuh"
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/packed_format.cuh"
 
@@ -20,90 +21,108 @@ __device__ __forceinline__ index_t read_offset(const Offset* offsets, int at) {
   }
 }
 
-/// Calls take(half, value, column) for the entries of the thread's lanes, each lane's in order. `Halves`: lanes a thread;
-/// `Flight`: positions in flight, a multiple of 4.
-template <int Halves, int Flight, class Offset, class T, class Take>
-__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Halves],
-                                           const T* __restrict__ values, Take take) {
-  static_assert(Flight % packed_base_group == 0);
-  constexpr bool absolute = std::is_same_v<Offset, std::int32_t>;
-  constexpr int height = 32 * Halves;
-  const int lane_id = static_cast<int>(threadIdx.x % 32);
-  const auto* const base = reinterpret_cast<const int4*>(a.base) + s.bases;
-  const auto* const offsets = reinterpret_cast<const Offset*>(a.offsets + s.offsets) + lane_id;
-  const T* const slice_values = values + s.values + lane_id;
-  index_t origin[Halves];
-#pragma unroll
-  for (int h = 0; h < Halves; ++h) origin[h] = absolute ? 0 : origin_of(s.origin, lane[h], a.block);
+/// How a warp divides a slice: `Group` threads side by side share a lane (each with right-hand sides of its own), a thread
+/// has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are asked for two rounds before they
+/// are loaded, which pays where rows are long and alike, and elsewhere costs L2 more than it hides.
+template <int Lanes, int Group, int Flight, bool Ahead>
+struct packed_division {
+  static constexpr int lanes = Lanes;
+  static constexpr int group = Group;
+  static constexpr int flight = Flight;
+  static constexpr bool ahead = Ahead;
+  static constexpr int apart = 32 / Group;  // lanes, from one of a thread's to its next
+  static constexpr int height = Lanes * apart;
+};
 
-  // Two rounds of values ahead of the loads, a line a lane.
-  constexpr int lines = Flight * height * static_cast<int>(sizeof(T)) / 128;
-  const auto* ahead = reinterpret_cast<const char*>(values + s.values) + 128 * (2 * lines + lane_id);
+/// Calls take(h, value, column) for the entries of the thread's lanes, each lane's in order; h counts its lanes.
+template <class Division, class Offset, class T, class Take>
+__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Division::lanes],
+                                           const T* __restrict__ values, Take take) {
+  constexpr bool absolute = std::is_same_v<Offset, std::int32_t>;
+  constexpr int lanes = Division::lanes, group = Division::group, flight = Division::flight, height = Division::height, apart = Division::apart;
+  const int thread = static_cast<int>(threadIdx.x % 32);
+  const int first_lane = thread / group;
+  const index_t* const base = a.base + std::int64_t{s.bases} * packed_base_group;
+  const auto* const offsets = reinterpret_cast<const Offset*>(a.offsets + s.offsets) + first_lane;
+  const T* const slice_values = values + s.values + first_lane;
+  index_t origin[lanes];
+#pragma unroll
+  for (int h = 0; h < lanes; ++h) origin[h] = absolute ? 0 : origin_of(s.origin, lane[h], a.block);
+
+  constexpr int lines = (flight * height * static_cast<int>(sizeof(T)) + 127) / 128;  // of a round
+  const auto* next = reinterpret_cast<const char*>(values + s.values) + 128 * (2 * lines + thread);
   const auto* const end = reinterpret_cast<const char*>(values + s.values + s.full * height);
 
-  for (int p = 0; p < s.full; p += Flight) {
-    if (lane_id < lines && ahead < end) prefetch_l2(ahead);
-    ahead += 128 * lines;
-    T value[Flight][Halves];
-    index_t column[Flight][Halves];
+  for (int p = 0; p < s.full; p += flight) {
+    if constexpr (Division::ahead) {
+      if (thread < lines && next < end) prefetch_l2(next);
+      next += 128 * lines;
+    }
+    T value[flight][lanes];
+    index_t column[flight][lanes];
 #pragma unroll
-    for (int i = 0; i < Flight; ++i) {
+    for (int i = 0; i < flight; ++i) {
       const bool live = p + i < s.full;  // the same for all lanes
 #pragma unroll
-      for (int h = 0; h < Halves; ++h) {
-        const int at = (p + i) * height + 32 * h;
+      for (int h = 0; h < lanes; ++h) {
+        const int at = (p + i) * height + apart * h;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
         value[i][h] = live ? load_stream(slice_values + at) : T{0};
       }
     }
     if constexpr (!absolute) {
+      index_t b[flight] = {};
+      if constexpr (flight % packed_base_group == 0) {
 #pragma unroll
-      for (int i = 0; i < Flight; i += packed_base_group) {
-        if (p + i >= s.full) break;
-        const int4 b = __ldg(base + (p + i) / packed_base_group);
-#pragma unroll
-        for (int h = 0; h < Halves; ++h) {
-          column[i][h] += b.x;
-          column[i + 1][h] += b.y;
-          column[i + 2][h] += b.z;
-          column[i + 3][h] += b.w;
+        for (int i = 0; i < flight; i += packed_base_group) {
+          if (p + i >= s.full) break;
+          const int4 four = __ldg(reinterpret_cast<const int4*>(base + p + i));
+          b[i] = four.x, b[i + 1] = four.y, b[i + 2] = four.z, b[i + 3] = four.w;
         }
+      } else {
+#pragma unroll
+        for (int i = 0; i < flight; ++i) b[i] = p + i < s.full ? __ldg(base + p + i) : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < flight; ++i) {
+#pragma unroll
+        for (int h = 0; h < lanes; ++h) column[i][h] += b[i];
       }
     }
 #pragma unroll
-    for (int i = 0; i < Flight; ++i) {
+    for (int i = 0; i < flight; ++i) {
 #pragma unroll
-      for (int h = 0; h < Halves; ++h) {
+      for (int h = 0; h < lanes; ++h) {
         if (p + i < s.full) take(h, value[i][h], column[i][h]);
       }
     }
   }
 
   // The ragged end: what is there is packed, position after position.
-  const unsigned below = (1u << lane_id) - 1;
-  int before = s.full * height - lane_id;
-  constexpr int flight = packed_base_group / Halves;
-  for (int p = s.full; p < s.width; p += flight) {
-    T value[flight][Halves];
-    index_t column[flight][Halves];
+  const unsigned below = (1u << (first_lane * group)) - 1;
+  int before = s.full * height - first_lane;
+  constexpr int few = lanes >= packed_base_group ? 1 : packed_base_group / lanes;
+  for (int p = s.full; p < s.width; p += few) {
+    T value[few][lanes];
+    index_t column[few][lanes];
 #pragma unroll
-    for (int i = 0; i < flight; ++i) {
+    for (int i = 0; i < few; ++i) {
 #pragma unroll
-      for (int h = 0; h < Halves; ++h) {
+      for (int h = 0; h < lanes; ++h) {
         const bool live = p + i < lane[h].count;
         const unsigned active = __ballot_sync(0xffffffffu, live);
-        const int at = before + __popc(active & below);
-        before += __popc(active);
+        const int at = before + __popc(active & below) / group;
+        before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
         value[i][h] = live ? load_stream(slice_values + at) : T{0};
       }
     }
 #pragma unroll
-    for (int i = 0; i < flight; ++i) {
+    for (int i = 0; i < few; ++i) {
 #pragma unroll
-      for (int h = 0; h < Halves; ++h) {
+      for (int h = 0; h < lanes; ++h) {
         if (p + i >= lane[h].count) continue;
-        if constexpr (!absolute) column[i][h] += __ldg(a.base + std::int64_t{s.bases} * packed_base_group + p + i);
+        if constexpr (!absolute) column[i][h] += __ldg(base + p + i);
         take(h, value[i][h], column[i][h]);
       }
     }
@@ -111,14 +130,44 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
 }
 
 /// walk_slice for the width of the slice's offsets.
-template <int Halves, int Flight, class T, class Take>
-__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Halves],
+template <class Division, class T, class Take>
+__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Division::lanes],
                                            const T* __restrict__ values, Take take) {
   switch (s.offset_bytes) {
-    case 0: return walk_slice<Halves, Flight, no_offset>(a, s, lane, values, take);
-    case 1: return walk_slice<Halves, Flight, std::uint8_t>(a, s, lane, values, take);
-    case 2: return walk_slice<Halves, Flight, std::uint16_t>(a, s, lane, values, take);
-    default: return walk_slice<Halves, Flight, std::int32_t>(a, s, lane, values, take);
+    case 0: return walk_slice<Division, no_offset>(a, s, lane, values, take);
+    case 1: return walk_slice<Division, std::uint8_t>(a, s, lane, values, take);
+    case 2: return walk_slice<Division, std::uint16_t>(a, s, lane, values, take);
+    default: return walk_slice<Division, std::int32_t>(a, s, lane, values, take);
+  }
+}
+
+/// The lanes of the calling thread.
+template <class Division>
+__device__ __forceinline__ void lanes_of(const packed_pattern& a, const packed_slice& s, packed_lane (&lane)[Division::lanes]) {
+#pragma unroll
+  for (int h = 0; h < Division::lanes; ++h) lane[h] = lane_of(a, s, Division::apart * h + static_cast<int>(threadIdx.x % 32) / Division::group);
+}
+
+/// sum[h] of a lane that owns its row becomes the sum over the row's lanes.
+template <class Division, int Count, class T>
+__device__ __forceinline__ void sum_rows(const packed_slice& s, T (&sum)[Division::lanes][Count]) {
+  const int lanes_a_row = 1 << s.lanes_log2;
+#pragma unroll
+  for (int step = Division::lanes / 2; step > 0; step /= 2) {
+    if (step * Division::apart >= lanes_a_row) continue;
+#pragma unroll
+    for (int h = 0; h < Division::lanes; ++h) {
+      if ((h & step) != 0) continue;
+#pragma unroll
+      for (int j = 0; j < Count; ++j) sum[h][j] = add(sum[h][j], sum[h | step][j]);
+    }
+  }
+  for (int d = min(lanes_a_row, Division::apart) / 2; d > 0; d /= 2) {
+#pragma unroll
+    for (int h = 0; h < Division::lanes; ++h) {
+#pragma unroll
+      for (int j = 0; j < Count; ++j) sum[h][j] = add(sum[h][j], __shfl_xor_sync(0xffffffffu, sum[h][j], d * Division::group));
+    }
   }
 }
 
