@@ -1,5 +1,5 @@
 // csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One block
-// a tile, one thread four neighbouring entries: it adds up what of its rows it holds, a segmented scan over its warp and a
+// a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan over its warp and a
 // look at the warps before bring what they hold of the first row that it ends. All that a thread reads of the matrix lies
 // where its number says, so that only x waits for another read. A row longer than a tile: shared_parts.cuh.
 // Bytes a nonzero: sizeof(T) + 4 (2 where there are fewer than 65535 columns) + 1/2, plus 1/64 and one y a row.
@@ -16,38 +16,45 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int warps = csr5_block / 32;
-
-template <class T, class Column>
+template <class Shape, class T, class Column>
 struct thread_entries {
-  Column column[csr5_items];
-  T value[csr5_items];
+  Column column[Shape::items];
+  T value[Shape::items];
 
-  __device__ __forceinline__ thread_entries(const csr5_view<T, Column>& a, std::int64_t tile) {
+  __device__ __forceinline__ thread_entries(const csr5_view<Shape, T, Column>& a, std::int64_t tile) {
     const std::int64_t base = tile * csr5_slots;
     const int me = static_cast<int>(threadIdx.x);
-    load_stream(a.column + base + csr5_items * me, column);
-    constexpr int together = 16 / sizeof(T);
+    constexpr int columns = csr5_columns_together, values = csr5_values_together<T>;
 #pragma unroll
-    for (int i = 0; i < csr5_items; i += together) {
-      load_stream(a.value + base + csr5_place<T>(me, i), reinterpret_cast<T(&)[together]>(value[i]));
+    for (int i = 0; i < Shape::items; i += columns) {
+      load_stream(a.column + base + Shape::place(me, i, columns), reinterpret_cast<Column(&)[columns]>(column[i]));
+    }
+#pragma unroll
+    for (int i = 0; i < Shape::items; i += values) {
+      load_stream(a.value + base + Shape::place(me, i, values), reinterpret_cast<T(&)[values]>(value[i]));
     }
   }
   /// value[i] becomes the product.
   __device__ __forceinline__ void multiply(const T* __restrict__ x) {
-    T gathered[csr5_items];
+    T gathered[Shape::items];
 #pragma unroll
-    for (int i = 0; i < csr5_items; ++i) gathered[i] = column[i] != csr5_empty<Column> ? __ldg(x + column[i]) : T{0};
+    for (int i = 0; i < Shape::items; ++i) gathered[i] = column[i] != csr5_empty<Column> ? __ldg(x + column[i]) : T{0};
 #pragma unroll
-    for (int i = 0; i < csr5_items; ++i) value[i] *= gathered[i];
+    for (int i = 0; i < Shape::items; ++i) value[i] *= gathered[i];
+  }
+  __device__ __forceinline__ T sum() const {
+    T sum{0};
+#pragma unroll
+    for (int i = 0; i < Shape::items; i += 4) sum += (value[i] + value[i + 1]) + (value[i + 2] + value[i + 3]);
+    return sum;
   }
 };
 
 /// What the warps of a block tell each other.
-template <class T>
+template <class T, int Warps>
 struct warp_tails {
-  T open[warps];  // of the row that is open at the warp's end
-  bool ends_rows[warps];
+  T open[Warps];  // of the row that is open at the warp's end
+  bool ends_rows[Warps];
 
   /// Of the row that is open at the end of warp `w` - 1.
   __device__ __forceinline__ T open_before(int w) const {
@@ -61,18 +68,17 @@ struct warp_tails {
 };
 
 /// The tiles of a group, one after another.
-template <class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_group(const csr5_view<T, Column>& a, const T* __restrict__ x, shared_parts<T> parts, Epilogue& epilogue) {
+template <class Shape, class T, class Column, class Epilogue>
+__device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x, shared_parts<T> parts, Epilogue& epilogue) {
   const csr5_group group = a.group[blockIdx.x];
   T sum{0};
 #pragma unroll 2
   for (std::int32_t i = 0; i < group.tiles; ++i) {
-    thread_entries<T, Column> entries(a, group.first_tile + i);
+    thread_entries<Shape, T, Column> entries(a, group.first_tile + i);
     entries.multiply(x);
-    const T(&product)[csr5_items] = entries.value;
-    sum += (product[0] + product[1]) + (product[2] + product[3]);
+    sum += entries.sum();
   }
-  sum = sum_over_block<csr5_block>(sum);
+  sum = sum_over_block<Shape::block>(sum);
   if (group.first_group == group.last_group) {
     if (threadIdx.x == 0) epilogue(group.row, sum);
   } else if (threadIdx.x < 32) {
@@ -81,26 +87,25 @@ __device__ __forceinline__ void sum_group(const csr5_view<T, Column>& a, const T
 }
 
 /// A tile of whole rows.
-template <class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_rows(const csr5_view<T, Column>& a, const T* __restrict__ x, Epilogue& epilogue) {
-  __shared__ warp_tails<T> tails;
+template <class Shape, class T, class Column, class Epilogue>
+__device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x, Epilogue& epilogue) {
+  __shared__ warp_tails<T, Shape::block / 32> tails;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
-  thread_entries<T, Column> entries(a, tile + a.long_tiles);
-  const unsigned head = __ldg(a.head + tile * csr5_block + threadIdx.x);
+  thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
+  const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
   const index_t first_row = __ldg(a.first_row + tile);
   entries.multiply(x);
-  const T(&product)[csr5_items] = entries.value;
 
-  index_t row = first_row + static_cast<index_t>(head >> csr5_items);
+  index_t row = first_row + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the row that the thread ends first, if it ends one
-  const bool ends_row = head % (1u << csr5_items) != 0;
+  const bool ends_row = head % (1u << Shape::items) != 0;
   T open{0}, first_sum{0};
   bool first = true;
 #pragma unroll
-  for (int i = 0; i < csr5_items; ++i) {
-    open += product[i];
+  for (int i = 0; i < Shape::items; ++i) {
+    open += entries.value[i];
     if ((head >> i & 1) == 0) continue;
     if (first) first_sum = open; else epilogue(row, open);
     first = false;
@@ -128,17 +133,17 @@ __device__ __forceinline__ void sum_rows(const csr5_view<T, Column>& a, const T*
   }
 }
 
-template <class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(csr5_block)
-    csr5_kernel(csr5_view<T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
+template <class Shape, class T, class Column, class Epilogue>
+__global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::items / 4))
+    csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups) sum_group(a, x, parts, epilogue); else sum_rows(a, x, epilogue);
   epilogue.finish();
 }
 
-template <class T, class O, class Column>
+template <class Shape, class T, class O, class Column>
 class csr5_operator final : public csr_operator<T, O> {
  public:
-  csr5_operator(const context& ctx, csr_view<T, O> a) : csr_operator<T, O>(ctx, a, csr5_block), ctx_(ctx), storage_(ctx, a, values_) {
+  csr5_operator(const context& ctx, csr_view<T, O> a) : csr_operator<T, O>(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_) {
     const auto groups = static_cast<std::size_t>(storage_.groups()), blocks = static_cast<std::size_t>(storage_.blocks());
     part_ = buffer<T>(ctx, 2 * groups);
     arrived_ = buffer<unsigned>(ctx, groups + 1);
@@ -171,7 +176,7 @@ class csr5_operator final : public csr_operator<T, O> {
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "blocks=" + std::to_string(storage_.blocks()) + " column_bytes=" + std::to_string(sizeof(Column));
+    return device_operator<T>::parameters() + " blocks=" + std::to_string(storage_.blocks()) + " column_bytes=" + std::to_string(sizeof(Column));
   }
 
  private:
@@ -179,25 +184,36 @@ class csr5_operator final : public csr_operator<T, O> {
 
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<T, Column, Epilogue>, std::int64_t{storage_.blocks()} * csr5_block, csr5_block, 0, stream,
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block, Shape::block, 0, stream,
            storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()}, epilogue);
   }
 
   context ctx_;
   buffer<T> values_;
-  csr5_storage<Column> storage_;
+  csr5_storage<Shape, Column> storage_;
   buffer<T> part_;
   buffer<unsigned> arrived_;
   buffer<T> dot_share_;
 };
 
+/// Four entries a thread fill the device sooner and suit short rows; eight pay in long rows where there are enough of them.
+bool takes_eight(const csr_stats& s, const spmv_options& o) {
+  if (o.block_size > 0) return o.block_size < csr5_shape<4>::block;
+  return s.nnz >= 1'000'000 && s.mean >= 8;
+}
+
+template <class Shape>
+std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
+  return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
+    if (a.cols <= csr5_empty<std::uint16_t>) return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
+    return std::make_unique<csr5_operator<Shape, T, O, index_t>>(ctx, a.as<T, O>());
+  });
+}
+
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats&, const spmv_options&) {
-  return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
-    if (a.cols <= csr5_empty<std::uint16_t>) return std::make_unique<csr5_operator<T, O, std::uint16_t>>(ctx, a.as<T, O>());
-    return std::make_unique<csr5_operator<T, O, index_t>>(ctx, a.as<T, O>());
-  });
+std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+  return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
 }
 
 }  // namespace tulle::cuda

@@ -13,6 +13,7 @@
 namespace tulle::cuda {
 namespace {
 
+constexpr int threads = 256;
 constexpr int most_chunk_rows = 4096;
 
 /// A chunk's last tile is half empty on average, but its tiles are found one after another.
@@ -92,16 +93,16 @@ __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr,
 
 /// totals[c]: those of chunk c. With `describe`, totals are where the chunks start instead, and `out` is written.
 template <class O>
-__global__ void __launch_bounds__(csr5_block)
+__global__ void __launch_bounds__(threads)
     plan_tiles(index_t rows, const O* rowptr, int chunk_rows, int group_tiles, csr5_totals* totals, bool describe, csr5_arrays out) {
-  using adder = cub::BlockScan<int, csr5_block>;
+  using adder = cub::BlockScan<int, threads>;
   __shared__ typename adder::TempStorage shared;
   __shared__ int before[most_chunk_rows + 1];
   const std::int64_t first = std::int64_t{blockIdx.x} * chunk_rows;
   const int in_chunk = static_cast<int>(min(std::int64_t{chunk_rows}, rows - first));
   int sum = 0;
   constexpr int batch = 4;  // rows a thread
-  for (int begin = 0; begin < in_chunk; begin += batch * csr5_block) {
+  for (int begin = 0; begin < in_chunk; begin += batch * threads) {
     int slots[batch], at[batch], all;
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
@@ -133,26 +134,27 @@ __global__ void __launch_bounds__(csr5_block)
 }
 
 /// A block a tile of a long row.
-template <class T, class O, class Column>
-__global__ void __launch_bounds__(csr5_block)
+template <class Shape, class T, class O, class Column>
+__global__ void __launch_bounds__(Shape::block)
     fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns, T* values) {
   const std::int64_t tile = blockIdx.x;
   const csr5_group group = groups[group_of[tile]];
   const std::int64_t first = a.rowptr[group.row] + csr5_slots * (tile - groups[group.first_group].first_tile);
   const std::int64_t end = a.rowptr[group.row + 1];
-  for (int i = 0; i < csr5_items; ++i) {
+  for (int i = 0; i < Shape::items; ++i) {
     const int me = static_cast<int>(threadIdx.x);
-    const std::int64_t k = first + csr5_items * me + i;
-    values[tile * csr5_slots + csr5_place<T>(me, i)] = k < end ? a.values[k] : T{0};
-    if (columns != nullptr) columns[tile * csr5_slots + csr5_items * me + i] = k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    const std::int64_t k = first + Shape::items * me + i;
+    values[tile * csr5_slots + Shape::place(me, i, csr5_values_together<T>)] = k < end ? a.values[k] : T{0};
+    if (columns != nullptr) columns[tile * csr5_slots + Shape::place(me, i, csr5_columns_together)] = k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
   }
 }
 
 /// A block a tile of whole rows. `heads` and `columns` may be null: then only the values are filled.
-template <class T, class O, class Column>
-__global__ void __launch_bounds__(csr5_block)
-    fill_tiles(csr_view<T, O> a, const index_t* first_row, std::uint16_t* heads, Column* columns, T* values) {
-  using scanner = cub::BlockScan<int, csr5_block>;
+template <class Shape, class T, class O, class Column>
+__global__ void __launch_bounds__(Shape::block)
+    fill_tiles(csr_view<T, O> a, const index_t* first_row, typename Shape::head* heads, Column* columns, T* values) {
+  using scanner = cub::BlockScan<int, Shape::block>;
+  constexpr int items = Shape::items;
   __shared__ typename scanner::TempStorage shared;
   __shared__ int start[csr5_slots];  // slot of each row of the tile
   __shared__ int owner[csr5_slots];  // row of each slot
@@ -164,57 +166,57 @@ __global__ void __launch_bounds__(csr5_block)
     return static_cast<int>(min(std::int64_t{rowptr[r + 1]} - rowptr[r], std::int64_t{csr5_slots + 1}));
   };
 
-  int slots[csr5_items], at[csr5_items], row[csr5_items];
-  for (int i = 0; i < csr5_items; ++i) {
-    const int r = csr5_items * me + i;
+  int slots[items], at[items], row[items];
+  for (int i = 0; i < items; ++i) {
+    const int r = items * me + i;
     const int length = r < rows ? length_of(r) : csr5_slots + 1;
     slots[i] = length > csr5_slots ? 0 : max(length, 1);
     owner[r] = 0;
   }
   scanner(shared).ExclusiveSum(slots, at);
   __syncthreads();
-  for (int i = 0; i < csr5_items; ++i) {
-    const int r = csr5_items * me + i;
+  for (int i = 0; i < items; ++i) {
+    const int r = items * me + i;
     if (slots[i] > 0) start[r] = at[i], owner[at[i]] = r;
   }
   __syncthreads();
-  for (int i = 0; i < csr5_items; ++i) row[i] = owner[csr5_items * me + i];
+  for (int i = 0; i < items; ++i) row[i] = owner[items * me + i];
   scanner(shared).InclusiveScan(row, row, ::cuda::maximum<int>{});
 
   const std::int64_t base = std::int64_t{blockIdx.x} * csr5_slots;
   unsigned ends = 0;
-  for (int i = 0; i < csr5_items; ++i) {
-    const int offset = csr5_items * me + i - start[row[i]];
+  for (int i = 0; i < items; ++i) {
+    const int offset = items * me + i - start[row[i]];
     const int length = length_of(row[i]);
     const bool live = offset < length;
     const std::int64_t k = std::int64_t{rowptr[row[i]]} + offset;
-    values[base + csr5_place<T>(me, i)] = live ? a.values[k] : T{0};
+    values[base + Shape::place(me, i, csr5_values_together<T>)] = live ? a.values[k] : T{0};
     if (columns == nullptr) continue;
-    columns[base + csr5_items * me + i] = live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    columns[base + Shape::place(me, i, csr5_columns_together)] = live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
     if (offset == max(length, 1) - 1) ends |= 1u << i;
   }
-  if (columns != nullptr) heads[std::int64_t{blockIdx.x} * csr5_block + me] = static_cast<std::uint16_t>(row[0] << csr5_items | ends);
+  if (columns != nullptr) heads[std::int64_t{blockIdx.x} * Shape::block + me] = static_cast<typename Shape::head>(static_cast<unsigned>(row[0]) << items | ends);
 }
 
-template <class... Parameters, class... Args>
+template <class Shape, class... Parameters, class... Args>
 void launch_tiles(const context& ctx, void (*kernel)(Parameters...), std::size_t tiles, const Args&... args) {
   if (tiles == 0) return;
-  kernel<<<static_cast<unsigned>(tiles), csr5_block, 0, native(ctx.stream())>>>(args...);
+  kernel<<<static_cast<unsigned>(tiles), Shape::block, 0, native(ctx.stream())>>>(args...);
   check_launch("csr5.fill");
 }
 
 }  // namespace
 
-template <class Column>
+template <class Shape, class Column>
 template <scalar T, offset O>
-csr5_storage<Column>::csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values) {
+csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values) {
   if (a.rows == 0) return;
   const device_guard guard(ctx.device());
   const int chunk_rows = chunk_rows_for(a.rows, a.nnz);
   const auto chunks = static_cast<std::size_t>(blocks_for(a.rows, chunk_rows));
   buffer<csr5_totals> totals(ctx, chunks + 1);
   const auto plan = [&](bool describe, const csr5_arrays& out) {
-    plan_tiles<O><<<static_cast<unsigned>(chunks), csr5_block, 0, native(ctx.stream())>>>(
+    plan_tiles<O><<<static_cast<unsigned>(chunks), threads, 0, native(ctx.stream())>>>(
         a.rows, a.rowptr, chunk_rows, group_tiles_for(a.nnz), totals.data(), describe, out);
     check_launch("csr5.plan_tiles");
   };
@@ -228,35 +230,37 @@ csr5_storage<Column>::csr5_storage(const context& ctx, csr_view<T, O> a, buffer<
   group_ = buffer<csr5_group>(ctx, static_cast<std::size_t>(all.groups));
   group_of_ = buffer<std::int32_t>(ctx, long_tiles);
   first_row_ = buffer<index_t>(ctx, tiles);
-  head_ = buffer<std::uint16_t>(ctx, tiles * csr5_block);
+  head_ = buffer<typename Shape::head>(ctx, tiles * Shape::block);
   column_ = buffer<Column>(ctx, (tiles + long_tiles) * csr5_slots);
   values = buffer<T>(ctx, (tiles + long_tiles) * csr5_slots);
   plan(true, {group_.data(), group_of_.data(), first_row_.data()});
   const std::size_t after = long_tiles * csr5_slots;
-  launch_tiles(ctx, fill_long_tiles<T, O, Column>, long_tiles, a, group_.data(), group_of_.data(), column_.data(), values.data());
-  launch_tiles(ctx, fill_tiles<T, O, Column>, tiles, a, first_row_.data(), head_.data(), column_.data() + after, values.data() + after);
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, long_tiles, a, group_.data(), group_of_.data(), column_.data(), values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, tiles, a, first_row_.data(), head_.data(), column_.data() + after, values.data() + after);
 }
 
-template <class Column>
+template <class Shape, class Column>
 template <scalar T, offset O>
-void csr5_storage<Column>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
+void csr5_storage<Shape, Column>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
   const device_guard guard(ctx.device());
   constexpr Column* no_columns = nullptr;
-  launch_tiles(ctx, fill_long_tiles<T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(), no_columns, values.data());
-  launch_tiles(ctx, fill_tiles<T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr, no_columns,
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(), no_columns, values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr, no_columns,
                values.data() + group_of_.size() * csr5_slots);
 }
 
-#define TULLE_INSTANTIATE(COLUMN, T, O)                                                          \
-  template csr5_storage<COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&);       \
-  template void csr5_storage<COLUMN>::fill_values(const context&, csr_view<T, O>, buffer<T>&) const;
-#define TULLE_INSTANTIATE_TYPES(COLUMN)         \
-  TULLE_INSTANTIATE(COLUMN, float, std::int32_t)  \
-  TULLE_INSTANTIATE(COLUMN, float, std::int64_t)  \
-  TULLE_INSTANTIATE(COLUMN, double, std::int32_t) \
-  TULLE_INSTANTIATE(COLUMN, double, std::int64_t)
-TULLE_INSTANTIATE_TYPES(std::uint16_t)
-TULLE_INSTANTIATE_TYPES(index_t)
+#define TULLE_INSTANTIATE(ITEMS, COLUMN, T, O)                                                                     \
+  template csr5_storage<csr5_shape<ITEMS>, COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&);      \
+  template void csr5_storage<csr5_shape<ITEMS>, COLUMN>::fill_values(const context&, csr_view<T, O>, buffer<T>&) const;
+#define TULLE_INSTANTIATE_TYPES(ITEMS, COLUMN)         \
+  TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int32_t)  \
+  TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int64_t)  \
+  TULLE_INSTANTIATE(ITEMS, COLUMN, double, std::int32_t) \
+  TULLE_INSTANTIATE(ITEMS, COLUMN, double, std::int64_t)
+TULLE_INSTANTIATE_TYPES(4, std::uint16_t)
+TULLE_INSTANTIATE_TYPES(4, index_t)
+TULLE_INSTANTIATE_TYPES(8, std::uint16_t)
+TULLE_INSTANTIATE_TYPES(8, index_t)
 #undef TULLE_INSTANTIATE_TYPES
 #undef TULLE_INSTANTIATE
 

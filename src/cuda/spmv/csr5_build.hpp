@@ -9,7 +9,7 @@
 namespace tulle::cuda {
 
 /// Tiles of a matrix, and its columns.
-template <class Column>
+template <class Shape, class Column>
 class csr5_storage {
  public:
   /// `values` is allocated and filled.
@@ -21,7 +21,7 @@ class csr5_storage {
   void fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const;
 
   template <class T>
-  [[nodiscard]] csr5_view<T, Column> view(const buffer<T>& values) const {
+  [[nodiscard]] csr5_view<Shape, T, Column> view(const buffer<T>& values) const {
     return {groups(), long_tiles_, group_.data(), first_row_.data(), head_.data(), column_.data(), values.data()};
   }
   [[nodiscard]] std::int32_t groups() const noexcept { return static_cast<std::int32_t>(group_.size()); }
@@ -35,7 +35,7 @@ class csr5_storage {
   buffer<csr5_group> group_;
   buffer<std::int32_t> group_of_;  // every tile of a long row
   buffer<index_t> first_row_;
-  buffer<std::uint16_t> head_;
+  buffer<typename Shape::head> head_;
   buffer<Column> column_;
 };
 

@@ -3,19 +3,34 @@
 // A tile holds as many whole rows as fit, and what is left over stays empty. A row of no entry takes one slot. A row longer
 // than a tile has tiles of its own, which lie before those of the others, and one block for every few of them (a group).
 //
-// A tile is one block's work, slots 4 t to 4 t + 3 that of its thread t. In memory its columns lie in the order of the
-// slots, an empty slot's being the greatest number; its values in pairs (f64) or fours (f32), thread after thread. Each
-// thread has a head: 4 bits that say which of its slots ends a row, and above them how many rows of the tile end before.
+// A tile is one block's work, and `items` neighbouring slots that of a thread. In memory columns lie in fours, values in pairs
+// (f64) or fours (f32), thread after thread; an empty slot's column is the greatest number. Each thread has a head: a bit
+// for each of its slots that says whether it ends a row, and above them how many rows of the tile end before.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <tulle/core/types.hpp>
 
 namespace tulle::cuda {
 
-inline constexpr int csr5_block = 256;
-inline constexpr int csr5_items = 4;
-inline constexpr int csr5_slots = csr5_block * csr5_items;
+inline constexpr int csr5_slots = 1024;
+
+/// Items: 4 or 8, slots a thread.
+template <int Items>
+struct csr5_shape {
+  static constexpr int items = Items;
+  static constexpr int block = csr5_slots / Items;
+  using head = std::conditional_t<Items == 4, std::uint16_t, std::uint32_t>;
+
+  /// Where slot `item` of thread `thread` lies within the tile, in an array that keeps `together` slots of a thread side by side.
+  __device__ static constexpr int place(int thread, int item, int together) {
+    return ((item / together) * block + thread) * together + item % together;
+  }
+};
+inline constexpr int csr5_columns_together = 4;
+template <class T>
+inline constexpr int csr5_values_together = 16 / sizeof(T);
 
 /// Tiles of a long row that one block sums.
 struct csr5_group {
@@ -31,22 +46,15 @@ template <class Column>
 inline constexpr Column csr5_empty = sizeof(Column) == 2 ? static_cast<Column>(0xffff) : static_cast<Column>(0x7fffffff);
 
 /// Blocks 0 to groups - 1 take a group each, those after them a tile of whole rows.
-template <class T, class Column>
+template <class Shape, class T, class Column>
 struct csr5_view {
   std::int32_t groups;
   std::int32_t long_tiles;
   const csr5_group* group;
-  const index_t* first_row;   // of every tile of whole rows
-  const std::uint16_t* head;  // of every thread of those
+  const index_t* first_row;           // of every tile of whole rows
+  const typename Shape::head* head;  // of every thread of those
   const Column* column;
   const T* value;
 };
-
-/// Where slot `item` of thread `thread` has its value, within the tile.
-template <class T>
-__device__ constexpr int csr5_place(int thread, int item) {
-  constexpr int together = 16 / sizeof(T);
-  return ((item / together) * csr5_block + thread) * together + item % together;
-}
 
 }  // namespace tulle::cuda

@@ -30,8 +30,23 @@ struct side_by_side {
     const int4 raw[2] = {__ldg(from), __ldg(from + 1)};
     memcpy(out, raw, sizeof(out));
   }
-  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + first() + j; }
-  __device__ __forceinline__ bool has(int) const { return true; }
+  __device__ __forceinline__ void store(index_t row, const T (&sum)[count], T alpha, T beta) const {
+    auto* const to = reinterpret_cast<int4*>(y + row * y_row_stride + first());
+    T out[count] = {};
+    if (beta != T{0}) {
+      const int4 old[2] = {to[0], to[1]};
+      memcpy(out, old, sizeof(out));
+    }
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      const T scaled = alpha * sum[j];
+      out[j] = beta == T{0} ? scaled : fma(beta, out[j], scaled);
+    }
+    int4 raw[2];
+    memcpy(raw, out, sizeof(out));
+    to[0] = raw[0];
+    to[1] = raw[1];
+  }
 };
 
 /// Up to four values anywhere.
@@ -49,25 +64,20 @@ struct strided {
 #pragma unroll
     for (int j = 0; j < count; ++j) out[j] = j < live ? __ldg(x + column * row_stride + j * vector_stride) : T{0};
   }
-  __device__ __forceinline__ T* place(index_t row, int j) const { return y + row * y_row_stride + j * y_vector_stride; }
-  __device__ __forceinline__ bool has(int j) const { return j < live; }
+  __device__ __forceinline__ void store(index_t row, const T (&sum)[count], T alpha, T beta) const {
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      if (j >= live) continue;
+      T* const to = y + row * y_row_stride + j * y_vector_stride;
+      const T scaled = alpha * sum[j];
+      *to = beta == T{0} ? scaled : fma(beta, *to, scaled);
+    }
+  }
 };
 
-template <class T, class Vectors>
-__device__ __forceinline__ void store(const Vectors& v, index_t row, const T (&sum)[Vectors::count], T alpha, T beta) {
-#pragma unroll
-  for (int j = 0; j < Vectors::count; ++j) {
-    if (!v.has(j)) continue;
-    T* const y = v.place(row, j);
-    const T scaled = alpha * sum[j];
-    *y = beta == T{0} ? scaled : fma(beta, *y, scaled);
-  }
-}
-
-/// Enough of X in flight, and no more registers than leave 16 warps a multiprocessor.
+/// As much of X in flight as leaves 16 warps a multiprocessor.
 template <int Height, class Vectors>
-using division_for = packed_division<Height * Vectors::group / 32, Vectors::group,
-                                     Vectors::group == 1 ? 4 : 2, false>;
+using division_for = packed_division<Height * Vectors::group / 32, Vectors::group, Vectors::group == 1 ? 4 : 2, true>;
 
 template <class Division, class T, class Vectors>
 __global__ void __launch_bounds__(block_size, 4)
@@ -89,12 +99,12 @@ __global__ void __launch_bounds__(block_size, 4)
   if (s.rows == 0) {
     packed_long_row row;
     std::uint32_t slot;
-    if (add_part<Vectors::group>(a, s, sum[0], part_sum, row, slot)) store(vectors, row.row, sum[0], alpha, beta);
+    if (add_part<Vectors::group>(a, s, sum[0], part_sum, row, slot)) vectors.store(row.row, sum[0], alpha, beta);
     return;
   }
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
-    if (lane[h].owns_row) store(vectors, lane[h].row, sum[h], alpha, beta);
+    if (lane[h].owns_row) vectors.store(lane[h].row, sum[h], alpha, beta);
   }
 }
 
@@ -113,7 +123,8 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);
   index_t done = 0;
-  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * static_cast<std::int64_t>(sizeof(T)))) {
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) && aligned(to, y.row_stride * bytes)) {
     for (; x.count - done >= 8; done += 8) start(side_by_side<T>{from + done, x.row_stride, to + done, y.row_stride});
   }
   for (; done < x.count; done += 4) {

@@ -56,6 +56,7 @@ struct stream_block {
     const int me = threadIdx.x;
 
     tile_rows rows = work.rows[tile];
+    if (rows.begin >= 0) ask_for_offsets(rows);
     T value[Items];
     if (count == tiling::size) {
       const int taken = rows.begin < 0 ? 0 : -rows.head;  // x need not be gathered for these
@@ -143,6 +144,12 @@ struct stream_block {
   }
 
  private:
+  /// Brings the offsets of the tile's rows to L2 while its nonzeros are on their way.
+  __device__ __forceinline__ void ask_for_offsets(const tile_rows& rows) const {
+    constexpr int a_line = 128 / sizeof(O);
+    const index_t row = max(rows.begin - 1, 0) + static_cast<index_t>(threadIdx.x) * a_line;
+    if (row < rows.end + a_line && row <= a.rows) prefetch_l2(a.rowptr + row);
+  }
   __device__ __forceinline__ tile_span span_of(index_t row) const {
     return {static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,
             (static_cast<std::int64_t>(a.rowptr[row + 1]) - 1) / tiling::size};
