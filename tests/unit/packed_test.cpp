@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/spmv/packed_encode.hpp"
+#include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 
 namespace tulle::cpu {
@@ -74,6 +75,27 @@ std::vector<isa> levels() {
   return all;
 }
 
+/// y[j] = (j + 1) A x, both by rows or both by columns; `x` and `y` are one vector each.
+template <int Width, bool ByRow>
+void expect_many_right(isa level, const packed_part<double>& part, const std::vector<double>& x,
+                       const std::vector<double>& y) {
+  using vectors = std::conditional_t<ByRow, vectors_by_row<double, Width>, vectors_by_column<double, Width>>;
+  const auto at = [](std::size_t size, std::size_t i, int j) { return ByRow ? i * Width + j : j * size + i; };
+  std::vector<double> many(x.size() * Width), result(y.size() * Width, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (int j = 0; j < Width; ++j) many[at(x.size(), i, j)] = (j + 1) * x[i];
+  }
+  const many_output<double> out{
+      {1, 0}, result.data(), ByRow ? Width : 1, ByRow ? 1 : static_cast<std::int64_t>(y.size())};
+  multiply_packed_many<Width>(level, part, vectors{many.data(), ByRow ? Width : static_cast<std::int64_t>(x.size())},
+                              out);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    for (int j = 0; j < Width; ++j) {
+      ASSERT_EQ(result[at(y.size(), i, j)], (j + 1) * y[i]) << "row " << i << " of vector " << j << ", " << name(level);
+    }
+  }
+}
+
 /// x is NaN where no entry is.
 void expect_right(const rows_matrix& m, const packed_matrix& packed) {
   std::vector<double> x(static_cast<std::size_t>(m.cols), std::numeric_limits<double>::quiet_NaN());
@@ -87,6 +109,11 @@ void expect_right(const rows_matrix& m, const packed_matrix& packed) {
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
       ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows() << ", " << name(level);
     }
+    expect_many_right<16, true>(level, packed.part, x, y);
+    expect_many_right<8, true>(level, packed.part, x, y);
+    expect_many_right<1, true>(level, packed.part, x, y);
+    expect_many_right<8, false>(level, packed.part, x, y);
+    expect_many_right<2, false>(level, packed.part, x, y);
   }
 }
 

@@ -23,17 +23,11 @@ struct chunk {
   }
 };
 
-/// Where the vectors of a chunk are written.
+/// Writes the vectors of a chunk.
 template <scalar T, int Width>
-struct chunk_output {
-  epilogue<T> out;
-  T* y;
-  std::int64_t row_stride;
-  std::int64_t vector_stride;
-
+struct chunk_output : many_output<T> {
   [[gnu::always_inline]] void store(index_t row, const sum_of<T>* sum) const {
-    T* at = y + row * row_stride;
-    for (int j = 0; j < Width; ++j) out.store(at + j * vector_stride, sum[j]);
+    for (int j = 0; j < Width; ++j) this->out.store(this->at(row, j), sum[j]);
   }
 };
 
@@ -105,13 +99,6 @@ void multiply(csr_view<T, O> a, std::vector<many_part<T>>& parts, isa level, chu
   join<T, Width>(parts, y);
 }
 
-/// Calls f.operator()<Width>(first) for chunks of vectors that make up `count`, the widest first.
-template <int Widest, class F>
-void in_chunks(index_t count, index_t first, const F& f) {
-  for (; count - first >= Widest; first += Widest) f.template operator()<Widest>(first);
-  if constexpr (Widest > 1) in_chunks<Widest / 2>(count, first, f);
-}
-
 }  // namespace
 
 template <scalar T, offset O>
@@ -132,19 +119,10 @@ csr_many<T, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<std
 template <scalar T, offset O>
 void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
                          const multivector_ref& y) {
-  const bool by_row = x.vector_stride == 1;
-  const std::int64_t stride = by_row ? x.row_stride : x.vector_stride;
-  const auto pass = [&]<int Width, bool ByRow>(index_t first) {
-    multiply<T, O, Width, ByRow>(
-        a, parts_, isa_, {static_cast<const T*>(x.data) + first * x.vector_stride, stride},
-        {{alpha, beta}, static_cast<T*>(y.data) + first * y.vector_stride, y.row_stride, y.vector_stride});
-  };
-  if (by_row) {
-    in_chunks<many_width>(x.count, 0, [&]<int Width>(index_t first) { pass.template operator()<Width, true>(first); });
-  } else {
-    in_chunks<many_width / 2>(x.count, 0,
-                              [&]<int Width>(index_t first) { pass.template operator()<Width, false>(first); });
-  }
+  in_chunks<T>(alpha, x, beta, y,
+               [&]<int Width, bool ByRow>(const T* from, std::int64_t stride, const many_output<T>& to) {
+                 multiply<T, O, Width, ByRow>(a, parts_, isa_, {from, stride}, {to});
+               });
 }
 
 #define TULLE_INSTANTIATE(T, O) template class csr_many<T, O>;

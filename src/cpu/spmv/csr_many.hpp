@@ -1,4 +1,4 @@
-// Y = alpha A X + beta Y for several right-hand sides, from a CSR read in place: what the csr.* kernels share.
+// Y = alpha A X + beta Y for several right-hand sides: from a CSR read in place, and what other storages share with it.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,36 @@ namespace tulle::cpu {
 
 /// Vectors that are multiplied in one pass over the matrix, at most.
 inline constexpr int many_width = 16;
+
+/// Some neighbouring vectors of Y.
+template <scalar T>
+struct many_output {
+  epilogue<T> out;
+  T* y;
+  std::int64_t row_stride;
+  std::int64_t vector_stride;
+
+  [[gnu::always_inline]] T* at(index_t row, int vector) const { return y + row * row_stride + vector * vector_stride; }
+};
+
+/// Calls f.operator()<Width, ByRow>(x, stride, y) for chunks of neighbouring vectors that make up all, the widest
+/// first. ByRow: the elements of one row of x lie together, and rows are `stride` apart; else the vectors are.
+template <scalar T, bool ByRow, int Widest, class F>
+void in_chunks(index_t first, double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+               const F& f) {
+  for (; x.count - first >= Widest; first += Widest) {
+    f.template operator()<Widest, ByRow>(
+        static_cast<const T*>(x.data) + first * x.vector_stride, ByRow ? x.row_stride : x.vector_stride,
+        many_output<T>{
+            {alpha, beta}, static_cast<T*>(y.data) + first * y.vector_stride, y.row_stride, y.vector_stride});
+  }
+  if constexpr (Widest > 1) in_chunks<T, ByRow, Widest / 2>(first, alpha, x, beta, y, f);
+}
+template <scalar T, class F>
+void in_chunks(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, const F& f) {
+  if (x.vector_stride == 1) return in_chunks<T, true, many_width>(0, alpha, x, beta, y, f);
+  in_chunks<T, false, many_width / 2>(0, alpha, x, beta, y, f);
+}
 
 /// The share of one thread: rows [first, last) end in it, entries [begin, end) belong to it. Its first row may have
 /// begun in an earlier part (`continues`): the sums of what lies here are in `head`; those of the row that goes on, in

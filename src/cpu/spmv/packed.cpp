@@ -20,6 +20,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
+#include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 
 namespace tulle::cpu {
@@ -36,6 +37,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
       : finishing_operator<packed_kernel, T>(ctx.threads()),
         threads_(ctx.threads()),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
+        a_(a),
         parts_(static_cast<std::size_t>(threads_)) {
     index_t first = 0;
     for (int i = 0; i < threads_; ++i) {
@@ -63,9 +65,21 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     });
   }
 
-  void update_values(const csr_ref& a) override { fill(a.as<T, O>()); }
+  /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
+  /// time that masks and narrow offsets take. By rows in f64 CSR is as fast or faster: docs/notes/0002-cpu-spmv.md.
+  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+    const bool by_row = x.vector_stride == 1;
+    if (!mostly_diagonal_ || (by_row && sizeof(T) == 8)) return many_.run(a_, alpha, x, beta, y);
+    in_chunks<T>(alpha, x, beta, y,
+                 [this]<int Width, bool ByRow>(const T* from, std::int64_t stride, const many_output<T>& to) {
+                   using vectors = std::conditional_t<ByRow, vectors_by_row<T, Width>, vectors_by_column<T, Width>>;
+                   in_parts([&](int i) { multiply_packed_many<Width>(isa_, parts_[i], vectors{from, stride}, to); });
+                 });
+  }
+
+  void update_values(const csr_ref& a) override { fill(a_ = a.as<T, O>()); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + parts_.size() * sizeof(packed_part<T>);
+    return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return words_.bytes() + values_.bytes();
@@ -85,6 +99,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   void encode(const context& ctx, csr_view<T, O> a) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
+    std::vector<std::int64_t> full_diagonals(parts_.size());
     bool fits = true;
 #pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : fits)
     for (int i = 0; i < threads_; ++i) {
@@ -94,16 +109,18 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
+        full_diagonals[i] = windows.full_diagonals();
       } catch (const std::bad_alloc&) {
         fits = false;
       }
     }
     if (!fits) throw error(status::out_of_memory, "packed: no memory for the column indices");
+    const auto sum = [](const auto& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
+    mostly_diagonal_ = 2 * packed_lanes * sum(full_diagonals) >= static_cast<std::int64_t>(a.nnz);
     std::size_t total = 0;
     for (const auto& w : words) total += w.size() + packed_slack;
-    const std::int64_t all_slots = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
     words_ = buffer<std::uint32_t>(ctx, total);
-    values_ = buffer<T>(ctx, static_cast<std::size_t>(aligned_slots<T>(all_slots + 1)));
+    values_ = buffer<T>(ctx, static_cast<std::size_t>(aligned_slots<T>(sum(slots) + 1)));
     std::uint32_t* to = words_.data();
     T* values = values_.data();
     for (int i = 0; i < threads_; ++i) {
@@ -124,10 +141,13 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   int threads_;
   index_t sigma_;         // rows of a window that may be sorted
+  csr_view<T, O> a_;
+  bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
   buffer<T> values_;
   std::vector<packed_part<T>> parts_;
+  csr_many<T, O> many_{a_, threads_};
   isa isa_ = best_isa();
 };
 

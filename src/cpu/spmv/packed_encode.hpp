@@ -59,6 +59,8 @@ class packed_encoder {
     words.insert(words.end(), sorted_.begin(), sorted_.end());
     return value_slots_;
   }
+  /// Slices' positions so far that, with rows in order, lie on a diagonal and have an entry in every lane.
+  [[nodiscard]] std::int64_t full_diagonals() const { return full_diagonals_; }
 
  private:
   static constexpr double enough_filled = 1.05;
@@ -170,7 +172,7 @@ class packed_encoder {
     return cost;
   }
 
-  void write(const std::vector<packed_position>& positions, bool permuted, std::vector<std::uint32_t>& words) const {
+  void write(const std::vector<packed_position>& positions, bool permuted, std::vector<std::uint32_t>& words) {
     std::size_t header = words.size();
     run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, permuted, 0};
     words.push_back(0);
@@ -186,6 +188,7 @@ class packed_encoder {
         run = {p.kind(), false, false, 0};
       }
       ++run.count;
+      full_diagonals_ += !permuted && run.kind == run_kind::full_diagonal ? 1 : 0;
       words.push_back(static_cast<std::uint32_t>(p.least));
       if (!is_full(run.kind)) words.push_back(p.mask);
       if (offset_bytes(run.kind) == 1) write_offsets<std::uint8_t>(p, j, words);
@@ -219,6 +222,7 @@ class packed_encoder {
   double slots_ = 0;                    // lanes of the window's positions, and how many of them have an entry
   double entries_ = 0;
   std::int64_t value_slots_ = 0;        // of the window's values
+  std::int64_t full_diagonals_ = 0;
   const index_t* row_ = nullptr;        // of the slice
   index_t count_ = 0;
   std::vector<packed_position> ranks_;
