@@ -9,6 +9,7 @@
 #include <tulle/formats/views.hpp>
 #include <vector>
 
+#include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/packed_format.hpp"
 
 namespace tulle::cpu {
@@ -83,13 +84,11 @@ class packed_encoder {
   double slice(bool permuted, std::vector<std::uint32_t>& words) {
     by_rank();
     const double cost = cost_of(ranks_);
-    if (!all_diagonal() && ascending() && by_diagonal(3 * ranks_.size())) {
-      if (const double other = cost_of(diagonals_); other < cost) {
-        slots_ -= static_cast<double>(ranks_.size()) * packed_lanes;  // no lane waits for another row's gathers
-        for (const packed_position& p : ranks_) slots_ += std::popcount(p.mask);
-        write(diagonals_, permuted, words);
-        return other;
-      }
+    if (!permuted && !all_diagonal() && by_diagonal(cost)) {
+      slots_ -= static_cast<double>(ranks_.size()) * packed_lanes;  // no lane waits for another row's gathers
+      for (const packed_position& p : ranks_) slots_ += std::popcount(p.mask);
+      write(diagonals_, permuted, words);
+      return cost_of(diagonals_);
     }
     write(ranks_, permuted, words);
     return cost;
@@ -120,50 +119,46 @@ class packed_encoder {
   [[nodiscard]] bool all_diagonal() const {
     return std::ranges::all_of(ranks_, [](const packed_position& p) { return p.range() == 0; });
   }
-  [[nodiscard]] bool ascending() const {
-    for (index_t l = 0; l < count_; ++l) {
-      for (O k = a_.rowptr[row_[l]] + 1; k < a_.rowptr[row_[l] + 1]; ++k) {
-        if (a_.colind[k] <= a_.colind[k - 1]) return false;
-      }
-    }
-    return true;
-  }
 
-  /// A position for each diagonal that the slice meets; false when there are more than `most`.
-  bool by_diagonal(std::size_t most) {
-    constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
+  /// A position for each diagonal that the slice meets; false when they cost more than `most`, or a row's columns do not
+  /// ascend.
+  bool by_diagonal(double most) {
+    bool complete = false;
+    double cost = 0;
     diagonals_.clear();
-    O next[packed_lanes] = {};
-    O end[packed_lanes] = {};
-    std::int32_t place[packed_lanes];
-    const auto place_of = [&](index_t l) { return next[l] < end[l] ? a_.colind[next[l]] - l : none; };
-    for (index_t l = 0; l < packed_lanes; ++l) {
-      if (l < count_) next[l] = a_.rowptr[row_[l]], end[l] = a_.rowptr[row_[l] + 1];
-      place[l] = place_of(l);
-    }
-    for (;;) {
-      std::int32_t least = none;
-      for (const std::int32_t p : place) least = std::min(least, p);
-      if (least == none) return true;
-      if (diagonals_.size() == most) return false;
-      packed_position p{0, least, least};
-      if (std::ranges::all_of(place, [least](std::int32_t at) { return at == least; })) {
-        p.mask = ~std::uint32_t{0};
-        for (index_t l = 0; l < packed_lanes; ++l) {
-          ++next[l];
-          place[l] = place_of(l);
-        }
-        diagonals_.push_back(p);
-        continue;
-      }
-      for (index_t l = 0; l < packed_lanes; ++l) {
-        if (place[l] != least) continue;
-        p.mask |= std::uint32_t{1} << l;
-        ++next[l];
-        place[l] = place_of(l);
-      }
-      diagonals_.push_back(p);
-    }
+    with_isa(
+        isa_, [&]() __attribute__((always_inline)) {
+          constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
+          O next[packed_lanes] = {};
+          O end[packed_lanes] = {};
+          std::int32_t place[packed_lanes];
+          for (index_t l = 0; l < packed_lanes; ++l) {
+            if (l < count_) next[l] = a_.rowptr[row_[l]], end[l] = a_.rowptr[row_[l] + 1];
+            place[l] = next[l] < end[l] ? a_.colind[next[l]] - l : none;
+          }
+          for (std::int32_t last = std::numeric_limits<std::int32_t>::min(); cost < most;) {
+            std::int32_t least = none;
+            std::uint32_t mask = 0;
+#pragma omp simd reduction(min : least)
+            for (index_t l = 0; l < packed_lanes; ++l) least = std::min(least, place[l]);
+            if (complete = least == none; complete) return;
+            if (least <= last) return;
+            last = least;
+#pragma omp simd reduction(| : mask)
+            for (index_t l = 0; l < packed_lanes; ++l) mask |= (place[l] == least ? std::uint32_t{1} : 0u) << l;
+            diagonals_.push_back({mask, least, least});
+            cost += position_cost<T>(kind_for(0, mask), std::popcount(mask));
+            if (mask == all_lanes) {
+              for (index_t l = 0; l < packed_lanes; ++l) place[l] = ++next[l] < end[l] ? a_.colind[next[l]] - l : none;
+              continue;
+            }
+            for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+              const index_t l = std::countr_zero(left);
+              place[l] = ++next[l] < end[l] ? a_.colind[next[l]] - l : none;
+            }
+          }
+        });
+    return complete;
   }
 
   static double cost_of(const std::vector<packed_position>& positions) {
@@ -217,6 +212,7 @@ class packed_encoder {
   }
 
   csr_view<T, O> a_;
+  isa isa_ = best_isa();
   std::vector<index_t> rows_;           // of the window, in the order of its lanes
   std::vector<std::uint32_t> sorted_;   // the window's words, rows sorted
   double slots_ = 0;                    // lanes of the window's positions, and how many of them have an entry
