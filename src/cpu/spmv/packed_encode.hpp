@@ -226,30 +226,34 @@ class packed_encoder {
 };
 
 /// The next value of every lane; false when one has none.
-template <scalar T>
-[[gnu::always_inline]] inline bool take_all(const T* (&next)[packed_lanes], const T* const (&end)[packed_lanes], T* to) {
-  bool any_at_end = false;
-  for (int l = 0; l < packed_lanes; ++l) any_at_end |= next[l] == end[l];
-  if (any_at_end) return false;
-  for (int l = 0; l < packed_lanes; ++l) to[l] = *next[l]++;
+template <scalar T, offset O>
+[[gnu::always_inline]] inline bool take_all(const T* values, O* next, const O* end, T* to) {
+  std::uint32_t at_end = 0;
+#pragma omp simd reduction(+ : at_end)
+  for (int l = 0; l < packed_lanes; ++l) at_end += next[l] == end[l] ? 1 : 0;
+  if (at_end != 0) return false;
+#pragma omp simd
+  for (int l = 0; l < packed_lanes; ++l) to[l] = values[next[l]];
+#pragma omp simd
+  for (int l = 0; l < packed_lanes; ++l) ++next[l];
   return true;
 }
 
-/// Writes the values of a part in the order of its words. False when the rows do not have the part's pattern.
+/// As fill_values, for the instruction set of the caller.
 template <scalar T, offset O>
-bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
+[[gnu::always_inline]] inline bool fill_values_inline(csr_view<T, O> a, const packed_part<T>& part) {
   const std::uint32_t* words = part.words;
   T* to = part.values;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const index_t count = std::min(packed_lanes, part.last - first);
-    const T* next[packed_lanes] = {};
-    const T* end[packed_lanes] = {};
+    O next[packed_lanes] = {};
+    O end[packed_lanes] = {};
     to = aligned_values(to);
     run_header run = run_header::of(*words++);
     for (index_t l = 0; l < count; ++l) {
       const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;
-      next[l] = a.values + a.rowptr[row];
-      end[l] = a.values + a.rowptr[row + 1];
+      next[l] = a.rowptr[row];
+      end[l] = a.rowptr[row + 1];
     }
     if (run.permuted) words += packed_lanes;
     for (;; run = run_header::of(*words++)) {
@@ -257,14 +261,14 @@ bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
         const std::uint32_t mask = is_full(run.kind) ? all_lanes : words[1];
         words += position_words(run.kind, std::popcount(mask));
         if (mask == all_lanes) {
-          if (!take_all(next, end, to)) return false;
+          if (!take_all(a.values, next, end, to)) return false;
           to += packed_lanes;
           continue;
         }
         for (std::uint32_t left = mask; left != 0; left &= left - 1) {
           const int l = std::countr_zero(left);
           if (next[l] == end[l]) return false;
-          *to++ = *next[l]++;
+          *to++ = a.values[next[l]++];
         }
       }
       if (run.last) break;
@@ -272,6 +276,15 @@ bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
     if (!std::equal(next, next + count, end)) return false;
   }
   return true;
+}
+
+/// Writes the values of a part in the order of its words. False when the rows do not have the part's pattern.
+template <scalar T, offset O>
+bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
+  bool same = false;
+  with_isa(
+      best_isa(), [&]() __attribute__((always_inline)) { same = fill_values_inline(a, part); });
+  return same;
 }
 
 }  // namespace tulle::cpu
