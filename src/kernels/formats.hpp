@@ -9,6 +9,9 @@
 
 namespace tulle {
 
+/// Sectors of x that 32 nonzeros touch (csr_stats::gather_sectors), of 32 at most: above, x is gathered from all over.
+inline constexpr double scattered_sectors = 24;
+
 /// Whether a CSR is sound, and what the choice of a kernel needs to know of it: rows, cols, nnz, mean, max and skew;
 /// gather_sectors and, of rows that are alike, a rough block_fill where the matrix is so large that they matter. The rest may be at its default.
 struct inspection {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/formats.hpp"
 
 namespace tulle {
 namespace {
@@ -31,8 +32,6 @@ constexpr std::int64_t least_packed_nnz_uneven = 5'000'000;
 constexpr index_t longest_thread_row = 32;
 /// Below this many nonzeros tiles of them are fewer than what rows shared by lanes keep busy.
 constexpr std::int64_t few_nnz = 400'000;
-/// Sectors of x that 32 nonzeros touch, of 32 at most: from here on x is gathered from all over.
-constexpr double scattered_sectors = 24;
 
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
@@ -63,6 +62,9 @@ spmv_choice choose_integer_cuda(const csr_stats& s) {
 /// `inspect` promises.
 spmv_choice choose_standard_cuda(const csr_stats& s, type_key types) {
   if (!floating(types)) return choose_integer_cuda(s);
+  if (s.nnz < s.rows) {
+    return {"csr.stream", fmt::format("{} nonzeros in {} rows: empty rows would fill a copy", s.nnz, s.rows)};
+  }
   if (const char* reason = suits_csr5(s)) {
     return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
                                 s.max)};

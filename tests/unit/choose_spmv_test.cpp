@@ -84,6 +84,11 @@ TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
 }
 
+TEST(ChooseSpmv, LeavesEmptyRowsInPlace) {
+  EXPECT_EQ(standard(regular(100'000'000, 0.01)), "csr.stream");
+  EXPECT_EQ(standard(regular(100'000'000, 0.5)), "csr.stream");
+}
+
 TEST(ChooseSpmv, LeavesIntegersInPlace) {
   EXPECT_EQ(standard(regular(8'000'000, 27), i32), "csr.stream");
   EXPECT_EQ(standard(regular(24'000, 73), i32), "csr.stream");

@@ -17,7 +17,8 @@ __global__ void __launch_bounds__(1024) place_records_kernel(std::int64_t n, Rec
     const std::int64_t i = begin + threadIdx.x;
     const Record mine = i < n ? records[i] : Record{};
     Record sum, all;
-    scanner(shared).ExclusiveScan(mine, sum, Record{}, [](const Record& a, const Record& b) { return a + b; }, all);
+    scanner(shared).ExclusiveScan(
+        mine, sum, Record{}, [](const Record& a, const Record& b) { return a + b; }, all);
     if (i < n) records[i] = before + sum;
     before = before + all;
     __syncthreads();

@@ -37,7 +37,8 @@ class executable_graph final : public device_graph {
 
 std::unique_ptr<device_graph> capture_graph(int device, stream_view stream, const std::function<void()>& work) {
   const device_guard guard(device);
-  check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+        status::unsupported);
   std::exception_ptr failure;
   try {
     work();

@@ -1,12 +1,11 @@
-// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One block
-// a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan over its warp and a
-// look at the warps before bring what they hold of the first row that it ends. All that a thread reads of the matrix lies
-// where its number says, so that only x waits for another read. A row longer than a tile: shared_parts.cuh.
-// Bytes a nonzero: sizeof(T) + 4 (2 where there are fewer than 65535 columns) + 1/2, plus 1/64 and one y a row.
-// Chosen where reads that wait for reads cost more than bytes: below two and a half million nonzeros, and beyond where
-// row lengths differ or rows are short.
-#include <optional>
-
+// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One
+// block a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan
+// over its warp and a look at the warps before bring what they hold of the first row that it ends. All that a thread
+// reads of the matrix lies where its number says, so that only x waits for another read. A row longer than a tile:
+// shared_parts.cuh. Bytes a nonzero: sizeof(T) + 4 (2 where there are at most 65535 columns) + 1/2, and as much for
+// every empty slot: one an empty row, half a row on average a tile of 1024, up to a half of all where rows have 513 to
+// 1024 entries. One y a row. Chosen where reads that wait for reads cost more than bytes: below two and a half million
+// nonzeros, and beyond where row lengths differ or rows are short.
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr5_build.hpp"
 #include "cuda/spmv/csr_operator.cuh"
@@ -69,7 +68,8 @@ struct warp_tails {
 
 /// The tiles of a group, one after another.
 template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x, shared_parts<T> parts, Epilogue& epilogue) {
+__device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+                                          shared_parts<T> parts, Epilogue& epilogue) {
   const csr5_group group = a.group[blockIdx.x];
   T sum{0};
 #pragma unroll 2
@@ -88,7 +88,8 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
 
 /// A tile of whole rows.
 template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x, Epilogue& epilogue) {
+__device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+                                         Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
@@ -107,7 +108,10 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   for (int i = 0; i < Shape::items; ++i) {
     open += entries.value[i];
     if ((head >> i & 1) == 0) continue;
-    if (first) first_sum = open; else epilogue(row, open);
+    if (first)
+      first_sum = open;
+    else
+      epilogue(row, open);
     first = false;
     ++row;
     open = T{0};
@@ -136,15 +140,20 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
 template <class Shape, class T, class Column, class Epilogue>
 __global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::items / 4))
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
-  if (static_cast<std::int32_t>(blockIdx.x) < a.groups) sum_group(a, x, parts, epilogue); else sum_rows(a, x, epilogue);
+  if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
+    sum_group(a, x, parts, epilogue);
+  else
+    sum_rows(a, x, epilogue);
   epilogue.finish();
 }
 
 template <class Shape, class T, class O, class Column>
 class csr5_operator final : public csr_operator<T, O> {
  public:
-  csr5_operator(const context& ctx, csr_view<T, O> a) : csr_operator<T, O>(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_) {
-    const auto groups = static_cast<std::size_t>(storage_.groups()), blocks = static_cast<std::size_t>(storage_.blocks());
+  csr5_operator(const context& ctx, csr_view<T, O> a)
+      : csr_operator<T, O>(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_) {
+    const auto groups = static_cast<std::size_t>(storage_.groups()),
+               blocks = static_cast<std::size_t>(storage_.blocks());
     part_ = buffer<T>(ctx, 2 * groups);
     arrived_ = buffer<unsigned>(ctx, groups + 1);
     dot_share_ = buffer<T>(ctx, 2 * (blocks + groups));
@@ -155,7 +164,8 @@ class csr5_operator final : public csr_operator<T, O> {
     csr_operator<T, O>::update_values(a);
     storage_.fill_values(ctx_, this->a_, values_);
   }
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream) override {
+  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
+                  stream_view stream) override {
     const device_guard guard(this->device_);
     const auto on = static_cast<cudaStream_t>(stream.native);
     if (storage_.blocks() == 0) check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), on), "cudaMemsetAsync");
@@ -165,18 +175,20 @@ class csr5_operator final : public csr_operator<T, O> {
                              {dot_share_.data(), arrived_.data() + storage_.groups(), storage_.groups()}},
           static_cast<const T*>(x), on);
   }
-  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y, stream_view stream) override {
+  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
+                    stream_view stream) override {
     const device_guard guard(this->device_);
     start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
                          static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
           static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + part_.bytes() + arrived_.bytes() + dot_share_.bytes();
+    return matrix_bytes() + storage_.other_bytes() + part_.bytes() + arrived_.bytes() + dot_share_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " blocks=" + std::to_string(storage_.blocks()) + " column_bytes=" + std::to_string(sizeof(Column));
+    return device_operator<T>::parameters() + " blocks=" + std::to_string(storage_.blocks()) +
+           " column_bytes=" + std::to_string(sizeof(Column));
   }
 
  private:
@@ -184,19 +196,21 @@ class csr5_operator final : public csr_operator<T, O> {
 
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block, Shape::block, 0, stream,
-           storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()}, epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block,
+           Shape::block, 0, stream, storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()},
+           epilogue);
   }
 
   context ctx_;
-  buffer<T> values_;
+  buffer<T> values_;  // before storage_, which fills it
   csr5_storage<Shape, Column> storage_;
   buffer<T> part_;
   buffer<unsigned> arrived_;
   buffer<T> dot_share_;
 };
 
-/// Four entries a thread fill the device sooner and suit short rows; eight pay in long rows where there are enough of them.
+/// Four entries a thread fill the device sooner and suit short rows; eight pay in long rows where there are enough of
+/// them.
 bool takes_eight(const csr_stats& s, const spmv_options& o) {
   if (o.block_size > 0) return o.block_size < csr5_shape<4>::block;
   return s.nnz >= 1'000'000 && s.mean >= 8;
@@ -205,14 +219,16 @@ bool takes_eight(const csr_stats& s, const spmv_options& o) {
 template <class Shape>
 std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
   return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
-    if (a.cols <= csr5_empty<std::uint16_t>) return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
+    if (a.cols <= csr5_empty<std::uint16_t>)
+      return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
     return std::make_unique<csr5_operator<Shape, T, O, index_t>>(ctx, a.as<T, O>());
   });
 }
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats& s,
+                                         const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
 }
 

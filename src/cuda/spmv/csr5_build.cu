@@ -1,7 +1,5 @@
-// Passes: count the tiles of every chunk of rows; place the chunks; describe the tiles; fill them. A block takes a chunk,
-// or a tile.
-#include "cuda/spmv/csr5_build.hpp"
-
+// Passes: count the tiles of every chunk of rows; place the chunks; describe the tiles; fill them. A block takes a
+// chunk, or a tile.
 #include <cub/block/block_scan.cuh>
 #include <cuda/functional>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "cuda/formats/place_records.cuh"
 #include "cuda/formats/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/spmv/csr5_build.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -23,7 +22,8 @@ int chunk_rows_for(std::int64_t rows, std::int64_t nnz) {
   return static_cast<int>(std::clamp<std::int64_t>(tiles * csr5_slots / mean, 64, most_chunk_rows));
 }
 
-/// A long row's block goes through so many tiles one after another; fewer meet at the row's end then, but fewer share the work.
+/// A long row's block goes through so many tiles one after another; fewer meet at the row's end then, but fewer share
+/// the work.
 int group_tiles_for(std::int64_t nnz) { return nnz < 2'000'000 ? 1 : 4; }
 
 /// What chunks add up to; after the scan, what lies before a chunk.
@@ -63,8 +63,8 @@ struct csr5_arrays {
 
 /// A warp goes through the tiles of a chunk that starts at row `first`. `at`: where its own begin; `out` may be null.
 template <class O>
-__device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr, index_t first, int group_tiles, csr5_totals at,
-                                  const csr5_arrays* out) {
+__device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr, index_t first, int group_tiles,
+                                  csr5_totals at, const csr5_arrays* out) {
   for (int r = 0; r < chunk.rows;) {
     const index_t row = first + r;
     if (!chunk.is_long(r)) {
@@ -79,8 +79,8 @@ __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr,
     const auto first_group = static_cast<std::int32_t>(at.groups);
     for (std::int32_t g = lane_id(); g < groups && out != nullptr; g += 32) {
       const std::int32_t done = g * group_tiles;
-      const csr5_group group{row, static_cast<std::int32_t>(at.long_tiles) + done, min(group_tiles, tiles - done), first_group,
-                             first_group + groups - 1};
+      const csr5_group group{row, static_cast<std::int32_t>(at.long_tiles) + done, min(group_tiles, tiles - done),
+                             first_group, first_group + groups - 1};
       out->group[first_group + g] = group;
       for (std::int32_t i = 0; i < group.tiles; ++i) out->group_of[group.first_tile + i] = first_group + g;
     }
@@ -93,8 +93,8 @@ __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr,
 
 /// totals[c]: those of chunk c. With `describe`, totals are where the chunks start instead, and `out` is written.
 template <class O>
-__global__ void __launch_bounds__(threads)
-    plan_tiles(index_t rows, const O* rowptr, int chunk_rows, int group_tiles, csr5_totals* totals, bool describe, csr5_arrays out) {
+__global__ void __launch_bounds__(threads) plan_tiles(index_t rows, const O* rowptr, int chunk_rows, int group_tiles,
+                                                      csr5_totals* totals, bool describe, csr5_arrays out) {
   using adder = cub::BlockScan<int, threads>;
   __shared__ typename adder::TempStorage shared;
   __shared__ int before[most_chunk_rows + 1];
@@ -136,7 +136,8 @@ __global__ void __launch_bounds__(threads)
 /// A block a tile of a long row.
 template <class Shape, class T, class O, class Column>
 __global__ void __launch_bounds__(Shape::block)
-    fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns, T* values) {
+    fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns,
+                    T* values) {
   const std::int64_t tile = blockIdx.x;
   const csr5_group group = groups[group_of[tile]];
   const std::int64_t first = a.rowptr[group.row] + csr5_slots * (tile - groups[group.first_group].first_tile);
@@ -145,7 +146,9 @@ __global__ void __launch_bounds__(Shape::block)
     const int me = static_cast<int>(threadIdx.x);
     const std::int64_t k = first + Shape::items * me + i;
     values[tile * csr5_slots + Shape::place(me, i, csr5_values_together<T>)] = k < end ? a.values[k] : T{0};
-    if (columns != nullptr) columns[tile * csr5_slots + Shape::place(me, i, csr5_columns_together)] = k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    if (columns != nullptr)
+      columns[tile * csr5_slots + Shape::place(me, i, csr5_columns_together)] =
+          k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
   }
 }
 
@@ -192,10 +195,13 @@ __global__ void __launch_bounds__(Shape::block)
     const std::int64_t k = std::int64_t{rowptr[row[i]]} + offset;
     values[base + Shape::place(me, i, csr5_values_together<T>)] = live ? a.values[k] : T{0};
     if (columns == nullptr) continue;
-    columns[base + Shape::place(me, i, csr5_columns_together)] = live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    columns[base + Shape::place(me, i, csr5_columns_together)] =
+        live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
     if (offset == max(length, 1) - 1) ends |= 1u << i;
   }
-  if (columns != nullptr) heads[std::int64_t{blockIdx.x} * Shape::block + me] = static_cast<typename Shape::head>(static_cast<unsigned>(row[0]) << items | ends);
+  if (columns != nullptr)
+    heads[std::int64_t{blockIdx.x} * Shape::block + me] =
+        static_cast<typename Shape::head>(static_cast<unsigned>(row[0]) << items | ends);
 }
 
 template <class Shape, class... Parameters, class... Args>
@@ -235,8 +241,10 @@ csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, 
   values = buffer<T>(ctx, (tiles + long_tiles) * csr5_slots);
   plan(true, {group_.data(), group_of_.data(), first_row_.data()});
   const std::size_t after = long_tiles * csr5_slots;
-  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, long_tiles, a, group_.data(), group_of_.data(), column_.data(), values.data());
-  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, tiles, a, first_row_.data(), head_.data(), column_.data() + after, values.data() + after);
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, long_tiles, a, group_.data(), group_of_.data(),
+                      column_.data(), values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, tiles, a, first_row_.data(), head_.data(),
+                      column_.data() + after, values.data() + after);
 }
 
 template <class Shape, class Column>
@@ -244,15 +252,16 @@ template <scalar T, offset O>
 void csr5_storage<Shape, Column>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
   const device_guard guard(ctx.device());
   constexpr Column* no_columns = nullptr;
-  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(), no_columns, values.data());
-  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr, no_columns,
-               values.data() + group_of_.size() * csr5_slots);
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(),
+                      no_columns, values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr,
+                      no_columns, values.data() + group_of_.size() * csr5_slots);
 }
 
-#define TULLE_INSTANTIATE(ITEMS, COLUMN, T, O)                                                                     \
-  template csr5_storage<csr5_shape<ITEMS>, COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&);      \
+#define TULLE_INSTANTIATE(ITEMS, COLUMN, T, O)                                                                \
+  template csr5_storage<csr5_shape<ITEMS>, COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&); \
   template void csr5_storage<csr5_shape<ITEMS>, COLUMN>::fill_values(const context&, csr_view<T, O>, buffer<T>&) const;
-#define TULLE_INSTANTIATE_TYPES(ITEMS, COLUMN)         \
+#define TULLE_INSTANTIATE_TYPES(ITEMS, COLUMN)           \
   TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int32_t)  \
   TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int64_t)  \
   TULLE_INSTANTIATE(ITEMS, COLUMN, double, std::int32_t) \

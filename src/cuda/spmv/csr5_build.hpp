@@ -26,9 +26,12 @@ class csr5_storage {
   }
   [[nodiscard]] std::int32_t groups() const noexcept { return static_cast<std::int32_t>(group_.size()); }
   [[nodiscard]] std::int32_t blocks() const noexcept { return groups() + static_cast<std::int32_t>(first_row_.size()); }
+  /// Bytes that an application reads.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return group_.bytes() + first_row_.bytes() + head_.bytes() + column_.bytes();
   }
+  /// Bytes kept besides, to fill in values.
+  [[nodiscard]] std::size_t other_bytes() const noexcept { return group_of_.bytes(); }
 
  private:
   std::int32_t long_tiles_ = 0;

@@ -1,7 +1,7 @@
 // The storage of the packed kernels: slices of 32 or 64 lanes, columns as a base and short offsets.
 //
-// Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has `height` lanes, 32 or 64 (each
-// thread of a warp is one or two of them), and 1 to 32 lanes (a power of two, by length) share a row. Position p of a slice
+// Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has `height` lanes, 32 or 64 (packed_walk.cuh
+// says how a warp shares them), and 1 to 32 lanes (a power of two, by length) share a row. Position p of a slice
 // holds, for every lane, entry p * lanes + (the lane's number within its row) of its row; lanes whose row is at its end are
 // passed over, so a slice stores exactly its entries. Rows longer than a limit are cut into parts, one a slice.
 //

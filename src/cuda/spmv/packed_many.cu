@@ -1,7 +1,6 @@
-// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 4 (f64) or 2 (f32)
-// threads side by side share a lane of the slice and have 16 bytes of X each, so that a warp reads neighbouring rows of X
-// whole; a thread has the same place in several lanes. At any other strides four at once: a lane a thread, as for one.
-// Bytes a nonzero: as packed, once for 8 right-hand sides.
+// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 2 threads
+// side by side (f64) or one (f32) share an entry and have 32 bytes of a row of X each, what memory moves at once. At
+// any other strides four at once, a lane a thread, as for one. Bytes a nonzero: as packed, once for 8 right-hand sides.
 #include <algorithm>
 
 #include "cuda/spmv/csr_operator.cuh"
@@ -108,28 +107,33 @@ __global__ void __launch_bounds__(block_size, 4)
   }
 }
 
-bool aligned(const void* p, std::int64_t stride_bytes) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0; }
+bool aligned(const void* p, std::int64_t stride_bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0;
+}
 
 }  // namespace
 
 template <class T>
-void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha, const multivector_ref& x,
-                 double beta, const multivector_ref& y, cudaStream_t stream) {
+void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha,
+                 const multivector_ref& x, double beta, const multivector_ref& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
-    const auto kernel = height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
-    launch("packed.many", kernel, a.slices * 32, block_size, 0, stream, a, values, vectors, part_sum, static_cast<T>(alpha), static_cast<T>(beta));
+    const auto kernel =
+        height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
+    launch("packed.many", kernel, a.slices * 32, block_size, 0, stream, a, values, vectors, part_sum,
+           static_cast<T>(alpha), static_cast<T>(beta));
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);
   index_t done = 0;
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) && aligned(to, y.row_stride * bytes)) {
+  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) &&
+      aligned(to, y.row_stride * bytes)) {
     for (; x.count - done >= 8; done += 8) start(side_by_side<T>{from + done, x.row_stride, to + done, y.row_stride});
   }
   for (; done < x.count; done += 4) {
-    start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride, y.row_stride,
-                     y.vector_stride, std::min(4, x.count - done)});
+    start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride,
+                     y.row_stride, y.vector_stride, std::min(4, x.count - done)});
   }
 }
 

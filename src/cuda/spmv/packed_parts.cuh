@@ -1,5 +1,5 @@
-// The parts of a long row meet in memory: each warp leaves its sums and counts itself, and the warp that comes last adds
-// them in order, so that the result does not depend on which one that is.
+// The parts of a long row meet in memory: each warp leaves its sums and counts itself, and the warp that comes last
+// adds them in order, so that the result does not depend on which one that is.
 #pragma once
 
 #include <cuda/atomic>
@@ -19,14 +19,16 @@ __device__ __forceinline__ void sum_over_groups(T (&sum)[Count]) {
   }
 }
 
-/// `sum`: this part's, in every thread, `Count` right-hand sides for each of `Group` neighbours. `part_sum`: Group * Count
-/// values for each part. Returns whether the calling thread is one of the first group of the warp that comes last, which
-/// then has the row's sums in `sum`.
+/// `sum`: this part's, in every thread, `Count` right-hand sides for each of `Group` neighbours. `part_sum`: Group *
+/// Count values for each part. Returns whether the calling thread is one of the first group of the warp that comes
+/// last, which then has the row's sums in `sum`.
 template <int Group, int Count, class T>
 __device__ __forceinline__ bool add_part(const packed_pattern& a, const packed_slice& s, T (&sum)[Count], T* part_sum,
                                          packed_long_row& row, std::uint32_t& slot) {
   const int thread = static_cast<int>(threadIdx.x % 32);
-  const auto place = [&](std::uint32_t part, int j) { return part_sum + (std::int64_t{part} * Group + thread % Group) * Count + j; };
+  const auto place = [&](std::uint32_t part, int j) {
+    return part_sum + (std::int64_t{part} * Group + thread % Group) * Count + j;
+  };
   slot = a.part_row[s.order];
   row = a.long_row[slot];
   if (thread < Group) {

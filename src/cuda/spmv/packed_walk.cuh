@@ -21,9 +21,9 @@ __device__ __forceinline__ index_t read_offset(const Offset* offsets, int at) {
   }
 }
 
-/// How a warp divides a slice: `Group` threads side by side share a lane (each with right-hand sides of its own), a thread
-/// has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are asked for two rounds before they
-/// are loaded, which pays where rows are long and alike, and elsewhere costs L2 more than it hides.
+/// How a warp divides a slice: `Group` threads side by side share a lane (each with right-hand sides of its own), a
+/// thread has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are asked for two rounds
+/// before they are loaded, which pays where rows are long and alike, and elsewhere costs L2 more than it hides.
 template <int Lanes, int Group, int Flight, bool Ahead>
 struct packed_division {
   static constexpr int lanes = Lanes;
@@ -36,10 +36,12 @@ struct packed_division {
 
 /// Calls take(h, value, column) for the entries of the thread's lanes, each lane's in order; h counts its lanes.
 template <class Division, class Offset, class T, class Take>
-__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Division::lanes],
-                                           const T* __restrict__ values, Take take) {
+__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
+                                           const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
+                                           Take take) {
   constexpr bool absolute = std::is_same_v<Offset, std::int32_t>;
-  constexpr int lanes = Division::lanes, group = Division::group, flight = Division::flight, height = Division::height, apart = Division::apart;
+  constexpr int lanes = Division::lanes, group = Division::group, flight = Division::flight, height = Division::height,
+                apart = Division::apart;
   const int thread = static_cast<int>(threadIdx.x % 32);
   const int first_lane = thread / group;
   const index_t* const base = a.base + std::int64_t{s.bases} * packed_base_group;
@@ -131,21 +133,28 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
 
 /// walk_slice for the width of the slice's offsets.
 template <class Division, class T, class Take>
-__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s, const packed_lane (&lane)[Division::lanes],
-                                           const T* __restrict__ values, Take take) {
+__device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
+                                           const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
+                                           Take take) {
   switch (s.offset_bytes) {
-    case 0: return walk_slice<Division, no_offset>(a, s, lane, values, take);
-    case 1: return walk_slice<Division, std::uint8_t>(a, s, lane, values, take);
-    case 2: return walk_slice<Division, std::uint16_t>(a, s, lane, values, take);
-    default: return walk_slice<Division, std::int32_t>(a, s, lane, values, take);
+    case 0:
+      return walk_slice<Division, no_offset>(a, s, lane, values, take);
+    case 1:
+      return walk_slice<Division, std::uint8_t>(a, s, lane, values, take);
+    case 2:
+      return walk_slice<Division, std::uint16_t>(a, s, lane, values, take);
+    default:
+      return walk_slice<Division, std::int32_t>(a, s, lane, values, take);
   }
 }
 
 /// The lanes of the calling thread.
 template <class Division>
-__device__ __forceinline__ void lanes_of(const packed_pattern& a, const packed_slice& s, packed_lane (&lane)[Division::lanes]) {
+__device__ __forceinline__ void lanes_of(const packed_pattern& a, const packed_slice& s,
+                                         packed_lane (&lane)[Division::lanes]) {
 #pragma unroll
-  for (int h = 0; h < Division::lanes; ++h) lane[h] = lane_of(a, s, Division::apart * h + static_cast<int>(threadIdx.x % 32) / Division::group);
+  for (int h = 0; h < Division::lanes; ++h)
+    lane[h] = lane_of(a, s, Division::apart * h + static_cast<int>(threadIdx.x % 32) / Division::group);
 }
 
 /// sum[h] of a lane that owns its row becomes the sum over the row's lanes.
@@ -166,7 +175,8 @@ __device__ __forceinline__ void sum_rows(const packed_slice& s, T (&sum)[Divisio
 #pragma unroll
     for (int h = 0; h < Division::lanes; ++h) {
 #pragma unroll
-      for (int j = 0; j < Count; ++j) sum[h][j] = add(sum[h][j], __shfl_xor_sync(0xffffffffu, sum[h][j], d * Division::group));
+      for (int j = 0; j < Count; ++j)
+        sum[h][j] = add(sum[h][j], __shfl_xor_sync(0xffffffffu, sum[h][j], d * Division::group));
     }
   }
 }

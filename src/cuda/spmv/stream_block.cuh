@@ -147,7 +147,7 @@ struct stream_block {
   /// Brings the offsets of the tile's rows to L2 while its nonzeros are on their way.
   __device__ __forceinline__ void ask_for_offsets(const tile_rows& rows) const {
     constexpr int a_line = 128 / sizeof(O);
-    const index_t row = max(rows.begin - 1, 0) + static_cast<index_t>(threadIdx.x) * a_line;
+    const std::int64_t row = std::int64_t{max(rows.begin - 1, 0)} + threadIdx.x * a_line;
     if (row < rows.end + a_line && row <= a.rows) prefetch_l2(a.rowptr + row);
   }
   __device__ __forceinline__ tile_span span_of(index_t row) const {

@@ -46,7 +46,7 @@ std::span<const spmv_kernel> spmv_table() {
       spmv_kernel{"csr.vector_shared", "x staged in shared memory, for banded matrices", gpu, all, false, supports_csr_vector_shared, make_csr_vector_shared},
       spmv_kernel{"csr.merge", "merge-path: equal work a thread whatever the row lengths", gpu, all, false, always_supported, make_csr_merge},
       spmv_kernel{"csr.stream", "equal tiles of nonzeros, products in shared memory, one launch, no set-up", gpu, all, false, always_supported, make_csr_stream},
-      spmv_kernel{"csr5", "equal tiles of whole rows, everything where the thread's number says", gpu, floating, false, always_supported, make_csr5},
+      spmv_kernel{"csr5", "CSR5 with tiles of whole rows: equal work, and no read but x waits for another", gpu, floating, false, always_supported, make_csr5},
       spmv_kernel{"coo", "segmented sums over coordinates", gpu, floating, false, always_supported, make_coo},
       spmv_kernel{"ell", "ELLPACK, one thread a row", gpu, floating, false, supports_ell, make_ell},
       spmv_kernel{"sell", "SELL-32-sigma, one lane a row", gpu, floating, false, supports_sell, make_sell},
