@@ -26,6 +26,9 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
 
 /// Below this many nonzeros reads that wait for reads cost more than bytes.
 constexpr std::int64_t least_packed_nnz = 2'500'000;
+/// The same where rows are longer than a tile of csr5, and its blocks would have to meet.
+constexpr std::int64_t least_packed_nnz_long = 1'000'000;
+constexpr double long_mean = 1000;
 /// The same where row lengths differ, and slices of neighbouring rows do not fill.
 constexpr std::int64_t least_packed_nnz_uneven = 5'000'000;
 /// Rows of at most this many entries are walked by one thread each.
@@ -38,7 +41,7 @@ bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors
 
 /// Why csr5 beats packed, or nullptr.
 const char* suits_csr5(const csr_stats& s) {
-  if (s.nnz < least_packed_nnz) return "few nonzeros";
+  if (s.nnz < (s.mean > long_mean ? least_packed_nnz_long : least_packed_nnz)) return "few nonzeros";
   if (s.mean < 4 && s.max > 1.1 * s.mean) return "short rows of different lengths";
   if (!rows_alike(s) && s.nnz < least_packed_nnz_uneven) return "few nonzeros in rows of very different lengths";
   if (!rows_alike(s) && scattered(s)) return "rows of very different lengths that read x from all over";

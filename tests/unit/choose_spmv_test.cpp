@@ -66,6 +66,7 @@ TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
   EXPECT_EQ(standard(regular(1'500'000, 80)), "packed");
   EXPECT_EQ(standard(regular(1'000'000, 7)), "packed");
+  EXPECT_EQ(standard(regular(800, 2100)), "packed");
   csr_stats skewed = with_longest(regular(4'000'000, 16), 170'000);
   EXPECT_EQ(standard(skewed), "packed");
   skewed.gather_sectors = 30;
