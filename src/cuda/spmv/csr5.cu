@@ -1,11 +1,11 @@
-// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One
-// block a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan
-// over its warp and a look at the warps before bring what they hold of the first row that it ends. All that a thread
-// reads of the matrix lies where its number says, so that only x waits for another read. A row longer than a tile:
-// shared_parts.cuh. Bytes a nonzero: sizeof(T) + 4 (2 where there are at most 65535 columns) + 1/2, and as much for
-// every empty slot: one an empty row, half a row on average a tile of 1024, up to a half of all where rows have 513 to
-// 1024 entries. One y a row. Chosen where reads that wait for reads cost more than bytes: below two and a half million
-// nonzeros, and beyond where row lengths differ or rows are short.
+// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One block
+// a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan over its
+// warp and a look at the warps before bring what they hold of the first row that it ends. All that a thread reads of the
+// matrix lies where its number says, so that only x waits for another read. A row longer than a tile: shared_parts.cuh.
+// Bytes a nonzero: sizeof(T) + 4 (2 where there are at most 65535 columns) + 1/2, and as much for every empty slot: one an
+// empty row, half a row on average a tile of 1024, up to a half of all where rows have 513 to 1024 entries. One y a row.
+// Chosen where reads that wait for reads cost more than bytes: below two and a half million nonzeros, and beyond where
+// row lengths differ or rows are short.
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr5_build.hpp"
 #include "cuda/spmv/csr_operator.cuh"

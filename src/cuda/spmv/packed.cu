@@ -1,8 +1,9 @@
-// packed: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014) with compressed columns and 1 to 32 lanes
-// a row; packed_format.cuh says how it is stored. One warp a slice; a lane walks its entries, the lanes of a row meet
-// by shuffles, and the row permutation is folded into the store. The parts of a long row leave their sums in memory,
-// and the warp that comes last adds them in order: one launch. Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per
-// row one y and at most 4 bytes; no offsets. Chosen from two and a half million nonzeros on, but where csr5 is.
+// packed: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014) with compressed columns and 1 to 32 lanes a
+// row; packed_format.cuh says how it is stored. One warp a slice; a lane walks its entries, the lanes of a row meet by
+// shuffles, and the row permutation is folded into the store. The parts of a long row leave their sums in memory, and
+// the warp that comes last adds them in order: one launch.
+// Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per row one y and at most 4 bytes; no offsets.
+// Chosen from two and a half million nonzeros on, but where csr5 is; of rows longer than 1000, from a million on.
 #include <algorithm>
 #include <optional>
 

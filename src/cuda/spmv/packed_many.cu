@@ -1,6 +1,7 @@
-// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 2 threads
-// side by side (f64) or one (f32) share an entry and have 32 bytes of a row of X each, what memory moves at once. At
-// any other strides four at once, a lane a thread, as for one. Bytes a nonzero: as packed, once for 8 right-hand sides.
+// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 2 threads side by
+// side (f64) or one (f32) share an entry and have 32 bytes of a row of X each, what memory moves at once. At any other
+// strides four at once, a lane a thread, as for one.
+// Bytes a nonzero: as packed, once for 8 right-hand sides.
 #include <algorithm>
 
 #include "cuda/spmv/csr_operator.cuh"
