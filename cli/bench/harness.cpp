@@ -48,9 +48,7 @@ std::vector<double> harness::repeat_by_clock(cache_state state, const std::funct
   std::vector<double> times;
   for (int i = 0; i < repeat_; ++i) {
     if (state == cache_state::cold) evict();
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    times.push_back(microseconds_since(begin));
+    times.push_back(once(work));
   }
   return times;
 }
@@ -58,22 +56,16 @@ std::vector<double> harness::repeat_by_clock(cache_state state, const std::funct
 std::vector<double> harness::repeat_on_host(until end, const std::function<void()>& work) const {
   for (int i = 0; i < warmup_; ++i) work();
   std::vector<double> times;
-  for (int i = 0; i < repeat_; ++i) {
-    ctx_.synchronize();
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    if (end == until::done) ctx_.synchronize();
-    times.push_back(microseconds_since(begin));
-  }
+  for (int i = 0; i < repeat_; ++i) times.push_back(once(work, end));
   ctx_.synchronize();
   return times;
 }
 
-double harness::once(const std::function<void()>& work) const {
+double harness::once(const std::function<void()>& work, until end) const {
   ctx_.synchronize();
   const auto begin = std::chrono::steady_clock::now();
   work();
-  ctx_.synchronize();
+  if (end == until::done) ctx_.synchronize();
   return microseconds_since(begin);
 }
 

@@ -26,11 +26,11 @@ class harness {
   /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
   std::vector<double> repeat(cache_state state, const std::function<void()>& work);
 
-  /// The same seen from the host, the cache warm: from the call, with nothing queued before it, to the end named.
+  /// The same seen from the host, as `once`, the cache warm.
   std::vector<double> repeat_on_host(until end, const std::function<void()>& work) const;
 
-  /// Microseconds of one run seen from the host, waiting for the device before and after.
-  double once(const std::function<void()>& work) const;
+  /// Microseconds of one run seen from the host, with nothing queued before it, to the end named.
+  double once(const std::function<void()>& work, until end = until::done) const;
 
  private:
   void evict();
