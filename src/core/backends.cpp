@@ -28,6 +28,24 @@ std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexc
 #endif
 }
 
+std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::spgemm_table();
+#ifdef TULLE_HAS_CUDA
+  return cuda::spgemm_table();
+#else
+  return {};
+#endif
+}
+
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::count_products(ctx, problem);
+#ifdef TULLE_HAS_CUDA
+  return cuda::count_products(ctx, problem);
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();

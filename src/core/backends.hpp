@@ -5,6 +5,7 @@
 
 #include "kernels/formats.hpp"
 #include "kernels/runtime.hpp"
+#include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -14,6 +15,8 @@ template <scalar T, offset O>
 const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
+std::span<const spgemm_kernel> spgemm_table();
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 }  // namespace cpu
 
 namespace cuda {
@@ -21,6 +24,8 @@ template <scalar T, offset O>
 const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
+std::span<const spgemm_kernel> spgemm_table();
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -32,6 +37,11 @@ std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
 
 /// Kernels whose operators take the CSR of A and compute y = alpha A^T x + beta y: x has rows elements, y has cols.
 std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
+
+std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
+
+/// What the problem amounts to, counted on the context's backend. Waits for the result.
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

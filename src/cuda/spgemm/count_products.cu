@@ -1,0 +1,62 @@
+// What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: a row of A.
+#include <cub/block/block_reduce.cuh>
+#include <cuda/functional>
+
+#include <algorithm>
+#include <array>
+
+#include <tulle/core/buffer.hpp>
+
+#include "core/backends.hpp"
+#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/device_guard.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int threads_a_block = 256;
+
+template <class T, class O>
+__global__ void __launch_bounds__(threads_a_block)
+    count_kernel(csr_view<T, O> a, csr_view<T, O> b, const O* mask_rowptr, unsigned long long* work) {
+  using reduce = cub::BlockReduce<unsigned long long, threads_a_block>;
+  __shared__ typename reduce::TempStorage shared[3];
+  unsigned long long products = 0, most = 0, bound = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads_a_block + threadIdx.x; i < a.rows;
+       i += std::int64_t{gridDim.x} * threads_a_block) {
+    unsigned long long row = 0;
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) row += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+    const unsigned long long limit = mask_rowptr ? mask_rowptr[i + 1] - mask_rowptr[i] : b.cols;
+    products += row;
+    most = max(most, row);
+    bound += min(row, limit);
+  }
+  products = reduce(shared[0]).Sum(products);
+  most = reduce(shared[1]).Reduce(most, ::cuda::maximum<>{});
+  bound = reduce(shared[2]).Sum(bound);
+  if (threadIdx.x != 0) return;
+  atomicAdd(work, products);
+  atomicMax(work + 1, most);
+  atomicAdd(work + 2, bound);
+}
+
+}  // namespace
+
+spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
+  if (p.a.rows == 0) return {};
+  const device_guard guard(ctx.device());
+  const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
+  buffer<unsigned long long> work(ctx, 3);
+  fill_bytes(ctx, work.data(), memory_space::device, 0, work.bytes());
+  const auto blocks = std::min<std::int64_t>((std::int64_t{p.a.rows} + threads_a_block - 1) / threads_a_block,
+                                             std::int64_t{8} * ctx.info().multiprocessors);
+  dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() {
+    count_kernel<<<static_cast<unsigned>(blocks), threads_a_block, 0, stream>>>(
+        p.a.as<T, O>(), p.b.as<T, O>(), p.mask ? static_cast<const O*>(p.mask->rowptr) : nullptr, work.data());
+    check_launch("count_products");
+  });
+  const auto found = to_vector(ctx, work);
+  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1]), static_cast<std::int64_t>(found[2])};
+}
+
+}  // namespace tulle::cuda

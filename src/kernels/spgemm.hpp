@@ -1,0 +1,74 @@
+// The contract between C = alpha A B and the backends: what a kernel is given, what it returns, and how it is listed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernels/spmv.hpp"
+
+namespace tulle {
+
+/// A B, or the entries of it that a mask names. All matrices have the same types (f32 or f64), are sound and lie in the
+/// backend's memory. The rows of B and of the mask are strictly increasing; those of A may be in any order and may hold
+/// duplicates.
+struct spgemm_problem {
+  csr_ref a;  // rows x inner; a panel of a larger matrix has a rowptr that does not begin at 0
+  csr_ref b;  // inner x cols
+  std::optional<csr_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
+  index_t tile_size = 0;        // kernel0: columns of an accumulator; 0: its own choice
+};
+
+/// Sizes that bounds depend on. A product is one multiplication a_ik b_kj.
+struct spgemm_work {
+  std::int64_t products = 0;
+  std::int64_t most_products = 0;  // of one row
+  std::int64_t nnz_bound = 0;      // sum over the rows of min(products, cols); with a mask at most nnz(mask)
+};
+
+/// Where C goes. rowptr points at the rows + 1 offsets of this panel, the first of which is `first`; colind and values
+/// are those of the whole C, so that row i is at rowptr[i] .. rowptr[i + 1] - 1 of them.
+struct csr_sink {
+  offset_type offset = offset_type::i32;
+  std::int64_t first = 0;
+  void* rowptr = nullptr;
+  index_t* colind = nullptr;
+  void* values = nullptr;
+};
+
+/// C with sorted rows, the same bits in every run. Every product's entry is in the pattern, also where it cancels.
+class spgemm_operator {
+ public:
+  spgemm_operator() = default;
+  spgemm_operator(const spgemm_operator&) = delete;
+  spgemm_operator& operator=(const spgemm_operator&) = delete;
+  virtual ~spgemm_operator() = default;
+
+  /// nnz(C). May allocate and synchronise. Once, before the others.
+  virtual std::int64_t symbolic() = 0;
+  /// Offsets, columns and values. May allocate. c.offset is i64 where i32 does not hold c.first + nnz.
+  virtual void fill(double alpha, const csr_sink& c) = 0;
+  /// The values alone, from other values of A and B in the same pattern (arrays as those of the problem), into a C that
+  /// `fill` has written, whose columns it may read. No symbolic work, no allocation, no synchronisation.
+  virtual void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) = 0;
+  /// Bytes that the operator owns now.
+  [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
+};
+
+/// One line of the kernel table. The operator may borrow the arrays of the problem until it is destroyed.
+struct spgemm_kernel {
+  std::string_view name;
+  std::string_view summary;
+  backend_kind backend;
+  bool reference_only;  // a vendor's routine: measured, never chosen silently
+  bool takes_mask;
+  support (*supports)(const spgemm_problem&, const device_info&);
+  std::unique_ptr<spgemm_operator> (*make)(const context&, const spgemm_problem&);
+  /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows.
+  std::size_t (*workspace_bound)(const context&, const spgemm_problem&, const spgemm_work&);
+};
+
+}  // namespace tulle
