@@ -1,0 +1,250 @@
+// default: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the entries
+// of every row are counted, then columns and values are written where they belong. What a row is made with follows from its
+// number of products and of 32-column words (product_rows.cuh); each class is a launch. Sums are added in an order that
+// depends on A and B alone. Bytes a product: 4 to count and 4 + sizeof(T) to fill, through L1 and L2; C is written once.
+#include <algorithm>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+#include <thrust/iterator/transform_iterator.h>
+#include <tulle/core/buffer.hpp>
+
+#include "cuda/formats/launch.cuh"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/spgemm/column_words.hpp"
+#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/row_classes.hpp"
+#include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/wide_rows.hpp"
+#include "core/backends.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+/// Rows of B of at most this many entries on average are walked several at a time.
+constexpr double short_row = 12;
+
+/// Numbers that the device counts and the host reads.
+struct counters {
+  index_t first[row_classes];   // rows of each class before the trials
+  index_t second[row_classes];  // and what the trials made of theirs
+  index_t cursors[2 * row_classes];
+  unsigned long long words;     // of B
+  long long entries;            // of C
+  unsigned long long next_chunk;
+};
+
+struct widen_entry {
+  __host__ __device__ long long operator()(index_t n) const { return n; }
+};
+struct chunks_of_row {
+  const index_t* entries;
+  __host__ __device__ std::int64_t operator()(index_t row) const { return (entries[row] + wide_chunk - 1) / wide_chunk; }
+};
+
+/// Runs a CUB algorithm with temporary memory of the context.
+template <class Algorithm>
+void with_cub_memory(const context& ctx, const char* name, Algorithm algorithm) {
+  std::size_t bytes = 0;
+  check(algorithm(nullptr, bytes), name);
+  buffer<unsigned char> memory(ctx, bytes);
+  check(algorithm(memory.data(), bytes), name);
+}
+
+template <class T, class O>
+class adaptive_spgemm final : public spgemm_operator {
+ public:
+  adaptive_spgemm(const context& ctx, const spgemm_problem& p)
+      : ctx_(ctx), problem_(p), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
+    const auto mean = [](double nnz, double rows) { return rows > 0 ? nnz / rows : 0; };
+    mean_a_ = mean(static_cast<double>(a_.nnz), a_.rows);
+    mean_b_ = mean(static_cast<double>(b_.nnz), b_.rows);
+  }
+
+  std::int64_t symbolic() override {
+    if (a_.rows == 0) return 0;
+    const device_guard guard(ctx_.device());
+    const auto rows = static_cast<std::size_t>(a_.rows);
+    classes_ = buffer<std::uint8_t>(ctx_, rows);
+    entries_ = buffer<index_t>(ctx_, rows + 1);
+    counted_ = buffer<counters>(ctx_, 1);
+    fill_bytes(ctx_, counted_.data(), memory_space::device, 0, sizeof(counters));
+    fill_bytes(ctx_, entries_.data() + rows, memory_space::device, 0, sizeof(index_t));
+    counters* const device = counted_.data();
+    classify_rows(pattern(), mean_a_, classes_.data(), device->first, entries_.data(), stream());
+    buffer<index_t> words(ctx_, static_cast<std::size_t>(b_.rows) + 1);
+    count_words(b_.rows, b_.rowptr, b_.colind, mean_b_, words.data(), &device->words, stream());
+    counters found = read_back(ctx_, device);
+    rows_ = buffer<index_t>(ctx_, rows);
+    list_rows({nullptr, a_.rows, nullptr}, classes_.data(), device->first, device->cursors, rows_.data(), stream());
+    place(found.first, rows_.data());
+    count_trials(found, words);
+    for (int c = sorted_8; c <= sorted_256; ++c) count_sorted(pattern(), c, lists_[c], entries_.data(), stream());
+    with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
+                                                ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
+    });
+    return read_back(ctx_, &device->entries);
+  }
+
+  void fill(double alpha, const csr_sink& c) override {
+    const device_guard guard(ctx_.device());
+    if (c.offset == offset_type_of<O>) {
+      fill_as(pattern(), word_view(), alpha, c);
+    } else if constexpr (std::is_same_v<O, std::int32_t>) {
+      wide_a_ = widened(a_);
+      wide_b_ = widened(b_);
+      fill_as(wide_pattern(), word_rows<std::int64_t>{wide_b_.data(), nullptr, b_.colind}, alpha, c);
+    } else {
+      throw error(status::internal, "spgemm: 32-bit offsets of C for 64-bit offsets of A and B");
+    }
+  }
+
+  void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
+    const device_guard guard(ctx_.device());
+    if (c.offset == offset_type_of<O>) {
+      values(pattern(), values_of<O>(alpha, a, b, c), false);
+    } else {
+      values(wide_pattern(), values_of<std::int64_t>(alpha, a, b, c), false);
+    }
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return classes_.bytes() + entries_.bytes() + counted_.bytes() + rows_.bytes() + tried_.bytes() + wordptr_.bytes() +
+           words_.bytes() + chunks_.bytes() + wide_a_.bytes() + wide_b_.bytes();
+  }
+
+ private:
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
+  [[nodiscard]] bool short_rows() const { return mean_b_ <= short_row; }
+  [[nodiscard]] wide_launch device() const { return {ctx_.info().multiprocessors, ctx_.info().shared_bytes}; }
+  [[nodiscard]] product_pattern<O> pattern() const {
+    return {a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};
+  }
+  [[nodiscard]] product_pattern<std::int64_t> wide_pattern() const {
+    return {a_.rows, b_.rows, b_.cols, wide_a_.data(), a_.colind, wide_b_.data(), b_.colind};
+  }
+  [[nodiscard]] word_rows<O> word_view() const {
+    return {words_.empty() ? b_.rowptr : wordptr_.data(), words_.empty() ? nullptr : words_.data(), b_.colind};
+  }
+
+  buffer<std::int64_t> widened(csr_view<T, O> m) {
+    return formats<T, O>().widen_offsets(ctx_, m.rowptr, static_cast<std::size_t>(m.rows) + 1);
+  }
+
+  /// Lists of the classes that `counts` counts, one after the other.
+  void place(const index_t (&counts)[row_classes], const index_t* rows) {
+    for (int c = 0; c < row_classes; ++c) {
+      if (counts[c] > 0) lists_[c] = {rows, counts[c], nullptr};
+      rows += counts[c];
+    }
+  }
+
+  /// Counts the rows with many products: as hashed rows first; what does not fit is sorted or made from bitmaps.
+  void count_trials(const counters& found, buffer<index_t>& words) {
+    const index_t tried = found.first[trial_512] + found.first[trial];
+    if (tried == 0) return;
+    if (static_cast<double>(found.words) <= 0.6 * static_cast<double>(b_.nnz)) compress(words, found.words);
+    for (const row_class c : {trial_512, trial}) {
+      try_hashed(pattern(), word_view(), short_rows(), c, lists_[c], entries_.data(), classes_.data(), stream());
+    }
+    counters* const device = counted_.data();
+    const row_list from{rows_.data() + (a_.rows - tried), tried, nullptr};  // the last two classes
+    tried_ = buffer<index_t>(ctx_, static_cast<std::size_t>(tried));
+    count_classes(from, classes_.data(), device->second, stream());
+    list_rows(from, classes_.data(), device->second, device->cursors + row_classes, tried_.data(), stream());
+    const counters now = read_back(ctx_, device);
+    place(now.second, tried_.data());
+    count_sorted(pattern(), sorted_512, lists_[sorted_512], entries_.data(), stream());
+    count_wide(pattern(), word_view(), short_rows(), lists_[wide], this->device(), entries_.data(), stream());
+  }
+
+  void compress(buffer<index_t>& counts, unsigned long long total) {
+    const auto n = static_cast<std::size_t>(b_.rows) + 1;
+    fill_bytes(ctx_, counts.data() + b_.rows, memory_space::device, 0, sizeof(index_t));
+    wordptr_ = buffer<O>(ctx_, n);
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveScan(memory, bytes, counts.data(), wordptr_.data(), ::cuda::std::plus<O>{}, O{0},
+                                            static_cast<std::int64_t>(n), stream());
+    });
+    words_ = buffer<uint2>(ctx_, static_cast<std::size_t>(total));
+    fill_words(b_.rows, b_.rowptr, b_.colind, mean_b_, wordptr_.data(), words_.data(), stream());
+  }
+
+  template <class P>
+  product_values<T, P> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
+    return {static_cast<T>(alpha), static_cast<const T*>(a), static_cast<const T*>(b),
+            static_cast<const P*>(c.rowptr), c.colind, static_cast<T*>(c.values)};
+  }
+
+  template <class P>
+  void fill_as(const product_pattern<P>& m, const word_rows<P>& b, double alpha, const csr_sink& c) {
+    auto* const rowptr = static_cast<P*>(c.rowptr);
+    if (a_.rows == 0) return fill_value(rowptr, static_cast<P>(c.first));
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveScan(memory, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
+                                            static_cast<P>(c.first), std::int64_t{a_.rows} + 1, stream());
+    });
+    for (const row_class k : {hashed_256, hashed_512}) {
+      fill_hashed_columns(m, b, short_rows(), k, lists_[k], rowptr, c.colind, stream());
+    }
+    fill_wide_columns(m, b, short_rows(), wide_list(), device(), rowptr, c.colind, stream());
+    cut_wide_rows();
+    values(m, values_of<P>(alpha, a_.values, b_.values, c), true);
+  }
+
+  void fill_value(auto* to, auto value) {
+    copy_bytes(ctx_, to, memory_space::device, &value, memory_space::host, sizeof(value));
+  }
+
+  /// Both classes lie side by side.
+  [[nodiscard]] row_list wide_list() const {
+    const row_list &counted = lists_[wide_counted], &other = lists_[wide];
+    return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr};
+  }
+
+  void cut_wide_rows() {
+    const row_list list = wide_list();
+    if (list.most == 0 || !chunks_.empty()) return;
+    chunks_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(list.most) + 1);
+    fill_bytes(ctx_, chunks_.data(), memory_space::device, 0, sizeof(std::int64_t));
+    const auto chunks = thrust::make_transform_iterator(list.rows, chunks_of_row{entries_.data()});
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::InclusiveSum(memory, bytes, chunks, chunks_.data() + 1, list.most, stream());
+    });
+  }
+
+  template <class P>
+  void values(const product_pattern<P>& m, const product_values<T, P>& v, bool columns) {
+    for (int c = sorted_8; c <= sorted_256; ++c) fill_sorted(m, v, c, lists_[c], columns, stream());
+    fill_sorted(m, v, sorted_512, lists_[sorted_512], columns, stream());
+    for (const row_class c : {hashed_256, hashed_512}) fill_hashed_values(m, v, short_rows(), c, lists_[c], stream());
+    fill_wide_values(m, v, short_rows(), wide_list(), chunks_.data(), &counted_.data()->next_chunk, device(), stream());
+  }
+
+  context ctx_;
+  spgemm_problem problem_;
+  csr_view<T, O> a_, b_;
+  double mean_a_ = 0, mean_b_ = 0;
+  buffer<std::uint8_t> classes_;
+  buffer<index_t> entries_;  // of each row of C, and 0
+  buffer<counters> counted_;
+  buffer<index_t> rows_;   // by class
+  buffer<index_t> tried_;  // those that were tried as hashed rows, by class
+  row_list lists_[row_classes] = {};
+  buffer<O> wordptr_;
+  buffer<uint2> words_;
+  buffer<std::int64_t> chunks_;
+  buffer<std::int64_t> wide_a_, wide_b_;
+};
+
+}  // namespace
+
+std::unique_ptr<spgemm_operator> make_adaptive_spgemm(const context& ctx, const spgemm_problem& p) {
+  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<adaptive_spgemm<T, O>>(ctx, p);
+  });
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,66 @@
+// What the kernels of the default SpGEMM share: the pattern of A and B, the classes of rows, lists of rows.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/types.hpp>
+
+#include "cuda/formats/warp.cuh"
+
+namespace tulle::cuda {
+
+/// A and B without their numbers.
+template <class O>
+struct product_pattern {
+  index_t rows;
+  index_t inner;
+  index_t cols;
+  const O* a_rowptr;
+  const index_t* a_colind;
+  const O* b_rowptr;
+  const index_t* b_colind;
+};
+
+/// Their numbers, and C.
+template <class T, class O>
+struct product_values {
+  T alpha;
+  const T* a;
+  const T* b;
+  const O* c_rowptr;
+  index_t* c_colind;
+  T* c;
+};
+
+/// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
+/// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_rows.cu).
+/// wide: bitmaps and chunks of columns (wide_rows.cu). The two trials are hashed if their words fit the table.
+enum row_class : std::uint8_t {
+  empty_row,
+  sorted_8,
+  sorted_16,
+  sorted_32,
+  sorted_64,
+  sorted_128,
+  sorted_256,
+  trial_512,
+  trial,
+  first_classes,  // what a row is before its entries are counted
+  hashed_256 = first_classes,
+  hashed_512,
+  sorted_512,
+  wide_counted,  // its entries were counted by a trial
+  wide,
+  row_classes
+};
+
+/// Rows of one class: `rows` null means all rows in order. The count lies on the device where the host does not know it.
+struct row_list {
+  const index_t* rows;
+  index_t most;            // rows of the list, or a bound on them
+  const index_t* counted;  // null: `most` is the count
+
+  __device__ index_t count() const { return counted == nullptr ? most : *counted; }
+  __device__ index_t operator[](index_t i) const { return rows == nullptr ? i : rows[i]; }
+};
+
+}  // namespace tulle::cuda

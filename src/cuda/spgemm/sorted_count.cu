@@ -1,0 +1,61 @@
+// Entries of the rows with few products: columns sorted in registers, changes counted. Method: sorted_rows.cuh.
+// Bytes a product: 4, through L1 and L2.
+#include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/sorted_rows.cuh"
+#include "cuda/spgemm/sorted_rows.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+template <class Shape, class O>
+__global__ void __launch_bounds__(sorted_block)
+    count_sorted_kernel(product_pattern<O> m, row_list list, index_t* __restrict__ entries) {
+  constexpr int lanes = Shape::lanes, items = Shape::items;
+  __shared__ std::uint32_t shared[Shape::groups][Shape::most];
+  const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
+  const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
+  const bool mine = i < list.count();
+  const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
+  const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
+  std::uint32_t* columns = shared[group];
+  const int products = for_each_product<lanes>(
+      m, begin, end, lane, [](O, bool) {},
+      [&](int, int place, O from, int count) {
+        for (int q = lane; q < count; q += lanes) columns[place + q] = static_cast<std::uint32_t>(m.b_colind[from + q]);
+      });
+  __syncwarp();
+  std::uint32_t key[items];
+#pragma unroll
+  for (int e = 0; e < items; ++e) key[e] = e * lanes + lane < products ? columns[e * lanes + lane] : ~0u;
+  sort_keys<lanes, items>(key, lane);
+  std::uint32_t previous = __shfl_up_sync(full_warp, key[items - 1], 1, lanes);
+  if (lane == 0) previous = ~0u;
+  int heads = 0;
+#pragma unroll
+  for (int e = 0; e < items; ++e) {
+    heads += key[e] != previous && key[e] != ~0u;
+    previous = key[e];
+  }
+#pragma unroll
+  for (int d = lanes / 2; d > 0; d /= 2) heads += __shfl_xor_sync(full_warp, heads, d);
+  if (mine && lane == 0) entries[row] = heads;
+}
+
+}  // namespace
+
+template <class O>
+void count_sorted(const product_pattern<O>& m, int row_class, const row_list& list, index_t* entries,
+                  cudaStream_t stream) {
+  if (list.most == 0) return;
+  with_sorted_shape(row_class, [&](auto shape) {
+    using Shape = decltype(shape);
+    const auto blocks = (std::int64_t{list.most} + Shape::groups - 1) / Shape::groups;
+    count_sorted_kernel<Shape, O><<<static_cast<unsigned>(blocks), sorted_block, 0, stream>>>(m, list, entries);
+    check_launch("spgemm: count_sorted");
+  });
+}
+
+template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, int, const row_list&, index_t*, cudaStream_t);
+template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, int, const row_list&, index_t*, cudaStream_t);
+
+}  // namespace tulle::cuda

@@ -1,0 +1,131 @@
+// Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added up
+// in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written once, coalesced
+// over the rows of a warp.
+#include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/sorted_rows.cuh"
+#include "cuda/spgemm/sorted_rows.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+/// Runs of equal columns among the sorted keys of a group, added up. take(e): key e begins a run; the sum is that of a
+/// run at the key which ends it.
+template <class Shape, class T, class Key>
+struct run_sums {
+  static constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
+  static constexpr Key none = ~Key{0};
+
+  const Key (&key)[items];
+  T (&value)[items];
+  unsigned begins = 0, ends = 0;  // bit e: key e begins or ends a run
+
+  __device__ run_sums(const Key (&k)[items], T (&v)[items], int lane) : key(k), value(v) {
+    Key before = __shfl_up_sync(full_warp, key[items - 1], 1, lanes);
+    Key after = __shfl_down_sync(full_warp, key[0], 1, lanes);
+    if (lane == 0) before = none;
+    if (lane == lanes - 1) after = none;
+#pragma unroll
+    for (int e = 0; e < items; ++e) {
+      const Key left = e == 0 ? before : key[e - 1], right = e == items - 1 ? after : key[e + 1];
+      const bool real = key[e] != none;
+      begins |= unsigned{real && (left == none || key[e] >> shift != left >> shift)} << e;
+      ends |= unsigned{real && (right == none || key[e] >> shift != right >> shift)} << e;
+    }
+  }
+
+  /// What the lanes before add to this lane's first run.
+  __device__ T carried(int lane) const {
+    T open = 0;
+#pragma unroll
+    for (int e = 0; e < items; ++e) open = (begins >> e & 1) != 0 ? value[e] : open + value[e];
+    bool closed = begins != 0;
+#pragma unroll
+    for (int d = 1; d < lanes; d *= 2) {
+      const T other = __shfl_up_sync(full_warp, open, d, lanes);
+      const bool other_closed = __shfl_up_sync(full_warp, closed, d, lanes);
+      if (lane >= d && !closed) {
+        open = other + open;
+        closed = other_closed;
+      }
+    }
+    const T before = __shfl_up_sync(full_warp, open, 1, lanes);
+    return lane == 0 ? T{0} : before;
+  }
+};
+
+template <class Shape, class T, class O, class Key>
+__global__ void __launch_bounds__(sorted_block)
+    fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
+  constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
+  constexpr Key none = ~Key{0};
+  __shared__ Key shared_keys[Shape::groups][Shape::most];
+  __shared__ T shared_values[Shape::groups][Shape::most];
+  const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
+  const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
+  const bool mine = i < list.count();
+  const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
+  const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
+  Key* keys = shared_keys[group];
+  T* values = shared_values[group];
+  T factor = 0;
+  const int products = for_each_product<lanes>(
+      m, begin, end, lane, [&](O k, bool there) { factor = there ? v.a[k] : T{0}; },
+      [&](int j, int place, O from, int count) {
+        const T a = __shfl_sync(full_warp, factor, j, lanes);
+        for (int q = lane; q < count; q += lanes) {
+          keys[place + q] = static_cast<Key>(m.b_colind[from + q]) << shift | static_cast<Key>(place + q);
+          values[place + q] = a * v.b[from + q];
+        }
+      });
+  __syncwarp();
+  Key key[items];
+#pragma unroll
+  for (int e = 0; e < items; ++e) key[e] = e * lanes + lane < products ? keys[e * lanes + lane] : none;
+  sort_keys<lanes, items>(key, lane);
+  T value[items];
+#pragma unroll
+  for (int e = 0; e < items; ++e) value[e] = key[e] == none ? T{0} : values[key[e] & (Shape::most - 1)];
+  const run_sums<Shape, T, Key> runs(key, value, lane);
+  T sum = runs.carried(lane);
+  int entries;
+  int at = sum_before<lanes>(__popc(runs.ends), lane, entries);
+  __syncwarp();  // the products have been read: their place serves for the entries
+#pragma unroll
+  for (int e = 0; e < items; ++e) {
+    sum = (runs.begins >> e & 1) != 0 ? value[e] : sum + value[e];
+    if ((runs.ends >> e & 1) != 0) {
+      keys[at] = key[e] >> shift;
+      values[at++] = sum;
+    }
+  }
+  __syncwarp();
+  const O to = mine ? v.c_rowptr[row] : 0;
+  if (!mine) return;
+  for (int q = lane; q < entries; q += lanes) {
+    if (write_columns) v.c_colind[to + q] = static_cast<index_t>(keys[q]);
+    v.c[to + q] = v.alpha * values[q];
+  }
+}
+
+}  // namespace
+
+template <class T, class O>
+void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, int row_class, const row_list& list,
+                 bool columns, cudaStream_t stream) {
+  if (list.most == 0) return;
+  with_sorted_shape(row_class, [&](auto shape) {
+    using Shape = decltype(shape);
+    const auto blocks = static_cast<unsigned>((std::int64_t{list.most} + Shape::groups - 1) / Shape::groups);
+    const bool narrow = std::int64_t{m.cols} * Shape::most < std::int64_t{1} << 32;
+    const auto run = [&](auto kernel) { kernel<<<blocks, sorted_block, 0, stream>>>(m, v, list, columns); };
+    narrow ? run(fill_sorted_kernel<Shape, T, O, std::uint32_t>) : run(fill_sorted_kernel<Shape, T, O, std::uint64_t>);
+    check_launch("spgemm: fill_sorted");
+  });
+}
+
+template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, int, const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, int, const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, int, const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, int, const row_list&, bool, cudaStream_t);
+
+}  // namespace tulle::cuda

@@ -1,0 +1,134 @@
+// Rows with few products: all of them are laid out in shared memory, their columns sorted in registers by a bitonic
+// network (Batcher, AFIPS 1968) of `Lanes` lanes with `Items` keys each, and neighbours with the same column added up.
+// One thread: a share of each row of B (coalesced in the group), then `Items` keys.
+#pragma once
+
+#include <bit>
+
+#include "cuda/spgemm/product_rows.cuh"
+
+namespace tulle::cuda {
+
+constexpr int sorted_block = 128;
+
+/// The shape of a class: a group of Lanes lanes a row.
+template <int Lanes, int Items>
+struct sorted_shape {
+  static constexpr int lanes = Lanes;
+  static constexpr int items = Items;
+  static constexpr int most = Lanes * Items;
+  static constexpr int shift = std::bit_width(static_cast<unsigned>(most)) - 1;
+  static constexpr int groups = sorted_block / Lanes;  // rows of a block at a time
+};
+
+/// Calls f with the shape of a class, sorted_8 to sorted_256 or sorted_512.
+template <class F>
+void with_sorted_shape(int row_class, F&& f) {
+  switch (row_class) {
+    case sorted_8: return f(sorted_shape<4, 2>{});
+    case sorted_16: return f(sorted_shape<4, 4>{});
+    case sorted_32: return f(sorted_shape<8, 4>{});
+    case sorted_64: return f(sorted_shape<8, 8>{});
+    case sorted_128: return f(sorted_shape<16, 8>{});
+    case sorted_256: return f(sorted_shape<32, 8>{});
+    default: return f(sorted_shape<32, 16>{});
+  }
+}
+
+/// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on.
+template <int Lanes, int Items, class Key>
+__device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
+#pragma unroll
+  for (int size = 2; size <= Lanes * Items; size *= 2) {
+    // The first step of a merge mirrors, so that all comparisons point the same way.
+    if (size <= Items) {
+#pragma unroll
+      for (int i = 0; i < Items; ++i) {
+        const int j = i ^ (size - 1);
+        if (j > i) {
+          const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
+          key[i] = low;
+          key[j] = high;
+        }
+      }
+    } else {
+      Key other[Items];
+#pragma unroll
+      for (int i = 0; i < Items; ++i) other[i] = __shfl_xor_sync(full_warp, key[Items - 1 - i], size / Items - 1);
+      const bool lower = (lane & (size / Items / 2)) == 0;
+#pragma unroll
+      for (int i = 0; i < Items; ++i) key[i] = lower == (key[i] < other[i]) ? key[i] : other[i];
+    }
+#pragma unroll
+    for (int stride = size / 4; stride > 0; stride /= 2) {
+      if (stride >= Items) {
+        const bool lower = (lane & (stride / Items)) == 0;
+#pragma unroll
+        for (int i = 0; i < Items; ++i) {
+          const Key other = __shfl_xor_sync(full_warp, key[i], stride / Items);
+          key[i] = lower == (key[i] < other) ? key[i] : other;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < Items; ++i) {
+          const int j = i ^ stride;
+          if (j > i) {
+            const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
+            key[i] = low;
+            key[j] = high;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Calls put(lane that holds the entry of A, place, position in B) for every product of a row, place by place; A's
+/// entries come in batches, before each of which batch(position in A of the lane's entry, whether there is one) runs.
+/// Returns their number. All lanes of the warp call it; a group without a row passes an empty range.
+template <int Lanes, class O, class Batch, class Put>
+__device__ __forceinline__ int for_each_product(const product_pattern<O>& m, O begin, O end, int lane, Batch batch, Put put) {
+  int placed = 0;
+  for (O base = begin; __any_sync(full_warp, base < end); base += Lanes) {
+    const O mine = base + lane;
+    O start = 0;
+    int length = 0;
+    if (mine < end) {
+      const index_t inner = m.a_colind[mine];
+      start = m.b_rowptr[inner];
+      length = static_cast<int>(m.b_rowptr[inner + 1] - start);
+    }
+    batch(mine, mine < end);
+    int after = length;
+#pragma unroll
+    for (int d = 1; d < Lanes; d *= 2) {
+      const int other = __shfl_up_sync(full_warp, after, d, Lanes);
+      if (lane >= d) after += other;
+    }
+#pragma unroll
+    for (int j = 0; j < Lanes; ++j) {
+      if (!__any_sync(full_warp, base + j < end)) break;
+      const O from = __shfl_sync(full_warp, start, j, Lanes);
+      const int count = __shfl_sync(full_warp, length, j, Lanes);
+      const int place = placed + __shfl_sync(full_warp, after, j, Lanes) - count;
+      put(j, place, from, count);
+    }
+    placed += __shfl_sync(full_warp, after, Lanes - 1, Lanes);
+  }
+  return placed;
+}
+
+/// Exclusive sum over the lanes of a group, and the sum of all.
+template <int Lanes>
+__device__ __forceinline__ int sum_before(int mine, int lane, int& all) {
+  int sum = mine;
+#pragma unroll
+  for (int d = 1; d < Lanes; d *= 2) {
+    const int other = __shfl_up_sync(full_warp, sum, d, Lanes);
+    if (lane >= d) sum += other;
+  }
+  all = __shfl_sync(full_warp, sum, Lanes - 1, Lanes);
+  return sum - mine;
+}
+
+}  // namespace tulle::cuda
