@@ -102,6 +102,7 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
+    if (a_.rows == 0) return;
     const device_guard guard(ctx_.device());
     if (c.offset == offset_type_of<O>) {
       values(pattern(), values_of<O>(alpha, a, b, c), false);
@@ -245,6 +246,19 @@ std::unique_ptr<spgemm_operator> make_adaptive_spgemm(const context& ctx, const 
   return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<adaptive_spgemm<T, O>>(ctx, p);
   });
+}
+
+support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { return {}; }
+
+std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const spgemm_work&) {
+  const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
+  const auto entries = static_cast<std::size_t>(p.b.nnz);
+  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + inner * sizeof(index_t);
+  const std::size_t chunks = rows * sizeof(std::int64_t);
+  const std::size_t words = inner * size_of(p.a.types.offset) + entries * 6 / 10 * sizeof(uint2);
+  const std::size_t widened = p.a.types.offset == offset_type::i32 ? (rows + inner) * sizeof(std::int64_t) : 0;
+  const std::size_t temporary = (std::size_t{1} << 16) + (rows + inner) / 32;  // CUB: a status of a tile of many
+  return lists + chunks + words + widened + temporary;
 }
 
 }  // namespace tulle::cuda

@@ -14,6 +14,8 @@ constexpr int block = 128, warps = block / 32;
 
 template <class T, int Slots, int Most>
 struct value_space {
+  static constexpr bool masked = false;
+
   T sum[Most];
   uint2 entry[Slots];  // mask, place of the first column
   unsigned key[Slots];

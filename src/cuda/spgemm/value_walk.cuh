@@ -28,8 +28,8 @@ struct column_range {
   index_t last;
 };
 
-/// `Lanes` lanes a row of B, entries [begin, end) of A. sums.place(column) says where a product goes, and
-/// sums.add(place, product) adds it; all lanes of the warp call this.
+/// `Lanes` lanes a row of B, entries [begin, end) of A. sums.place(column) says where a product goes (-1:
+/// nowhere, if Sums::masked), and sums.add(place, product) adds it; all lanes of the warp call this.
 template <int Lanes, bool Bounded, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
                                             column_range<Bounded> range, Sums& sums) {
@@ -72,16 +72,12 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
       has = !done && q < last && (!Bounded || !more || has);
       column = has ? m.b_colind[q] : 0;
       value = has ? b[q] : T{0};
-      if constexpr (side_by_side == 1) {
-        if (now_has) sums.add(sums.place(now_column), now_product);
-        __syncwarp();
-      } else {
-        const auto place = now_has ? sums.place(now_column) : 0;
+      const int place = now_has ? sums.place(now_column) : -1;
+      const bool adds = Sums::masked ? place >= 0 : now_has;
 #pragma unroll
-        for (int turn = 0; turn < side_by_side; ++turn) {
-          if (now_has && turn == group) sums.add(place, now_product);
-          __syncwarp();
-        }
+      for (int turn = 0; turn < side_by_side; ++turn) {
+        if (adds && (side_by_side == 1 || turn == group)) sums.add(place, now_product);
+        __syncwarp();
       }
       if (done) break;
     }

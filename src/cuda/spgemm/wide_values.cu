@@ -1,92 +1,36 @@
 // Values of the rows whose entries are many or far apart: a warp makes up to 2048 neighbouring entries of C, of which it owns
 // the sums in shared memory, and takes from each row of B the columns between its first and its last (by a search, where a
-// row of C has several such chunks): blocks that own disjoint column ranges, without atomics. A column's place is a bit count
-// in a bitmap (bitmap-rank) where the chunk spans up to 65536 columns, else a search among the few columns of its bucket.
+// row of C has several such chunks): blocks that own disjoint column ranges, without atomics (column_places.cuh).
 // One thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
 #include <algorithm>
 
 #include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/column_places.cuh"
 #include "cuda/spgemm/value_walk.cuh"
 #include "cuda/spgemm/wide_rows.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int buckets = 2048;
-
-/// Place of a column among the columns of a chunk.
-struct column_places {
-  unsigned words[buckets];            // bitmap: masks; else the columns themselves
-  std::uint16_t begin[buckets + 2];   // place of the first column of a word or bucket
-  static_assert(wide_chunk <= buckets);
-
-  __device__ index_t* columns() { return reinterpret_cast<index_t*>(words); }
-};
-
-/// How columns are found: by word of a bitmap, or by bucket of 2^shift columns.
-struct column_map {
-  index_t origin;
-  int shift;  // 5: bitmap
-  bool bitmap;
-
-  __device__ column_map(index_t first, index_t last) {
-    origin = first / 32 * 32;
-    const auto span = static_cast<unsigned>(last - origin);
-    bitmap = span / 32 < buckets;
-    shift = 5;
-    while (span >> shift >= buckets) ++shift;
-  }
-  __device__ unsigned bucket(index_t column) const { return static_cast<unsigned>(column - origin) >> shift; }
-};
-
 template <class T>
 struct chunk_space {
   T sum[wide_chunk];
-  column_places places;
+  column_places<wide_chunk> places;
 };
 
 template <class T>
 struct chunk_sums {
-  chunk_space<T>& space;
-  column_map map;
+  static constexpr bool masked = false;
 
-  __device__ __forceinline__ int place(index_t column) const {
-    const unsigned b = map.bucket(column);
-    int at = space.places.begin[b];
-    if (map.bitmap) return at + __popc(space.places.words[b] & ((1u << column % 32) - 1));
-    const index_t* columns = space.places.columns();
-    for (int end = space.places.begin[b + 1]; at < end;) {
-      const int middle = (at + end) / 2;
-      if (columns[middle] < column) {
-        at = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return at;
-  }
+  chunk_space<T>& space;
+  column_map<wide_chunk> map;
+
+  __device__ __forceinline__ int place(index_t column) const { return space.places.template find<false>(map, column); }
   __device__ __forceinline__ void add(int at, T product) { space.sum[at] += product; }
 
   __device__ void index(const index_t* columns, int count) {
     for (int i = lane_id(); i < count; i += 32) space.sum[i] = 0;
-    if (map.bitmap) {
-      for (unsigned b = lane_id(); b <= map.bucket(columns[count - 1]); b += 32) space.places.words[b] = 0;
-      __syncwarp();
-    }
-    for (int i = lane_id(); i < count; i += 32) {
-      const index_t column = columns[i];
-      const unsigned b = map.bucket(column);
-      // Empty buckets before this one begin where it begins.
-      unsigned from = i == 0 ? 0 : map.bucket(columns[i - 1]) + 1;
-      for (; from <= b; ++from) space.places.begin[from] = static_cast<std::uint16_t>(i);
-      if (i == count - 1) space.places.begin[b + 1] = static_cast<std::uint16_t>(count);
-      if (map.bitmap) {
-        atomicOr(space.places.words + b, 1u << column % 32);
-      } else {
-        space.places.columns()[i] = column;
-      }
-    }
-    __syncwarp();
+    space.places.index(map, columns, count);
   }
 };
 
@@ -115,7 +59,7 @@ __global__ void __launch_bounds__(32)
     const int count = static_cast<int>(min(share, entries - offset));
     if (count <= 0) continue;  // of a row with millions of entries, where shares are rounded up
     const index_t first = v.c_colind[to], last = v.c_colind[to + count - 1];
-    chunk_sums<T> sums{space, column_map(first, last)};
+    chunk_sums<T> sums{space, column_map<wide_chunk>(first, last)};
     sums.index(v.c_colind + to, count);
     const O a_begin = m.a_rowptr[row], a_end = m.a_rowptr[row + 1];
     if (parts == 1) {
