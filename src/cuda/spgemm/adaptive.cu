@@ -22,7 +22,7 @@
 namespace tulle::cuda {
 namespace {
 
-/// Rows of B of at most this many entries on average are walked several at a time.
+/// Where the rows of B that A asks for have at most this many entries on average, they are walked several at a time.
 constexpr double short_row = 12;
 
 /// Numbers that the device counts and the host reads.
@@ -30,6 +30,7 @@ struct counters {
   index_t first[row_classes];   // rows of each class before the trials
   index_t second[row_classes];  // and what the trials made of theirs
   index_t cursors[2 * row_classes];
+  unsigned long long products;
   unsigned long long words;     // of B
   long long entries;            // of C
   unsigned long long next_chunk;
@@ -40,7 +41,8 @@ struct widen_entry {
 };
 struct chunks_of_row {
   const index_t* entries;
-  __host__ __device__ std::int64_t operator()(index_t row) const { return (entries[row] + wide_chunk - 1) / wide_chunk; }
+  int chunk;
+  __host__ __device__ std::int64_t operator()(index_t row) const { return (entries[row] + chunk - 1) / chunk; }
 };
 
 /// Runs a CUB algorithm with temporary memory of the context.
@@ -72,20 +74,20 @@ class adaptive_spgemm final : public spgemm_operator {
     fill_bytes(ctx_, counted_.data(), memory_space::device, 0, sizeof(counters));
     fill_bytes(ctx_, entries_.data() + rows, memory_space::device, 0, sizeof(index_t));
     counters* const device = counted_.data();
-    classify_rows(pattern(), mean_a_, classes_.data(), device->first, entries_.data(), stream());
-    buffer<index_t> words(ctx_, static_cast<std::size_t>(b_.rows) + 1);
-    count_words(b_.rows, b_.rowptr, b_.colind, mean_b_, words.data(), &device->words, stream());
-    counters found = read_back(ctx_, device);
+    classify_rows(pattern(), mean_a_, classes_.data(), device->first, &device->products, entries_.data(), stream());
+    const counters found = read_back(ctx_, device);
+    products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
     rows_ = buffer<index_t>(ctx_, rows);
     list_rows({nullptr, a_.rows, nullptr}, classes_.data(), device->first, device->cursors, rows_.data(), stream());
     place(found.first, rows_.data());
-    count_trials(found, words);
+    count_trials(found);
     for (int c = sorted_8; c <= sorted_256; ++c) count_sorted(pattern(), c, lists_[c], entries_.data(), stream());
     with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
       return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
                                                 ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
     });
-    return read_back(ctx_, &device->entries);
+    nnz_ = read_back(ctx_, &device->entries);
+    return nnz_;
   }
 
   void fill(double alpha, const csr_sink& c) override {
@@ -118,7 +120,7 @@ class adaptive_spgemm final : public spgemm_operator {
 
  private:
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
-  [[nodiscard]] bool short_rows() const { return mean_b_ <= short_row; }
+  [[nodiscard]] bool short_rows() const { return products_a_entry_ <= short_row; }
   [[nodiscard]] wide_launch device() const { return {ctx_.info().multiprocessors, ctx_.info().shared_bytes}; }
   [[nodiscard]] product_pattern<O> pattern() const {
     return {a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};
@@ -143,10 +145,10 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   /// Counts the rows with many products: as hashed rows first; what does not fit is sorted or made from bitmaps.
-  void count_trials(const counters& found, buffer<index_t>& words) {
+  void count_trials(const counters& found) {
     const index_t tried = found.first[trial_512] + found.first[trial];
     if (tried == 0) return;
-    if (static_cast<double>(found.words) <= 0.6 * static_cast<double>(b_.nnz)) compress(words, found.words);
+    compress();
     for (const row_class c : {trial_512, trial}) {
       try_hashed(pattern(), word_view(), short_rows(), c, lists_[c], entries_.data(), classes_.data(), stream());
     }
@@ -161,9 +163,15 @@ class adaptive_spgemm final : public spgemm_operator {
     count_wide(pattern(), word_view(), short_rows(), lists_[wide], this->device(), entries_.data(), stream());
   }
 
-  void compress(buffer<index_t>& counts, unsigned long long total) {
+  /// B by words, where several columns share one.
+  void compress() {
     const auto n = static_cast<std::size_t>(b_.rows) + 1;
+    buffer<index_t> counts(ctx_, n);
     fill_bytes(ctx_, counts.data() + b_.rows, memory_space::device, 0, sizeof(index_t));
+    auto* const counted = &counted_.data()->words;
+    count_words(b_.rows, b_.rowptr, b_.colind, mean_b_, counts.data(), counted, stream());
+    const auto total = read_back(ctx_, counted);
+    if (static_cast<double>(total) > 0.6 * static_cast<double>(b_.nnz)) return;
     wordptr_ = buffer<O>(ctx_, n);
     with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveScan(memory, bytes, counts.data(), wordptr_.data(), ::cuda::std::plus<O>{}, O{0},
@@ -210,7 +218,10 @@ class adaptive_spgemm final : public spgemm_operator {
     if (list.most == 0 || !chunks_.empty()) return;
     chunks_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(list.most) + 1);
     fill_bytes(ctx_, chunks_.data(), memory_space::device, 0, sizeof(std::int64_t));
-    const auto chunks = thrust::make_transform_iterator(list.rows, chunks_of_row{entries_.data()});
+    // Small ones where there would be too few to fill the device.
+    const auto share = nnz_ / (std::int64_t{32} * ctx_.info().multiprocessors);
+    const chunks_of_row chunks_of{entries_.data(), static_cast<int>(std::clamp<std::int64_t>(share, 256, wide_chunk))};
+    const auto chunks = thrust::make_transform_iterator(list.rows, chunks_of);
     with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::InclusiveSum(memory, bytes, chunks, chunks_.data() + 1, list.most, stream());
     });
@@ -228,6 +239,8 @@ class adaptive_spgemm final : public spgemm_operator {
   spgemm_problem problem_;
   csr_view<T, O> a_, b_;
   double mean_a_ = 0, mean_b_ = 0;
+  double products_a_entry_ = 0;  // mean length of the rows of B that A asks for
+  std::int64_t nnz_ = 0;         // of C
   buffer<std::uint8_t> classes_;
   buffer<index_t> entries_;  // of each row of C, and 0
   buffer<counters> counted_;

@@ -32,9 +32,11 @@ struct block_counts {
 
 template <int Lanes, class O>
 __global__ void __launch_bounds__(block)
-    classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts, index_t* entries) {
+    classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts, unsigned long long* all_products,
+                    index_t* entries) {
   __shared__ index_t shared[row_classes];
   const block_counts found{shared};
+  unsigned long long sum = 0;
   found.clear();
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const std::int64_t step = std::int64_t{gridDim.x} * (block / Lanes);
@@ -55,9 +57,12 @@ __global__ void __launch_bounds__(block)
       classes[row] = c;
       if (c == empty_row) entries[row] = 0;
       atomicAdd(shared + c, 1);
+      sum += static_cast<unsigned long long>(products);
     }
   }
   found.add_to(counts);
+  sum = warp_sum(sum);
+  if (lane_id() == 0) atomicAdd(all_products, sum);
 }
 
 __global__ void __launch_bounds__(block) count_kernel(row_list from, const std::uint8_t* classes, index_t* counts) {
@@ -121,9 +126,9 @@ unsigned blocks_for_rows(std::int64_t rows, int rows_a_block) {
 
 template <class O>
 void classify_rows(const product_pattern<O>& m, double mean_row, std::uint8_t* classes, index_t* counts,
-                   index_t* entries, cudaStream_t stream) {
+                   unsigned long long* products, index_t* entries, cudaStream_t stream) {
   const auto run = [&](auto kernel, int lanes) {
-    kernel<<<blocks_for_rows(m.rows, block / lanes), block, 0, stream>>>(m, classes, counts, entries);
+    kernel<<<blocks_for_rows(m.rows, block / lanes), block, 0, stream>>>(m, classes, counts, products, entries);
     check_launch("spgemm: classify_rows");
   };
   if (mean_row <= 4) return run(classify_kernel<2, O>, 2);
@@ -145,8 +150,8 @@ void list_rows(const row_list& from, const std::uint8_t* classes, const index_t*
 }
 
 template void classify_rows<std::int32_t>(const product_pattern<std::int32_t>&, double, std::uint8_t*, index_t*,
-                                          index_t*, cudaStream_t);
+                                          unsigned long long*, index_t*, cudaStream_t);
 template void classify_rows<std::int64_t>(const product_pattern<std::int64_t>&, double, std::uint8_t*, index_t*,
-                                          index_t*, cudaStream_t);
+                                          unsigned long long*, index_t*, cudaStream_t);
 
 }  // namespace tulle::cuda

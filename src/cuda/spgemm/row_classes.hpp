@@ -13,10 +13,11 @@ namespace tulle::cuda {
 using class_counts = std::array<index_t, row_classes>;
 
 /// Gives every row a class below first_classes by its number of products, and adds the rows of each class to `counts`
-/// (zeroed, row_classes long, on the device). Rows without a product get their count of 0 entries here.
+/// (zeroed, row_classes long, on the device) and all products to `products`. Rows without a product get their count of
+/// 0 entries here.
 template <class O>
 void classify_rows(const product_pattern<O>& m, double mean_row, std::uint8_t* classes, index_t* counts,
-                   index_t* entries, cudaStream_t stream);
+                   unsigned long long* products, index_t* entries, cudaStream_t stream);
 
 /// Lists the rows by class: those of class c from begin[c] on, where begin is the exclusive sum of `counts`. Rows of a
 /// class lie in blocks of neighbours. `from`: the rows to list. `cursors`: row_classes + 1 zeroed numbers.

@@ -18,11 +18,10 @@ __global__ void __launch_bounds__(sorted_block)
   const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
   const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
   std::uint32_t* columns = shared[group];
-  const int products = for_each_product<lanes>(
-      m, begin, end, lane, [](O, bool) {},
-      [&](int, int place, O from, int count) {
-        for (int q = lane; q < count; q += lanes) columns[place + q] = static_cast<std::uint32_t>(m.b_colind[from + q]);
-      });
+  index_t column[expand_depth];
+  const int products = lay_out_products<lanes>(
+      m, begin, end, lane, [](O, bool) {}, [](int, int) {}, [&](int u, O k) { column[u] = __ldg(m.b_colind + k); },
+      [&](int u, int place) { columns[place] = static_cast<std::uint32_t>(column[u]); });
   __syncwarp();
   std::uint32_t key[items];
 #pragma unroll

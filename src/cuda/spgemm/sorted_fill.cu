@@ -67,15 +67,18 @@ __global__ void __launch_bounds__(sorted_block)
   const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
   Key* keys = shared_keys[group];
   T* values = shared_values[group];
-  T factor = 0;
-  const int products = for_each_product<lanes>(
-      m, begin, end, lane, [&](O k, bool there) { factor = there ? v.a[k] : T{0}; },
-      [&](int j, int place, O from, int count) {
-        const T a = __shfl_sync(full_warp, factor, j, lanes);
-        for (int q = lane; q < count; q += lanes) {
-          keys[place + q] = static_cast<Key>(m.b_colind[from + q]) << shift | static_cast<Key>(place + q);
-          values[place + q] = a * v.b[from + q];
-        }
+  index_t column[expand_depth];
+  T factor = 0, a[expand_depth], b[expand_depth];
+  const int products = lay_out_products<lanes>(
+      m, begin, end, lane, [&](O k, bool there) { factor = there ? __ldg(v.a + k) : T{0}; },
+      [&](int u, int holder) { a[u] = __shfl_sync(full_warp, factor, holder, lanes); },
+      [&](int u, O k) {
+        column[u] = __ldg(m.b_colind + k);
+        b[u] = __ldg(v.b + k);
+      },
+      [&](int u, int place) {
+        keys[place] = static_cast<Key>(column[u]) << shift | static_cast<Key>(place);
+        values[place] = a[u] * b[u];
       });
   __syncwarp();
   Key key[items];

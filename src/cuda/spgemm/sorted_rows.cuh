@@ -83,20 +83,26 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
   }
 }
 
-/// Calls put(lane that holds the entry of A, place, position in B) for every product of a row, place by place; A's
+/// Rows of B that a group has in flight.
+constexpr int expand_depth = 4;
+
+/// Lays out the products of a row: begin(u, lane that holds the entry of A) names the u-th of the rows of B that are read
+/// next, load(u, position in B) reads an entry of it, and store(u, place) leaves it at its place, product by product. A's
 /// entries come in batches, before each of which batch(position in A of the lane's entry, whether there is one) runs.
-/// Returns their number. All lanes of the warp call it; a group without a row passes an empty range.
-template <int Lanes, class O, class Batch, class Put>
-__device__ __forceinline__ int for_each_product(const product_pattern<O>& m, O begin, O end, int lane, Batch batch, Put put) {
+/// Returns the number of products. All lanes of the warp call it; a group without a row passes an empty range.
+template <int Lanes, class O, class Batch, class Begin, class Load, class Store>
+__device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O first, O end, int lane, Batch batch,
+                                                Begin begin, Load load, Store store) {
+  constexpr int depth = Lanes < expand_depth ? Lanes : expand_depth;
   int placed = 0;
-  for (O base = begin; __any_sync(full_warp, base < end); base += Lanes) {
+  for (O base = first; __any_sync(full_warp, base < end); base += Lanes) {
     const O mine = base + lane;
     O start = 0;
     int length = 0;
     if (mine < end) {
-      const index_t inner = m.a_colind[mine];
-      start = m.b_rowptr[inner];
-      length = static_cast<int>(m.b_rowptr[inner + 1] - start);
+      const index_t inner = __ldg(m.a_colind + mine);
+      start = __ldg(m.b_rowptr + inner);
+      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
     }
     batch(mine, mine < end);
     int after = length;
@@ -106,12 +112,32 @@ __device__ __forceinline__ int for_each_product(const product_pattern<O>& m, O b
       if (lane >= d) after += other;
     }
 #pragma unroll
-    for (int j = 0; j < Lanes; ++j) {
+    for (int j = 0; j < Lanes; j += depth) {
       if (!__any_sync(full_warp, base + j < end)) break;
-      const O from = __shfl_sync(full_warp, start, j, Lanes);
-      const int count = __shfl_sync(full_warp, length, j, Lanes);
-      const int place = placed + __shfl_sync(full_warp, after, j, Lanes) - count;
-      put(j, place, from, count);
+      O from[depth];
+      int count[depth], place[depth];
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        from[u] = __shfl_sync(full_warp, start, j + u, Lanes);
+        count[u] = __shfl_sync(full_warp, length, j + u, Lanes);
+        place[u] = placed + __shfl_sync(full_warp, after, j + u, Lanes) - count[u];
+        begin(u, j + u);
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (lane < count[u]) load(u, from[u] + lane);
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (lane < count[u]) store(u, place[u] + lane);
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        for (int q = lane + Lanes; q < count[u]; q += Lanes) {
+          load(u, from[u] + q);
+          store(u, place[u] + q);
+        }
+      }
     }
     placed += __shfl_sync(full_warp, after, Lanes - 1, Lanes);
   }

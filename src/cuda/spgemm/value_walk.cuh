@@ -12,7 +12,7 @@ template <class O>
 __device__ __forceinline__ O lower_bound(const index_t* columns, O begin, O end, index_t column) {
   while (begin < end) {
     const O middle = begin + (end - begin) / 2;
-    if (columns[middle] < column) {
+    if (__ldg(columns + middle) < column) {
       begin = middle + 1;
     } else {
       end = middle;
@@ -28,6 +28,9 @@ struct column_range {
   index_t last;
 };
 
+/// Rows of B that a group of lanes has in flight: its loads are issued before any of their products is added.
+constexpr int walk_depth = 4;
+
 /// `Lanes` lanes a row of B, entries [begin, end) of A. sums.place(column) says where a product goes (-1:
 /// nowhere, if Sums::masked), and sums.add(place, product) adds it; all lanes of the warp call this.
 template <int Lanes, bool Bounded, class T, class O, class Sums>
@@ -40,46 +43,54 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
     O start = 0, stop = 0;
     T factor = 0;
     if (mine < end) {
-      const index_t inner = m.a_colind[mine];
-      start = m.b_rowptr[inner];
-      stop = m.b_rowptr[inner + 1];
-      factor = a[mine];
+      const index_t inner = __ldg(m.a_colind + mine);
+      start = __ldg(m.b_rowptr + inner);
+      stop = __ldg(m.b_rowptr + inner + 1);
+      factor = __ldg(a + mine);
       if constexpr (Bounded) start = lower_bound(m.b_colind, start, stop, range.first);
     }
     const int entries = end - base < 32 ? static_cast<int>(end - base) : 32;
-    int j = 0;
-    O q = __shfl_sync(full_warp, start, group) + lane, last = __shfl_sync(full_warp, stop, group);
-    T f = __shfl_sync(full_warp, factor, group);
-    // One step ahead: the next columns and values are on their way while these are added.
-    bool has = q < last;
-    index_t column = has ? m.b_colind[q] : 0;
-    T value = has ? b[q] : T{0};
-    while (true) {
-      if constexpr (Bounded) has = has && column <= range.last;
-      const index_t now_column = column;
-      const T now_product = f * value;
-      const bool now_has = has;
-      q += Lanes;
-      const bool more = __any_sync(full_warp, has && q < last);
-      if (!more) {
-        j += side_by_side;
-        const int source = (j + group) % 32;
-        q = __shfl_sync(full_warp, start, source) + lane;
-        last = __shfl_sync(full_warp, stop, source);
-        f = __shfl_sync(full_warp, factor, source);
-      }
-      const bool done = j >= entries;
-      has = !done && q < last && (!Bounded || !more || has);
-      column = has ? m.b_colind[q] : 0;
-      value = has ? b[q] : T{0};
-      const int place = now_has ? sums.place(now_column) : -1;
-      const bool adds = Sums::masked ? place >= 0 : now_has;
+    for (int j = 0; j < entries; j += walk_depth * side_by_side) {
+      O q[walk_depth], last[walk_depth];
+      T f[walk_depth];
 #pragma unroll
-      for (int turn = 0; turn < side_by_side; ++turn) {
-        if (adds && (side_by_side == 1 || turn == group)) sums.add(place, now_product);
-        __syncwarp();
+      for (int u = 0; u < walk_depth; ++u) {
+        const int source = j + u * side_by_side + group;  // lanes beyond the entries hold empty rows
+        q[u] = __shfl_sync(full_warp, start, source % 32) + lane;
+        last[u] = source < 32 ? __shfl_sync(full_warp, stop, source % 32) : O{0};
+        f[u] = __shfl_sync(full_warp, factor, source % 32);
       }
-      if (done) break;
+      bool more;
+      do {
+        index_t column[walk_depth];
+        T value[walk_depth];
+#pragma unroll
+        for (int u = 0; u < walk_depth; ++u) {
+          const bool has = q[u] < last[u];
+          column[u] = has ? __ldg(m.b_colind + q[u]) : -1;
+          value[u] = has ? __ldg(b + q[u]) : T{0};
+        }
+        more = false;
+#pragma unroll
+        for (int u = 0; u < walk_depth; ++u) {
+          bool has = column[u] >= 0;
+          if constexpr (Bounded) {
+            if (column[u] > range.last) {
+              has = false;
+              last[u] = 0;
+            }
+          }
+          const int place = has ? sums.place(column[u]) : -1;
+          const bool adds = Sums::masked ? place >= 0 : has;
+#pragma unroll
+          for (int turn = 0; turn < side_by_side; ++turn) {
+            if (adds && (side_by_side == 1 || turn == group)) sums.add(place, f[u] * value[u]);
+            __syncwarp();
+          }
+          q[u] += Lanes;
+          more = more || q[u] < last[u];
+        }
+      } while (__any_sync(full_warp, more));
     }
   }
 }

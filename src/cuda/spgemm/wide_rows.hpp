@@ -23,7 +23,7 @@ template <class O>
 void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream);
 
-/// Entries of C that a warp makes at a time.
+/// Entries of C that a warp makes at a time, at most.
 constexpr int wide_chunk = 2048;
 
 /// Values of C in the rows of a list, whose columns are there. chunk_begin[i]: chunks of the rows before the i-th of the

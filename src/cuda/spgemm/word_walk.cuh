@@ -16,9 +16,9 @@ struct word_rows {
   template <bool Words>
   __device__ __forceinline__ uint2 at(O i) const {
     if constexpr (Words) {
-      return words[i];
+      return __ldg(words + i);
     } else {
-      const auto column = static_cast<unsigned>(columns[i]);
+      const auto column = static_cast<unsigned>(__ldg(columns + i));
       return {column / 32, 1u << column % 32};
     }
   }
@@ -27,13 +27,29 @@ struct word_rows {
 /// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B.
 template <int Lanes, bool Words, class O, class Visit>
 __device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit) {
-  constexpr int side_by_side = 32 / Lanes;
+  constexpr int side_by_side = 32 / Lanes, depth = 2;  // rows of B that a group has in flight
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
-  for (int j = 0; j < entries; j += side_by_side) {
-    const O first = __shfl_sync(full_warp, start, j + group), last = __shfl_sync(full_warp, end, j + group);
-    for (O q = first + lane; q < last; q += Lanes) {
-      const uint2 word = b.template at<Words>(q);
-      visit(word.x, word.y);
+  for (int j = 0; j < entries; j += depth * side_by_side) {
+    O q[depth], last[depth];
+#pragma unroll
+    for (int u = 0; u < depth; ++u) {
+      const int source = j + u * side_by_side + group;  // lanes beyond the entries hold empty rows
+      q[u] = __shfl_sync(full_warp, start, source % 32) + lane;
+      last[u] = __shfl_sync(full_warp, end, source % 32);
+      if (source >= 32) last[u] = 0;
+    }
+    bool more = true;
+    while (more) {
+      uint2 word[depth];
+#pragma unroll
+      for (int u = 0; u < depth; ++u) word[u] = q[u] < last[u] ? b.template at<Words>(q[u]) : uint2{0, 0};
+      more = false;
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (word[u].y != 0) visit(word[u].x, word[u].y);
+        q[u] += Lanes;
+        more = more || q[u] < last[u];
+      }
     }
   }
 }
