@@ -59,9 +59,7 @@ class adaptive_spgemm final : public spgemm_operator {
  public:
   adaptive_spgemm(const context& ctx, const spgemm_problem& p)
       : ctx_(ctx), problem_(p), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
-    const auto mean = [](double nnz, double rows) { return rows > 0 ? nnz / rows : 0; };
-    mean_a_ = mean(static_cast<double>(a_.nnz), a_.rows);
-    mean_b_ = mean(static_cast<double>(b_.nnz), b_.rows);
+    if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
   }
 
   std::int64_t symbolic() override {
@@ -97,7 +95,7 @@ class adaptive_spgemm final : public spgemm_operator {
     } else if constexpr (std::is_same_v<O, std::int32_t>) {
       wide_a_ = widened(a_);
       wide_b_ = widened(b_);
-      fill_as(wide_pattern(), word_rows<std::int64_t>{wide_b_.data(), nullptr, b_.colind}, alpha, c);
+      fill_as(wide_pattern(), wide_word_view(), alpha, c);
     } else {
       throw error(status::internal, "spgemm: 32-bit offsets of C for 64-bit offsets of A and B");
     }
@@ -107,9 +105,9 @@ class adaptive_spgemm final : public spgemm_operator {
     if (a_.rows == 0) return;
     const device_guard guard(ctx_.device());
     if (c.offset == offset_type_of<O>) {
-      values(pattern(), values_of<O>(alpha, a, b, c), false);
+      values(pattern(), word_view(), values_of<O>(alpha, a, b, c), false);
     } else {
-      values(wide_pattern(), values_of<std::int64_t>(alpha, a, b, c), false);
+      values(wide_pattern(), wide_word_view(), values_of<std::int64_t>(alpha, a, b, c), false);
     }
   }
 
@@ -132,6 +130,8 @@ class adaptive_spgemm final : public spgemm_operator {
     return {words_.empty() ? b_.rowptr : wordptr_.data(), words_.empty() ? nullptr : words_.data(), b_.colind};
   }
 
+  [[nodiscard]] word_rows<std::int64_t> wide_word_view() const { return {wide_b_.data(), nullptr, b_.colind}; }
+
   buffer<std::int64_t> widened(csr_view<T, O> m) {
     return formats<T, O>().widen_offsets(ctx_, m.rowptr, static_cast<std::size_t>(m.rows) + 1);
   }
@@ -148,9 +148,19 @@ class adaptive_spgemm final : public spgemm_operator {
   void count_trials(const counters& found) {
     const index_t tried = found.first[trial_512] + found.first[trial];
     if (tried == 0) return;
-    compress();
+    if (compress()) {
+      try_as_hashed(tried);
+    } else {  // few columns share a word: no row would fit the table
+      lists_[sorted_512] = lists_[trial_512];
+      lists_[wide] = lists_[trial];
+    }
+    count_sorted(pattern(), sorted_512, lists_[sorted_512], entries_.data(), stream());
+    count_wide(pattern(), word_view(), short_rows(), lists_[wide], device(), entries_.data(), stream());
+  }
+
+  void try_as_hashed(index_t tried) {
     for (const row_class c : {trial_512, trial}) {
-      try_hashed(pattern(), word_view(), short_rows(), c, lists_[c], entries_.data(), classes_.data(), stream());
+      try_hashed(pattern(), word_view(), c, lists_[c], entries_.data(), classes_.data(), stream());
     }
     counters* const device = counted_.data();
     const row_list from{rows_.data() + (a_.rows - tried), tried, nullptr};  // the last two classes
@@ -159,26 +169,25 @@ class adaptive_spgemm final : public spgemm_operator {
     list_rows(from, classes_.data(), device->second, device->cursors + row_classes, tried_.data(), stream());
     const counters now = read_back(ctx_, device);
     place(now.second, tried_.data());
-    count_sorted(pattern(), sorted_512, lists_[sorted_512], entries_.data(), stream());
-    count_wide(pattern(), word_view(), short_rows(), lists_[wide], this->device(), entries_.data(), stream());
   }
 
-  /// B by words, where several columns share one.
-  void compress() {
+  /// B by words, where several columns share one; else false.
+  bool compress() {
     const auto n = static_cast<std::size_t>(b_.rows) + 1;
     buffer<index_t> counts(ctx_, n);
     fill_bytes(ctx_, counts.data() + b_.rows, memory_space::device, 0, sizeof(index_t));
     auto* const counted = &counted_.data()->words;
-    count_words(b_.rows, b_.rowptr, b_.colind, mean_b_, counts.data(), counted, stream());
+    count_words(b_.rows, b_.rowptr, b_.colind, counts.data(), counted, stream());
     const auto total = read_back(ctx_, counted);
-    if (static_cast<double>(total) > 0.6 * static_cast<double>(b_.nnz)) return;
+    if (static_cast<double>(total) > 0.6 * static_cast<double>(b_.nnz)) return false;
     wordptr_ = buffer<O>(ctx_, n);
     with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveScan(memory, bytes, counts.data(), wordptr_.data(), ::cuda::std::plus<O>{}, O{0},
                                             static_cast<std::int64_t>(n), stream());
     });
     words_ = buffer<uint2>(ctx_, static_cast<std::size_t>(total));
-    fill_words(b_.rows, b_.rowptr, b_.colind, mean_b_, wordptr_.data(), words_.data(), stream());
+    fill_words(b_.rows, b_.rowptr, b_.colind, wordptr_.data(), words_.data(), stream());
+    return true;
   }
 
   template <class P>
@@ -195,12 +204,9 @@ class adaptive_spgemm final : public spgemm_operator {
       return cub::DeviceScan::ExclusiveScan(memory, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
                                             static_cast<P>(c.first), std::int64_t{a_.rows} + 1, stream());
     });
-    for (const row_class k : {hashed_256, hashed_512}) {
-      fill_hashed_columns(m, b, short_rows(), k, lists_[k], rowptr, c.colind, stream());
-    }
     fill_wide_columns(m, b, short_rows(), wide_list(), device(), rowptr, c.colind, stream());
     cut_wide_rows();
-    values(m, values_of<P>(alpha, a_.values, b_.values, c), true);
+    values(m, b, values_of<P>(alpha, a_.values, b_.values, c), true);
   }
 
   void fill_value(auto* to, auto value) {
@@ -228,17 +234,17 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   template <class P>
-  void values(const product_pattern<P>& m, const product_values<T, P>& v, bool columns) {
+  void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
     for (int c = sorted_8; c <= sorted_256; ++c) fill_sorted(m, v, c, lists_[c], columns, stream());
     fill_sorted(m, v, sorted_512, lists_[sorted_512], columns, stream());
-    for (const row_class c : {hashed_256, hashed_512}) fill_hashed_values(m, v, short_rows(), c, lists_[c], stream());
+    for (const row_class c : {hashed_256, hashed_512}) fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
     fill_wide_values(m, v, short_rows(), wide_list(), chunks_.data(), &counted_.data()->next_chunk, device(), stream());
   }
 
   context ctx_;
   spgemm_problem problem_;
   csr_view<T, O> a_, b_;
-  double mean_a_ = 0, mean_b_ = 0;
+  double mean_a_ = 0;
   double products_a_entry_ = 0;  // mean length of the rows of B that A asks for
   std::int64_t nnz_ = 0;         // of C
   buffer<std::uint8_t> classes_;

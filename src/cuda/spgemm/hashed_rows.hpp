@@ -1,4 +1,4 @@
-// Rows whose entries lie in few words of 32 columns: see hashed_pattern.cu and hashed_values.cu.
+// Rows whose entries lie in few words of 32 columns: see hashed_count.cu and hashed_fill.cu.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,17 +10,12 @@ namespace tulle::cuda {
 /// Counts the entries of the rows of a list of class trial_512 or trial, and gives each its class: hashed_256,
 /// hashed_512 or wide_counted; sorted_512 or wide (not counted) where the words do not fit the table.
 template <class O>
-void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, row_class trial_class,
-                const row_list& list, index_t* entries, std::uint8_t* classes, cudaStream_t stream);
+void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class trial_class, const row_list& list,
+                index_t* entries, std::uint8_t* classes, cudaStream_t stream);
 
-/// Columns of C in the rows of a list of class hashed_256 or hashed_512.
-template <class O>
-void fill_hashed_columns(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, row_class c,
-                         const row_list& list, const O* c_rowptr, index_t* c_colind, cudaStream_t stream);
-
-/// Values of C in these rows, whose columns are there.
+/// Values of C in the rows of a list of class hashed_256 or hashed_512, and their columns first if `columns` says so.
 template <class T, class O>
-void fill_hashed_values(const product_pattern<O>& m, const product_values<T, O>& v, bool short_rows, row_class c,
-                        const row_list& list, cudaStream_t stream);
+void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const product_values<T, O>& v, bool short_rows,
+                 row_class c, const row_list& list, bool columns, cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -9,9 +9,12 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int block = 256;
+constexpr index_t few_rows = 20'000;
 
-__device__ row_class class_of(std::int64_t products) {
+/// `coarse`: two classes where there are too few rows to fill the device with six.
+__device__ row_class class_of(std::int64_t products, bool coarse) {
   if (products == 0) return empty_row;
+  if (coarse && products <= 256) return products <= 64 ? sorted_64 : sorted_256;
   if (products <= 64) return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
   if (products <= 256) return products <= 128 ? sorted_128 : sorted_256;
   return products <= 512 ? trial_512 : trial;
@@ -30,6 +33,20 @@ struct block_counts {
   }
 };
 
+template <class O>
+__device__ std::int64_t products_of(const product_pattern<O>& m, O begin, O end, int step) {
+  std::int64_t products = 0;
+#pragma unroll 4
+  for (O k = begin; k < end; k += step) {
+    const index_t inner = __ldg(m.a_colind + k);
+    products += __ldg(m.b_rowptr + inner + 1) - __ldg(m.b_rowptr + inner);
+  }
+  return products;
+}
+
+/// A row of more entries a lane than this is left to the whole warp.
+constexpr int longest_for_group = 8;
+
 template <int Lanes, class O>
 __global__ void __launch_bounds__(block)
     classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts, unsigned long long* all_products,
@@ -42,18 +59,19 @@ __global__ void __launch_bounds__(block)
   const std::int64_t step = std::int64_t{gridDim.x} * (block / Lanes);
   for (std::int64_t first = std::int64_t{blockIdx.x} * (block / Lanes); first < m.rows; first += step) {
     const std::int64_t row = first + threadIdx.x / Lanes;
-    std::int64_t products = 0;
-    if (row < m.rows) {
-      const O end = m.a_rowptr[row + 1];
-      for (O k = m.a_rowptr[row] + lane; k < end; k += Lanes) {
-        const index_t inner = m.a_colind[k];
-        products += m.b_rowptr[inner + 1] - m.b_rowptr[inner];
-      }
-    }
+    const O begin = row < m.rows ? m.a_rowptr[row] : 0, end = row < m.rows ? m.a_rowptr[row + 1] : 0;
+    const bool is_long = end - begin > longest_for_group * Lanes;
+    std::int64_t products = is_long ? 0 : products_of(m, begin + lane, end, Lanes);
 #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) products += __shfl_xor_sync(full_warp, products, d);
+    for (unsigned left = __ballot_sync(full_warp, is_long && lane == 0); left != 0; left &= left - 1) {
+      const int holder = __ffs(static_cast<int>(left)) - 1;
+      const O first = __shfl_sync(full_warp, begin, holder), last = __shfl_sync(full_warp, end, holder);
+      const std::int64_t sum = warp_sum(products_of(m, first + lane_id(), last, 32));
+      if (lane_id() == holder) products = sum;
+    }
     if (row < m.rows && lane == 0) {
-      const row_class c = class_of(products);
+      const row_class c = class_of(products, m.rows <= few_rows);
       classes[row] = c;
       if (c == empty_row) entries[row] = 0;
       atomicAdd(shared + c, 1);

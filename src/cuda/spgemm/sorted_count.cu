@@ -11,7 +11,7 @@ template <class Shape, class O>
 __global__ void __launch_bounds__(sorted_block)
     count_sorted_kernel(product_pattern<O> m, row_list list, index_t* __restrict__ entries) {
   constexpr int lanes = Shape::lanes, items = Shape::items;
-  __shared__ std::uint32_t shared[Shape::groups][Shape::most];
+  __shared__ std::uint32_t shared[Shape::groups][Shape::stride];
   const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
   const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
   const bool mine = i < list.count();

@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(sorted_block)
     fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
   constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
   constexpr Key none = ~Key{0};
-  __shared__ Key shared_keys[Shape::groups][Shape::most];
-  __shared__ T shared_values[Shape::groups][Shape::most];
+  __shared__ Key shared_keys[Shape::groups][Shape::stride];
+  __shared__ T shared_values[Shape::groups][Shape::stride];
   const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
   const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
   const bool mine = i < list.count();

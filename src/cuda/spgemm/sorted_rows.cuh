@@ -19,6 +19,7 @@ struct sorted_shape {
   static constexpr int most = Lanes * Items;
   static constexpr int shift = std::bit_width(static_cast<unsigned>(most)) - 1;
   static constexpr int groups = sorted_block / Lanes;  // rows of a block at a time
+  static constexpr int stride = most + Lanes;          // so that the groups of a warp meet in no bank
 };
 
 /// Calls f with the shape of a class, sorted_8 to sorted_256 or sorted_512.

@@ -10,8 +10,9 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 512;
+constexpr int block = 256;
 constexpr int widest_bitmap = 48 * 1024;  // words
+constexpr unsigned narrow_bitmap = 4096;  // so few words are cleared sooner than a row's first and last column are found
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
 template <class O>
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(block)
   __shared__ int total;
   for (index_t i = static_cast<index_t>(blockIdx.x); i < list.count(); i += static_cast<index_t>(gridDim.x)) {
     const index_t row = list[i];
-    const int2 span = column_span(m, row, span_shared);
+    const int2 span = capacity <= narrow_bitmap ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
     if (threadIdx.x == 0) total = 0;
     if (span.y < 0) continue;
     O written = 0;

@@ -24,7 +24,7 @@ void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool 
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream);
 
 /// Entries of C that a warp makes at a time, at most.
-constexpr int wide_chunk = 2048;
+constexpr int wide_chunk = 1024;
 
 /// Values of C in the rows of a list, whose columns are there. chunk_begin[i]: chunks of the rows before the i-th of the
 /// list, which has list.most rows; `next` is a number on the device.

@@ -1,4 +1,4 @@
-// Values of the rows whose entries are many or far apart: a warp makes up to 2048 neighbouring entries of C, of which it owns
+// Values of the rows whose entries are many or far apart: a warp makes up to 1024 neighbouring entries of C, of which it owns
 // the sums in shared memory, and takes from each row of B the columns between its first and its last (by a search, where a
 // row of C has several such chunks): blocks that own disjoint column ranges, without atomics (column_places.cuh).
 // One thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.

@@ -24,9 +24,10 @@ struct word_rows {
   }
 };
 
-/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B.
-template <int Lanes, bool Words, class O, class Visit>
-__device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit) {
+/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B, until
+/// enough() holds for a lane.
+template <int Lanes, bool Words, class O, class Visit, class Enough>
+__device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit, Enough enough) {
   constexpr int side_by_side = 32 / Lanes, depth = 2;  // rows of B that a group has in flight
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   for (int j = 0; j < entries; j += depth * side_by_side) {
@@ -51,6 +52,7 @@ __device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end
         more = more || q[u] < last[u];
       }
     }
+    if (__any_sync(full_warp, enough())) return;
   }
 }
 

@@ -1,0 +1,51 @@
+// Entries of the rows whose entries lie in few words of 32 columns, as those of meshes do: the words of B go into a hash table
+// with a mask each (integers only), and the bits are counted. After the hash accumulators of Nagasaka et al. (ICPP Workshops
+// 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp a row; one thread: a word of B at a time.
+// Bytes a product: 8 a word of B, through L1 and L2.
+#include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/word_table.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int block = 128, warps = block / 32;
+
+template <class O>
+__global__ void __launch_bounds__(block)
+    try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise, row_list list, index_t* entries, std::uint8_t* classes) {
+  constexpr int slots = 256;
+  __shared__ word_table<slots> tables[warps];
+  const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
+  if (i >= list.count()) return;
+  const index_t row = list[static_cast<index_t>(i)];
+  word_table<slots>& table = tables[threadIdx.x / 32];
+  if (!table.template collect<8, true>(m, b, row)) {
+    if (lane_id() == 0) classes[row] = otherwise;
+    return;
+  }
+  int count = 0;
+  for (int s = lane_id(); s < slots; s += 32) count += __popc(table.entry[s].x);
+  count = warp_sum(count);
+  if (lane_id() != 0) return;
+  entries[row] = count;
+  classes[row] = table.used <= 64 && count <= 256 ? hashed_256 : count <= 512 ? hashed_512 : wide_counted;
+}
+
+}  // namespace
+
+template <class O>
+void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class trial_class, const row_list& list,
+                index_t* entries, std::uint8_t* classes, cudaStream_t stream) {
+  if (list.most == 0) return;
+  try_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps), block, 0, stream>>>(
+      m, b, trial_class == trial_512 ? sorted_512 : wide, list, entries, classes);
+  check_launch("spgemm: try_hashed");
+}
+
+template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class, const row_list&,
+                         index_t*, std::uint8_t*, cudaStream_t);
+template void try_hashed(const product_pattern<std::int64_t>&, const word_rows<std::int64_t>&, row_class, const row_list&,
+                         index_t*, std::uint8_t*, cudaStream_t);
+
+}  // namespace tulle::cuda

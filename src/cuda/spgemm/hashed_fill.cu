@@ -1,0 +1,133 @@
+// Rows whose entries lie in few words of 32 columns. A hash table in shared memory holds word -> mask of its columns and place
+// of the first, so that a column's place is one probe and a count of the bits below (bitmap-rank accumulator), and the sums
+// lie in the order of C. The table comes from the words of B, put in order by counting the smaller ones, and then gives the
+// columns of C; or, for new numbers, from the columns of C. One warp a row, walked as value_walk.cuh says; one thread: a
+// product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+#include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/value_walk.cuh"
+#include "cuda/spgemm/word_table.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int block = 128, warps = block / 32;
+
+template <class T, int Slots, int Most>
+struct hashed_space {
+  static constexpr bool masked = false;
+  using table_type = word_table<Slots>;
+
+  /// Words in no order: the word; its slot and, above, its number of columns.
+  struct ordering {
+    uint2 word[table_type::most];
+    index_t column[Most];
+  };
+  union {
+    T sum[Most];
+    ordering order;
+  };
+  table_type table;
+
+  __device__ __forceinline__ int place(index_t column) const {
+    const uint2 word = table.entry[table.find(static_cast<unsigned>(column) / 32)];
+    return static_cast<int>(word.y) + __popc(word.x & ((1u << column % 32) - 1));
+  }
+  __device__ __forceinline__ void add(int at, T product) { sum[at] += product; }
+
+  /// Places of the words that were collected, and their columns to `to`.
+  __device__ void put_in_order(index_t* to, int count) {
+    int listed = 0;
+    for (int s = lane_id(); s < Slots; s += 32) {
+      const bool used = table.key[s] != table_type::none;
+      const unsigned all = __ballot_sync(full_warp, used);
+      if (used) {
+        order.word[listed + __popc(all & ((1u << lane_id()) - 1))] = {
+            table.key[s], static_cast<unsigned>(s) | static_cast<unsigned>(__popc(table.entry[s].x)) << 16};
+      }
+      listed += __popc(all);
+    }
+    __syncwarp();
+    for (int w = lane_id(); w < listed; w += 32) {
+      const uint2 mine = order.word[w];
+      unsigned at = 0;
+      for (int other = 0; other < listed; ++other) {
+        const uint2 word = order.word[other];
+        at += word.x < mine.x ? word.y >> 16 : 0;
+      }
+      uint2& entry = table.entry[mine.y & 0xffff];
+      entry.y = at;
+      for (unsigned mask = entry.x; mask != 0; mask &= mask - 1) {
+        order.column[at++] = static_cast<index_t>(mine.x * 32) + __ffs(static_cast<int>(mask)) - 1;
+      }
+    }
+    __syncwarp();
+    for (int q = lane_id(); q < count; q += 32) to[q] = order.column[q];
+    __syncwarp();
+  }
+
+  /// The table from the columns of C.
+  __device__ void index(const index_t* columns, int count) {
+    table.clear();
+    for (int i = lane_id(); i < count; i += 32) {
+      const index_t word = columns[i] / 32;
+      if (i > 0 && columns[i - 1] / 32 == word) continue;
+      table.entry[table.insert(static_cast<unsigned>(word))].y = static_cast<unsigned>(i);
+    }
+    __syncwarp();
+    for (int i = lane_id(); i < count; i += 32) {
+      const auto column = static_cast<unsigned>(columns[i]);
+      atomicOr(&table.entry[table.find(column / 32)].x, 1u << column % 32);
+    }
+  }
+};
+
+template <int Lanes, int Slots, int Most, class T, class O>
+__global__ void __launch_bounds__(block)
+    fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list, bool columns) {
+  __shared__ hashed_space<T, Slots, Most> spaces[warps];
+  const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
+  if (i >= list.count()) return;
+  const index_t row = list[static_cast<index_t>(i)];
+  hashed_space<T, Slots, Most>& space = spaces[threadIdx.x / 32];
+  const O to = v.c_rowptr[row];
+  const int count = static_cast<int>(v.c_rowptr[row + 1] - to);
+  if (!columns) {
+    space.index(v.c_colind + to, count);
+  } else {
+    b.words != nullptr ? space.table.template collect<8, true>(m, b, row) : space.table.template collect<8, false>(m, b, row);
+    space.put_in_order(v.c_colind + to, count);
+  }
+  for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
+  __syncwarp();
+  walk_values<Lanes, false>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{}, space);
+  __syncwarp();
+  for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
+}
+
+}  // namespace
+
+template <class T, class O>
+void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const product_values<T, O>& v, bool short_rows,
+                 row_class c, const row_list& list, bool columns, cudaStream_t stream) {
+  if (list.most == 0) return;
+  const auto blocks = static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps);
+  const auto run = [&](auto kernel) { kernel<<<blocks, block, 0, stream>>>(m, b, v, list, columns); };
+  if (c == hashed_256) {
+    short_rows ? run(fill_hashed_kernel<8, 128, 256, T, O>) : run(fill_hashed_kernel<32, 128, 256, T, O>);
+  } else {
+    short_rows ? run(fill_hashed_kernel<8, 256, 512, T, O>) : run(fill_hashed_kernel<32, 256, 512, T, O>);
+  }
+  check_launch("spgemm: fill_hashed");
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                                                       \
+  template void fill_hashed(const product_pattern<O>&, const word_rows<O>&, const product_values<T, O>&, bool, row_class, \
+                            const row_list&, bool, cudaStream_t);
+TULLE_INSTANTIATE(float, std::int32_t)
+TULLE_INSTANTIATE(float, std::int64_t)
+TULLE_INSTANTIATE(double, std::int32_t)
+TULLE_INSTANTIATE(double, std::int64_t)
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle::cuda
