@@ -24,12 +24,15 @@ namespace {
 
 /// Where the rows of B that A asks for have at most this many entries on average, they are walked several at a time.
 constexpr double short_row = 12;
+/// Where A has at most this many rows, the trial would take longer than it saves.
+constexpr index_t few_rows_to_try = 4096;
 
 /// Numbers that the device counts and the host reads.
 struct counters {
   index_t first[row_classes];   // rows of each class before the trials
   index_t second[row_classes];  // and what the trials made of theirs
   index_t cursors[2 * row_classes];
+  index_t begins[2 * row_classes];
   unsigned long long products;
   unsigned long long words;     // of B
   long long entries;            // of C
@@ -76,7 +79,7 @@ class adaptive_spgemm final : public spgemm_operator {
     const counters found = read_back(ctx_, device);
     products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
     rows_ = buffer<index_t>(ctx_, rows);
-    list_rows({nullptr, a_.rows, nullptr}, classes_.data(), device->first, device->cursors, rows_.data(), stream());
+    list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins, rows_.data(), stream());
     place(found.first, rows_.data());
     count_trials(found);
     for (int c = sorted_8; c <= sorted_256; ++c) count_sorted(pattern(), c, lists_[c], entries_.data(), stream());
@@ -84,7 +87,9 @@ class adaptive_spgemm final : public spgemm_operator {
       return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
                                                 ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
     });
-    nnz_ = read_back(ctx_, &device->entries);
+    const counters now = read_back(ctx_, device);
+    if (tried_hashed_) place(now.second, tried_.data());
+    nnz_ = now.entries;
     return nnz_;
   }
 
@@ -139,7 +144,7 @@ class adaptive_spgemm final : public spgemm_operator {
   /// Lists of the classes that `counts` counts, one after the other.
   void place(const index_t (&counts)[row_classes], const index_t* rows) {
     for (int c = 0; c < row_classes; ++c) {
-      if (counts[c] > 0) lists_[c] = {rows, counts[c], nullptr};
+      if (counts[c] > 0 || c >= first_classes) lists_[c] = {rows, counts[c], nullptr, nullptr};
       rows += counts[c];
     }
   }
@@ -148,9 +153,10 @@ class adaptive_spgemm final : public spgemm_operator {
   void count_trials(const counters& found) {
     const index_t tried = found.first[trial_512] + found.first[trial];
     if (tried == 0) return;
-    if (compress()) {
+    tried_hashed_ = a_.rows > few_rows_to_try && compress();
+    if (tried_hashed_) {
       try_as_hashed(tried);
-    } else {  // few columns share a word: no row would fit the table
+    } else {  // few rows, or few columns that share a word, so that no row would fit the table
       lists_[sorted_512] = lists_[trial_512];
       lists_[wide] = lists_[trial];
     }
@@ -163,12 +169,13 @@ class adaptive_spgemm final : public spgemm_operator {
       try_hashed(pattern(), word_view(), c, lists_[c], entries_.data(), classes_.data(), stream());
     }
     counters* const device = counted_.data();
-    const row_list from{rows_.data() + (a_.rows - tried), tried, nullptr};  // the last two classes
+    const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr, nullptr};
     tried_ = buffer<index_t>(ctx_, static_cast<std::size_t>(tried));
+    index_t* const begins = device->begins + row_classes;
     count_classes(from, classes_.data(), device->second, stream());
-    list_rows(from, classes_.data(), device->second, device->cursors + row_classes, tried_.data(), stream());
-    const counters now = read_back(ctx_, device);
-    place(now.second, tried_.data());
+    list_rows(from, classes_.data(), device->second, device->cursors + row_classes, begins, tried_.data(), stream());
+    lists_[sorted_512] = {tried_.data(), lists_[trial_512].most, device->second + sorted_512, begins + sorted_512};
+    lists_[wide] = {tried_.data(), lists_[trial].most, device->second + wide, begins + wide};
   }
 
   /// B by words, where several columns share one; else false.
@@ -216,7 +223,7 @@ class adaptive_spgemm final : public spgemm_operator {
   /// Both classes lie side by side.
   [[nodiscard]] row_list wide_list() const {
     const row_list &counted = lists_[wide_counted], &other = lists_[wide];
-    return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr};
+    return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr, nullptr};
   }
 
   void cut_wide_rows() {
@@ -238,13 +245,14 @@ class adaptive_spgemm final : public spgemm_operator {
     for (int c = sorted_8; c <= sorted_256; ++c) fill_sorted(m, v, c, lists_[c], columns, stream());
     fill_sorted(m, v, sorted_512, lists_[sorted_512], columns, stream());
     for (const row_class c : {hashed_256, hashed_512}) fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
-    fill_wide_values(m, v, short_rows(), wide_list(), chunks_.data(), &counted_.data()->next_chunk, device(), stream());
+    fill_wide_values(m, v, static_cast<float>(products_a_entry_), wide_list(), chunks_.data(), &counted_.data()->next_chunk, device(), stream());
   }
 
   context ctx_;
   spgemm_problem problem_;
   csr_view<T, O> a_, b_;
   double mean_a_ = 0;
+  bool tried_hashed_ = false;
   double products_a_entry_ = 0;  // mean length of the rows of B that A asks for
   std::int64_t nnz_ = 0;         // of C
   buffer<std::uint8_t> classes_;

@@ -53,14 +53,19 @@ enum row_class : std::uint8_t {
   row_classes
 };
 
-/// Rows of one class: `rows` null means all rows in order. The count lies on the device where the host does not know it.
+/// Rows of one class: `rows` null means all rows in order. Where the host does not know them, their number and the place
+/// of the first in `rows` lie on the device.
 struct row_list {
   const index_t* rows;
-  index_t most;            // rows of the list, or a bound on them
-  const index_t* counted;  // null: `most` is the count
+  index_t most;              // rows of the list, or a bound on them
+  const index_t* counted;    // null: `most` is the count
+  const index_t* begin;      // null: 0
 
   __device__ index_t count() const { return counted == nullptr ? most : *counted; }
-  __device__ index_t operator[](index_t i) const { return rows == nullptr ? i : rows[i]; }
+  __device__ index_t operator[](index_t i) const {
+    if (rows == nullptr) return i;
+    return rows[begin == nullptr ? i : *begin + i];
+  }
 };
 
 }  // namespace tulle::cuda

@@ -95,7 +95,8 @@ __global__ void __launch_bounds__(block) count_kernel(row_list from, const std::
 
 /// A block takes 256 neighbours at a time; those of one class stay together and in order.
 __global__ void __launch_bounds__(block)
-    list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts, index_t* cursors, index_t* list) {
+    list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts, index_t* cursors, index_t* begins,
+                index_t* list) {
   constexpr int warps = block / 32;
   __shared__ index_t place[warps][row_classes];
   __shared__ index_t begin[row_classes];
@@ -103,6 +104,7 @@ __global__ void __launch_bounds__(block)
     index_t sum = 0;
     for (int c = 0; c < row_classes; ++c) {
       begin[c] = sum;
+      if (blockIdx.x == 0) begins[c] = sum;
       sum += counts[c];
     }
   }
@@ -161,9 +163,9 @@ void count_classes(const row_list& from, const std::uint8_t* classes, index_t* c
 }
 
 void list_rows(const row_list& from, const std::uint8_t* classes, const index_t* counts, index_t* cursors,
-               index_t* list, cudaStream_t stream) {
+               index_t* begins, index_t* list, cudaStream_t stream) {
   if (from.most == 0) return;
-  list_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts, cursors, list);
+  list_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts, cursors, begins, list);
   check_launch("spgemm: list_rows");
 }
 

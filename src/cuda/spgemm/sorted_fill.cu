@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(sorted_block)
   const bool mine = i < list.count();
   const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
   const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
+  const O to = mine ? v.c_rowptr[row] : 0;
   Key* keys = shared_keys[group];
   T* values = shared_values[group];
   index_t column[expand_depth];
@@ -102,7 +103,6 @@ __global__ void __launch_bounds__(sorted_block)
     }
   }
   __syncwarp();
-  const O to = mine ? v.c_rowptr[row] : 0;
   if (!mine) return;
   for (int q = lane; q < entries; q += lanes) {
     if (write_columns) v.c_colind[to + q] = static_cast<index_t>(keys[q]);

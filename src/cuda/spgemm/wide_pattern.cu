@@ -55,23 +55,22 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
   __syncthreads();
 }
 
-/// Writes the columns of the bits, in order, from `to` on.
+/// Writes the columns of the bits, in order, from `to` on. Returns their number.
 __device__ int write_columns(const unsigned* bits, unsigned first, unsigned count, index_t* to) {
   using scan = cub::BlockScan<int, block>;
   __shared__ typename scan::TempStorage shared;
-  int written = 0;
-  for (unsigned base = 0; base < count; base += block) {
-    const unsigned i = base + threadIdx.x;
-    unsigned mask = i < count ? bits[i] : 0;
-    int at, all;
-    scan(shared).ExclusiveSum(__popc(mask), at, all);
-    for (index_t* c = to + written + at; mask != 0; mask &= mask - 1) {
-      *c++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
+  const unsigned share = (count + block - 1) / block, begin = min(threadIdx.x * share, count), end = min(begin + share, count);
+  int mine = 0, at, all;
+  for (unsigned i = begin; i < end; ++i) mine += __popc(bits[i]);
+  scan(shared).ExclusiveSum(mine, at, all);
+  to += at;
+  for (unsigned i = begin; i < end; ++i) {
+    for (unsigned mask = bits[i]; mask != 0; mask &= mask - 1) {
+      *to++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
     }
-    written += all;
-    __syncthreads();
   }
-  return written;
+  __syncthreads();
+  return all;
 }
 
 /// Counts where c_colind is null.

@@ -34,10 +34,13 @@ struct chunk_sums {
   }
 };
 
-template <int Lanes, class T, class O>
+/// Where the pieces of the rows of B that fall into a chunk are shorter than this on average, they are walked four at a time.
+constexpr float short_piece = 12;
+
+template <class T, class O>
 __global__ void __launch_bounds__(32)
-    wide_values_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, const std::int64_t* chunk_begin,
-                       unsigned long long* next) {
+    wide_values_kernel(product_pattern<O> m, product_values<T, O> v, float mean_b, row_list list,
+                       const std::int64_t* chunk_begin, unsigned long long* next) {
   extern __shared__ __align__(16) unsigned char shared[];
   auto& space = *reinterpret_cast<chunk_space<T>*>(shared);
   const std::int64_t chunks = chunk_begin[list.most];
@@ -62,10 +65,11 @@ __global__ void __launch_bounds__(32)
     chunk_sums<T> sums{space, column_map<wide_chunk>(first, last)};
     sums.index(v.c_colind + to, count);
     const O a_begin = m.a_rowptr[row], a_end = m.a_rowptr[row + 1];
-    if (parts == 1) {
-      walk_values<Lanes, false>(m, v.a, v.b, a_begin, a_end, column_range<false>{}, sums);
+    const column_range<true> range{first, last};
+    if (mean_b <= short_piece * static_cast<float>(parts)) {
+      walk_values<8, true>(m, v.a, v.b, a_begin, a_end, range, sums);
     } else {
-      walk_values<Lanes, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
+      walk_values<32, true>(m, v.a, v.b, a_begin, a_end, range, sums);
     }
     __syncwarp();
     for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
@@ -76,21 +80,21 @@ __global__ void __launch_bounds__(32)
 }  // namespace
 
 template <class T, class O>
-void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, bool short_rows, const row_list& list,
+void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, float mean_b, const row_list& list,
                       const std::int64_t* chunk_begin, unsigned long long* next, const wide_launch& device,
                       cudaStream_t stream) {
   if (list.most == 0) return;
   check(cudaMemsetAsync(next, 0, sizeof(*next), stream), "cudaMemsetAsync");
-  const auto kernel = short_rows ? wide_values_kernel<8, T, O> : wide_values_kernel<32, T, O>;
+  const auto kernel = wide_values_kernel<T, O>;
   constexpr int bytes = sizeof(chunk_space<T>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
-  kernel<<<static_cast<unsigned>(device.multiprocessors) * 16, 32, bytes, stream>>>(m, v, list, chunk_begin, next);
+  kernel<<<static_cast<unsigned>(device.multiprocessors) * 16, 32, bytes, stream>>>(m, v, mean_b, list, chunk_begin, next);
   check_launch("spgemm: fill_wide_values");
 }
 
-template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, bool, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, bool, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, bool, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, bool, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
 
 }  // namespace tulle::cuda

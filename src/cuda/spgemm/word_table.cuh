@@ -73,7 +73,7 @@ struct word_table {
           [&](unsigned word, unsigned mask) {
             const int slot = full ? Slots : insert(word);
             full = slot == Slots;
-            if (!full) atomicOr(&entry[slot].x, mask);
+            if (!full && (mask & ~entry[slot].x) != 0) atomicOr(&entry[slot].x, mask);
           },
           [&] { return full; });
       if (__any_sync(full_warp, full)) return false;

@@ -30,14 +30,16 @@ template <int Lanes, bool Words, class O, class Visit, class Enough>
 __device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit, Enough enough) {
   constexpr int side_by_side = 32 / Lanes, depth = 2;  // rows of B that a group has in flight
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
-  for (int j = 0; j < entries; j += depth * side_by_side) {
+  // Groups take entries of A that are far apart: rows of B that are neighbours would meet in the same words.
+  const int share = (entries + side_by_side - 1) / side_by_side;
+  for (int j = 0; j < share; j += depth) {
     O q[depth], last[depth];
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
-      const int source = j + u * side_by_side + group;  // lanes beyond the entries hold empty rows
+      const int source = group * share + j + u;  // lanes beyond the entries hold empty rows
       q[u] = __shfl_sync(full_warp, start, source % 32) + lane;
       last[u] = __shfl_sync(full_warp, end, source % 32);
-      if (source >= 32) last[u] = 0;
+      if (j + u >= share || source >= 32) last[u] = 0;
     }
     bool more = true;
     while (more) {
