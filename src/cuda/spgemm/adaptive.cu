@@ -13,7 +13,9 @@
 #include "cuda/formats/offsets.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_words.hpp"
+#include "cuda/spgemm/cub_memory.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/masked.hpp"
 #include "cuda/spgemm/row_classes.hpp"
 #include "cuda/spgemm/sorted_rows.hpp"
 #include "cuda/spgemm/wide_rows.hpp"
@@ -47,15 +49,6 @@ struct chunks_of_row {
   int chunk;
   __host__ __device__ std::int64_t operator()(index_t row) const { return (entries[row] + chunk - 1) / chunk; }
 };
-
-/// Runs a CUB algorithm with temporary memory of the context.
-template <class Algorithm>
-void with_cub_memory(const context& ctx, const char* name, Algorithm algorithm) {
-  std::size_t bytes = 0;
-  check(algorithm(nullptr, bytes), name);
-  buffer<unsigned char> memory(ctx, bytes);
-  check(algorithm(memory.data(), bytes), name);
-}
 
 template <class T, class O>
 class adaptive_spgemm final : public spgemm_operator {
@@ -270,6 +263,7 @@ class adaptive_spgemm final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_adaptive_spgemm(const context& ctx, const spgemm_problem& p) {
+  if (p.mask) return make_masked_spgemm(ctx, p);
   return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<adaptive_spgemm<T, O>>(ctx, p);
   });
@@ -279,13 +273,14 @@ support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { re
 
 std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const spgemm_work&) {
   const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
+  const std::size_t small = 1 << 16;  // CUB, counters
+  if (p.mask) return (2 * rows + static_cast<std::size_t>(p.mask->nnz) / 256 + 2) * sizeof(std::int64_t) + rows / 16 + small;
   const auto entries = static_cast<std::size_t>(p.b.nnz);
   const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + inner * sizeof(index_t);
   const std::size_t chunks = rows * sizeof(std::int64_t);
   const std::size_t words = inner * size_of(p.a.types.offset) + entries * 6 / 10 * sizeof(uint2);
   const std::size_t widened = p.a.types.offset == offset_type::i32 ? (rows + inner) * sizeof(std::int64_t) : 0;
-  const std::size_t temporary = (std::size_t{1} << 16) + (rows + inner) / 32;  // CUB: a status of a tile of many
-  return lists + chunks + words + widened + temporary;
+  return lists + chunks + words + widened + (rows + inner) / 16 + small;
 }
 
 }  // namespace tulle::cuda

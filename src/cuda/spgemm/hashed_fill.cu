@@ -15,7 +15,6 @@ constexpr int block = 128, warps = block / 32;
 
 template <class T, int Slots, int Most>
 struct hashed_space {
-  static constexpr bool masked = false;
   using table_type = word_table<Slots>;
 
   /// Words in no order: the word; its slot and, above, its number of columns.

@@ -54,7 +54,7 @@ struct run_sums {
 };
 
 template <class Shape, class T, class O, class Key>
-__global__ void __launch_bounds__(sorted_block)
+__global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
     fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
   constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
   constexpr Key none = ~Key{0};

@@ -32,7 +32,7 @@ struct column_range {
 constexpr int walk_depth = 4;
 
 /// `Lanes` lanes a row of B, entries [begin, end) of A. sums.place(column) says where a product goes (-1:
-/// nowhere, if Sums::masked), and sums.add(place, product) adds it; all lanes of the warp call this.
+/// nowhere), and sums.add(place, product) adds it; all lanes of the warp call this.
 template <int Lanes, bool Bounded, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
                                             column_range<Bounded> range, Sums& sums) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
           column[u] = has ? __ldg(m.b_colind + q[u]) : -1;
           value[u] = has ? __ldg(b + q[u]) : T{0};
         }
-        more = false;
+        int place[walk_depth];  // -1: nothing to add
 #pragma unroll
         for (int u = 0; u < walk_depth; ++u) {
           bool has = column[u] >= 0;
@@ -80,11 +80,14 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
               last[u] = 0;
             }
           }
-          const int place = has ? sums.place(column[u]) : -1;
-          const bool adds = Sums::masked ? place >= 0 : has;
+          place[u] = has ? sums.place(column[u]) : -1;
+        }
+        more = false;
+#pragma unroll
+        for (int u = 0; u < walk_depth; ++u) {
 #pragma unroll
           for (int turn = 0; turn < side_by_side; ++turn) {
-            if (adds && (side_by_side == 1 || turn == group)) sums.add(place, f[u] * value[u]);
+            if (place[u] >= 0 && (side_by_side == 1 || turn == group)) sums.add(place[u], f[u] * value[u]);
             __syncwarp();
           }
           q[u] += Lanes;

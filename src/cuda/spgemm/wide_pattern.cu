@@ -2,7 +2,6 @@
 // shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter. One
 // block a row; one thread: an entry (or word) of B at a time, then words of the bitmap. Bytes a product: 4, or 8 a word.
 #include <algorithm>
-#include <cub/block/block_scan.cuh>
 
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/wide_rows.hpp"
@@ -55,19 +54,34 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
   __syncthreads();
 }
 
-/// Writes the columns of the bits, in order, from `to` on. Returns their number.
+/// Writes the columns of the bits, in order, from `to` on; a warp takes a stretch of the words. Returns their number.
 __device__ int write_columns(const unsigned* bits, unsigned first, unsigned count, index_t* to) {
-  using scan = cub::BlockScan<int, block>;
-  __shared__ typename scan::TempStorage shared;
-  const unsigned share = (count + block - 1) / block, begin = min(threadIdx.x * share, count), end = min(begin + share, count);
-  int mine = 0, at, all;
-  for (unsigned i = begin; i < end; ++i) mine += __popc(bits[i]);
-  scan(shared).ExclusiveSum(mine, at, all);
-  to += at;
-  for (unsigned i = begin; i < end; ++i) {
-    for (unsigned mask = bits[i]; mask != 0; mask &= mask - 1) {
-      *to++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
+  constexpr unsigned warps = block / 32;
+  __shared__ int found[warps];
+  const unsigned warp = threadIdx.x / 32, share = (count + block - 1) / block * 32;
+  const unsigned begin = min(warp * share, count), end = min(begin + share, count);
+  int mine = 0;
+  for (unsigned i = begin + lane_id(); i < end; i += 32) mine += __popc(bits[i]);
+  mine = warp_sum(mine);
+  if (lane_id() == 0) found[warp] = mine;
+  __syncthreads();
+  int all = 0;
+  for (unsigned w = 0; w < warps; ++w) {
+    if (w < warp) to += found[w];
+    all += found[w];
+  }
+  for (unsigned base = begin; base < end; base += 32) {
+    const unsigned i = base + lane_id();
+    unsigned mask = i < end ? bits[i] : 0;
+    int after = __popc(mask);
+    for (int d = 1; d < 32; d *= 2) {
+      const int other = __shfl_up_sync(full_warp, after, d);
+      if (lane_id() >= d) after += other;
     }
+    for (index_t* c = to + after - __popc(mask); mask != 0; mask &= mask - 1) {
+      *c++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
+    }
+    to += __shfl_sync(full_warp, after, 31);
   }
   __syncthreads();
   return all;

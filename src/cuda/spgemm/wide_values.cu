@@ -20,8 +20,6 @@ struct chunk_space {
 
 template <class T>
 struct chunk_sums {
-  static constexpr bool masked = false;
-
   chunk_space<T>& space;
   column_map<wide_chunk> map;
 
@@ -35,7 +33,7 @@ struct chunk_sums {
 };
 
 /// Where the pieces of the rows of B that fall into a chunk are shorter than this on average, they are walked four at a time.
-constexpr float short_piece = 12;
+constexpr float short_piece = 4;
 
 template <class T, class O>
 __global__ void __launch_bounds__(32)
@@ -65,11 +63,12 @@ __global__ void __launch_bounds__(32)
     chunk_sums<T> sums{space, column_map<wide_chunk>(first, last)};
     sums.index(v.c_colind + to, count);
     const O a_begin = m.a_rowptr[row], a_end = m.a_rowptr[row + 1];
-    const column_range<true> range{first, last};
     if (mean_b <= short_piece * static_cast<float>(parts)) {
-      walk_values<8, true>(m, v.a, v.b, a_begin, a_end, range, sums);
+      walk_values<8, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
+    } else if (parts > 1) {
+      walk_values<32, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
     } else {
-      walk_values<32, true>(m, v.a, v.b, a_begin, a_end, range, sums);
+      walk_values<32, false>(m, v.a, v.b, a_begin, a_end, column_range<false>{}, sums);
     }
     __syncwarp();
     for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];

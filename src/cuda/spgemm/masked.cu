@@ -1,0 +1,194 @@
+// default, with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp of a chunk
+// takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the pull side of
+// masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts those with one. Sums
+// lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time. Bytes a product:
+// 4 + sizeof(T), through L1 and L2, twice.
+#include "cuda/spgemm/masked.hpp"
+
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#include <tulle/core/buffer.hpp>
+
+#include "core/backends.hpp"
+#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/spgemm/column_places.cuh"
+#include "cuda/spgemm/cub_memory.cuh"
+#include "cuda/spgemm/value_walk.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int chunk = 256;
+constexpr int block = 128, warps = block / 32;
+
+template <class T>
+struct masked_space {
+  T sum[chunk];
+  unsigned hit[chunk / 32];
+  column_places<chunk> places;
+};
+
+template <class T>
+struct masked_sums {
+  masked_space<T>& space;
+  column_map<chunk> map;
+
+  __device__ __forceinline__ int place(index_t column) const { return space.places.template find<true>(map, column); }
+  __device__ __forceinline__ void add(int at, T product) {
+    space.sum[at] += product;
+    atomicOr(space.hit + at / 32, 1u << at % 32);
+  }
+  __device__ void index(const index_t* columns, int count) {
+    for (int i = lane_id(); i < count; i += 32) space.sum[i] = 0;
+    if (lane_id() < chunk / 32) space.hit[lane_id()] = 0;
+    space.places.index(map, columns, count);
+  }
+};
+
+/// The chunks of M: those of row r are chunk_begin[r] .. chunk_begin[r + 1] - 1.
+template <class O>
+struct mask_chunks {
+  const O* rowptr;
+  const index_t* colind;
+  const std::int64_t* begin;
+};
+
+/// entries[i]: entries of C in chunk i, counted if v.c is null, else where they begin; columns are written if asked for.
+template <class T, class O>
+__global__ void __launch_bounds__(block)
+    masked_kernel(product_pattern<O> m, mask_chunks<O> mask, product_values<T, O> v, std::int64_t first, std::int64_t* entries,
+                  bool columns) {
+  __shared__ masked_space<T> spaces[warps];
+  masked_space<T>& space = spaces[threadIdx.x / 32];
+  const std::int64_t chunks = mask.begin[m.rows];
+  for (std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; i < chunks; i += std::int64_t{gridDim.x} * warps) {
+    index_t row = 0;
+    for (index_t high = m.rows; row + 1 < high;) {  // the last row whose chunks begin at or before this one
+      const index_t middle = row + (high - row) / 2;
+      (mask.begin[middle] <= i ? row : high) = middle;
+    }
+    const O begin = mask.rowptr[row] + static_cast<O>(i - mask.begin[row]) * chunk;
+    const O left = mask.rowptr[row + 1] - begin;
+    const int count = left < chunk ? static_cast<int>(left) : chunk;
+    const index_t low = mask.colind[begin], high = mask.colind[begin + count - 1];
+    masked_sums<T> sums{space, column_map<chunk>(low, high)};
+    sums.index(mask.colind + begin, count);
+    walk_values<8, true>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<true>{low, high}, sums);
+    __syncwarp();
+    std::int64_t to = v.c == nullptr ? 0 : first + entries[i];
+    for (int base = 0; base < count; base += 32) {
+      const unsigned hits = space.hit[base / 32];
+      const int q = base + lane_id();
+      if (v.c != nullptr && (hits >> lane_id() & 1) != 0) {
+        const std::int64_t at = to + __popc(hits & ((1u << lane_id()) - 1));
+        if (columns) v.c_colind[at] = mask.colind[begin + q];
+        v.c[at] = v.alpha * space.sum[q];
+      }
+      to += __popc(hits);
+    }
+    if (v.c == nullptr && lane_id() == 0) entries[i] = to;
+    __syncwarp();
+  }
+}
+
+template <class P>
+__global__ void masked_rowptr_kernel(index_t rows, const std::int64_t* chunk_begin, const std::int64_t* entries,
+                                     std::int64_t first, P* rowptr) {
+  for (std::int64_t r = first_item(); r <= rows; r += item_step()) rowptr[r] = static_cast<P>(first + entries[chunk_begin[r]]);
+}
+
+template <class O>
+struct chunks_of_mask_row {
+  const O* rowptr;
+  __host__ __device__ std::int64_t operator()(std::int64_t row) const {
+    return (std::int64_t{rowptr[row + 1]} - rowptr[row] + chunk - 1) / chunk;
+  }
+};
+
+template <class T, class O>
+class masked_spgemm final : public spgemm_operator {
+ public:
+  masked_spgemm(const context& ctx, const spgemm_problem& p)
+      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), mask_(p.mask->as<T, O>()) {}
+
+  std::int64_t symbolic() override {
+    if (a_.rows == 0) return 0;
+    const device_guard guard(ctx_.device());
+    chunk_begin_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(a_.rows) + 1);
+    fill_bytes(ctx_, chunk_begin_.data(), memory_space::device, 0, sizeof(std::int64_t));
+    const auto chunks = thrust::make_transform_iterator(thrust::make_counting_iterator<std::int64_t>(0),
+                                                        chunks_of_mask_row<O>{mask_.rowptr});
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::InclusiveSum(memory, bytes, chunks, chunk_begin_.data() + 1, a_.rows, stream());
+    });
+    chunks_ = read_back(ctx_, chunk_begin_.data() + a_.rows);
+    entries_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(chunks_) + 1);
+    run(product_values<T, O>{T{1}, a_.values, b_.values, nullptr, nullptr, nullptr}, 0, false);
+    fill_bytes(ctx_, entries_.data() + chunks_, memory_space::device, 0, sizeof(std::int64_t));
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(memory, bytes, entries_.data(), chunks_ + 1, stream());
+    });
+    return read_back(ctx_, entries_.data() + chunks_);
+  }
+
+  void fill(double alpha, const csr_sink& c) override {
+    const device_guard guard(ctx_.device());
+    c.offset == offset_type::i32 ? write_rowptr<std::int32_t>(c) : write_rowptr<std::int64_t>(c);
+    if (a_.rows > 0) run(values_of(alpha, a_.values, b_.values, c), c.first, true);
+  }
+
+  void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
+    if (a_.rows == 0) return;
+    const device_guard guard(ctx_.device());
+    run(values_of(alpha, a, b, c), c.first, false);
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return chunk_begin_.bytes() + entries_.bytes(); }
+
+ private:
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
+
+  /// The kernel knows where entries go without the offsets of C.
+  product_values<T, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
+    return {static_cast<T>(alpha), static_cast<const T*>(a), static_cast<const T*>(b), nullptr, c.colind, static_cast<T*>(c.values)};
+  }
+
+  template <class P>
+  void write_rowptr(const csr_sink& c) {
+    auto* const rowptr = static_cast<P*>(c.rowptr);
+    if (a_.rows == 0) {
+      const P first = static_cast<P>(c.first);
+      return copy_bytes(ctx_, rowptr, memory_space::device, &first, memory_space::host, sizeof(P));
+    }
+    launch_items(ctx_, "spgemm: masked offsets", masked_rowptr_kernel<P>, std::int64_t{a_.rows} + 1, a_.rows,
+                 chunk_begin_.data(), entries_.data(), c.first, rowptr);
+  }
+
+  void run(const product_values<T, O>& v, std::int64_t first, bool columns) {
+    if (chunks_ == 0) return;
+    const auto blocks = std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
+    masked_kernel<T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
+        product_pattern<O>{a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
+        mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
+    check_launch("spgemm: masked");
+  }
+
+  context ctx_;
+  csr_view<T, O> a_, b_, mask_;
+  std::int64_t chunks_ = 0;
+  buffer<std::int64_t> chunk_begin_;
+  buffer<std::int64_t> entries_;  // of C before each chunk of the mask
+};
+
+}  // namespace
+
+std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p) {
+  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<masked_spgemm<T, O>>(ctx, p);
+  });
+}
+
+}  // namespace tulle::cuda
