@@ -21,8 +21,6 @@
 namespace tulle::cli::bench {
 namespace {
 
-constexpr const char* own_choice = "default";
-
 /// A matrix on the host and on the backend, and the first kernel's answer, which the others are compared with.
 template <scalar T>
 struct spgemm_case {
@@ -35,6 +33,7 @@ struct spgemm_case {
   bool has_first = false;
 
   [[nodiscard]] const csr<T>& b() const { return turned ? *turned : a; }
+  [[nodiscard]] bool fits_32_bits() const { return placed_a->fits_32_bits(); }  // B has as many entries
 };
 
 class spgemm_bench {
@@ -47,9 +46,11 @@ class spgemm_bench {
   template <scalar T>
   void measure_matrix(const case_name& which, const machine& host, progress& bar);
   template <scalar T>
-  void measure_kernel(spgemm_case<T>& c, const std::string& label, const spgemm_kernel* kernel);
+  void measure_kernel(spgemm_case<T>& c, const spgemm_kernel& kernel);
   template <scalar T, offset O>
-  void measure_typed(spgemm_case<T>& c, const std::string& label, bool vendor);
+  void measure_typed(spgemm_case<T>& c, const spgemm_kernel& kernel);
+  template <scalar T>
+  [[nodiscard]] std::vector<const spgemm_kernel*> choice_first(const spgemm_case<T>& c);
   template <scalar T>
   void check(spgemm_case<T>& c, any_csr<T>&& result, spgemm_record& r);
   void give_up(const case_name& which, scalar_type precision, status code, const std::string& reason);
@@ -65,24 +66,22 @@ class spgemm_bench {
   json benchmarks_ = json::array();
   json skipped_ = json::array();
   std::string failures_;
-  std::string chosen_;  // the kernel that "default" stood for
+  std::string chosen_;  // the kernel that a plan takes by itself
   int code_ = ok;       // of the first matrix that could not be had
 };
 
-/// What --kernels names, in the table's order; null for the plan's own choice, which comes first.
+/// What --kernels names, in the table's order.
 std::vector<const spgemm_kernel*> spgemm_bench::selected() const {
   const auto table = spgemm_kernels(ctx_.backend());
-  const auto asked = [&](std::string_view name) { return std::ranges::find(o_.kernels, name) != o_.kernels.end(); };
-  std::vector<std::string_view> names{"all", own_choice};
+  std::vector<std::string_view> names;
   for (const spgemm_kernel& k : table) names.push_back(k.name);
   for (const std::string& n : o_.kernels) {
-    if (std::ranges::find(names, n) != names.end()) continue;
-    throw error(status::invalid_argument,
-                fmt::format("no SpGEMM kernel '{}' on backend {}; there are: {}", n, name(ctx_.backend()),
-                            fmt::join(names.begin() + 2, names.end(), ", ")));
+    if (n == "all" || std::ranges::find(names, n) != names.end()) continue;
+    throw error(status::invalid_argument, fmt::format("no kernel '{}' for C = A B on backend {}; there are: {}", n,
+                                                      name(ctx_.backend()), fmt::join(names, ", ")));
   }
+  const auto asked = [&](std::string_view name) { return std::ranges::find(o_.kernels, name) != o_.kernels.end(); };
   std::vector<const spgemm_kernel*> kernels;
-  if (asked("all") || asked(own_choice)) kernels.push_back(nullptr);
   for (const spgemm_kernel& k : table) {
     if (asked("all") || asked(k.name)) kernels.push_back(&k);
   }
@@ -132,18 +131,16 @@ void spgemm_bench::check(spgemm_case<T>& c, any_csr<T>&& result, spgemm_record& 
 }
 
 template <scalar T, offset O>
-void spgemm_bench::measure_typed(spgemm_case<T>& c, const std::string& label, bool vendor) {
+void spgemm_bench::measure_typed(spgemm_case<T>& c, const spgemm_kernel& kernel) {
   spgemm_options options;
-  if (label != own_choice) options.kernel = label;
+  options.kernel = kernel.name;
   const spgemm_input<T, O> input{c.placed_a->template as<O>(), (c.placed_b ? *c.placed_b : *c.placed_a).template as<O>()};
   auto m = measure_spgemm(ctx_, clock_, {o_.warmup, o_.repeat}, input, options);
-  if (label == own_choice) chosen_ = m.kernel;
   spgemm_record whole;
-  whole.label = label;
   whole.kernel = m.kernel;
   whole.phase = "whole";
-  whole.reason = m.reason;
-  whole.vendor = vendor;
+  whole.chosen = m.kernel == chosen_;
+  whole.vendor = kernel.reference_only;
   whole.products = m.products;
   whole.nnz_c = m.nnz;
   whole.time = summarise(m.whole);
@@ -152,10 +149,10 @@ void spgemm_bench::measure_typed(spgemm_case<T>& c, const std::string& label, bo
   spgemm_record numeric = whole;
   check(c, std::move(*m.c), whole);
   m.c.reset();
-  records_.push_back(std::move(whole));
+  records_.push_back(whole);
   if (!m.renewed) {
     omitted_.push_back({std::string(m.kernel), c.subject.matrix, c.subject.precision,
-                        fmt::format("no numeric phase: {}", m.numeric_missing), !vendor});
+                        fmt::format("no numeric phase: {}", m.numeric_missing), !whole.vendor});
     return;
   }
   numeric.phase = "numeric";
@@ -171,23 +168,32 @@ bool declines(status code) {
 }
 
 template <scalar T>
-void spgemm_bench::measure_kernel(spgemm_case<T>& c, const std::string& label, const spgemm_kernel* kernel) {
-  const bool vendor = kernel != nullptr && kernel->reference_only;
+void spgemm_bench::measure_kernel(spgemm_case<T>& c, const spgemm_kernel& kernel) {
   const auto omit = [&](const std::string& reason, bool failed) {
-    omitted_.push_back({label, c.subject.matrix, c.subject.precision, reason, failed && !vendor});
+    omitted_.push_back({std::string(kernel.name), c.subject.matrix, c.subject.precision, reason,
+                        failed && !kernel.reference_only});
   };
   try {
-    const bool narrow = c.placed_a->fits_32_bits() && (!c.placed_b || c.placed_b->fits_32_bits());
-    if (narrow) {
-      measure_typed<T, std::int32_t>(c, label, vendor);
+    if (c.fits_32_bits()) {
+      measure_typed<T, std::int32_t>(c, kernel);
     } else {
-      measure_typed<T, std::int64_t>(c, label, vendor);
+      measure_typed<T, std::int64_t>(c, kernel);
     }
   } catch (const error& e) {
     omit(e.what(), !declines(e.code()));
   } catch (const std::bad_alloc&) {
     omit("out of memory", false);
   }
+}
+
+/// So that its answer is the one that the others are compared with.
+template <scalar T>
+std::vector<const spgemm_kernel*> spgemm_bench::choice_first(const spgemm_case<T>& c) {
+  const auto a = c.placed_a->template as<std::int64_t>();
+  chosen_ = spgemm_plan<T>(ctx_, a, c.placed_b ? c.placed_b->template as<std::int64_t>() : a).kernel();
+  std::vector<const spgemm_kernel*> kernels = kernels_;
+  std::ranges::stable_partition(kernels, [&](const spgemm_kernel* k) { return k->name == chosen_; });
+  return kernels;
 }
 
 template <scalar T>
@@ -212,17 +218,14 @@ template <scalar T>
 void spgemm_bench::measure_matrix(const case_name& which, const machine& host, progress& bar) {
   records_.clear();
   omitted_.clear();
-  chosen_.clear();
   try {
     bar.show(fmt::format("{}: preparing", which.label.empty() ? which.spec : which.label));
     spgemm_case<T> c = make_case<T>(which, o_.run, host);
     c.placed_a.emplace(ctx_, c.a.view());
     if (c.turned) c.placed_b.emplace(ctx_, c.turned->view());
-    for (const spgemm_kernel* kernel : kernels_) {
-      const std::string label = kernel == nullptr ? own_choice : std::string(kernel->name);
-      if (label == chosen_ && std::ranges::find(o_.kernels, label) == o_.kernels.end()) continue;
-      bar.show(fmt::format("{} {} {}", c.subject.matrix, c.subject.precision, label));
-      measure_kernel(c, label, kernel);
+    for (const spgemm_kernel* kernel : choice_first(c)) {
+      bar.show(fmt::format("{} {} {}", c.subject.matrix, c.subject.precision, kernel->name));
+      measure_kernel(c, *kernel);
     }
     bar.clear();
     out_.print(spgemm_table(c.subject, records_, omitted_));

@@ -15,13 +15,12 @@ double gbs(double bytes, const spgemm_record& r) { return bytes / r.time.median 
 
 const spgemm_record* numeric_of(std::span<const spgemm_record> records, const spgemm_record& whole) {
   const auto found = std::ranges::find_if(
-      records, [&](const spgemm_record& r) { return r.label == whole.label && r.phase == "numeric"; });
+      records, [&](const spgemm_record& r) { return r.kernel == whole.kernel && r.phase == "numeric"; });
   return found == records.end() ? nullptr : &*found;
 }
 
 void add_row(std::string& text, const spgemm_subject& s, const spgemm_record& r, const spgemm_record* numeric) {
-  const bool chosen = r.label == "default";
-  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>8.1f}", chosen ? '*' : ' ',
+  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>8.1f}", r.chosen ? '*' : ' ',
                  r.kernel, r.time.median, r.time.stddev, r.gflops(), percent_of_bandwidth(s, r),
                  gbs(gathered_bytes(s, r), r));
   if (numeric != nullptr) {
@@ -39,7 +38,7 @@ void add_row(std::string& text, const spgemm_subject& s, const spgemm_record& r,
 }  // namespace
 
 std::string name_of(const spgemm_subject& s, const spgemm_record& r) {
-  return fmt::format("spgemm/{}/{}/{}/{}", r.label, s.matrix, s.precision, r.phase);
+  return fmt::format("spgemm/{}/{}/{}/{}", r.kernel, s.matrix, s.precision, r.phase);
 }
 
 double compulsory_bytes(const spgemm_subject& s, const spgemm_record& r) {
@@ -86,8 +85,7 @@ json to_json(const spgemm_subject& s, const spgemm_record& r) {
   j["kernel"] = r.kernel;
   j["phase"] = r.phase;
   j["vendor"] = r.vendor;
-  j["chosen"] = r.label == "default";
-  j["reason"] = r.reason;
+  j["chosen"] = r.chosen;
   j["matrix"] = s.matrix;
   j["matrix_hash"] = s.matrix_hash;
   j["rows"] = s.rows;
@@ -117,9 +115,6 @@ std::string spgemm_table(const spgemm_subject& s, std::span<const spgemm_record>
   }
   std::ranges::stable_sort(sorted, {}, [](const spgemm_record* r) { return r->time.median; });
   for (const spgemm_record* r : sorted) add_row(text, s, *r, numeric_of(records, *r));
-  for (const spgemm_record* r : sorted) {
-    if (r->label == "default") text += fmt::format("  * {}\n", r->reason);
-  }
   for (const omission& o : omitted) {
     text += fmt::format("  {:<20} {}: {}\n", o.kernel, o.failed ? "FAILED" : "not run", o.reason);
   }

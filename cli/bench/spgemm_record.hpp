@@ -26,11 +26,10 @@ struct spgemm_subject {
 
 /// One kernel on one matrix in one phase.
 struct spgemm_record {
-  std::string label;  // "default" for what a plan chooses by itself, else the kernel
   std::string kernel;
   std::string phase;  // "whole": from A and B to a new, sorted C; "numeric": the values alone
-  std::string reason;
   bool vendor = false;
+  bool chosen = false;  // what a plan takes by itself
   std::int64_t products = 0;
   std::int64_t nnz_c = 0;
   sample_summary time;              // microseconds

@@ -210,7 +210,7 @@ tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_
 /* Counts the entries of C. The calls below do that where it was not done. */
 tulle_status tulle_spgemm_plan_symbolic(tulle_spgemm_plan* plan, int64_t* nnz);
 /* A new C in the context's memory, its rows sorted; 64-bit offsets only where nnz needs them. It may outlive the plan.
- * beta is not looked at where there is no D. */
+ * beta must be 0 where there is no D. */
 tulle_status tulle_spgemm_plan_multiply(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr** c);
 /* The values of a C that this plan made, anew from the present values of A, B and D: no symbolic work. */
 tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr* c);
