@@ -2,6 +2,7 @@
 //
 // Solves A x = b, A the 7-point Poisson matrix of an N x N x N grid. T has a column an aggregate of nodes,
 // P = (I - omega D^-1 A) T, and the next coarser matrix is P^T A P. Then V-cycles, smoothed by weighted Jacobi.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -16,13 +17,13 @@ using matrix = tulle::csr<double>;
 using numbers = std::vector<double>;
 
 constexpr double omega = 2.0 / 3.0;
-constexpr double tolerance = 1e-8;  // of |b - A x| / |b|
-constexpr index_t coarsest = 200;   // rows that are worth no other level
+constexpr index_t coarsest = 200;  // rows that are worth no other level
 
 matrix poisson(const tulle::context& ctx, const std::string& n) {
   matrix a = tulle::generate<double>(ctx, "gen:stencil:points=7,n=" + n);
+  const auto v = a.view();
   for (index_t i = 0; i < a.rows; ++i) {
-    for (auto k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) a.values.data()[k] = a.colind.data()[k] == i ? 6 : -1;
+    for (auto k = v.rowptr[i]; k < v.rowptr[i + 1]; ++k) a.values.data()[k] = v.colind[k] == i ? 6 : -1;
   }
   return a;
 }
@@ -42,7 +43,7 @@ matrix aggregate(const tulle::context& ctx, const matrix& a) {
     count += free ? 1 : 0;
   }
   std::vector<index_t> joined = of;
-  std::vector<std::int64_t> rowptr{0};
+  std::vector<std::int64_t> rowptr{0};  // a row of T has one entry
   for (index_t i = 0; i < a.rows; ++i) {
     index_t& own = joined[static_cast<std::size_t>(i)];
     neighbours(i, [&](index_t other) { own = own < 0 ? other : own; });
@@ -63,13 +64,13 @@ struct level {
     matrix scaled = clone(ctx, a.view());  // D^-1 A
     const auto v = a.view();
     for (index_t i = 0; i < a.rows; ++i) {
-      for (auto k = v.rowptr[i]; k < v.rowptr[i + 1]; ++k) if (v.colind[k] == i) inverse.push_back(1 / v.values[k]);
+      inverse.push_back(1 / v.values[std::find(v.colind + v.rowptr[i], v.colind + v.rowptr[i + 1], i) - v.colind]);
       for (auto k = v.rowptr[i]; k < v.rowptr[i + 1]; ++k) scaled.values.data()[k] *= inverse.back();
     }
     if (a.rows <= coarsest) return;
     const matrix t = aggregate(ctx, a);
-    p = tulle::widen(ctx, tulle::spgemm_plan<double>(ctx, scaled.view(), t.view(), {}, {.mask = {}, .d = t.view()})
-                              .multiply(-omega, 1));
+    tulle::spgemm_plan<double> plan(ctx, scaled.view(), t.view(), {}, {.mask = {}, .d = t.view()});
+    p = tulle::widen(ctx, plan.multiply(-omega, 1));
     r = transpose(to_csc(ctx, p.view()));
     prolongate.emplace_back(ctx, p);
     restrict_.emplace_back(ctx, r);
@@ -94,28 +95,24 @@ void cycle(std::vector<level>& levels, std::size_t l, const numbers& b, numbers&
   here.prolongate[0].apply(1.0, coarse_x, 1.0, x);
   here.smooth(2, b, x);
 }
-
 double norm(const numbers& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
-
 }  // namespace
 
 int main(int argc, char** argv) try {
   const tulle::context ctx = tulle::context::cpu();
   std::vector<level> levels;
   levels.emplace_back(ctx, poisson(ctx, argc > 1 ? argv[1] : "24"));
-  while (!levels.back().prolongate.empty()) {
-    const level& fine = levels.back();
-    levels.emplace_back(ctx, tulle::widen(ctx, tulle::triple_product(ctx, fine.r, fine.a, fine.p)));
+  for (const level* l = &levels[0]; !l->prolongate.empty(); l = &levels.back()) {
+    levels.emplace_back(ctx, tulle::widen(ctx, tulle::triple_product(ctx, l->r, l->a, l->p)));
   }
   for (const level& l : levels) std::printf("%d unknowns, %lld nonzeros\n", l.a.rows, static_cast<long long>(l.a.nnz()));
-
   const numbers b(static_cast<std::size_t>(levels[0].a.rows), 1);
   numbers x(b.size());
   for (int i = 1; i <= 100; ++i) {
     cycle(levels, 0, b, x);
     const double residual = norm(levels[0].residual(b, x)) / norm(b);
     std::printf("cycle %d: residual %.3e\n", i, residual);
-    if (residual <= tolerance) return std::printf("converged in %d cycles\n", i), 0;
+    if (residual <= 1e-8) return std::printf("converged in %d cycles\n", i), 0;
   }
   return std::fprintf(stderr, "not converged\n"), 4;
 } catch (const tulle::error& e) {
