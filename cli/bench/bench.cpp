@@ -46,7 +46,8 @@ of a CUDA graph of 64, between events; 'graph host' is a graph of one, from its 
 Unless told otherwise it measures what a plan chooses, the kernel without set-up and the vendor's two CSR algorithms.
 spgemm is C = A A, or A A^T where A is not square: 'whole' from A and B to a new, sorted C, seen from the host; 'numeric'
 the values alone in a pattern that is known; 2 operations a product a_ik b_kj; % bw counts A and C once, of the copy
-bandwidth; 'gather' is the GB/s of an entry of B a product; 'peak' is memory beyond A, B and C. Vendors' kernels may fail.
+bandwidth; % L2 an entry of B a product, of what the L2 of a GPU gives; 'x' is whole over numeric; 'peak' is memory beyond
+A, B and C. A vendor's kernel that fails is reported, and no failure.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
 Examples: tulle bench gen:stencil:points=27,n=100 --json new.json --compare old.json

@@ -210,7 +210,8 @@ spgemm_case<T> make_case(const case_name& which, const run_options& run, const m
                c.b().cols,
                c.a.nnz(),
                c.b().nnz(),
-               host.memory.copy};
+               host.memory.copy,
+               host.memory.cache};
   return c;
 }
 

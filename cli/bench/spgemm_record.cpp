@@ -20,9 +20,10 @@ const spgemm_record* numeric_of(std::span<const spgemm_record> records, const sp
 }
 
 void add_row(std::string& text, const spgemm_subject& s, const spgemm_record& r, const spgemm_record* numeric) {
-  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>8.1f}", r.chosen ? '*' : ' ',
+  const auto of_gather = percent_of_gather(s, r);
+  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>6}", r.chosen ? '*' : ' ',
                  r.kernel, r.time.median, r.time.stddev, r.gflops(), percent_of_bandwidth(s, r),
-                 gbs(gathered_bytes(s, r), r));
+                 of_gather ? fmt::format("{:.1f}", *of_gather) : "-");
   if (numeric != nullptr) {
     fmt::format_to(std::back_inserter(text), " {:>11.1f} {:>8.2f} {:>6.2f}", numeric->time.median, numeric->gflops(),
                    r.time.median / numeric->time.median);
@@ -54,6 +55,11 @@ double percent_of_bandwidth(const spgemm_subject& s, const spgemm_record& r) {
   return s.copy_bandwidth > 0 ? gbs(compulsory_bytes(s, r), r) * 1e11 / s.copy_bandwidth : 0;
 }
 
+std::optional<double> percent_of_gather(const spgemm_subject& s, const spgemm_record& r) {
+  if (s.cache_bandwidth <= 0) return std::nullopt;
+  return gbs(gathered_bytes(s, r), r) * 1e11 / s.cache_bandwidth;
+}
+
 json to_json(const spgemm_subject& s, const spgemm_record& r) {
   json j;
   j["name"] = name_of(s, r);
@@ -72,6 +78,8 @@ json to_json(const spgemm_subject& s, const spgemm_record& r) {
   j["percent_of_bandwidth"] = percent_of_bandwidth(s, r);
   j["compulsory_bytes"] = compulsory_bytes(s, r);
   j["gather_gbs"] = gbs(gathered_bytes(s, r), r);
+  const auto of_gather = percent_of_gather(s, r);
+  j["percent_of_gather"] = of_gather ? json(*of_gather) : json(nullptr);
   j["products"] = r.products;
   j["nnz_c"] = r.nnz_c;
   j["compression"] = r.compression();
@@ -104,8 +112,8 @@ std::string spgemm_table(const spgemm_subject& s, std::span<const spgemm_record>
     const spgemm_record& r = records.front();
     text += fmt::format(", of C {}, products {} ({:.2f} an entry of C), {}\n", r.nnz_c, r.products, r.compression(),
                         s.precision);
-    text += fmt::format("  {:<20} {:>11} ±{:>8} {:>8} {:>6} {:>8} {:>11} {:>8} {:>6} {:>9} {:>7}\n", "kernel",
-                        "whole us", "sd", "GFLOP/s", "% bw", "gather", "numeric us", "GFLOP/s", "x", "peak", "error");
+    text += fmt::format("  {:<20} {:>11} ±{:>8} {:>8} {:>6} {:>6} {:>11} {:>8} {:>6} {:>9} {:>7}\n", "kernel",
+                        "whole us", "sd", "GFLOP/s", "% bw", "% L2", "numeric us", "GFLOP/s", "x", "peak", "error");
   } else {
     text += fmt::format(", {}\n", s.precision);
   }

@@ -1,6 +1,7 @@
 // One measurement of C = A B as Google Benchmark's JSON, and the table of all of one matrix.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct spgemm_subject {
   index_t cols = 0;
   std::int64_t nnz_a = 0;
   std::int64_t nnz_b = 0;
-  double copy_bandwidth = 0;  // bytes a second
+  double copy_bandwidth = 0;   // bytes a second
+  double cache_bandwidth = 0;  // the same, read from a GPU's L2; 0 = unknown
 };
 
 /// One kernel on one matrix in one phase.
@@ -52,10 +54,12 @@ struct spgemm_record {
 std::string name_of(const spgemm_subject& s, const spgemm_record& r);
 /// The fewest bytes: columns and values of A, of B where it is another matrix, and of C, and 12 a row.
 double compulsory_bytes(const spgemm_subject& s, const spgemm_record& r);
-/// Column and value of an entry of B, once a product.
+/// Column and value of an entry of B, once a product: what comes through the L2 where no row of B is kept closer.
 double gathered_bytes(const spgemm_subject& s, const spgemm_record& r);
 /// compulsory_bytes over the time, against the bandwidth of a copy.
 double percent_of_bandwidth(const spgemm_subject& s, const spgemm_record& r);
+/// gathered_bytes over the time, against what the L2 gives; nothing where that is unknown.
+std::optional<double> percent_of_gather(const spgemm_subject& s, const spgemm_record& r);
 json to_json(const spgemm_subject& s, const spgemm_record& r);
 
 std::string spgemm_table(const spgemm_subject& s, std::span<const spgemm_record> records,
