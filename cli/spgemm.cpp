@@ -20,7 +20,7 @@ struct settings {
   run_options run;
   std::string a, b, mask, d;
   std::string output;
-  std::string memory_limit;
+  std::optional<std::string> memory_limit;
   double alpha = 1;
   double beta = 1;
   index_t tile_size = 0;
@@ -54,7 +54,7 @@ spgemm_options options_of(const settings& s) {
   options.transpose_a = s.transpose_a;
   options.transpose_b = s.transpose_b;
   options.tile_size = s.tile_size;
-  if (!s.memory_limit.empty()) options.memory_limit = size_option("--memory-limit", s.memory_limit);
+  if (s.memory_limit) options.memory_limit = size_option("--memory-limit", *s.memory_limit);
   return options;
 }
 
