@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <mutex>
 #include <span>
-#include <vector>
-
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
+#include <vector>
 
 namespace tulle::cli {
 

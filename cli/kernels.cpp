@@ -67,7 +67,8 @@ void print_line(const json& record) {
 }
 
 void print_by_operation(const json& records) {
-  constexpr std::array titles{std::pair{"spmv", "y = A x"}, std::pair{"spmv_transposed", "y = A^T x, from the CSR of A"},
+  constexpr std::array titles{std::pair{"spmv", "y = A x"},
+                              std::pair{"spmv_transposed", "y = A^T x, from the CSR of A"},
                               std::pair{"spgemm", "C = A B"}};
   for (const auto& [operation, title] : titles) {
     const auto is = [&, wanted = operation](const json& record) { return record["operation"] == wanted; };

@@ -1,9 +1,9 @@
 // tulle spgemm: C = M o (alpha A B) + beta D, or with A^T or B^T: made, timed, checked and written.
-#include <cmath>
-#include <optional>
-
 #include <fmt/color.h>
 #include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
 
 #include "bench/spgemm_measure.hpp"
 #include "bench/statistics.hpp"
@@ -82,7 +82,8 @@ bench::spgemm_measurement<T> measure(const context& ctx, const problem<T>& p, co
     bench::harness clock(ctx, warm_up_runs, s.repeat);
     return bench::measure_spgemm(ctx, clock, {warm_up_runs, s.repeat}, input, options_of(s));
   };
-  const bool narrow = a.fits_32_bits() && b.fits_32_bits() && (!mask || mask->fits_32_bits()) && (!d || d->fits_32_bits());
+  const bool narrow =
+      a.fits_32_bits() && b.fits_32_bits() && (!mask || mask->fits_32_bits()) && (!d || d->fits_32_bits());
   return narrow ? run.template operator()<std::int32_t>() : run.template operator()<std::int64_t>();
 }
 
@@ -159,13 +160,14 @@ void print(const json& r) {
   fmt::print("{} * {}: {} x {}, {} nonzeros, {}\n", r["a"].get<std::string>(), r["b"].get<std::string>(),
              r["rows"].get<index_t>(), r["cols"].get<index_t>(), r["nnz"].get<std::int64_t>(),
              r["precision"].get<std::string>());
-  fmt::print("  kernel        {}\n  backend       {}\n", r["reason"].get<std::string>(), r["backend"].get<std::string>());
+  fmt::print("  kernel        {}\n  backend       {}\n", r["reason"].get<std::string>(),
+             r["backend"].get<std::string>());
   fmt::print("  products      {}, {:.2f} an entry of C\n", r["products"].get<std::int64_t>(),
              r["compression"].get<double>());
   fmt::print("  time          {:.2f} us (median)", r["microseconds"].get<double>());
   if (r["numeric_us"].is_number()) fmt::print(", {:.2f} us for the values alone", r["numeric_us"].get<double>());
-  fmt::print("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C\n", r["gflops"].get<double>(),
-             human_bytes(r["peak_bytes"].get<double>()));
+  fmt::print("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C\n",
+             r["gflops"].get<double>(), human_bytes(r["peak_bytes"].get<double>()));
   if (r.contains("verified")) print_verdict(r);
 }
 
@@ -197,12 +199,15 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spgemm(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added: made, timed, checked");
+  CLI::App* command =
+      app.add_subcommand("spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added: made, timed, checked");
   const auto s = std::make_shared<settings>();
   command->add_option("A", s->a, "Matrix Market file, - or gen:NAME:...")->required();
   command->add_option("B", s->b, "The same")->required();
-  command->add_option("-o,--output", s->output, "Write C: .mtx, .mtx.gz or .mtx.zst; - is stdout, which then holds C alone");
-  command->add_option("--mask", s->mask, "Keep only those entries of A B that this matrix has; its values do not matter");
+  command->add_option("-o,--output", s->output,
+                      "Write C: .mtx, .mtx.gz or .mtx.zst; - is stdout, which then holds C alone");
+  command->add_option("--mask", s->mask,
+                      "Keep only those entries of A B that this matrix has; its values do not matter");
   command->add_option("--alpha", s->alpha, "Factor of A B")->capture_default_str();
   auto* add = command->add_option("--add", s->d, "A matrix D to add to alpha A B; the mask does not touch it");
   command->add_option("--beta", s->beta, "Factor of D")->needs(add)->capture_default_str();

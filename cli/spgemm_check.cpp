@@ -3,13 +3,13 @@
 // The bound is that of src/ops/verify.cpp, an entry in place of a row.
 #include "spgemm_check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "ops/double_double.hpp"
 
@@ -193,9 +193,9 @@ bool has_sorted_rows(const context& host, csr_view<T, std::int64_t> c) {
   return sorted;
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                     \
+#define TULLE_INSTANTIATE(T)                                                                                       \
   template spgemm_verdict check_spgemm<T>(const context&, const spgemm_expectation<T>&, csr_view<T, std::int64_t>, \
-                                          std::int64_t);                                                         \
+                                          std::int64_t);                                                           \
   template bool has_sorted_rows<T>(const context&, csr_view<T, std::int64_t>);
 TULLE_INSTANTIATE(float)
 TULLE_INSTANTIATE(double)

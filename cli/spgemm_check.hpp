@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-
 #include <tulle/core/context.hpp>
 #include <tulle/formats/views.hpp>
 
@@ -24,7 +23,7 @@ struct spgemm_expectation {
 struct spgemm_verdict {
   double error_ratio = 0;  // the largest error over its bound; infinite for a wrong pattern
   std::int64_t checked_rows = 0;
-  std::string wrong;       // "row 3: column 7 is missing", of the first such row; empty where the pattern is right
+  std::string wrong;  // "row 3: column 7 is missing", of the first such row; empty where the pattern is right
   [[nodiscard]] bool ok() const { return error_ratio <= 1; }
 };
 

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <limits>
-#include <utility>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/matrices.hpp>
 #include <tulle/ops/spgemm.hpp>
+#include <utility>
 
 #include "core/backends.hpp"
 
@@ -35,8 +34,8 @@ class placed_csr {
     if constexpr (sizeof(O) == 8) {
       return view_;
     } else {
-      return {view_.rows,   view_.cols,   static_cast<O>(view_.nnz), narrow_.data(),
-              view_.colind, view_.values, view_.space};
+      return {view_.rows,   view_.cols, static_cast<O>(view_.nnz), narrow_.data(), view_.colind,
+              view_.values, view_.space};
     }
   }
 

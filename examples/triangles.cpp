@@ -1,8 +1,9 @@
 // Triangles of a graph by a masked product: tulle_example_triangles [FILE.mtx | gen:rmat:...]
 //
-// With L the strictly lower triangle of the adjacency matrix, entry (i, j) of L o (L L) counts the k with i > k > j that
-// are neighbours of both i and j, which are neighbours themselves: each triangle once (Azad, Buluc, Gilbert: Parallel
-// triangle counting and enumeration using matrix algebra, IPDPSW 2015). The mask keeps L L from being made whole.
+// With L the strictly lower triangle of the adjacency matrix, entry (i, j) of L o (L L) counts the k with i > k > j
+// that are neighbours of both i and j, which are neighbours themselves: each triangle once (Azad, Buluc, Gilbert:
+// Parallel triangle counting and enumeration using matrix algebra, IPDPSW 2015). The mask keeps L L from being made
+// whole.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>

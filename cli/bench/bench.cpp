@@ -26,7 +26,8 @@ void check(const bench_options& o) {
   if (o.matrices.empty() && o.suite.empty() && !o.errors) {
     throw error(status::invalid_argument, "nothing to measure: name a matrix, --suite peers or --errors");
   }
-  if (o.operation == "spgemm" && (o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1)) {
+  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1;
+  if (o.operation == "spgemm" && spmv_only) {
     throw error(status::invalid_argument,
                 "bench spgemm goes with none of --errors, --latency, --cold, --sweep, --transpose and --rhs");
   }
@@ -44,10 +45,10 @@ the same nonzeros spread evenly over the rows; else latency.
 device done, 'submit' the call alone; '64 queued' is a 64th of 64 calls in a row, seen from the host, '64 graph' a 64th
 of a CUDA graph of 64, between events; 'graph host' is a graph of one, from its launch until the host sees it done.
 Unless told otherwise it measures what a plan chooses, the kernel without set-up and the vendor's two CSR algorithms.
-spgemm is C = A A, or A A^T where A is not square: 'whole' from A and B to a new, sorted C, seen from the host; 'numeric'
-the values alone in a pattern that is known; 2 operations a product a_ik b_kj; % bw counts A and C once, of the copy
-bandwidth; % L2 an entry of B a product, of what the L2 of a GPU gives; 'x' is whole over numeric; 'peak' is memory beyond
-A, B and C. A vendor's kernel that fails is reported, and no failure.
+spgemm is C = A A, or A A^T where A is not square: 'whole' from A and B to a new, sorted C, seen from the host;
+'numeric' the values alone in a pattern that is known; 2 operations a product a_ik b_kj; % bw counts A and C once, of
+the copy bandwidth; % L2 an entry of B a product, of what the L2 of a GPU gives; 'x' is whole over numeric; 'peak' is
+memory beyond A, B and C. A vendor's kernel that fails is reported, and no failure.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
 Examples: tulle bench gen:stencil:points=27,n=100 --json new.json --compare old.json

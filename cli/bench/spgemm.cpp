@@ -90,8 +90,8 @@ std::vector<const spgemm_kernel*> spgemm_bench::selected() const {
 
 void spgemm_bench::give_up(const case_name& which, scalar_type precision, status code, const std::string& reason) {
   note(reason);
-  skipped_.push_back(to_json(omission{"all", which.label.empty() ? which.spec : which.label,
-                                      std::string(name(precision)), reason, false}));
+  skipped_.push_back(to_json(
+      omission{"all", which.label.empty() ? which.spec : which.label, std::string(name(precision)), reason, false}));
   if (code_ == ok) code_ = exit_code_of(code);
 }
 
@@ -134,7 +134,8 @@ template <scalar T, offset O>
 void spgemm_bench::measure_typed(spgemm_case<T>& c, const spgemm_kernel& kernel) {
   spgemm_options options;
   options.kernel = kernel.name;
-  const spgemm_input<T, O> input{c.placed_a->template as<O>(), (c.placed_b ? *c.placed_b : *c.placed_a).template as<O>()};
+  const spgemm_input<T, O> input{c.placed_a->template as<O>(),
+                                 (c.placed_b ? *c.placed_b : *c.placed_a).template as<O>()};
   auto m = measure_spgemm(ctx_, clock_, {o_.warmup, o_.repeat}, input, options);
   spgemm_record whole;
   whole.kernel = m.kernel;
@@ -170,8 +171,8 @@ bool declines(status code) {
 template <scalar T>
 void spgemm_bench::measure_kernel(spgemm_case<T>& c, const spgemm_kernel& kernel) {
   const auto omit = [&](const std::string& reason, bool failed) {
-    omitted_.push_back({std::string(kernel.name), c.subject.matrix, c.subject.precision, reason,
-                        failed && !kernel.reference_only});
+    omitted_.push_back(
+        {std::string(kernel.name), c.subject.matrix, c.subject.precision, reason, failed && !kernel.reference_only});
   };
   try {
     if (c.fits_32_bits()) {

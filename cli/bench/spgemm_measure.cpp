@@ -34,8 +34,11 @@ std::vector<double> repeat_whole(const harness& clock, const spgemm_repeats& rep
 
 template <scalar T>
 std::array<const void*, 3> blocks_of(const any_csr<T>& c) {
-  return std::visit([](const auto& m) { return std::array<const void*, 3>{m.rowptr.data(), m.colind.data(), m.values.data()}; },
-                    c);
+  return std::visit(
+      [](const auto& m) {
+        return std::array<const void*, 3>{m.rowptr.data(), m.colind.data(), m.values.data()};
+      },
+      c);
 }
 
 /// The values start as NaN: what is not written is seen.
@@ -43,10 +46,13 @@ template <scalar T, offset O>
 void time_numeric(const context& ctx, harness& clock, const spgemm_repeats& repeats, const spgemm_input<T, O>& in,
                   spgemm_plan<T>& plan, spgemm_measurement<T>& m) try {
   any_csr<T> c = plan.multiply(in.alpha, in.beta);
-  std::visit([&](auto& made) { fill_bytes(ctx, made.values.data(), made.values.space(), 0xff, made.values.bytes()); }, c);
+  std::visit([&](auto& made) { fill_bytes(ctx, made.values.data(), made.values.space(), 0xff, made.values.bytes()); },
+             c);
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
   const bool is_long = m.whole.front() > long_call;
-  m.numeric = is_long ? repeat_whole(clock, repeats, [] {}, numeric) : clock.repeat(cache_state::warm, numeric);
+  const auto nothing = [] {};
+  m.numeric =
+      is_long ? repeat_whole(clock, repeats, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
   ctx.synchronize();
   m.renewed = std::move(c);
 } catch (const error& e) {
@@ -82,8 +88,8 @@ spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const s
   return m;
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                              \
-  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_repeats&,      \
+#define TULLE_INSTANTIATE(T, O)                                                                        \
+  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_repeats&, \
                                                       const spgemm_input<T, O>&, const spgemm_options&);
 TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)

@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
-
 #include <tulle/ops/spgemm.hpp>
+#include <vector>
 
 #include "harness.hpp"
 
@@ -33,12 +32,12 @@ struct spgemm_measurement {
   std::string reason;
   std::int64_t products = 0;
   std::int64_t nnz = 0;
-  std::vector<double> whole;    // microseconds of each run: plan, symbolic phase and C, sorted, seen from the host
-  std::vector<double> numeric;  // the values alone, into a C that is there; by events on a GPU
-  std::string numeric_missing;  // why there is no time of it
-  std::size_t peak_bytes = 0;   // of a whole call, taken from the context's memory beyond A, B and C
+  std::vector<double> whole;        // microseconds of each run: plan, symbolic phase and C, sorted, seen from the host
+  std::vector<double> numeric;      // the values alone, into a C that is there; by events on a GPU
+  std::string numeric_missing;      // why there is no time of it
+  std::size_t peak_bytes = 0;       // of a whole call, taken from the context's memory beyond A, B and C
   std::size_t workspace_bytes = 0;  // what the plan still owns after it
-  std::optional<any_csr<T>> c;        // of the last whole call
+  std::optional<any_csr<T>> c;      // of the last whole call
   std::optional<any_csr<T>> renewed;  // of the numeric phase, into values that were NaN
 };
 

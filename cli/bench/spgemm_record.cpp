@@ -21,8 +21,8 @@ const spgemm_record* numeric_of(std::span<const spgemm_record> records, const sp
 
 void add_row(std::string& text, const spgemm_subject& s, const spgemm_record& r, const spgemm_record* numeric) {
   const auto of_gather = percent_of_gather(s, r);
-  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>6}", r.chosen ? '*' : ' ',
-                 r.kernel, r.time.median, r.time.stddev, r.gflops(), percent_of_bandwidth(s, r),
+  fmt::format_to(std::back_inserter(text), "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>6}",
+                 r.chosen ? '*' : ' ', r.kernel, r.time.median, r.time.stddev, r.gflops(), percent_of_bandwidth(s, r),
                  of_gather ? fmt::format("{:.1f}", *of_gather) : "-");
   if (numeric != nullptr) {
     fmt::format_to(std::back_inserter(text), " {:>11.1f} {:>8.2f} {:>6.2f}", numeric->time.median, numeric->gflops(),

@@ -16,7 +16,7 @@ namespace tulle::cli::bench {
 struct spgemm_subject {
   std::string matrix;  // short name
   std::string matrix_hash;
-  std::string precision;  // f32, f64
+  std::string precision;      // f32, f64
   bool transposed_b = false;  // C = A A^T, else A A
   index_t rows = 0;           // of C
   index_t cols = 0;
@@ -39,9 +39,9 @@ struct spgemm_record {
   std::size_t workspace_bytes = 0;  // what the plan owns after it
   double error_ratio = 0;           // the largest error over its bound, among the rows looked at
   std::int64_t checked_rows = 0;
-  std::string wrong;         // what is wrong with the pattern
-  bool sorted = false;       // every row
-  bool same_bits = false;    // as the first kernel's C
+  std::string wrong;       // what is wrong with the pattern
+  bool sorted = false;     // every row
+  bool same_bits = false;  // as the first kernel's C
 
   [[nodiscard]] bool is_right() const { return error_ratio <= 1 && wrong.empty() && sorted; }
   [[nodiscard]] double gflops() const { return 2 * static_cast<double>(products) / time.median * 1e-3; }

@@ -53,8 +53,9 @@ struct operands {
 csr_ref widened(const context& ctx, csr_ref ref, std::vector<std::shared_ptr<const void>>& owners) {
   const context home = ref.space == memory_space::host ? context::cpu() : ctx;
   dispatch<type_set::floating>(ref.types, [&]<class T, class O>() {
-    auto wide = std::make_shared<buffer<std::int64_t>>(formats_of<T, O>(home.backend()).widen_offsets(
-        home, static_cast<const O*>(ref.rowptr), static_cast<std::size_t>(ref.rows) + 1));
+    auto wide = std::make_shared<buffer<std::int64_t>>(
+        formats_of<T, O>(home.backend())
+            .widen_offsets(home, static_cast<const O*>(ref.rowptr), static_cast<std::size_t>(ref.rows) + 1));
     ref.rowptr = wide->data();
     owners.push_back(std::move(wide));
   });

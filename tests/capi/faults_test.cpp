@@ -94,7 +94,8 @@ TEST(capi_faults, every_host_allocation_of_a_product) {
     fail_each_allocation({"product",
                           [&] {
                             const tulle_status planned = create();
-                            return planned == TULLE_STATUS_SUCCESS ? tulle_spgemm_plan_multiply(plan, 1, 0, &c) : planned;
+                            if (planned != TULLE_STATUS_SUCCESS) return planned;
+                            return tulle_spgemm_plan_multiply(plan, 1, 0, &c);
                           },
                           [&] {
                             tulle_csr_destroy(std::exchange(c, nullptr));

@@ -48,7 +48,8 @@ class capi_spgemm : public testing::TestWithParam<const char*> {
     const std::vector<std::int32_t> colind{1, 0, 0, 1};
     const std::vector<T> values{1, 2, 1, 1};
     tulle_csr_arrays arrays = small_matrix<T, O>().arrays();
-    arrays = {4, 2, 4, arrays.scalar_type, arrays.offset_type, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()};
+    arrays = {
+        4, 2, 4, arrays.scalar_type, arrays.offset_type, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()};
     return copy(arrays);
   }
   csr_handle copy(const tulle_csr_arrays& arrays) {
@@ -56,7 +57,8 @@ class capi_spgemm : public testing::TestWithParam<const char*> {
     TULLE_EXPECT_OK(tulle_csr_copy(context.get(), &arrays, &made));
     return csr_handle(made);
   }
-  spgemm_handle plan_of(const csr_handle& left, const csr_handle& right, const tulle_spgemm_options* options = nullptr) {
+  spgemm_handle plan_of(const csr_handle& left, const csr_handle& right,
+                        const tulle_spgemm_options* options = nullptr) {
     tulle_spgemm_plan* made = nullptr;
     TULLE_EXPECT_OK(tulle_spgemm_plan_create(context.get(), left.get(), right.get(), options, &made));
     return spgemm_handle(made);
@@ -129,8 +131,10 @@ TEST_P(capi_spgemm, transposes) {
   const csr_handle left = a(), right = b();
   tulle_spgemm_options options{};
   options.transpose_a = 1;  // A^T A
-  EXPECT_EQ(rows_of(multiply(plan_of(left, left, &options))),
-            (dense_rows{{0, 4, 7, 9, 12}, {0, 1, 2, 3, 0, 1, 3, 0, 2, 0, 1, 3}, {10, -12, 2, -15, -12, 16, 20, 2, 4, -15, 20, 25}}));
+  EXPECT_EQ(
+      rows_of(multiply(plan_of(left, left, &options))),
+      (dense_rows{
+          {0, 4, 7, 9, 12}, {0, 1, 2, 3, 0, 1, 3, 0, 2, 0, 1, 3}, {10, -12, 2, -15, -12, 16, 20, 2, 4, -15, 20, 25}}));
   options.transpose_a = 0;
   options.transpose_b = 1;  // B B^T
   EXPECT_EQ(rows_of(multiply(plan_of(right, right, &options))),
@@ -141,12 +145,14 @@ TEST_P(capi_spgemm, a_mask_and_a_matrix_to_add) {
   const csr_handle left = a(), right = b();
   const std::vector<std::int32_t> rowptr{0, 1, 2, 3}, colind{0, 0, 1};
   const std::vector<double> values{7, 8, 9};  // [7 0; 8 0; 0 9]
-  const csr_handle m = copy({3, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
+  const csr_handle m =
+      copy({3, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
   tulle_spgemm_options options{};
   options.mask = m.get();
   EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options))), (dense_rows{{0, 0, 0, 1}, {1}, {2}}));
   options.d = m.get();
-  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)), (dense_rows{{0, 1, 2, 3}, {0, 0, 1}, {70, 80, 92}}));
+  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)),
+            (dense_rows{{0, 1, 2, 3}, {0, 0, 1}, {70, 80, 92}}));
   options.mask = nullptr;
   EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)),
             (dense_rows{{0, 2, 3, 5}, {0, 1, 0, 0, 1}, {70, 1, 80, 13, 92}}));
@@ -161,7 +167,8 @@ TEST_P(capi_spgemm, a_memory_limit_is_kept_or_refused) {
   tulle_spgemm_plan* made = nullptr;
   const tulle_status status = tulle_spgemm_plan_create(context.get(), left.get(), right.get(), &options, &made);
   EXPECT_EQ(status, GetParam() == std::string("cpu") ? TULLE_STATUS_OUT_OF_MEMORY : TULLE_STATUS_DEVICE_OUT_OF_MEMORY);
-  EXPECT_NE(std::string(tulle_last_error_message()).find("memory_limit"), std::string::npos) << tulle_last_error_message();
+  EXPECT_NE(std::string(tulle_last_error_message()).find("memory_limit"), std::string::npos)
+      << tulle_last_error_message();
   EXPECT_EQ(made, nullptr);
 }
 
@@ -180,8 +187,7 @@ TEST_P(capi_spgemm, a_product_is_a_matrix_like_any_other) {
   const csr_handle c = multiply(plan_of(left, right));
   tulle_spgemm_options options{};
   options.transpose_b = 1;
-  EXPECT_EQ(rows_of(multiply(plan_of(c, c, &options))),
-            (dense_rows{{0, 2, 2, 4}, {0, 2, 0, 2}, {1, 2, 2, 173}}));
+  EXPECT_EQ(rows_of(multiply(plan_of(c, c, &options))), (dense_rows{{0, 2, 2, 4}, {0, 2, 0, 2}, {1, 2, 2, 173}}));
   tulle_spmv_plan* made = nullptr;
   TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), c.get(), nullptr, &made));
   tulle_spmv_plan_destroy(made);
@@ -191,8 +197,10 @@ TEST_P(capi_spgemm, an_entry_that_cancels_stays_and_nan_shows) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::int32_t> rowptr{0, 2, 3}, colind{0, 1, 1}, rowptr_b{0, 1, 2}, colind_b{0, 0};
   const std::vector<double> values{1, 1, nan}, values_b{5, -5};
-  const csr_handle left = copy({2, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
-  const csr_handle right = copy({2, 1, 2, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr_b.data(), colind_b.data(), values_b.data()});
+  const csr_handle left =
+      copy({2, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
+  const csr_handle right =
+      copy({2, 1, 2, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr_b.data(), colind_b.data(), values_b.data()});
   const dense_rows c = rows_of(multiply(plan_of(left, right)));
   EXPECT_EQ(c.rowptr, (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(c.values[0], 0);

@@ -1,4 +1,6 @@
 // The check of a product sees what is wrong with it; the counting memory and the sizes on the command line.
+#include "spgemm_check.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 
 #include "common.hpp"
 #include "counting_memory.hpp"
-#include "spgemm_check.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -94,8 +95,7 @@ TEST_F(SpgemmCheck, WantsNansAndInfinitiesWhereTheyBelong) {
 }
 
 TEST_F(SpgemmCheck, LooksAtFewerRowsWhereAllWouldTakeTooLong) {
-  const spgemm_verdict sampled =
-      check_spgemm(context::cpu(1), expected, view(2, 2, c_rowptr, c_colind, c_values), 2);
+  const spgemm_verdict sampled = check_spgemm(context::cpu(1), expected, view(2, 2, c_rowptr, c_colind, c_values), 2);
   EXPECT_EQ(sampled.checked_rows, 1);
   EXPECT_TRUE(sampled.ok());
   EXPECT_TRUE(has_sorted_rows(context::cpu(2), view(2, 2, c_rowptr, c_colind, c_values)));
@@ -127,7 +127,8 @@ TEST(SizeOption, TakesPowersOf1024) {
   EXPECT_EQ(size_option("--x", "2G"), std::size_t{2} << 30);
   EXPECT_EQ(size_option("--x", "1T"), std::size_t{1} << 40);
   EXPECT_EQ(size_option("--x", "18446744073709551615"), std::numeric_limits<std::size_t>::max());
-  for (const char* wrong : {"", "K", "1k", "1KB", "1 K", " 1", "+1", "-1", "1.5G", "0x10", "18446744073709551616", "16777216T"}) {
+  for (const char* wrong :
+       {"", "K", "1k", "1KB", "1 K", " 1", "+1", "-1", "1.5G", "0x10", "18446744073709551616", "16777216T"}) {
     EXPECT_THROW(size_option("--x", wrong), error) << wrong;
   }
 }
