@@ -163,19 +163,20 @@ spgemm_verdict check_spgemm(const context& host, const spgemm_expectation<T>& ex
 #pragma omp parallel num_threads(host.threads())
   {
     row_checker<T> checker(expected);
+    double worst = 0;
     std::string wrong;
 #pragma omp for schedule(dynamic, 16)
     for (index_t i = 0; i < rows; ++i) {
-      const double ratio = checker.check(i * stride, c, wrong);
+      worst = std::max(worst, checker.check(i * stride, c, wrong));
+      if (wrong.empty()) continue;
 #pragma omp critical(tulle_check_spgemm)
-      {
-        verdict.error_ratio = std::max(verdict.error_ratio, ratio);
-        if (!wrong.empty() && i < first_wrong) {
-          first_wrong = i;
-          verdict.wrong = wrong;
-        }
+      if (i < first_wrong) {
+        first_wrong = i;
+        verdict.wrong = wrong;
       }
     }
+#pragma omp critical(tulle_check_spgemm)
+    verdict.error_ratio = std::max(verdict.error_ratio, worst);
   }
   verdict.checked_rows = rows;
   return verdict;
