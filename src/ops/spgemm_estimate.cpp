@@ -44,7 +44,8 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
 }
 
 spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  const detail::spgemm_factors factors(ctx, in, options);
+  detail::spgemm_factors factors(ctx, in, options);
+  factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
                                     requested_spgemm_kernel(ctx.backend(), options.kernel));

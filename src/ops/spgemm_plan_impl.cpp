@@ -40,8 +40,9 @@ void spgemm_plan_impl::add_d() {
   ones_.emplace(ctx_, rows, d.ref().types);
   right_.emplace(ctx_, rows, nnz, d.ref());
   masked_ = {offset, 0, right_->rowptr(), right_->colind(), right_->values()};
-  product_->fill(1, masked_);
+  product_->fill(alpha_, masked_);
   right_->place_d();
+  right_->set_d(d.ref().values, beta_);
   spgemm_problem problem;
   problem.a = ones_->ref();
   problem.b = right_->ref();
@@ -51,47 +52,44 @@ void spgemm_plan_impl::add_d() {
 
 std::int64_t spgemm_plan_impl::symbolic() {
   if (nnz_) return *nnz_;
-  if (factors_.d() && !left_ && !sum_) {
-    factors_.refresh();
-    add_d();
-  }
+  if (!has_values_) set_values(1, 0);
+  if (factors_.has_d() && !left_ && !sum_) add_d();
   nnz_ = sum_ ? sum_->symbolic() : product_->symbolic();
   return *nnz_;
 }
 
-/// Everything that the last product reads. No allocation, no synchronisation.
 void spgemm_plan_impl::set_values(double alpha, double beta) {
+  if (beta != 0 && !factors_.has_d()) {
+    throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
+  }
+  alpha_ = alpha;
+  beta_ = beta;
+  has_values_ = true;
   factors_.refresh();
   const void *a = factors_.a().ref().values, *b = factors_.b().ref().values;
   if (left_) {
     left_->set_values(a, alpha);
     right_->copy_values(b);
+    right_->set_d(factors_.d()->ref().values, beta);
   } else {
     product_->set_values(a, b);
   }
-  if (right_) right_->set_d(factors_.d()->ref().values, beta);
-  if (sum_) product_->numeric(alpha, masked_);
+  if (!sum_) return;
+  product_->numeric(alpha, masked_);
+  right_->set_d(factors_.d()->ref().values, beta);
 }
 
-void spgemm_plan_impl::check_beta(double beta) const {
-  if (beta == 0 || factors_.has_d()) return;
-  throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
-}
-
-void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
-  check_beta(beta);
+void spgemm_plan_impl::fill(const csr_sink& c) {
   symbolic();
-  set_values(alpha, beta);
   if (sum_) {
     sum_->fill(1, c);
   } else {
-    product_->fill(left_ ? 1 : alpha, c);
+    product_->fill(left_ ? 1 : alpha_, c);
   }
   filled_ = true;
 }
 
 void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
-  check_beta(beta);
   set_values(alpha, beta);
   if (sum_) {
     sum_->numeric(1, c);
