@@ -26,7 +26,7 @@ csr<T, std::int64_t> widen(const context& ctx, any_csr<T>&& a);
 
 /// Everything has a default; nobody needs to set anything.
 struct spgemm_options {
-  std::string kernel;        // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of y = A x)
+  std::string kernel = {};   // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of y = A x)
   bool transpose_a = false;  // A^T B; A^T is made once, by a sort of the entries
   bool transpose_b = false;  // A B^T
   /// The most bytes that the product may hold at any time beyond its operands and C; 0: no limit. Copies of operands
@@ -68,8 +68,9 @@ template <scalar T>
 class spgemm_plan {
  public:
   /// A: rows x inner, B: inner x cols, M and D: rows x cols (after transposition); rows in any order, duplicates add up
-  /// (B, M and D are sorted in a copy where they need it). With D, inner + rows must fit 31 bits, else OVERFLOW. Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (unknown kernel, wrong memory space), UNSUPPORTED, INVALID_STRUCTURE,
-  /// OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
+  /// (B, M and D are sorted in a copy where they need it). Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (unknown kernel,
+  /// wrong memory space), UNSUPPORTED, INVALID_STRUCTURE, OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY, and OVERFLOW where with a
+  /// D inner + rows does not fit 31 bits.
   template <offset O>
   spgemm_plan(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options = {},
               const spgemm_terms<T, O>& terms = {});
