@@ -13,19 +13,37 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
   spgemm_problem problem = factors_.problem();
   const std::string wanted = requested_spgemm_kernel(ctx.backend(), options.kernel);
   choice_ = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(), wanted);
-  if (factors_.d() && !problem.mask) {
+  if (factors_.has_d() && !problem.mask) {
     join();
     problem.a = left_->ref();
     problem.b = right_->ref();
   }
+  if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
   product_.emplace(ctx, *choice_.kernel, problem, limit_);
+}
+
+/// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.
+void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
+  const spgemm_kernel& kernel = *choice_.kernel;
+  const csr_ref &mask = *problem.mask, &d = factors_.d().ref();
+  std::size_t least = least_limit(ctx_, kernel, problem, count_products(ctx_, problem));
+  spgemm_problem row;
+  row.a = row.b = d;
+  row.a.rows = 1;
+  row.a.cols = row.b.rows = 2 * d.rows;
+  row.a.nnz = 2;
+  row.b.nnz = mask.nnz + d.nnz;
+  row.tile_size = problem.tile_size;
+  const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
+  least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
+  if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
 }
 
 /// [A | I] and [B ; D].
 void spgemm_plan_impl::join() {
   const csr_ref &a = factors_.a().ref(), &b = factors_.b().ref();
   left_.emplace(ctx_, a);
-  right_.emplace(ctx_, b.rows, b.nnz, factors_.d()->ref());
+  right_.emplace(ctx_, b.rows, b.nnz, factors_.d().ref());
   right_->copy_pattern(b);
   right_->place_d();
 }
@@ -34,7 +52,7 @@ void spgemm_plan_impl::join() {
 void spgemm_plan_impl::add_d() {
   const std::int64_t nnz = product_->symbolic();
   const index_t rows = factors_.dimensions().rows;
-  spgemm_operand& d = *factors_.d();
+  spgemm_operand& d = factors_.d();
   const offset_type offset = fitting_offsets(std::max(nnz + d.ref().nnz, 2 * std::int64_t{rows}));
   d.fit_offsets(offset);
   ones_.emplace(ctx_, rows, d.ref().types);
@@ -70,13 +88,13 @@ void spgemm_plan_impl::set_values(double alpha, double beta) {
   if (left_) {
     left_->set_values(a, alpha);
     right_->copy_values(b);
-    right_->set_d(factors_.d()->ref().values, beta);
+    right_->set_d(factors_.d().ref().values, beta);
   } else {
     product_->set_values(a, b);
   }
   if (!sum_) return;
   product_->numeric(alpha, masked_);
-  right_->set_d(factors_.d()->ref().values, beta);
+  right_->set_d(factors_.d().ref().values, beta);
 }
 
 void spgemm_plan_impl::fill(const csr_sink& c) {
@@ -105,10 +123,10 @@ void spgemm_plan_impl::update_values(const void* a, const void* b, const void* d
   };
   check("A", a, factors_.a().source());
   check("B", b, factors_.b().source());
-  if (d != nullptr && !factors_.d()) throw error(status::invalid_argument, "values of D for a plan without a D");
+  if (d != nullptr && !factors_.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
   factors_.a().set_values(a);
   factors_.b().set_values(b);
-  if (d != nullptr) factors_.d()->set_values(d);
+  if (d != nullptr) factors_.d().set_values(d);
 }
 
 std::int64_t spgemm_plan_impl::products() {

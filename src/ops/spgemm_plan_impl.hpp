@@ -37,6 +37,7 @@ class spgemm_plan_impl {
   [[nodiscard]] bool filled() const noexcept { return filled_; }
 
  private:
+  void check_limit_of_sum(const spgemm_problem& problem) const;
   void join();
   void add_d();
 

@@ -1,7 +1,8 @@
 // The choice of a kernel for C = A B: its rules, on tables made by hand.
+#include "plan/choose_spgemm.hpp"
+
 #include <array>
 
-#include "plan/choose_spgemm.hpp"
 #include "spgemm_oracle.hpp"
 
 namespace tulle {

@@ -60,15 +60,15 @@ TEST_F(SpgemmExtras, TripleProductIsTwoProducts) {
   auto broken = b.owned(ctx);
   broken.colind.data()[0] = -1;
   EXPECT_EQ(failure_of([&] { triple_product(ctx, r.owned(ctx), a.owned(ctx), broken); }).second.find("P: row 0"), 0u);
-  EXPECT_EQ(failure_of([&] {
-              triple_product(ctx, r.owned(ctx), a.owned(ctx), b.owned(ctx), {.transpose_a = true});
-            }).first,
-            status::invalid_argument);
+  EXPECT_EQ(
+      failure_of([&] { triple_product(ctx, r.owned(ctx), a.owned(ctx), b.owned(ctx), {.transpose_a = true}); }).first,
+      status::invalid_argument);
 }
 
 /// R A has so many entries that it comes in several panels: 64 MB are 5.6 million entries.
 TEST_F(SpgemmExtras, TripleProductByPanels) {
-  const auto r = random_sparse(3000, 2000, 60, 7), m = random_sparse(2000, 40'000, 60, 8), p = random_sparse(40'000, 90, 1, 9);
+  const auto r = random_sparse(3000, 2000, 60, 7), m = random_sparse(2000, 40'000, 60, 8),
+             p = random_sparse(40'000, 90, 1, 9);
   const auto ra = widen(ctx, spgemm(ctx, r.owned(ctx), m.owned(ctx)));
   const any_csr<double> expected = spgemm(ctx, ra, p.owned(ctx));
   EXPECT_TRUE(same_bits(triple_product(ctx, r.owned(ctx), m.owned(ctx), p.owned(ctx)), expected));

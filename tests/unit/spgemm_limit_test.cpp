@@ -52,7 +52,8 @@ TEST_F(SpgemmLimit, SameBitsUnderEveryLimitThatCanBeKept) {
       SCOPED_TRACE(limit);
       const auto memory = std::make_shared<watched_memory>();
       {
-        spgemm_plan<double> plan(ctx.with_memory(memory), a.view(), b.view(), {.kernel = kernel, .memory_limit = limit});
+        spgemm_plan<double> plan(ctx.with_memory(memory), a.view(), b.view(),
+                                 {.kernel = kernel, .memory_limit = limit});
         any_csr<double> c = plan.multiply();
         EXPECT_TRUE(same_bits(c, whole));
         EXPECT_LE(memory->most() - bytes_of(c), limit);
@@ -71,13 +72,15 @@ TEST_F(SpgemmLimit, SameBitsUnderEveryLimitThatCanBeKept) {
 }
 
 TEST_F(SpgemmLimit, WithMaskAndD) {
-  const auto mask = random_sparse<double, std::int32_t>(700, 900, 40, 3), d = random_sparse<double, std::int32_t>(700, 900, 5, 4);
+  const auto mask = random_sparse<double, std::int32_t>(700, 900, 40, 3),
+             d = random_sparse<double, std::int32_t>(700, 900, 5, 4);
   for (int which = 1; which < 4; ++which) {
     SCOPED_TRACE(which);
     spgemm_terms<double, std::int32_t> terms;
     if (which & 1) terms.mask = mask.view();
     if (which & 2) terms.d = d.view();
-    const any_csr<double> whole = spgemm_plan<double>(ctx, a.view(), b.view(), {}, terms).multiply(2, which & 2 ? 3 : 0);
+    const any_csr<double> whole =
+        spgemm_plan<double>(ctx, a.view(), b.view(), {}, terms).multiply(2, which & 2 ? 3 : 0);
     const auto with_limit = [&](std::size_t limit) {
       return spgemm_plan<double>(ctx, a.view(), b.view(), {.memory_limit = limit}, terms);
     };
@@ -102,7 +105,8 @@ TEST_F(SpgemmLimit, TripleProduct) {
   const auto [code, message] = failure_of([&] { triple_product(ctx, a, b, p, {.memory_limit = 1}); });
   EXPECT_EQ(code, status::out_of_memory);
   const std::size_t least = std::stoul(message.substr(message.find("less than ") + 10));
-  EXPECT_EQ(failure_of([&] { triple_product(ctx, a, b, p, {.memory_limit = least - 1}); }).first, status::out_of_memory);
+  EXPECT_EQ(failure_of([&] { triple_product(ctx, a, b, p, {.memory_limit = least - 1}); }).first,
+            status::out_of_memory);
   for (const std::size_t limit : {least, least + least / 3, 2 * least, 100 * least}) {
     SCOPED_TRACE(limit);
     const auto memory = std::make_shared<watched_memory>();

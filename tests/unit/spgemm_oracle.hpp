@@ -13,11 +13,10 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tulle/tulle.hpp>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <tulle/tulle.hpp>
 
 namespace tulle::test {
 

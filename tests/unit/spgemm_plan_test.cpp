@@ -15,8 +15,8 @@ struct types {
   using T = T_;
   using O = O_;
 };
-using all_types = ::testing::Types<types<double, std::int32_t>, types<double, std::int64_t>,
-                                   types<float, std::int32_t>, types<float, std::int64_t>>;
+using all_types = ::testing::Types<types<double, std::int32_t>, types<double, std::int64_t>, types<float, std::int32_t>,
+                                   types<float, std::int64_t>>;
 TYPED_TEST_SUITE(SpgemmTypes, all_types);
 
 TYPED_TEST(SpgemmTypes, OperandsInEveryOrder) {
@@ -164,8 +164,7 @@ TEST_F(SpgemmPlan, BetaZeroOverwritesNanOfD) {
 }
 
 TEST_F(SpgemmPlan, EmptyShapes) {
-  for (const auto& [rows, inner, cols] :
-       {std::tuple{0, 0, 0}, {0, 5, 3}, {4, 0, 3}, {4, 5, 0}, {1, 1, 1}, {4, 5, 3}}) {
+  for (const auto& [rows, inner, cols] : {std::tuple{0, 0, 0}, {0, 5, 3}, {4, 0, 3}, {4, 5, 0}, {1, 1, 1}, {4, 5, 3}}) {
     SCOPED_TRACE(std::to_string(rows) + " " + std::to_string(inner) + " " + std::to_string(cols));
     const auto l = random_sparse(rows, inner, 2, 1), r = random_sparse(inner, cols, 2, 2);
     const auto d = random_sparse(rows, cols, 1, 3), m = random_sparse(rows, cols, 1, 4);
@@ -180,13 +179,10 @@ TEST_F(SpgemmPlan, NamesTheOperandThatDoesNotFit) {
   auto [code, message] = failure_of([&] { spgemm_plan<double>(ctx, a.view(), wrong.view()); });
   EXPECT_EQ(code, status::invalid_dimensions);
   EXPECT_EQ(message, "A is 23 x 31 and B is 30 x 19: the inner dimensions differ");
-  std::tie(code, message) = failure_of([&] {
-    spgemm_plan<double>(ctx, a.view(), b.view(), {.transpose_a = true});
-  });
+  std::tie(code, message) = failure_of([&] { spgemm_plan<double>(ctx, a.view(), b.view(), {.transpose_a = true}); });
   EXPECT_EQ(message, "A^T is 31 x 23 and B is 31 x 19: the inner dimensions differ");
-  std::tie(code, message) = failure_of([&] {
-    spgemm_plan<double>(ctx, a.view(), b.view(), {}, {.mask = wrong.view()});
-  });
+  std::tie(code, message) =
+      failure_of([&] { spgemm_plan<double>(ctx, a.view(), b.view(), {}, {.mask = wrong.view()}); });
   EXPECT_EQ(code, status::invalid_dimensions);
   EXPECT_EQ(message, "the mask is 30 x 19, A B is 23 x 19");
   std::tie(code, message) = failure_of([&] { spgemm_plan<double>(ctx, a.view(), b.view(), {}, {.d = wrong.view()}); });
