@@ -10,9 +10,11 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <tulle/tulle.hpp>
 #include <utility>
 #include <variant>
