@@ -67,8 +67,9 @@ std::int64_t spgemm_plan<T>::nnz() const noexcept {
 
 template <scalar T>
 any_csr<T> spgemm_plan<T>::multiply(T alpha, T beta) {
+  impl_->set_values(static_cast<double>(alpha), static_cast<double>(beta));
   any_csr<T> c = detail::new_c<T>(impl_->ctx(), impl_->dimensions(), impl_->symbolic());
-  impl_->fill(static_cast<double>(alpha), static_cast<double>(beta), detail::sink_of(c));
+  impl_->fill(detail::sink_of(c));
   return c;
 }
 

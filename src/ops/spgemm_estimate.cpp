@@ -44,7 +44,8 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
 }
 
 spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  const detail::spgemm_factors factors(ctx, in, options);
+  detail::spgemm_factors factors(ctx, in, options);
+  factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
                                     requested_spgemm_kernel(ctx.backend(), options.kernel));
@@ -58,8 +59,7 @@ spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, co
   e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
   if (choice.kernel->workspace_bound != nullptr) {
     e.workspace_bytes = choice.kernel->workspace_bound(ctx, problem, work);
-    e.least_memory_limit =
-        std::min(e.workspace_bytes, detail::bytes_of_one_row(ctx, *choice.kernel, problem, work.most_products));
+    e.least_memory_limit = detail::least_limit(ctx, *choice.kernel, problem, work);
   }
   return e;
 }

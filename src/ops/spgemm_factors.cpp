@@ -41,6 +41,7 @@ shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
   const shape c{rows, cols};
   if (in.mask) check_same_shape("the mask", *in.mask, c);
   if (in.d) check_same_shape("D", *in.d, c);
+  if (in.d) (void)joined_dimension(in.mask ? rows : inner, rows);
   return c;
 }
 

@@ -35,8 +35,9 @@ class spgemm_factors {
 
   spgemm_operand& a() noexcept { return a_; }
   spgemm_operand& b() noexcept { return b_; }
-  std::optional<spgemm_operand>& d() noexcept { return d_; }
   [[nodiscard]] bool has_d() const noexcept { return d_.has_value(); }
+  spgemm_operand& d() { return d_.value(); }
+  [[nodiscard]] const spgemm_operand& d() const { return d_.value(); }
 
  private:
   void check_patterns(bool transpose_a, bool transpose_b);

@@ -10,15 +10,6 @@
 namespace tulle::detail {
 namespace {
 
-index_t checked_sum(index_t a, index_t b) {
-  const std::int64_t sum = std::int64_t{a} + b;
-  if (sum > std::numeric_limits<index_t>::max()) {
-    throw error(status::overflow,
-                fmt::format("+ beta D joins dimensions {} and {}, whose sum does not fit 31 bits", a, b));
-  }
-  return static_cast<index_t>(sum);
-}
-
 any_buffer bytes_for(const context& ctx, std::int64_t count, std::size_t size) {
   return any_buffer(buffer<std::byte>(ctx, static_cast<std::size_t>(count) * size));
 }
@@ -44,12 +35,21 @@ beside_identity identity(const context& ctx, index_t n, type_key types) {
 
 }  // namespace
 
+index_t joined_dimension(index_t a, index_t b) {
+  const std::int64_t sum = std::int64_t{a} + b;
+  if (sum > std::numeric_limits<index_t>::max()) {
+    throw error(status::overflow,
+                fmt::format("+ beta D joins dimensions {} and {}, whose sum does not fit 31 bits", a, b));
+  }
+  return static_cast<index_t>(sum);
+}
+
 offset_type fitting_offsets(std::int64_t nnz) {
   return nnz <= std::numeric_limits<std::int32_t>::max() - (1 << 16) ? offset_type::i32 : offset_type::i64;
 }
 
 beside_identity::beside_identity(const context& ctx, const csr_ref& a) : ctx_(ctx), a_(a), ref_(a) {
-  ref_.cols = checked_sum(a.cols, a.rows);
+  ref_.cols = joined_dimension(a.cols, a.rows);
   ref_.nnz = a.nnz + a.rows;
   offsets_ = bytes_for(ctx, std::int64_t{a.rows} + 1, size_of(a.types.offset));
   columns_ = bytes_for(ctx, ref_.nnz, sizeof(index_t));
@@ -70,7 +70,7 @@ std::size_t beside_identity::bytes() const noexcept { return offsets_.bytes() + 
 
 above::above(const context& ctx, index_t rows, std::int64_t nnz, const csr_ref& d)
     : ctx_(ctx), d_(d), nnz_above_(nnz), rows_above_(rows), ref_(d) {
-  ref_.rows = checked_sum(rows, d.rows);
+  ref_.rows = joined_dimension(rows, d.rows);
   ref_.nnz = nnz + d.nnz;
   offsets_ = bytes_for(ctx, std::int64_t{ref_.rows} + 1, size_of(d.types.offset));
   columns_ = bytes_for(ctx, ref_.nnz, sizeof(index_t));

@@ -12,6 +12,9 @@ namespace tulle::detail {
 /// The offsets that hold nnz entries, with room to count a little past the end of a row.
 offset_type fitting_offsets(std::int64_t nnz);
 
+/// a + b. Throws OVERFLOW where that is no dimension.
+index_t joined_dimension(index_t a, index_t b);
+
 /// [alpha A | I].
 class beside_identity {
  public:

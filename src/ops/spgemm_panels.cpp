@@ -60,6 +60,15 @@ std::size_t bytes_of_one_row(const context& ctx, const spgemm_kernel& kernel, co
   return kernel.workspace_bound(ctx, row, {most_products, most_products, std::min(most_products, most_entries)});
 }
 
+std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
+                        const spgemm_work& work) {
+  if (kernel.workspace_bound == nullptr) {
+    throw error(status::unsupported, fmt::format("memory_limit: nobody knows what {} takes", kernel.name));
+  }
+  const std::size_t whole = kernel.workspace_bound(ctx, problem, work);
+  return problem.a.rows <= 1 ? whole : std::min(whole, bytes_of_one_row(ctx, kernel, problem, work.most_products));
+}
+
 void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least) {
   const auto cause = ctx.backend() == backend_kind::cpu ? status::out_of_memory : status::device_out_of_memory;
   throw error(cause, fmt::format("memory_limit of {} bytes: {} cannot make this product in less than {} bytes", limit,
@@ -74,17 +83,13 @@ panelled_product::panelled_product(const context& ctx, const spgemm_kernel& kern
     panels_.push_back({0, rows});
     return;
   }
-  if (kernel.workspace_bound == nullptr) {
-    throw error(status::unsupported, fmt::format("memory_limit: nobody knows what {} takes", kernel.name));
-  }
   const spgemm_work work = count_products(ctx, problem);
-  const std::size_t whole = kernel.workspace_bound(ctx, problem, work);
-  if (whole <= limit) {
+  const std::size_t least = least_limit(ctx, kernel, problem, work);
+  if (limit < least) refuse_limit(ctx, kernel, limit, least);
+  if (kernel.workspace_bound(ctx, problem, work) <= limit) {
     panels_.push_back({0, rows});
     return;
   }
-  const std::size_t least = std::min(whole, bytes_of_one_row(ctx, kernel, problem, work.most_products));
-  if (limit < least || rows <= 1) refuse_limit(ctx, kernel, limit, rows <= 1 ? whole : least);
   cut(0, rows / 2, limit);
   cut(rows / 2, rows, limit);
 }

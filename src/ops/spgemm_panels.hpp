@@ -24,6 +24,10 @@ csr_sink part_of(const csr_sink& c, index_t begin, std::int64_t first);
 std::size_t bytes_of_one_row(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                              std::int64_t most_products);
 
+/// The smallest limit that panels of rows can keep. Throws UNSUPPORTED where the kernel has no bound.
+std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
+                        const spgemm_work& work);
+
 /// Throws what an allocation on the context would: OUT_OF_MEMORY or DEVICE_OUT_OF_MEMORY.
 [[noreturn]] void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least);
 

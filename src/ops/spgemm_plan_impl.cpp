@@ -13,19 +13,37 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
   spgemm_problem problem = factors_.problem();
   const std::string wanted = requested_spgemm_kernel(ctx.backend(), options.kernel);
   choice_ = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(), wanted);
-  if (factors_.d() && !problem.mask) {
+  if (factors_.has_d() && !problem.mask) {
     join();
     problem.a = left_->ref();
     problem.b = right_->ref();
   }
+  if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
   product_.emplace(ctx, *choice_.kernel, problem, limit_);
+}
+
+/// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.
+void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
+  const spgemm_kernel& kernel = *choice_.kernel;
+  const csr_ref &mask = *problem.mask, &d = factors_.d().ref();
+  std::size_t least = least_limit(ctx_, kernel, problem, count_products(ctx_, problem));
+  spgemm_problem row;
+  row.a = row.b = d;
+  row.a.rows = 1;
+  row.a.cols = row.b.rows = 2 * d.rows;
+  row.a.nnz = 2;
+  row.b.nnz = mask.nnz + d.nnz;
+  row.tile_size = problem.tile_size;
+  const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
+  least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
+  if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
 }
 
 /// [A | I] and [B ; D].
 void spgemm_plan_impl::join() {
   const csr_ref &a = factors_.a().ref(), &b = factors_.b().ref();
   left_.emplace(ctx_, a);
-  right_.emplace(ctx_, b.rows, b.nnz, factors_.d()->ref());
+  right_.emplace(ctx_, b.rows, b.nnz, factors_.d().ref());
   right_->copy_pattern(b);
   right_->place_d();
 }
@@ -34,14 +52,15 @@ void spgemm_plan_impl::join() {
 void spgemm_plan_impl::add_d() {
   const std::int64_t nnz = product_->symbolic();
   const index_t rows = factors_.dimensions().rows;
-  spgemm_operand& d = *factors_.d();
+  spgemm_operand& d = factors_.d();
   const offset_type offset = fitting_offsets(std::max(nnz + d.ref().nnz, 2 * std::int64_t{rows}));
   d.fit_offsets(offset);
   ones_.emplace(ctx_, rows, d.ref().types);
   right_.emplace(ctx_, rows, nnz, d.ref());
   masked_ = {offset, 0, right_->rowptr(), right_->colind(), right_->values()};
-  product_->fill(1, masked_);
+  product_->fill(alpha_, masked_);
   right_->place_d();
+  right_->set_d(d.ref().values, beta_);
   spgemm_problem problem;
   problem.a = ones_->ref();
   problem.b = right_->ref();
@@ -51,47 +70,44 @@ void spgemm_plan_impl::add_d() {
 
 std::int64_t spgemm_plan_impl::symbolic() {
   if (nnz_) return *nnz_;
-  if (factors_.d() && !left_ && !sum_) {
-    factors_.refresh();
-    add_d();
-  }
+  if (!has_values_) set_values(1, 0);
+  if (factors_.has_d() && !left_ && !sum_) add_d();
   nnz_ = sum_ ? sum_->symbolic() : product_->symbolic();
   return *nnz_;
 }
 
-/// Everything that the last product reads. No allocation, no synchronisation.
 void spgemm_plan_impl::set_values(double alpha, double beta) {
+  if (beta != 0 && !factors_.has_d()) {
+    throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
+  }
+  alpha_ = alpha;
+  beta_ = beta;
+  has_values_ = true;
   factors_.refresh();
   const void *a = factors_.a().ref().values, *b = factors_.b().ref().values;
   if (left_) {
     left_->set_values(a, alpha);
     right_->copy_values(b);
+    right_->set_d(factors_.d().ref().values, beta);
   } else {
     product_->set_values(a, b);
   }
-  if (right_) right_->set_d(factors_.d()->ref().values, beta);
-  if (sum_) product_->numeric(alpha, masked_);
+  if (!sum_) return;
+  product_->numeric(alpha, masked_);
+  right_->set_d(factors_.d().ref().values, beta);
 }
 
-void spgemm_plan_impl::check_beta(double beta) const {
-  if (beta == 0 || factors_.has_d()) return;
-  throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
-}
-
-void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
-  check_beta(beta);
+void spgemm_plan_impl::fill(const csr_sink& c) {
   symbolic();
-  set_values(alpha, beta);
   if (sum_) {
     sum_->fill(1, c);
   } else {
-    product_->fill(left_ ? 1 : alpha, c);
+    product_->fill(left_ ? 1 : alpha_, c);
   }
   filled_ = true;
 }
 
 void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
-  check_beta(beta);
   set_values(alpha, beta);
   if (sum_) {
     sum_->numeric(1, c);
@@ -107,10 +123,10 @@ void spgemm_plan_impl::update_values(const void* a, const void* b, const void* d
   };
   check("A", a, factors_.a().source());
   check("B", b, factors_.b().source());
-  if (d != nullptr && !factors_.d()) throw error(status::invalid_argument, "values of D for a plan without a D");
+  if (d != nullptr && !factors_.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
   factors_.a().set_values(a);
   factors_.b().set_values(b);
-  if (d != nullptr) factors_.d()->set_values(d);
+  if (d != nullptr) factors_.d().set_values(d);
 }
 
 std::int64_t spgemm_plan_impl::products() {

@@ -19,9 +19,11 @@ class spgemm_plan_impl {
  public:
   spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
 
+  /// The values that the next fill takes. Neither allocates nor synchronises.
+  void set_values(double alpha, double beta);
   std::int64_t symbolic();
   [[nodiscard]] std::int64_t nnz() const noexcept { return nnz_.value_or(0); }
-  void fill(double alpha, double beta, const csr_sink& c);
+  void fill(const csr_sink& c);
   void numeric(double alpha, double beta, const csr_sink& c);
   void update_values(const void* a, const void* b, const void* d);
   std::int64_t products();
@@ -35,10 +37,9 @@ class spgemm_plan_impl {
   [[nodiscard]] bool filled() const noexcept { return filled_; }
 
  private:
+  void check_limit_of_sum(const spgemm_problem& problem) const;
   void join();
   void add_d();
-  void set_values(double alpha, double beta);
-  void check_beta(double beta) const;
 
   context ctx_;
   std::size_t limit_;
@@ -52,6 +53,9 @@ class spgemm_plan_impl {
   csr_sink masked_;                      // where the masked product goes then
   std::optional<std::int64_t> nnz_;
   std::optional<std::int64_t> products_;
+  double alpha_ = 1;
+  double beta_ = 0;
+  bool has_values_ = false;
   bool filled_ = false;
 };
 

@@ -89,10 +89,9 @@ class triple {
 
   /// What the largest row needs does for every row, and by halving for all.
   void check_limit() {
-    if (kernel_->workspace_bound == nullptr) {
-      throw error(status::unsupported, fmt::format("memory_limit: nobody knows what {} takes", kernel_->name));
-    }
-    const std::int64_t most = count_products(ctx_, first_).most_products;
+    const spgemm_work work = count_products(ctx_, first_);
+    (void)detail::least_limit(ctx_, *kernel_, first_, work);  // the kernel has a bound
+    const std::int64_t most = work.most_products;
     const std::int64_t row_nnz = std::min<std::int64_t>(most, first_.b.cols);
     csr_ref t = p_;
     t.rows = 1;
