@@ -7,11 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <thread>
 #include <utility>
+
+#include "core/instantiate.hpp"
 
 namespace tulle::cli {
 
@@ -156,6 +161,37 @@ double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool re
   const double rows = stats.rows;
   return static_cast<double>(stats.nnz) * (value + sizeof(index_t)) + (rows + 1) * offset +
          vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
+}
+
+template <scalar T>
+T scalar_option(const char* name, double value) {
+  if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
+    throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
+  }
+  if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max())) {
+    throw error(status::invalid_argument,
+                fmt::format("{} {}: too large for {}", name, value, tulle::name(scalar_type_of<T>)));
+  }
+  return static_cast<T>(value);
+}
+#define TULLE_INSTANTIATE(T) template T scalar_option<T>(const char*, double);
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+
+std::size_t size_option(const char* name, const std::string& text) {
+  constexpr std::string_view suffixes = "KMGT";
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  auto [rest, failure] = std::from_chars(text.data(), end, value);
+  bool fits = failure == std::errc();
+  if (fits && rest != end) {
+    const std::size_t power = suffixes.find(*rest++);
+    const std::size_t shift = 10 * (power + 1);
+    fits = power != std::string_view::npos && value <= std::numeric_limits<std::size_t>::max() >> shift;
+    if (fits) value <<= shift;
+  }
+  if (fits && rest == end) return value;
+  throw error(status::invalid_argument,
+              fmt::format("{} {}: must be a whole number of bytes, or of K, M, G or T (powers of 1024)", name, text));
 }
 
 std::string human_bytes(double bytes) {

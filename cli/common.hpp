@@ -133,6 +133,13 @@ int with_precision(const run_options& o, F&& f) {
   return f.template operator()<double>();
 }
 
+/// The value of an option as a T. Throws INVALID_ARGUMENT where it does not fit, and for fractions where T is i32.
+template <scalar T>
+T scalar_option(const char* name, double value);
+
+/// "512", "64K", "2G": bytes, in powers of 1024. Throws INVALID_ARGUMENT for anything else.
+std::size_t size_option(const char* name, const std::string& text);
+
 /// "1.23 GB", "45.6 kB" (powers of 1000).
 std::string human_bytes(double bytes);
 
@@ -144,6 +151,7 @@ bool is_terminal(std::FILE* stream) noexcept;
 void add_info(CLI::App& app, int& result);
 void add_kernels(CLI::App& app, int& result);
 void add_spmv(CLI::App& app, int& result);
+void add_spgemm(CLI::App& app, int& result);
 void add_convert(CLI::App& app, int& result);
 void add_generate(CLI::App& app, int& result);
 void add_spy(CLI::App& app, int& result);

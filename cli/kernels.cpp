@@ -1,4 +1,8 @@
 // tulle kernels: the kernel table, and with a matrix, which of its entries can take that matrix.
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "core/backends.hpp"
@@ -37,9 +41,13 @@ support support_on(const spmv_kernel& kernel, const subject& a, const settings& 
   return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
 }
 
+json record_of(const auto& kernel, const char* operation, json types) {
+  return {{"name", kernel.name},       {"operation", operation},    {"backend", name(kernel.backend)},
+          {"types", std::move(types)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
+}
+
 json record_of(const spmv_kernel& kernel, const char* operation, const std::optional<subject>& a, const settings& s) {
-  json record{{"name", kernel.name},       {"operation", operation},    {"backend", name(kernel.backend)},
-              {"types", types_of(kernel)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
+  json record = record_of(kernel, operation, types_of(kernel));
   if (a) {
     const support verdict = support_on(kernel, *a, s);
     record["supported"] = verdict.ok;
@@ -55,6 +63,20 @@ void print_line(const json& record) {
              record["chosen_silently"] ? "" : " (for comparison: never chosen silently)");
   if (record.contains("supported") && !record["supported"]) {
     fmt::print("{:<20} cannot take this matrix: {}\n", "", record["reason"].get<std::string>());
+  }
+}
+
+void print_by_operation(const json& records) {
+  constexpr std::array titles{std::pair{"spmv", "y = A x"},
+                              std::pair{"spmv_transposed", "y = A^T x, from the CSR of A"},
+                              std::pair{"spgemm", "C = A B"}};
+  for (const auto& [operation, title] : titles) {
+    const auto is = [&, wanted = operation](const json& record) { return record["operation"] == wanted; };
+    if (std::ranges::none_of(records, is)) continue;
+    fmt::print("{}:\n", title);
+    for (const json& record : records) {
+      if (is(record)) print_line(record);
+    }
   }
 }
 
@@ -80,11 +102,15 @@ int run(const settings& s) {
     for (const spmv_kernel& kernel : spmv_transposed_kernels(backend)) {
       records.push_back(record_of(kernel, "spmv_transposed", a, s));
     }
+    if (a) continue;  // these take two matrices
+    for (const spgemm_kernel& kernel : spgemm_kernels(backend)) {
+      records.push_back(record_of(kernel, "spgemm", {"f32", "f64"}));
+    }
   }
   if (s.run.json) {
     print_json({{"schema_version", schema_version}, {"kernels", records}});
   } else {
-    for (const json& record : records) print_line(record);
+    print_by_operation(records);
   }
   return ok;
 }

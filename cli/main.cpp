@@ -97,7 +97,8 @@ int run(int argc, char** argv) {
       "\nExample: tulle spmv gen:fem:n=20 --verify");
   app.require_subcommand(1);
   int result = ok;
-  for (const auto add : {add_info, add_kernels, add_spmv, add_bench, add_convert, add_generate, add_spy, add_doctor}) {
+  for (const auto add : {add_info, add_kernels, add_spmv, add_spgemm, add_bench, add_convert, add_generate, add_spy,
+                         add_doctor}) {
     add(app, result);
   }
   const bool as_json = wants_json(argc, argv);

@@ -45,17 +45,6 @@ struct problem {
 };
 
 template <scalar T>
-T scalar_option(const char* name, double value) {
-  if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
-    throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
-  }
-  if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max())) {
-    throw error(status::invalid_argument, fmt::format("{} {}: too large for {}", name, value, tulle::name(scalar_type_of<T>)));
-  }
-  return static_cast<T>(value);
-}
-
-template <scalar T>
 problem<T> make_problem(const settings& s) {
   const T alpha = scalar_option<T>("--alpha", s.alpha);
   const T beta = scalar_option<T>("--beta", s.beta);

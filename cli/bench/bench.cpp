@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "run.hpp"
+#include "spgemm.hpp"
+#include "suite.hpp"
 #include "sweep.hpp"
 
 namespace tulle::cli {
@@ -10,18 +12,24 @@ namespace {
 using bench::bench_options;
 
 /// `tulle bench spmv MATRIX` says the operation; without it, it is the same one. `tulle bench spmm MATRIX` is 8
-/// right-hand sides where --rhs does not say how many.
+/// right-hand sides where --rhs does not say how many; `tulle bench spgemm MATRIX` is C = A A.
 void take_operation(bench_options& o) {
   if (o.matrices.empty()) return;
   const std::string word = o.matrices.front();
-  if (word != "spmv" && word != "spmm") return;
+  if (word != "spmv" && word != "spmm" && word != "spgemm") return;
   o.matrices.erase(o.matrices.begin());
+  if (word == "spgemm") o.operation = word;
   if (word == "spmm" && o.work.rhs == 1) o.work.rhs = 8;
 }
 
 void check(const bench_options& o) {
   if (o.matrices.empty() && o.suite.empty() && !o.errors) {
     throw error(status::invalid_argument, "nothing to measure: name a matrix, --suite peers or --errors");
+  }
+  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1;
+  if (o.operation == "spgemm" && spmv_only) {
+    throw error(status::invalid_argument,
+                "bench spgemm goes with none of --errors, --latency, --cold, --sweep, --transpose and --rhs");
   }
 }
 
@@ -37,12 +45,17 @@ the same nonzeros spread evenly over the rows; else latency.
 device done, 'submit' the call alone; '64 queued' is a 64th of 64 calls in a row, seen from the host, '64 graph' a 64th
 of a CUDA graph of 64, between events; 'graph host' is a graph of one, from its launch until the host sees it done.
 Unless told otherwise it measures what a plan chooses, the kernel without set-up and the vendor's two CSR algorithms.
+spgemm is C = A A, or A A^T where A is not square: 'whole' from A and B to a new, sorted C, seen from the host;
+'numeric' the values alone in a pattern that is known; 2 operations a product a_ik b_kj; % bw counts A and C once, of
+the copy bandwidth; % L2 an entry of B a product, of what the L2 of a GPU gives; 'x' is whole over numeric; 'peak' is
+memory beyond A, B and C. A vendor's kernel that fails is reported, and no failure.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
 Examples: tulle bench gen:stencil:points=27,n=100 --json new.json --compare old.json
           tulle bench --suite peers --precision both --kernels all
           tulle bench spmm cant.mtx --rhs 16 --order row
           tulle bench cant.mtx --latency --precision both
+          tulle bench spgemm cant.mtx --kernels default
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
 
 }  // namespace
@@ -52,7 +65,7 @@ void add_bench(CLI::App& app, int& result) {
   CLI::App& command = *app.add_subcommand("bench", "Measure every kernel on matrices");
   command.footer(footer);
   command.add_option("MATRIX", o->matrices, "Files or gen:NAME:key=value,...");
-  command.add_option("--suite", o->suite, "A set of matrices")->check(CLI::IsMember({"peers", "peers-small"}));
+  command.add_option("--suite", o->suite, "A set of matrices")->check(CLI::IsMember(bench::suite_names()));
   const auto* kernels = command.add_option("--kernels,--kernel", o->kernels, "all, default, or names")
                             ->delimiter(',')
                             ->capture_default_str();
@@ -88,7 +101,7 @@ void add_bench(CLI::App& app, int& result) {
     if (o->latency && kernels->count() == 0) o->kernels.clear();
     if (o->latency && repeat->count() == 0) o->repeat = 200;
     check(*o);
-    result = bench::run_bench(*o);
+    result = o->operation == "spgemm" ? bench::run_spgemm_bench(*o) : bench::run_bench(*o);
   });
 }
 

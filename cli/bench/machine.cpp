@@ -64,7 +64,7 @@ json describe(const machine& m) {
   j["driver"] = driver_name(m.device.driver_version);
   j["threads"] = m.threads;
   j["cache_bytes"] = m.device.l2_bytes;
-  j["bandwidth"] = {{"read", m.memory.read}, {"copy", m.memory.copy}, {"triad", m.memory.triad}};
+  j["bandwidth"] = {{"read", m.memory.read}, {"copy", m.memory.copy}, {"triad", m.memory.triad}, {"cache", m.memory.cache}};
   j["launch_us"] = m.launch_us;
   return j;
 }

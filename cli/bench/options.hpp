@@ -9,10 +9,11 @@
 namespace tulle::cli::bench {
 
 struct bench_options {
+  std::string operation = "spmv";     // spmv, spgemm
   run_options run;                    // backend, threads, device, effort, policy
   workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
-  std::string suite;                  // "", "peers", "peers-small"
+  std::string suite;                  // "", or one of suite_names()
   std::vector<std::string> kernels{"all"};  // none: those of --latency
   std::string precision = "f64";            // f32, f64, both
   int warmup = 3;

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <new>
 #include <optional>
 #include <utility>
 
-#include "compare.hpp"
 #include "errors.hpp"
 #include "latency.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "sweep.hpp"
@@ -19,13 +17,10 @@
 namespace tulle::cli::bench {
 namespace {
 
-/// A run that is slower than the one that --compare names.
-constexpr int regression = 1;
-
 /// Everything one call of `tulle bench` writes to.
 class bench_command {
  public:
-  explicit bench_command(const bench_options& options) : o_(options), text_(options.json == "-" ? stderr : stdout) {}
+  explicit bench_command(const bench_options& options) : o_(options), out_(options) {}
   int run();
 
  private:
@@ -35,26 +30,15 @@ class bench_command {
   void give_up(const case_name& which, scalar_type precision, status code, const std::string& reason);
   void sweep_subject(const bench_run& run, subject& s, progress& bar);
   void measure_subject(const bench_run& run, subject& s, progress& bar);
-  [[nodiscard]] std::vector<case_name> cases() const;
   [[nodiscard]] json document(const machine& host) const;
-  void print(const std::string& text) const {
-    fmt::print(text_, "{}", text);
-    std::fflush(text_);
-  }
+  void print(const std::string& text) const { out_.print(text); }
 
   const bench_options& o_;
-  std::FILE* text_;
+  output out_;
   results all_;
   std::vector<rounding> errors_;
   int code_ = ok;  // of the first matrix that could not be had
 };
-
-std::vector<case_name> bench_command::cases() const {
-  std::vector<case_name> all;
-  if (!o_.suite.empty()) all = suite(o_.suite);
-  for (const std::string& m : o_.matrices) all.push_back({"", m});
-  return all;
-}
 
 void bench_command::measure_subject(const bench_run& run, subject& s, progress& bar) {
   results mine;
@@ -113,7 +97,7 @@ void bench_command::measure(const context& ctx, const machine& host) {
   if (o_.cold || !(o_.warm || o_.latency)) states.push_back(cache_state::cold);
   if (o_.warm || !o_.cold) states.push_back(cache_state::warm);
   const bench_run run{ctx, host, clock, states, o_.diagnose && o_.sweep.empty() && !o_.latency, o_.latency};
-  const std::vector<case_name> all = cases();
+  const std::vector<case_name> all = cases(o_.suite, o_.matrices);
   progress bar(all.size() * (o_.precision == "both" ? 2 : 1));
   for (const case_name& c : all) {
     if (o_.precision != "f32") measure_case<double>(run, c, bar);
@@ -133,19 +117,7 @@ json bench_command::document(const machine& host) const {
   return j;
 }
 
-/// Opens what --json names before anything is measured: a name that cannot be written costs no run.
-std::ofstream open_output(const std::string& file) {
-  std::ofstream stream;
-  if (file.empty() || file == "-") return stream;
-  stream.open(file);
-  if (!stream)
-    throw error(status::file_io, fmt::format("--json {}: cannot be written: {}", file, std::strerror(errno)));
-  return stream;
-}
-
 int bench_command::run() {
-  const json before = o_.compare.empty() ? json() : read_run(o_.compare);
-  std::ofstream file = open_output(o_.json);
   const context ctx = make_context(o_.run);
   const machine host = measure_machine(ctx);
   print(headline(host) + '\n');
@@ -157,19 +129,8 @@ int bench_command::run() {
   print(choice_summary(all_.records));
   print(failures(all_));
 
-  const json after = document(host);
-  if (o_.json == "-") print_json(after);
-  if (file.is_open()) {
-    file << after.dump(1) << '\n';
-    file.close();
-    if (!file) throw error(status::file_io, fmt::format("--json {}: cannot be written", o_.json));
-  }
   const bool wrong = std::ranges::any_of(errors_, [](const rounding& r) { return !(r.error_ratio <= 1); });
-  if (wrong || !failures(all_).empty()) return not_converged;
-  if (code_ != ok || o_.compare.empty()) return code_;
-  const comparisons compared = compare(before, after, o_.tolerance);
-  print(comparison_table(compared, o_.tolerance));
-  return compared.any_regression() ? regression : ok;
+  return out_.finish(document(host), wrong || !failures(all_).empty() ? not_converged : code_);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "suite.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <tulle/core/status.hpp>
 
@@ -37,7 +38,31 @@ std::vector<case_name> suite(std::string_view name) {
         {"arrow-32k", "gen:arrow:n=32768,dense=16"},
     };
   }
-  throw error(status::invalid_argument, fmt::format("no suite '{}'; there are: peers, peers-small", name));
+  if (name == "squares") {
+    return {
+        {"stencil7-128", "gen:stencil:points=7,n=128"}, {"stencil27-64", "gen:stencil:points=27,n=64"},
+        {"fem3-30", "gen:fem:dof=3,n=30"},              {"uniform-1M", "gen:uniform:n=1048576,degree=8"},
+        {"rmat-16", "gen:rmat:scale=16,degree=8"},      {"short-4M", "gen:short:n=4194304"},
+    };
+  }
+  if (name == "squares-small") {
+    return {
+        {"stencil7-32", "gen:stencil:points=7,n=32"},  {"stencil27-16", "gen:stencil:points=27,n=16"},
+        {"fem3-8", "gen:fem:dof=3,n=8"},               {"uniform-16k", "gen:uniform:n=16384,degree=8"},
+        {"rmat-12", "gen:rmat:scale=12,degree=8"},     {"short-64k", "gen:short:n=65536"},
+    };
+  }
+  throw error(status::invalid_argument,
+              fmt::format("no suite '{}'; there are: {}", name, fmt::join(suite_names(), ", ")));
+}
+
+std::vector<std::string> suite_names() { return {"peers", "peers-small", "squares", "squares-small"}; }
+
+std::vector<case_name> cases(const std::string& suite_name, const std::vector<std::string>& matrices) {
+  std::vector<case_name> all;
+  if (!suite_name.empty()) all = suite(suite_name);
+  for (const std::string& m : matrices) all.push_back({"", m});
+  return all;
 }
 
 }  // namespace tulle::cli::bench

@@ -13,7 +13,12 @@ struct case_name {
 };
 
 /// "peers": the eleven classes of SpMV matrices that the tables of the documentation show, 2 to 214 million nonzeros.
-/// "peers-small": the same at about 1/64 of the size. Throws INVALID_ARGUMENT for another name.
+/// "peers-small": the same at about 1/64 of the size. "squares": six whose squares papers measure, 26 to 475 million
+/// products; "squares-small": the same at about 1/64. Throws INVALID_ARGUMENT for another name.
 std::vector<case_name> suite(std::string_view name);
+std::vector<std::string> suite_names();
+
+/// The suite, if one is named, then the matrices.
+std::vector<case_name> cases(const std::string& suite_name, const std::vector<std::string>& matrices);
 
 }  // namespace tulle::cli::bench

@@ -1,6 +1,6 @@
-/* tulle's C API (C99): contexts, CSR matrices, y = alpha A x + beta y.
+/* tulle's C API (C99): contexts, CSR matrices, y = alpha A x + beta y, C = M o (alpha A B) + beta D.
  *
- * Handles are opaque and made by *_create, *_copy, *_borrow or *_read; destroying NULL does nothing. A call that
+ * Handles are opaque and made by *_create, *_copy, *_borrow, *_read or *_multiply; destroying NULL does nothing. A call that
  * returns a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the
  * handle it would have made to NULL, and has left a sentence for tulle_last_error_message(). Different threads may use
  * different handles at the same time; one handle is for one thread at a time. No C++ exception and no CUDA type passes
@@ -119,6 +119,10 @@ tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const ch
                                           tulle_csr** matrix);
 /* What the matrix holds, always with index_base 0. The pointers are the matrix's own. */
 tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arrays);
+/* The arrays in host memory, wherever the matrix is: rows + 1 offsets of the matrix's offset_type, nnz columns, nnz
+ * values. Any of the three may be NULL, and is then left out. `context` is one that can reach the matrix. */
+tulle_status tulle_csr_copy_out(const tulle_context* context, const tulle_csr* matrix, void* rowptr, int32_t* colind,
+                                void* values);
 /* Plans made from the matrix keep what they need of it. */
 void tulle_csr_destroy(tulle_csr* matrix);
 
@@ -182,6 +186,49 @@ tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** na
 /* Bytes that the plan owns, on the host or the device. */
 tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes);
 void tulle_spmv_plan_destroy(tulle_spmv_plan* plan);
+
+/* ---- C = M o (alpha A B) + beta D ---- */
+
+typedef struct tulle_spgemm_plan tulle_spgemm_plan;
+
+/* All zeros are the defaults. */
+typedef struct tulle_spgemm_options {
+  const char* kernel;     /* a name that `tulle kernels` prints; NULL or "": choose */
+  int32_t transpose_a;    /* 1: A^T B */
+  int32_t transpose_b;    /* 1: A B^T */
+  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. What cannot
+                             be kept is OUT_OF_MEMORY, and the message says the least that would do */
+  const tulle_csr* mask;  /* M, or NULL: only the entries of A B that are in its pattern */
+  const tulle_csr* d;     /* D, or NULL: C has its entries as well; not masked */
+} tulle_spgemm_options;
+
+/* What is learnt about the product: made once, for as many sets of numbers as wanted. `options` may be NULL. All
+ * matrices hold the same scalar type, TULLE_F32 or TULLE_F64; those on the host are copied when the context is a CUDA
+ * one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
+tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
+                                      const tulle_spgemm_options* options, tulle_spgemm_plan** plan);
+/* Counts the entries of C. The calls below do that where it was not done. */
+tulle_status tulle_spgemm_plan_symbolic(tulle_spgemm_plan* plan, int64_t* nnz);
+/* A new C in the context's memory, its rows sorted; 64-bit offsets only where nnz needs them. It may outlive the plan.
+ * beta must be 0 where there is no D. */
+tulle_status tulle_spgemm_plan_multiply(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr** c);
+/* The values of a C that this plan made, anew from the present values of A, B and D: no symbolic work. */
+tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr* c);
+/* Other numbers in the same patterns, in the order of A, B and D, in the memory of the plan's context; `d` is NULL where
+ * there is no D. They must outlive the plan or the next update. */
+tulle_status tulle_spgemm_plan_update_values(tulle_spgemm_plan* plan, const void* a, const void* b, const void* d);
+/* One sentence: the kernel, and why. Valid until the plan is destroyed or explained again. */
+tulle_status tulle_spgemm_plan_explain(tulle_spgemm_plan* plan, const char** sentence);
+/* The kernel's name. Valid until the plan is destroyed. */
+tulle_status tulle_spgemm_plan_kernel(const tulle_spgemm_plan* plan, const char** name);
+/* Multiplications a_ik b_kj. */
+tulle_status tulle_spgemm_plan_products(tulle_spgemm_plan* plan, int64_t* products);
+/* Bytes that the plan owns now, on the host or the device. */
+tulle_status tulle_spgemm_plan_workspace(const tulle_spgemm_plan* plan, size_t* bytes);
+void tulle_spgemm_plan_destroy(tulle_spgemm_plan* plan);
+
+/* C = A B in one call. */
+tulle_status tulle_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b, tulle_csr** c);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 #include <tulle/formats/views.hpp>
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
+#include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/verify.hpp>
 #include <tulle/version.hpp>

@@ -178,4 +178,20 @@ tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arr
   });
 }
 
+tulle_status tulle_csr_copy_out(const tulle_context* context, const tulle_csr* matrix, void* rowptr, int32_t* colind,
+                                void* values) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    const tulle::csr_ref& ref = matrix->ref;
+    const auto copy = [&](void* to, const void* from, std::int64_t count, std::size_t size) {
+      const std::size_t bytes = static_cast<std::size_t>(count) * size;
+      if (to != nullptr) copy_bytes(context->value, to, tulle::memory_space::host, from, ref.space, bytes);
+    };
+    copy(rowptr, ref.rowptr, std::int64_t{ref.rows} + 1, ref.types.offset == tulle::offset_type::i64 ? 8 : 4);
+    copy(colind, ref.colind, ref.nnz, sizeof(tulle::index_t));
+    copy(values, ref.values, ref.nnz, size_of(ref.types.value));
+  });
+}
+
 void tulle_csr_destroy(tulle_csr* matrix) { delete matrix; }

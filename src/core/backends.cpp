@@ -46,6 +46,15 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
+const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::spgemm_operands();
+#ifdef TULLE_HAS_CUDA
+  return cuda::spgemm_operands();
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();

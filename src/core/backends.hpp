@@ -6,6 +6,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
+#include "kernels/spgemm_operands.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -17,6 +18,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const spgemm_operand_kernels& spgemm_operands();
 }  // namespace cpu
 
 namespace cuda {
@@ -26,6 +28,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const spgemm_operand_kernels& spgemm_operands();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -42,6 +45,9 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

@@ -33,6 +33,7 @@ struct bandwidth {
   double read = 0;   // sum of a large array
   double copy = 0;   // read + write
   double triad = 0;  // a = b + s c
+  double cache = 0;  // CUDA: sum of an array that stays in the L2, past the L1; 0 on the CPU
 };
 
 class device_runtime {

@@ -16,7 +16,7 @@ namespace tulle {
 /// backend's memory. The rows of B and of the mask are strictly increasing; those of A may be in any order and may hold
 /// duplicates.
 struct spgemm_problem {
-  csr_ref a;  // rows x inner; a panel of a larger matrix has a rowptr that does not begin at 0
+  csr_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
   csr_ref b;  // inner x cols
   std::optional<csr_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
   index_t tile_size = 0;        // kernel0: columns of an accumulator; 0: its own choice
@@ -30,7 +30,8 @@ struct spgemm_work {
 };
 
 /// Where C goes. rowptr points at the rows + 1 offsets of this panel, the first of which is `first`; colind and values
-/// are those of the whole C, so that row i is at rowptr[i] .. rowptr[i + 1] - 1 of them.
+/// are those of the whole C, so that row i is at rowptr[i] .. rowptr[i + 1] - 1 of them. The offset type need not be that
+/// of the operands.
 struct csr_sink {
   offset_type offset = offset_type::i32;
   std::int64_t first = 0;
@@ -67,7 +68,8 @@ struct spgemm_kernel {
   bool takes_mask;
   support (*supports)(const spgemm_problem&, const device_info&);
   std::unique_ptr<spgemm_operator> (*make)(const context&, const spgemm_problem&);
-  /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows.
+  /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows. From sizes
+  /// alone: the arrays are not read, and more rows, entries or work never make it less.
   std::size_t (*workspace_bound)(const context&, const spgemm_problem&, const spgemm_work&);
 };
 

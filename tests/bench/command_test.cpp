@@ -219,4 +219,44 @@ TEST(BenchCommand, ErrorsGrowFromIntegersToDoublesToSingles) {
   EXPECT_GT(errors["f64"][1 << 20], errors["f64"][4]);
 }
 
+TEST(BenchCommand, MeasuresProducts) {
+  const outcome o = run("spgemm gen:stencil:n=9 gen:uniform:n=60,cols=40,degree=3 --precision both --repeat 2 --warmup 1 --json -");
+  ASSERT_EQ(o.code, 0) << o.output;
+  const json run = json::parse(o.output);
+  std::set<std::string> names;
+  std::map<std::string, std::int64_t> entries;
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_TRUE(names.insert(b["name"]).second) << b["name"];
+    EXPECT_GT(b["real_time"], 0.0);
+    EXPECT_GT(b["gflops"], 0.0);
+    EXPECT_LE(b["error_ratio"], 1.0) << b["name"];
+    EXPECT_EQ(b["wrong"], "") << b["name"];
+    EXPECT_TRUE(b["sorted"]) << b["name"];
+    EXPECT_EQ(b["checked_rows"], b["rows"]);
+    EXPECT_GT(b["peak_bytes"], 0);
+    EXPECT_EQ(b["iterations"], 2);
+    EXPECT_GE(b["products"], b["nnz_c"]);
+    const std::string matrix = b["matrix"];
+    EXPECT_EQ(entries.try_emplace(matrix, b["nnz_c"]).first->second, b["nnz_c"]) << b["name"];
+    const bool square = matrix == "gen:stencil:n=9";
+    EXPECT_EQ(b["transposed_b"], !square);
+    EXPECT_EQ(b["cols"], b["rows"]);
+    const double entry = b["precision"] == "f64" ? 12 : 8;
+    EXPECT_EQ(b["compulsory_bytes"],
+              entry * (b["nnz_c"].get<double>() + (square ? 1 : 2) * b["nnz"].get<double>()) + 12 * b["rows"].get<double>());
+  }
+  for (const char* kernel : {"default", "kernel0"}) {
+    for (const char* phase : {"f32/whole", "f64/numeric"}) {
+      EXPECT_TRUE(names.contains(std::string("spgemm/") + kernel + "/gen:stencil:n=9/" + phase)) << kernel << phase;
+    }
+  }
+}
+
+TEST(BenchCommand, RefusesWhatDoesNotGoWithProducts) {
+  EXPECT_EQ(run("spgemm").code, 2);
+  EXPECT_EQ(run("spgemm gen:stencil:n=4 --sweep sigma").code, 2);
+  EXPECT_EQ(run("spgemm gen:stencil:n=4 --kernels csr.balanced").code, 2);
+  EXPECT_EQ(run("spgemm /no/such/file.mtx").code, 3);
+}
+
 }  // namespace

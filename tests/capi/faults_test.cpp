@@ -73,6 +73,37 @@ TEST(capi_faults, every_host_allocation) {
   }
 }
 
+TEST(capi_faults, every_host_allocation_of_a_product) {
+  const context_handle context = cpu_context(1);
+  const small_matrix<double, std::int32_t> a;
+  const tulle_csr_arrays arrays = a.arrays();
+  tulle_csr* made = nullptr;
+  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
+  const csr_handle matrix(made);
+  for (const char* kernel : {"", "kernel0"}) {
+    tulle_spgemm_options options{};
+    options.kernel = kernel;
+    options.transpose_b = 1;
+    tulle_spgemm_plan* plan = nullptr;
+    const auto create = [&] {
+      return tulle_spgemm_plan_create(context.get(), matrix.get(), matrix.get(), &options, &plan);
+    };
+    const auto destroy = [&] { tulle_spgemm_plan_destroy(std::exchange(plan, nullptr)); };
+    fail_each_allocation({"product plan", create, destroy});
+    tulle_csr* c = nullptr;
+    fail_each_allocation({"product",
+                          [&] {
+                            const tulle_status planned = create();
+                            if (planned != TULLE_STATUS_SUCCESS) return planned;
+                            return tulle_spgemm_plan_multiply(plan, 1, 0, &c);
+                          },
+                          [&] {
+                            tulle_csr_destroy(std::exchange(c, nullptr));
+                            destroy();
+                          }});
+  }
+}
+
 TEST(capi_faults, every_host_allocation_of_reading_a_file) {
   const context_handle context = cpu_context(1);
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "tulle_capi_faults.mtx";

@@ -18,9 +18,10 @@ from tool import environment
 NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
 VOLATILE = [
     (rf"{NUMBER}( (?:us|ms|s|MB/s|GB/s|GFLOP/s))\b", r"#\1"),
-    (rf'("(?:microseconds|gflops|gbs|plan_us|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
+    (rf'("(?:microseconds|numeric_us|gflops|gbs|plan_us|peak_bytes|workspace_bytes|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
     (rf"(largest error is ){NUMBER}", r"\1#"),
     (rf"{NUMBER} k?B at", "# B at"),
+    (rf"{NUMBER} [kMG]?B at most", "# at most"),
     (r"\[threads=[^]]*\]", "[#]"),
     (r"\b\d+\.\d+\.\d+\b", "#.#.#"),
 ]

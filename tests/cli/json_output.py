@@ -6,7 +6,7 @@ import unittest
 from tool import Outcome
 
 BINARY = sys.argv.pop(1)
-COMMANDS = ["info", "kernels", "spmv", "bench", "convert", "generate", "spy", "doctor"]
+COMMANDS = ["info", "kernels", "spmv", "spgemm", "bench", "convert", "generate", "spy", "doctor"]
 
 
 class JsonOutput(unittest.TestCase):
@@ -55,6 +55,26 @@ class JsonOutput(unittest.TestCase):
     def test_autotune_reports_a_kernel(self):
         names = {k["name"] for k in self.parsed("kernels", "--json")["kernels"]}
         self.assertIn(self.parsed("spmv", "gen:short:n=500", "--autotune", "--json")["kernel"], names)
+
+    def test_spgemm(self):
+        record = self.parsed("spgemm", "gen:stencil:points=5,n=9", "gen:stencil:points=5,n=9", "--verify", "--json")
+        self.assertLessEqual({"kernel", "reason", "backend", "microseconds", "numeric_us", "rows", "cols", "nnz", "products",
+                              "compression", "peak_bytes", "error_ratio", "checked_rows"}, set(record))
+        self.assertEqual((record["rows"], record["cols"], record["inner"]), (81, 81, 81))
+        self.assertLessEqual(record["error_ratio"], 1)
+        self.assertEqual(record["checked_rows"], 81)
+        self.assertAlmostEqual(record["compression"], record["products"] / record["nnz"])
+
+    def test_spgemm_gives_the_same_bits_from_any_number_of_threads(self):
+        command = ["spgemm", "gen:rmat:scale=9", "gen:rmat:scale=9", "--json", "--repeat", 1]
+        hashes = {self.parsed(*command, *more)["hash"]
+                  for more in ([], ["--threads", 1], ["--threads", 5], ["--memory-limit", "12K"], ["--kernel", "kernel0"])}
+        self.assertEqual(len(hashes), 1)
+
+    def test_spgemm_lists_its_kernels(self):
+        kernels = [k for k in self.parsed("kernels", "--json", "--backend", "cpu")["kernels"] if k["operation"] == "spgemm"]
+        self.assertLessEqual({"default", "kernel0"}, {k["name"] for k in kernels})
+        self.assertTrue(all(k["types"] == ["f32", "f64"] for k in kernels))
 
     def test_generators(self):
         names = {g["name"] for g in self.parsed("generate", "--list", "--json")["generators"]}

@@ -13,6 +13,7 @@
 #include <tulle/formats/validate.hpp>
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
+#include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/verify.hpp>
 #include <vector>
@@ -154,6 +155,83 @@ TEST(fault_allocation, transposed_plans) {
       plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));
       plan.update_values(a.values.host());
     });
+  }
+}
+
+TEST(fault_allocation, products) {
+  const csr<double> a = generate<double>(cpu(), "gen:fem:n=2");
+  for (const char* kernel : {"default", "kernel0"}) {
+    SCOPED_TRACE(kernel);
+    const spgemm_options options{.kernel = kernel};
+    fail_each_allocation("A B", [&] { spgemm(cpu(), a, a, options); });
+    fail_each_allocation("coordinates", [&] { spgemm_coo(cpu(), a, a, options); });
+    fail_each_allocation("R A P", [&] { triple_product(cpu(), a, a, a, options); });
+    fail_each_allocation("estimate", [&] { estimate_spgemm(cpu(), a, a, options); });
+    spgemm_options limited = options;
+    limited.memory_limit = estimate_spgemm(cpu(), a, a, options).least_memory_limit;
+    fail_each_allocation("A B by panels", [&] { spgemm(cpu(), a, a, limited); });
+  }
+}
+
+TEST(fault_allocation, product_plans) {
+  csr<double> a = generate<double>(cpu(), "gen:fem:n=2");
+  std::swap(a.colind.data()[0], a.colind.data()[1]);  // so that B, M and D are sorted in copies
+  for (const bool with_mask : {false, true}) {
+    for (const bool transposes : {false, true}) {
+      spgemm_terms<double, std::int64_t> terms{.d = a.view()};
+      if (with_mask) terms.mask = a.view();
+      spgemm_options options;
+      options.transpose_a = options.transpose_b = transposes;
+      fail_each_allocation("product plan", [&] {
+        spgemm_plan<double> plan(cpu(), a.view(), a.view(), options, terms);
+        any_csr<double> c = plan.multiply(2, 3);
+        plan.numeric(c, 1, -1);
+        const csr<double> other = clone(cpu(), a.view());
+        plan.update_values(other.values.data(), other.values.data(), other.values.data());
+        plan.multiply(1, 1);
+      });
+    }
+  }
+}
+
+/// A call that ran out of memory leaves a plan that works.
+TEST(fault_allocation, product_plan_goes_on) {
+  const csr<double> a = small_matrix();
+  for (const bool with_mask : {false, true}) {
+    spgemm_terms<double, std::int64_t> terms{.d = a.view()};
+    if (with_mask) terms.mask = a.view();
+    const any_csr<double> expected = spgemm_plan<double>(cpu(), a.view(), a.view(), {}, terms).multiply(2, 3);
+    const auto values = [](const any_csr<double>& c) {
+      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
+    };
+    bool reached = true;
+    for (std::int64_t skip = 0; reached; ++skip) {
+      spgemm_plan<double> plan(cpu(), a.view(), a.view(), {}, terms);
+      fail_allocation_after(skip);
+      const outcome result = run([&] { plan.multiply(2, 3); });
+      reached = stop_failing();
+      EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
+      EXPECT_EQ(values(plan.multiply(2, 3)), values(expected));
+    }
+  }
+}
+
+TEST(fault_allocation, numeric_allocates_nothing) {
+  csr<double> a = small_matrix();
+  std::swap(a.colind.data()[0], a.colind.data()[1]);
+  for (int which = 0; which < 8; ++which) {
+    spgemm_terms<double, std::int64_t> terms;
+    if (which & 1) terms.mask = a.view();
+    if (which & 2) terms.d = a.view();
+    spgemm_options options;
+    options.transpose_b = (which & 4) != 0;
+    spgemm_plan<double> plan(cpu(), a.view(), a.view(), options, terms);
+    any_csr<double> c = plan.multiply();
+    plan.numeric(c);  // OpenMP makes its threads here
+    const std::int64_t before = allocations();
+    plan.update_values(a.values.data(), a.values.data());
+    plan.numeric(c, 2.5, which & 2 ? -1 : 0);
+    EXPECT_EQ(allocations(), before) << which;
   }
 }
 

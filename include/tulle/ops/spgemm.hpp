@@ -26,12 +26,13 @@ csr<T, std::int64_t> widen(const context& ctx, any_csr<T>&& a);
 
 /// Everything has a default; nobody needs to set anything.
 struct spgemm_options {
-  std::string kernel;        // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
+  std::string kernel = {};   // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of y = A x)
   bool transpose_a = false;  // A^T B; A^T is made once, by a sort of the entries
   bool transpose_b = false;  // A B^T
-  /// The most bytes to hold at any time beyond A, B and C, copies on the device and transposes not counted; 0: no limit.
-  /// Under a limit C is made by panels of rows; the result is the same bit for bit. What cannot be kept throws
-  /// OUT_OF_MEMORY (DEVICE_OUT_OF_MEMORY on a GPU), which says the least that would do.
+  /// The most bytes that the product may hold at any time beyond its operands and C; 0: no limit. Copies of operands
+  /// are not counted: on the device, transposed, sorted, with D joined to them. Under a limit C is made by panels of
+  /// rows; the result is the same bit for bit. What cannot be kept throws OUT_OF_MEMORY (DEVICE_OUT_OF_MEMORY on a
+  /// GPU), which says the least that would do; a kernel whose needs nobody knows, UNSUPPORTED.
   std::size_t memory_limit = 0;
   index_t tile_size = 0;     // kernel0: columns of an accumulator; 0: its own choice
 };
@@ -41,7 +42,8 @@ template <scalar T, offset O>
 struct spgemm_terms {
   /// Only the entries of alpha A B that are in the pattern of M; the values of M are not read.
   std::optional<csr_view<T, O>> mask = {};
-  /// Not masked. C has its entries as well.
+  /// Not masked. C has its entries as well. Joined to the product as [alpha A | I] [B ; beta D], for which A, B and D
+  /// are copied; with a mask, M o (alpha A B) is made first and held beside C. Not read where beta = 0, NaN included.
   std::optional<csr_view<T, O>> d = {};
 };
 
@@ -51,8 +53,8 @@ struct spgemm_estimate {
   std::int64_t nnz_bound = 0;        // nnz(C) is at most this
   std::int64_t nnz = 0;              // and about this, from rows that were counted
   std::size_t c_bytes_bound = 0;     // C takes at most this
-  std::size_t workspace_bytes = 0;   // without a limit, at most this beyond A, B and C
-  std::size_t least_memory_limit = 0;  // the smallest memory_limit that can be kept
+  std::size_t workspace_bytes = 0;   // without a limit, at most this beyond A, B and C; 0: the kernel cannot say
+  std::size_t least_memory_limit = 0;  // the smallest memory_limit that can be kept; 0: none
 };
 
 namespace detail {
@@ -60,13 +62,15 @@ class spgemm_plan_impl;
 }
 
 /// Everything learnt about C = M o (alpha A B) + beta D: made once, for as many sets of numbers as wanted. A, B, M and D
-/// must outlive the plan; the plan copies what lies on the host when the context is a CUDA one.
+/// must outlive the plan; the plan copies what lies on the host when the context is a CUDA one, and then does not look
+/// at it again. Values are f32 or f64. One call at a time per plan.
 template <scalar T>
 class spgemm_plan {
  public:
-  /// A: rows x inner, B: inner x cols, M and D: rows x cols (after transposition); rows in any order, duplicates add up.
-  /// Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (unknown kernel, wrong memory space), UNSUPPORTED, INVALID_STRUCTURE,
-  /// OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
+  /// A: rows x inner, B: inner x cols, M and D: rows x cols (after transposition); rows in any order, duplicates add up
+  /// (B, M and D are sorted in a copy where they need it). Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (unknown kernel,
+  /// wrong memory space), UNSUPPORTED, INVALID_STRUCTURE, OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY, and OVERFLOW where with a
+  /// D inner + rows does not fit 31 bits.
   template <offset O>
   spgemm_plan(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options = {},
               const spgemm_terms<T, O>& terms = {});
@@ -81,13 +85,15 @@ class spgemm_plan {
   /// A new C. Its entries: every (i, j) for which a product a_ik b_kj (in M) or an entry of D is stored, also where the
   /// sum is 0; columns in order. Error: componentwise at most gamma(n + 2) (|alpha| |A| |B| + |beta| |D|), n the terms
   /// of the entry. NaN and infinities of stored entries propagate. Throws what the constructor throws.
+  /// beta without a D is an INVALID_ARGUMENT. On a GPU the work may still be going on, in the order of the stream.
   any_csr<T> multiply(T alpha = 1, T beta = 0);
   /// The values of a C that this plan made, anew from the present values of A, B and D. No symbolic work, no
   /// allocation, no synchronisation (without memory_limit and for the kernels that choose_spgemm picks); can be
   /// captured in a CUDA graph.
   void numeric(any_csr<T>& c, T alpha = 1, T beta = 0);
   /// Other numbers in the same patterns (in the order of A, B, D; in the memory space of the context). They must
-  /// outlive the plan or the next update.
+  /// outlive the plan or the next update. A null d keeps the D there is. `numeric` is what to call next: `multiply`
+  /// would count the entries of C again.
   void update_values(const T* a, const T* b, const T* d = nullptr);
 
   [[nodiscard]] std::string_view kernel() const noexcept;
@@ -95,7 +101,7 @@ class spgemm_plan {
   [[nodiscard]] std::string explain() const;
   /// Multiplications a_ik b_kj.
   [[nodiscard]] std::int64_t products();
-  /// Bytes that the plan owns now.
+  /// Bytes that the plan owns now, copies of operands included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
   [[nodiscard]] shape dimensions() const noexcept;
 
@@ -103,17 +109,20 @@ class spgemm_plan {
   std::unique_ptr<detail::spgemm_plan_impl> impl_;
 };
 
-/// C = A B. Throws what spgemm_plan throws.
+/// C = A B. Throws what spgemm_plan throws. Waits for the result, as all that follow.
 template <scalar T, offset O>
 any_csr<T> spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const spgemm_options& options = {});
 /// C = M o (A B).
 template <scalar T, offset O>
 any_csr<T> spgemm_masked(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const csr<T, O>& mask,
                          const spgemm_options& options = {});
-/// C = A B as coordinates, sorted by row, then column.
+/// C = A B as coordinates, sorted by row, then column. Made from a CSR of C, which is held beside it for a while.
 template <scalar T, offset O>
 coo<T> spgemm_coo(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const spgemm_options& options = {});
-/// R A P by panels of rows of R, so that neither R A nor A P ever exists whole: the Galerkin product of algebraic multigrid.
+/// R A P by panels of rows of R, so that neither R A nor A P ever exists whole: the Galerkin product of algebraic
+/// multigrid. A panel of R A takes at most 64 MB (one row of it, what it takes). Several panels are put into a C that
+/// grows, of which up to two copies are held; under a memory_limit (R A's panel included) every panel is made twice
+/// instead, to count first. The options' transposes must be off.
 template <scalar T, offset O>
 any_csr<T> triple_product(const context& ctx, const csr<T, O>& r, const csr<T, O>& a, const csr<T, O>& p,
                           const spgemm_options& options = {});

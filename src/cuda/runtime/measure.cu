@@ -17,6 +17,7 @@ constexpr int blocks_per_multiprocessor = 4;  // all resident at once: 64 KB of 
 constexpr int unroll = 4;
 constexpr int passes = 10;
 constexpr std::size_t largest_array = std::size_t{4} << 30;
+constexpr int cached_rounds = 50;
 constexpr std::size_t chunk = std::size_t{1} << 20;  // array sizes are multiples of this
 
 /// Calls f(i) for every i < n, in groups of `unroll` that are a whole grid apart. n is a multiple of unroll.
@@ -40,6 +41,26 @@ __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
     for (int u = 0; u < unroll; ++u) sum += part[u].x + part[u].y + part[u].z + part[u].w;
   });
   sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load can be dropped
+}
+
+/// The same `rounds` times over, by loads that the L1 does not keep.
+__global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
+    read_cache_kernel(const uint4* from, std::size_t n, int rounds, unsigned* sums) {
+  unsigned sum = 0;
+  for (int round = 0; round < rounds; ++round) {
+    stream_over(n, [&](std::size_t first, std::size_t step) {
+      uint4 part[unroll];
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const std::size_t i = first + u * step;
+        part[u] = i < n ? __ldcg(from + i) : uint4{0, 0, 0, 0};
+      }
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) sum += part[u].x + part[u].y + part[u].z + part[u].w;
+    });
+    asm volatile("" ::: "memory");  // a round is not hoisted out of the loop
+  }
+  sums[blockIdx.x * block_size + threadIdx.x] = sum;
 }
 
 __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
@@ -97,6 +118,14 @@ std::size_t array_bytes() {
   return std::max(std::min(largest_array, free / 4) / chunk, std::size_t{1}) * chunk;
 }
 
+/// A third of the L2.
+std::size_t cached_bytes() {
+  int device = 0, l2 = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device), "cudaDeviceGetAttribute");
+  return std::max(static_cast<std::size_t>(l2) / 3 / chunk, std::size_t{1}) * chunk;
+}
+
 /// Bytes a second of the fastest pass.
 template <class Launch>
 double best_rate(std::size_t bytes, device_timer& timer, stream_view stream, const char* kernel, Launch launch) {
@@ -133,6 +162,10 @@ bandwidth measure_bandwidth(int multiprocessors, device_timer& timer, stream_vie
   bandwidth found;
   found.read =
       best_rate(bytes, timer, stream, "read_kernel", [&] { read_kernel<<<grid, block_size, 0, s>>>(b4, n, sums4); });
+  const std::size_t cached = std::min(bytes, cached_bytes());
+  found.cache = best_rate(cached * cached_rounds, timer, stream, "read_cache_kernel", [&] {
+    read_cache_kernel<<<grid, block_size, 0, s>>>(b4, cached / sizeof(uint4), cached_rounds, sums4);
+  });
   found.copy =
       best_rate(2 * bytes, timer, stream, "copy_kernel", [&] { copy_kernel<<<grid, block_size, 0, s>>>(a4, b4, n); });
   found.triad = best_rate(3 * bytes, timer, stream, "triad_kernel",

@@ -1,0 +1,228 @@
+// Operands of C = A B on the device: order of rows, duplicates, values in another order, [alpha A | I], [B ; beta D].
+// One thread: an entry, or a row.
+#include <cstddef>
+#include <utility>
+
+#include "core/backends.hpp"
+#include "cuda/formats/entries.cuh"
+#include "cuda/formats/launch.cuh"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/formats/primitives.hpp"
+#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/device_guard.hpp"
+#include "kernels/spgemm_operands.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+/// What one pass over a pattern counts.
+struct counted {
+  unsigned long long defects = 0;
+  unsigned long long descents = 0;  // within rows: all of them, less those from one row to the next
+};
+
+/// Columns that do not increase from one entry to the next, less those where a row begins: 0 where every row increases.
+/// Reads nothing out of bounds, whatever the offsets are; the count of descents means nothing then.
+template <class O>
+__global__ void inspect_kernel(index_t rows, index_t cols, std::int64_t nnz, const O* rowptr, const index_t* colind,
+                               counted* found) {
+  unsigned long long defects = 0, descents = 0;
+  const std::int64_t items = max(nnz, std::int64_t{rows} + 1);
+  for (std::int64_t i = first_item(); i < items; i += item_step()) {
+    if (i < nnz) {
+      const index_t column = colind[i];
+      defects += column < 0 || column >= cols;
+      descents += i > 0 && column <= colind[i - 1];
+    }
+    if (i > rows) continue;
+    const std::int64_t begin = rowptr[i];
+    if (i == 0) defects += begin != 0;
+    if (i == rows) {
+      defects += begin != nnz;
+      continue;
+    }
+    const std::int64_t end = rowptr[i + 1];
+    defects += end < begin || end > nnz;
+    if (begin > 0 && begin < end && begin < nnz) descents -= colind[begin] <= colind[begin - 1];
+  }
+  defects = warp_sum(defects);
+  descents = warp_sum(descents);
+  if (lane_id() != 0) return;
+  if (defects != 0) atomicAdd(&found->defects, defects);
+  if (descents != 0) atomicAdd(&found->descents, descents);
+}
+
+std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> matrices) {
+  const device_guard guard(ctx.device());
+  buffer<counted> counts(ctx, matrices.size());
+  fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const csr_ref& a = matrices[i];
+    dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+      launch_items(ctx, "inspect", inspect_kernel<O>, std::max(a.nnz, std::int64_t{a.rows} + 1), a.rows, a.cols, a.nnz,
+                   static_cast<const O*>(a.rowptr), a.colind, counts.data() + i);
+    });
+  }
+  std::vector<row_findings> found;
+  for (const counted& c : to_vector(ctx, counts)) found.push_back({c.defects == 0, c.defects == 0 && c.descents == 0});
+  return found;
+}
+
+template <class T>
+__global__ void number_kernel(std::int64_t n, T* to) {
+  for (std::int64_t i = first_item(); i < n; i += item_step()) to[i] = static_cast<T>(i);
+}
+
+void number(const context& ctx, scalar_type type, std::int64_t n, void* to) {
+  const device_guard guard(ctx.device());
+  if (type == scalar_type::f64) {
+    launch_items(ctx, "number", number_kernel<double>, n, n, static_cast<double*>(to));
+  } else {
+    launch_items(ctx, "number", number_kernel<std::int32_t>, n, n, static_cast<std::int32_t*>(to));
+  }
+}
+
+/// heads[k] = 1 where entry k is the first of its column in its row.
+template <class O>
+__global__ void mark_heads(index_t rows, const O* rowptr, const index_t* colind, std::int64_t* heads) {
+  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
+    if (active) heads[k] = k == rowptr[row] || colind[k] != colind[k - 1];
+  });
+}
+
+/// `places`: the scan of the heads, nnz + 1 of them.
+template <class O>
+__global__ void place_heads(index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
+                            const std::int64_t* places, O* folded_rowptr, index_t* folded_colind,
+                            std::int64_t* segments) {
+  const std::int64_t items = max(nnz, std::int64_t{rows}) + 1;
+  for (std::int64_t i = first_item(); i < items; i += item_step()) {
+    if (i <= rows) folded_rowptr[i] = static_cast<O>(places[rowptr[i]]);
+    if (i == nnz) segments[places[nnz]] = nnz;
+    if (i >= nnz || places[i + 1] == places[i]) continue;
+    folded_colind[places[i]] = colind[i];
+    segments[places[i]] = i;
+  }
+}
+
+template <class O>
+folded_pattern fold_typed(const context& ctx, const csr_ref& a) {
+  const O* rowptr = static_cast<const O*>(a.rowptr);
+  auto places = zero_counts(ctx, a.nnz);
+  launch_entries(ctx, "mark_heads", mark_heads<O>, a.nnz, a.rows, rowptr, a.colind, places.data());
+  exclusive_scan(ctx, places);
+  const auto nnz = static_cast<std::size_t>(read_back(ctx, places.data() + a.nnz));
+  folded_pattern out{buffer<std::byte>(ctx, (static_cast<std::size_t>(a.rows) + 1) * sizeof(O)),
+                     buffer<index_t>(ctx, nnz), buffer<std::int64_t>(ctx, nnz + 1)};
+  launch_items(ctx, "place_heads", place_heads<O>, std::max(a.nnz, std::int64_t{a.rows}) + 1, a.rows, a.nnz, rowptr,
+               a.colind, places.data(), reinterpret_cast<O*>(out.rowptr.data()), out.colind.data(),
+               out.segments.data());
+  return out;
+}
+
+folded_pattern fold(const context& ctx, const csr_ref& a) {
+  const device_guard guard(ctx.device());
+  return a.types.offset == offset_type::i64 ? fold_typed<std::int64_t>(ctx, a) : fold_typed<std::int32_t>(ctx, a);
+}
+
+template <class T, class P>
+__global__ void gather_kernel(std::int64_t count, const std::int64_t* segments, const P* positions, const T* from,
+                              T scale, T* to) {
+  const auto at = [=](std::int64_t j) { return positions ? static_cast<std::int64_t>(positions[j]) : j; };
+  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+    const std::int64_t begin = segments ? segments[i] : i, end = segments ? segments[i + 1] : i + 1;
+    T sum = from[at(begin)];
+    for (std::int64_t j = begin + 1; j < end; ++j) sum += from[at(j)];
+    to[i] = scale * sum;
+  }
+}
+
+template <class T, class P>
+void gather_typed(const context& ctx, const value_gather& g) {
+  launch_items(ctx, "gather", gather_kernel<T, P>, g.count, g.count, g.segments, static_cast<const P*>(g.positions),
+               static_cast<const T*>(g.from), static_cast<T>(g.scale), static_cast<T*>(g.to));
+}
+
+void gather(const context& ctx, const value_gather& g) {
+  const device_guard guard(ctx.device());
+  const bool wide = g.position_type == scalar_type::f64;
+  if (g.scale == 0) {
+    const auto bytes = static_cast<std::size_t>(g.count) * size_of(g.type);
+    fill_bytes(ctx, g.to, memory_space::device, 0, bytes);
+  } else if (g.type == scalar_type::f64) {
+    wide ? gather_typed<double, double>(ctx, g) : gather_typed<double, std::int32_t>(ctx, g);
+  } else {
+    wide ? gather_typed<float, double>(ctx, g) : gather_typed<float, std::int32_t>(ctx, g);
+  }
+}
+
+template <class O>
+__global__ void append_identity_rows(index_t rows, index_t cols, const O* rowptr, O* to, index_t* colind) {
+  for (std::int64_t i = first_item(); i <= rows; i += item_step()) {
+    to[i] = static_cast<O>(rowptr[i] + i);
+    if (i < rows) colind[rowptr[i + 1] + i] = static_cast<index_t>(cols + i);
+  }
+}
+
+template <class E, class O>
+__global__ void copy_beside(index_t rows, const O* rowptr, const E* from, E scale, E* to) {
+  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
+    if (active) to[k + row] = scale * from[k];
+  });
+}
+
+void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t* colind) {
+  const device_guard guard(ctx.device());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    const O* from = static_cast<const O*>(a.rowptr);
+    launch_items(ctx, "append_identity", append_identity_rows<O>, std::int64_t{a.rows} + 1, a.rows, a.cols, from,
+                 static_cast<O*>(rowptr), colind);
+    launch_entries(ctx, "copy_beside", copy_beside<index_t, O>, a.nnz, a.rows, from, a.colind, index_t{1}, colind);
+  });
+}
+
+template <class T, class O>
+__global__ void place_ones(index_t rows, const O* rowptr, T* values) {
+  for (std::int64_t i = first_item(); i < rows; i += item_step()) values[rowptr[i + 1] + i] = T{1};
+}
+
+void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, void* values) {
+  const device_guard guard(ctx.device());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    const O* rowptr = static_cast<const O*>(a.rowptr);
+    T* to = static_cast<T*>(values);
+    launch_items(ctx, "place_ones", place_ones<T, O>, a.rows, a.rows, rowptr, to);
+    launch_entries(ctx, "copy_beside", copy_beside<T, O>, a.nnz, a.rows, rowptr, static_cast<const T*>(a.values),
+                   static_cast<T>(alpha), to);
+  });
+}
+
+template <class O>
+__global__ void append_offsets_kernel(index_t rows, std::int64_t first, const O* from, O* to) {
+  for (std::int64_t i = first_item(); i <= rows; i += item_step()) to[i] = static_cast<O>(first + from[i]);
+}
+
+void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first, void* to) {
+  const device_guard guard(ctx.device());
+  dispatch<type_set::floating>(below.types, [&]<class T, class O>() {
+    launch_items(ctx, "append_offsets", append_offsets_kernel<O>, std::int64_t{below.rows} + 1, below.rows, first,
+                 static_cast<const O*>(below.rowptr), static_cast<O*>(to));
+  });
+}
+
+}  // namespace
+
+const spgemm_operand_kernels& spgemm_operands() {
+  static constexpr spgemm_operand_kernels table = {
+      .inspect = inspect,
+      .number = number,
+      .fold = fold,
+      .gather = gather,
+      .append_identity = append_identity,
+      .fill_beside_identity = fill_beside_identity,
+      .append_offsets = append_offsets,
+  };
+  return table;
+}
+
+}  // namespace tulle::cuda

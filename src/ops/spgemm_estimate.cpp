@@ -1,0 +1,79 @@
+// What a product will take: bounds from a count of the products, nnz(C) from exact counts of a few panels of rows.
+#include <algorithm>
+#include <tulle/ops/spgemm.hpp>
+
+#include "core/backends.hpp"
+#include "core/instantiate.hpp"
+#include "ops/spgemm_factors.hpp"
+#include "ops/spgemm_panels.hpp"
+#include "ops/spgemm_sink.hpp"
+#include "plan/choose_spgemm.hpp"
+
+namespace tulle {
+namespace {
+
+constexpr index_t panels = 16, rows_a_panel = 64;
+
+/// Entries of C in rows begin .. end - 1 and the products they take.
+struct sample {
+  std::int64_t products = 0;
+  std::int64_t nnz = 0;
+};
+
+sample count_panel(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem, index_t begin,
+                   index_t end) {
+  const spgemm_problem rows = detail::panel_of(ctx, problem, begin, end);
+  return {count_products(ctx, rows).products, kernel.make(ctx, rows)->symbolic()};
+}
+
+/// nnz(C) where the other rows compress as those of panels at equal distances do.
+std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
+                          const spgemm_work& work) {
+  const index_t rows = problem.a.rows;
+  if (rows <= panels * rows_a_panel) return kernel.make(ctx, problem)->symbolic();
+  sample sum;
+  for (index_t p = 0; p < panels; ++p) {
+    const auto begin = static_cast<index_t>(std::int64_t{rows - rows_a_panel} * p / (panels - 1));
+    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_a_panel);
+    sum.products += s.products;
+    sum.nnz += s.nnz;
+  }
+  if (sum.products == 0) return work.nnz_bound;
+  const double compressed = static_cast<double>(sum.nnz) / static_cast<double>(sum.products);
+  return std::min(work.nnz_bound, static_cast<std::int64_t>(compressed * static_cast<double>(work.products)));
+}
+
+spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
+  detail::spgemm_factors factors(ctx, in, options);
+  factors.refresh();
+  const spgemm_problem problem = factors.problem();
+  const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
+                                    requested_spgemm_kernel(ctx.backend(), options.kernel));
+  const spgemm_work work = count_products(ctx, problem);
+  spgemm_estimate e;
+  e.products = work.products;
+  e.nnz_bound = work.nnz_bound;
+  e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
+  const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
+  const auto offset = detail::fits_narrow(work.nnz_bound) ? offset_type::i32 : offset_type::i64;
+  e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
+  if (choice.kernel->workspace_bound != nullptr) {
+    e.workspace_bytes = choice.kernel->workspace_bound(ctx, problem, work);
+    e.least_memory_limit = detail::least_limit(ctx, *choice.kernel, problem, work);
+  }
+  return e;
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+spgemm_estimate estimate_spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b,
+                                const spgemm_options& options) {
+  return estimate(ctx, {csr_ref::of(a.view()), csr_ref::of(b.view())}, options);
+}
+
+#define TULLE_INSTANTIATE(T, O) \
+  template spgemm_estimate estimate_spgemm(const context&, const csr<T, O>&, const csr<T, O>&, const spgemm_options&);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle

@@ -1,0 +1,54 @@
+// A, B, M and D made ready for a kernel: checked, on the backend, turned, sorted, with offsets of one width.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <tulle/ops/spgemm.hpp>
+#include <vector>
+
+#include "kernels/spgemm.hpp"
+#include "ops/spgemm_operand.hpp"
+
+namespace tulle::detail {
+
+struct spgemm_inputs {
+  csr_ref a;
+  csr_ref b;
+  std::optional<csr_ref> mask = {};
+  std::optional<csr_ref> d = {};
+  const char* name_a = "A";
+  const char* name_b = "B";
+};
+
+class spgemm_factors {
+ public:
+  /// Throws INVALID_DIMENSIONS, INVALID_STRUCTURE and what spgemm_operand throws.
+  spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
+
+  /// M o (A B), or A B where there is no M.
+  [[nodiscard]] spgemm_problem problem() const;
+  [[nodiscard]] shape dimensions() const noexcept { return shape_; }
+  /// Present values in the order that the kernel sees. No allocation, no synchronisation.
+  void refresh();
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+  spgemm_operand& a() noexcept { return a_; }
+  spgemm_operand& b() noexcept { return b_; }
+  [[nodiscard]] bool has_d() const noexcept { return d_.has_value(); }
+  spgemm_operand& d() { return d_.value(); }
+  [[nodiscard]] const spgemm_operand& d() const { return d_.value(); }
+
+ private:
+  void check_patterns(bool transpose_a, bool transpose_b);
+
+  context ctx_;
+  shape shape_;  // of C
+  index_t tile_size_;
+  spgemm_operand a_;
+  spgemm_operand b_;
+  std::optional<spgemm_operand> mask_;
+  std::optional<spgemm_operand> d_;
+};
+
+}  // namespace tulle::detail

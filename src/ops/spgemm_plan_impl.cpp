@@ -1,0 +1,154 @@
+#include "ops/spgemm_plan_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/backends.hpp"
+
+namespace tulle::detail {
+
+spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
+    : ctx_(ctx), limit_(options.memory_limit), factors_(ctx, in, options) {
+  spgemm_problem problem = factors_.problem();
+  const std::string wanted = requested_spgemm_kernel(ctx.backend(), options.kernel);
+  choice_ = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(), wanted);
+  if (factors_.has_d() && !problem.mask) {
+    join();
+    problem.a = left_->ref();
+    problem.b = right_->ref();
+  }
+  if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
+  product_.emplace(ctx, *choice_.kernel, problem, limit_);
+}
+
+/// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.
+void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
+  const spgemm_kernel& kernel = *choice_.kernel;
+  const csr_ref &mask = *problem.mask, &d = factors_.d().ref();
+  std::size_t least = least_limit(ctx_, kernel, problem, count_products(ctx_, problem));
+  spgemm_problem row;
+  row.a = row.b = d;
+  row.a.rows = 1;
+  row.a.cols = row.b.rows = 2 * d.rows;
+  row.a.nnz = 2;
+  row.b.nnz = mask.nnz + d.nnz;
+  row.tile_size = problem.tile_size;
+  const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
+  least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
+  if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
+}
+
+/// [A | I] and [B ; D].
+void spgemm_plan_impl::join() {
+  const csr_ref &a = factors_.a().ref(), &b = factors_.b().ref();
+  left_.emplace(ctx_, a);
+  right_.emplace(ctx_, b.rows, b.nnz, factors_.d().ref());
+  right_->copy_pattern(b);
+  right_->place_d();
+}
+
+/// The masked product's pattern above D, and the product that adds the two.
+void spgemm_plan_impl::add_d() {
+  const std::int64_t nnz = product_->symbolic();
+  const index_t rows = factors_.dimensions().rows;
+  spgemm_operand& d = factors_.d();
+  const offset_type offset = fitting_offsets(std::max(nnz + d.ref().nnz, 2 * std::int64_t{rows}));
+  d.fit_offsets(offset);
+  ones_.emplace(ctx_, rows, d.ref().types);
+  right_.emplace(ctx_, rows, nnz, d.ref());
+  masked_ = {offset, 0, right_->rowptr(), right_->colind(), right_->values()};
+  product_->fill(alpha_, masked_);
+  right_->place_d();
+  right_->set_d(d.ref().values, beta_);
+  spgemm_problem problem;
+  problem.a = ones_->ref();
+  problem.b = right_->ref();
+  problem.tile_size = factors_.problem().tile_size;
+  sum_.emplace(ctx_, *choice_.kernel, problem, limit_);
+}
+
+std::int64_t spgemm_plan_impl::symbolic() {
+  if (nnz_) return *nnz_;
+  if (!has_values_) set_values(1, 0);
+  if (factors_.has_d() && !left_ && !sum_) add_d();
+  nnz_ = sum_ ? sum_->symbolic() : product_->symbolic();
+  return *nnz_;
+}
+
+void spgemm_plan_impl::set_values(double alpha, double beta) {
+  if (beta != 0 && !factors_.has_d()) {
+    throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
+  }
+  alpha_ = alpha;
+  beta_ = beta;
+  has_values_ = true;
+  factors_.refresh();
+  const void *a = factors_.a().ref().values, *b = factors_.b().ref().values;
+  if (left_) {
+    left_->set_values(a, alpha);
+    right_->copy_values(b);
+    right_->set_d(factors_.d().ref().values, beta);
+  } else {
+    product_->set_values(a, b);
+  }
+  if (!sum_) return;
+  product_->numeric(alpha, masked_);
+  right_->set_d(factors_.d().ref().values, beta);
+}
+
+void spgemm_plan_impl::fill(const csr_sink& c) {
+  symbolic();
+  if (sum_) {
+    sum_->fill(1, c);
+  } else {
+    product_->fill(left_ ? 1 : alpha_, c);
+  }
+  filled_ = true;
+}
+
+void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
+  set_values(alpha, beta);
+  if (sum_) {
+    sum_->numeric(1, c);
+  } else {
+    product_->numeric(left_ ? 1 : alpha, c);
+  }
+}
+
+void spgemm_plan_impl::update_values(const void* a, const void* b, const void* d) {
+  const auto check = [](const char* name, const void* values, const csr_ref& of) {
+    if (values == nullptr && of.nnz > 0)
+      throw error(status::null_pointer, fmt::format("the values of {} are null", name));
+  };
+  check("A", a, factors_.a().source());
+  check("B", b, factors_.b().source());
+  if (d != nullptr && !factors_.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
+  factors_.a().set_values(a);
+  factors_.b().set_values(b);
+  if (d != nullptr) factors_.d().set_values(d);
+}
+
+std::int64_t spgemm_plan_impl::products() {
+  if (!products_) products_ = count_products(ctx_, factors_.problem()).products;
+  return *products_;
+}
+
+std::string spgemm_plan_impl::explain() const {
+  const std::size_t panels = product_->panels() + (sum_ ? sum_->panels() : 0);
+  const std::size_t products = sum_ ? 2 : 1;
+  std::string said = fmt::format("{}: {}", choice_.kernel->name, choice_.reason);
+  if (panels > products) said += fmt::format(" [{} panels of rows under a limit of {} bytes]", panels, limit_);
+  return said;
+}
+
+std::size_t spgemm_plan_impl::workspace_bytes() const noexcept {
+  std::size_t sum = factors_.bytes() + product_->workspace_bytes();
+  if (left_) sum += left_->bytes();
+  if (right_) sum += right_->bytes();
+  if (ones_) sum += ones_->bytes();
+  if (sum_) sum += sum_->workspace_bytes();
+  return sum;
+}
+
+}  // namespace tulle::detail

@@ -1,0 +1,239 @@
+// R A P by panels of rows of R: T = R_panel A, then C_panel = T P.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tulle/ops/spgemm.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "core/instantiate.hpp"
+#include "ops/spgemm_factors.hpp"
+#include "ops/spgemm_join.hpp"
+#include "ops/spgemm_panels.hpp"
+#include "ops/spgemm_sink.hpp"
+#include "plan/choose_spgemm.hpp"
+
+namespace tulle {
+namespace {
+
+/// Bytes that a panel's T may take where no limit asks for less.
+constexpr std::size_t most_t_bytes = std::size_t{64} << 20;
+
+struct rows_of_r {
+  index_t begin;
+  index_t end;
+};
+
+/// Rows of T, owned.
+struct panel_matrix {
+  buffer<std::byte> rowptr;
+  buffer<index_t> colind;
+  buffer<std::byte> values;
+  csr_ref ref;
+  [[nodiscard]] std::size_t bytes() const noexcept { return rowptr.bytes() + colind.bytes() + values.bytes(); }
+};
+
+const spgemm_options& checked(const spgemm_options& options) {
+  if (options.transpose_a || options.transpose_b) {
+    throw error(status::invalid_argument, "triple_product takes R, A and P as they are: transpose_a, transpose_b");
+  }
+  return options;
+}
+
+void check_shapes(const csr_ref& r, const csr_ref& a, const csr_ref& p) {
+  if (r.cols == a.rows && a.cols == p.rows) return;
+  throw error(status::invalid_dimensions,
+              fmt::format("R is {} x {}, A is {} x {} and P is {} x {}: inner dimensions differ", r.rows, r.cols,
+                          a.rows, a.cols, p.rows, p.cols));
+}
+
+class triple {
+ public:
+  triple(const context& ctx, const csr_ref& r, const csr_ref& a, const csr_ref& p, const spgemm_options& options)
+      : ctx_(ctx),
+        limit_(options.memory_limit),
+        ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, checked(options)),
+        ap_(ctx, {.a = ra_.b().source(), .b = p, .name_a = "A", .name_b = "P"}, options),
+        first_(ra_.problem()),
+        p_(ap_.b().ref()) {
+    ra_.refresh();
+    ap_.refresh();
+    kernel_ = choose_spgemm(spgemm_kernels(ctx.backend()), first_, ctx.info(),
+                            requested_spgemm_kernel(ctx.backend(), options.kernel))
+                  .kernel;
+    if (limit_ > 0) check_limit();
+    cut(0, first_.a.rows);
+  }
+
+  template <scalar T>
+  any_csr<T> multiply() {
+    if (panels_.size() == 1) return at_once<T>();
+    return limit_ > 0 ? counted<T>() : grown<T>();
+  }
+
+ private:
+  /// Bytes of T with `rows` rows and `nnz` entries.
+  [[nodiscard]] std::size_t t_bytes(std::int64_t rows, std::int64_t nnz) const {
+    return static_cast<std::size_t>(rows + 1) * size_of(p_.types.offset) +
+           static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(p_.types.value));
+  }
+
+  [[nodiscard]] spgemm_problem second(const csr_ref& t) const {
+    spgemm_problem problem = first_;
+    problem.a = t;
+    problem.b = p_;
+    return problem;
+  }
+
+  /// What the largest row needs does for every row, and by halving for all.
+  void check_limit() {
+    const spgemm_work work = count_products(ctx_, first_);
+    (void)detail::least_limit(ctx_, *kernel_, first_, work);  // the kernel has a bound
+    const std::int64_t most = work.most_products;
+    const std::int64_t row_nnz = std::min<std::int64_t>(most, first_.b.cols);
+    csr_ref t = p_;
+    t.rows = 1;
+    t.cols = p_.rows;
+    t.nnz = row_nnz;
+    const std::int64_t products = std::min(p_.nnz, row_nnz * detail::longest_row(ctx_, p_));  // rows of P, each once
+    second_row_ =
+        kernel_->workspace_bound(ctx_, second(t), {products, products, std::min<std::int64_t>(products, p_.cols)});
+    const std::size_t first_row = detail::bytes_of_one_row(ctx_, *kernel_, first_, most);
+    const std::size_t least = std::max(first_row, second_row_) + t_bytes(1, row_nnz);
+    if (limit_ < least) detail::refuse_limit(ctx_, *kernel_, limit_, least);
+  }
+
+  [[nodiscard]] bool fits(index_t begin, index_t end) const {
+    const spgemm_problem rows = detail::panel_of(ctx_, first_, begin, end);
+    const spgemm_work work = count_products(ctx_, rows);
+    const std::size_t t = t_bytes(end - begin, work.nnz_bound);
+    if (t > most_t_bytes || detail::fitting_offsets(work.nnz_bound) > p_.types.offset) return false;
+    return limit_ == 0 || std::max(kernel_->workspace_bound(ctx_, rows, work), second_row_) + t <= limit_;
+  }
+
+  void cut(index_t begin, index_t end) {
+    if (end - begin <= 1 || fits(begin, end)) {
+      panels_.push_back({begin, end});
+      return;
+    }
+    const index_t middle = begin + (end - begin) / 2;
+    cut(begin, middle);
+    cut(middle, end);
+  }
+
+  [[nodiscard]] panel_matrix times_a(rows_of_r panel) const {
+    const auto rows = kernel_->make(ctx_, detail::panel_of(ctx_, first_, panel.begin, panel.end));
+    const auto nnz = static_cast<std::size_t>(rows->symbolic());
+    const auto offsets = static_cast<std::size_t>(panel.end - panel.begin) + 1;
+    panel_matrix t{buffer<std::byte>(ctx_, offsets * size_of(p_.types.offset)), buffer<index_t>(ctx_, nnz),
+                   buffer<std::byte>(ctx_, nnz * size_of(p_.types.value)), p_};
+    rows->fill(1, {p_.types.offset, 0, t.rowptr.data(), t.colind.data(), t.values.data()});
+    t.ref.rows = panel.end - panel.begin;
+    t.ref.cols = p_.rows;
+    t.ref.nnz = static_cast<std::int64_t>(nnz);
+    t.ref.rowptr = t.rowptr.data();
+    t.ref.colind = t.colind.data();
+    t.ref.values = t.values.data();
+    return t;
+  }
+
+  /// Calls f(panel, product T P) for every panel.
+  template <class F>
+  void for_each_panel(F f) const {
+    for (const rows_of_r panel : panels_) {
+      const panel_matrix t = times_a(panel);
+      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t.bytes()), 1);
+      detail::panelled_product product(ctx_, *kernel_, second(t.ref), left);
+      f(panel, product);
+    }
+  }
+
+  [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
+
+  template <scalar T>
+  any_csr<T> at_once() const {
+    any_csr<T> c;
+    for_each_panel([&](rows_of_r, detail::panelled_product& product) {
+      c = detail::new_c<T>(ctx_, dimensions(), product.symbolic());
+      product.fill(1, detail::sink_of(c));
+    });
+    return c;
+  }
+
+  /// Every panel twice, the first time for its count: nothing but C and one panel is held.
+  template <scalar T>
+  any_csr<T> counted() const {
+    std::int64_t nnz = 0;
+    for_each_panel([&](rows_of_r, detail::panelled_product& product) { nnz += product.symbolic(); });
+    any_csr<T> c = detail::new_c<T>(ctx_, dimensions(), nnz);
+    std::int64_t first = 0;
+    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+      product.fill(1, detail::part_of(detail::sink_of(c), panel.begin, first));
+      first += product.symbolic();
+    });
+    return c;
+  }
+
+  /// Every panel once, into a C that grows: up to twice C is held when it does, and at the end.
+  template <scalar T>
+  any_csr<T> grown() const {
+    csr<T, std::int64_t> c = detail::new_csr<T, std::int64_t>(ctx_, dimensions(), 0);
+    std::int64_t first = 0;
+    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+      const std::int64_t last = first + product.symbolic();
+      if (last > c.nnz()) {
+        const double likely = 1.1 * static_cast<double>(last) / panel.end * first_.a.rows;
+        resize(c, first, std::max(last, static_cast<std::int64_t>(likely)));
+      }
+      product.fill(1, {offset_type::i64, first, c.rowptr.data() + panel.begin, c.colind.data(), c.values.data()});
+      first = last;
+    });
+    if (first != c.nnz()) resize(c, first, first);
+    if (!detail::fits_narrow(first)) return c;
+    auto rowptr = formats_of<T, std::int64_t>(ctx_.backend()).narrow_offsets(ctx_, c.rowptr.data(), c.rowptr.size());
+    return csr<T, std::int32_t>{c.rows, c.cols, std::move(rowptr), std::move(c.colind), std::move(c.values)};
+  }
+
+  /// Room for `size` entries, of which the first `kept` are kept.
+  template <scalar T>
+  void resize(csr<T, std::int64_t>& c, std::int64_t kept, std::int64_t size) const {
+    const auto moved = [&]<class E>(const buffer<E>& from) {
+      buffer<E> to(ctx_, static_cast<std::size_t>(size));
+      copy_bytes(ctx_, to.data(), ctx_.space(), from.data(), ctx_.space(), static_cast<std::size_t>(kept) * sizeof(E));
+      return to;
+    };
+    c.colind = moved(c.colind);
+    c.values = moved(c.values);
+  }
+
+  context ctx_;
+  std::size_t limit_;
+  detail::spgemm_factors ra_;
+  detail::spgemm_factors ap_;
+  spgemm_problem first_;
+  csr_ref p_;
+  const spgemm_kernel* kernel_ = nullptr;
+  std::size_t second_row_ = 0;  // most bytes that a row of T P takes
+  std::vector<rows_of_r> panels_;
+};
+
+}  // namespace
+
+template <scalar T, offset O>
+any_csr<T> triple_product(const context& ctx, const csr<T, O>& r, const csr<T, O>& a, const csr<T, O>& p,
+                          const spgemm_options& options) {
+  check_shapes(csr_ref::of(r.view()), csr_ref::of(a.view()), csr_ref::of(p.view()));
+  any_csr<T> c =
+      triple(ctx, csr_ref::of(r.view()), csr_ref::of(a.view()), csr_ref::of(p.view()), options).multiply<T>();
+  ctx.synchronize();  // R, A and P may go after this
+  return c;
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                                            \
+  template any_csr<T> triple_product(const context&, const csr<T, O>&, const csr<T, O>&, const csr<T, O>&, \
+                                     const spgemm_options&);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle

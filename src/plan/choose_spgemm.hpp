@@ -1,0 +1,25 @@
+// Which kernel makes C = A B: the one that was asked for, else the backend's default, where it can take the operands.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/spgemm.hpp"
+
+namespace tulle {
+
+struct spgemm_choice {
+  const spgemm_kernel* kernel = nullptr;
+  std::string reason;
+};
+
+/// `wanted`: a name in `table`, or empty. Throws INVALID_ARGUMENT listing the names there are, and UNSUPPORTED with the
+/// reason where the kernel, or every kernel that may be chosen silently, cannot take the problem.
+spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_problem& problem,
+                            const device_info& device, std::string_view wanted);
+
+/// What options ask for, else what TULLE_KERNEL says, unless that names a kernel of y = A x.
+std::string requested_spgemm_kernel(backend_kind backend, const std::string& option);
+
+}  // namespace tulle

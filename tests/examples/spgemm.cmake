@@ -1,0 +1,11 @@
+# Runs PROGRAM on small files of EXAMPLES and looks at the C that it writes into WORK.
+set(c ${WORK}/spgemm_c.mtx)
+file(REMOVE ${c})
+execute_process(COMMAND ${PROGRAM} ${EXAMPLES}/small.mtx ${EXAMPLES}/web.mtx ${c} OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+if(NOT said MATCHES "\n6 products, 5 nonzeros\n$")
+  message(FATAL_ERROR "${PROGRAM} said '${said}'")
+endif()
+file(READ ${c} written)
+if(NOT written MATCHES "\n3 4 5\n1 1 4\n1 2 2\n1 3 2\n3 2 -6\n3 3 2\n")
+  message(FATAL_ERROR "${c} holds '${written}'")
+endif()

@@ -1,0 +1,111 @@
+// Plans of C = M o (alpha A B) + beta D on a GPU: operands from either side in every state, against the exact product.
+#include "spgemm_oracle.hpp"
+
+namespace tulle {
+namespace {
+
+using namespace test;
+
+class SpgemmDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << cuda_unavailable_reason();
+    gpu.emplace(context::cuda());
+  }
+
+  /// C on the host.
+  template <class T>
+  any_csr<T> host(const any_csr<T>& c) const {
+    return std::visit(
+        [&]<class O>(const csr<T, O>& m) -> any_csr<T> {
+          const context cpu = context::cpu();
+          return csr<T, O>{m.rows, m.cols, to_buffer<O>(cpu, to_vector(*gpu, m.rowptr)),
+                           to_buffer<index_t>(cpu, to_vector(*gpu, m.colind)),
+                           to_buffer<T>(cpu, to_vector(*gpu, m.values))};
+        },
+        c);
+  }
+
+  template <class T, class O>
+  void operands_from_either_side() {
+    for (const rows_are order : {rows_are::increasing, rows_are::shuffled, rows_are::repeating}) {
+      SCOPED_TRACE(static_cast<int>(order));
+      const auto a = random_sparse<T, O>(223, 131, 4, 1, order), b = random_sparse<T, O>(131, 319, 5, 2, order);
+      const exact_matrix exact = exact_product(a, b);
+      expect_product<T>(host(spgemm_plan<T>(*gpu, a.view(), b.view()).multiply()), {223, 319}, exact);
+      const auto on_gpu_a = clone(*gpu, a.view()), on_gpu_b = clone(*gpu, b.view());
+      expect_product<T>(host(spgemm(*gpu, on_gpu_a, on_gpu_b)), {223, 319}, exact);
+      const auto at = transposed(a), bt = transposed(b);
+      spgemm_plan<T> turned(*gpu, at.view(), bt.view(), {.transpose_a = true, .transpose_b = true});
+      expect_product<T>(host(turned.multiply()), {223, 319}, exact);
+    }
+  }
+
+  std::optional<context> gpu;
+};
+
+TEST_F(SpgemmDevice, OperandsFromEitherSide) {
+  operands_from_either_side<double, std::int32_t>();
+  operands_from_either_side<double, std::int64_t>();
+  operands_from_either_side<float, std::int32_t>();
+  operands_from_either_side<float, std::int64_t>();
+}
+
+TEST_F(SpgemmDevice, MaskAlphaAndDAndNewValues) {
+  for (const rows_are order : {rows_are::increasing, rows_are::repeating}) {
+    const auto a = random_sparse(223, 131, 4, 1), b = random_sparse(131, 319, 5, 2, order);
+    const auto mask = random_sparse(223, 319, 9, 3, order), d = random_sparse(223, 319, 3, 4, order);
+    auto a2 = a;
+    for (double& v : a2.values) v = 1 - v;
+    const auto a2_on_gpu = to_buffer<double>(*gpu, a2.values), b_on_gpu = to_buffer<double>(*gpu, b.values);
+    for (int which = 0; which < 4; ++which) {
+      SCOPED_TRACE(which);
+      spgemm_terms<double, std::int64_t> terms;
+      if (which & 1) terms.mask = mask.view();
+      if (which & 2) terms.d = d.view();
+      const auto* m = which & 1 ? &mask : nullptr;
+      const auto* plus = which & 2 ? &d : nullptr;
+      const double beta = which & 2 ? 0.3 : 0;
+      spgemm_plan<double> plan(*gpu, a.view(), b.view(), {}, terms);
+      any_csr<double> c = plan.multiply(-2.5, beta);
+      expect_product<double>(host(c), {223, 319}, exact_product(a, b, -2.5, m, beta, plus));
+      plan.update_values(a2_on_gpu.data(), b_on_gpu.data());
+      plan.numeric(c, 2, beta);
+      const exact_matrix exact = exact_product(a2, b, 2.0, m, beta, plus);
+      expect_product<double>(host(c), {223, 319}, exact);
+      expect_product<double>(host(plan.multiply(2, beta)), {223, 319}, exact);
+    }
+  }
+}
+
+TEST_F(SpgemmDevice, NamesTheBrokenOperandAndItsRow) {
+  const auto a = random_sparse(23, 31, 4, 1);
+  auto b = random_sparse(31, 19, 5, 2);
+  b.colind[static_cast<std::size_t>(b.rowptr[2])] = 19;
+  auto [code, message] = failure_of([&] { spgemm_plan<double>(*gpu, a.view(), b.view()); });
+  EXPECT_EQ(code, status::invalid_structure);
+  EXPECT_EQ(message.find("B: row 2"), 0u) << message;
+  b.rowptr[3] = std::int64_t{1} << 40;
+  std::tie(code, message) = failure_of([&] { spgemm_plan<double>(*gpu, a.view(), b.view()); });
+  EXPECT_EQ(code, status::invalid_structure);
+  EXPECT_EQ(message.find("B: row 2"), 0u) << message;
+}
+
+TEST_F(SpgemmDevice, SameBitsUnderLimits) {
+  const auto a = random_sparse(2300, 3100, 9, 1), b = random_sparse(3100, 1900, 8, 2), p = random_sparse(1900, 70, 2, 3);
+  const auto on_gpu_a = clone(*gpu, a.view()), on_gpu_b = clone(*gpu, b.view()), on_gpu_p = clone(*gpu, p.view());
+  const spgemm_estimate e = estimate_spgemm(*gpu, on_gpu_a, on_gpu_b);
+  if (e.workspace_bytes == 0) GTEST_SKIP() << "the kernel has no bound";
+  const any_csr<double> whole = host(spgemm(*gpu, on_gpu_a, on_gpu_b));
+  for (const std::size_t limit : {e.least_memory_limit, (e.least_memory_limit + e.workspace_bytes) / 2}) {
+    EXPECT_TRUE(same_bits(host(spgemm(*gpu, on_gpu_a, on_gpu_b, {.memory_limit = limit})), whole)) << limit;
+  }
+  EXPECT_EQ(failure_of([&] { spgemm(*gpu, on_gpu_a, on_gpu_b, {.memory_limit = 1}); }).first,
+            status::device_out_of_memory);
+  const any_csr<double> rap = host(triple_product(*gpu, on_gpu_a, on_gpu_b, on_gpu_p));
+  const auto ab = widen(*gpu, spgemm(*gpu, on_gpu_a, on_gpu_b));
+  EXPECT_TRUE(same_bits(rap, host(spgemm(*gpu, ab, on_gpu_p))));
+}
+
+}  // namespace
+}  // namespace tulle
