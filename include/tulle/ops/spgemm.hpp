@@ -61,16 +61,16 @@ namespace detail {
 class spgemm_plan_impl;
 }
 
-/// Everything learnt about C = M o (alpha A B) + beta D: made once, for as many sets of numbers as wanted. A, B, M and D
-/// must outlive the plan; the plan copies what lies on the host when the context is a CUDA one, and then does not look
-/// at it again. Values are f32 or f64. One call at a time per plan.
+/// Everything learnt about C = M o (alpha A B) + beta D: made once, for as many sets of numbers as wanted. A, B, M and
+/// D must outlive the plan; the plan copies what lies on the host when the context is a CUDA one, and then does not
+/// look at it again. Values are f32 or f64. One call at a time per plan.
 template <scalar T>
 class spgemm_plan {
  public:
   /// A: rows x inner, B: inner x cols, M and D: rows x cols (after transposition); rows in any order, duplicates add up
   /// (B, M and D are sorted in a copy where they need it). Throws INVALID_DIMENSIONS, INVALID_ARGUMENT (unknown kernel,
-  /// wrong memory space), UNSUPPORTED, INVALID_STRUCTURE, OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY, and OVERFLOW where with a
-  /// D inner + rows does not fit 31 bits.
+  /// wrong memory space), UNSUPPORTED, INVALID_STRUCTURE, OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY, and OVERFLOW where
+  /// inner + rows does not fit 31 bits and there is a D.
   template <offset O>
   spgemm_plan(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options = {},
               const spgemm_terms<T, O>& terms = {});

@@ -14,7 +14,8 @@ buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t coun
   buffer<To> out(ctx, count);
   To* to = out.data();
   const auto n = static_cast<std::int64_t>(count);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+  constexpr std::int64_t worth_threads = 1 << 15;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (n > worth_threads)
   for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(rowptr[i]);
   return out;
 }

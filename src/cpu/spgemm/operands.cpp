@@ -9,6 +9,13 @@
 namespace tulle::cpu {
 namespace {
 
+/// As many threads as are worth waking for so many rows and entries.
+int threads_for(const context& ctx, std::int64_t work) {
+  constexpr std::int64_t work_a_thread = 1 << 14;
+  return static_cast<int>(std::clamp<std::int64_t>(work / work_a_thread, 1, ctx.threads()));
+}
+int threads_for(const context& ctx, const csr_ref& a) { return threads_for(ctx, a.rows + a.nnz); }
+
 template <class T, class O>
 row_findings inspect_one(int threads, csr_view<T, O> a) {
   bool sound = a.rowptr[0] == 0 && a.rowptr[a.rows] == a.nnz;
@@ -41,7 +48,7 @@ std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> m
   std::vector<row_findings> found;
   for (const csr_ref& a : matrices) {
     found.push_back(dispatch<type_set::floating>(
-        a.types, [&]<class T, class O>() { return inspect_one(ctx.threads(), a.as<T, O>()); }));
+        a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); }));
   }
   return found;
 }
@@ -53,13 +60,13 @@ void number_as(int threads, std::int64_t n, T* to) {
 }
 
 void number(const context& ctx, scalar_type type, std::int64_t n, void* to) {
-  if (type == scalar_type::f64) return number_as(ctx.threads(), n, static_cast<double*>(to));
-  number_as(ctx.threads(), n, static_cast<std::int32_t*>(to));
+  if (type == scalar_type::f64) return number_as(threads_for(ctx, n), n, static_cast<double*>(to));
+  number_as(threads_for(ctx, n), n, static_cast<std::int32_t*>(to));
 }
 
 template <class T, class O>
 folded_pattern fold_typed(const context& ctx, csr_view<T, O> a) {
-  const int threads = ctx.threads();
+  const int threads = threads_for(ctx, a.rows + std::int64_t{a.nnz});
   folded_pattern out{buffer<std::byte>(ctx, (static_cast<std::size_t>(a.rows) + 1) * sizeof(O)), {}, {}};
   O* rowptr = reinterpret_cast<O*>(out.rowptr.data());
   const auto first_of_its_column = [&](index_t r, O k) { return k == a.rowptr[r] || a.colind[k] != a.colind[k - 1]; };
@@ -120,7 +127,8 @@ void gather_typed(int threads, const value_gather& g) {
 }
 
 void gather(const context& ctx, const value_gather& g) {
-  g.type == scalar_type::f64 ? gather_typed<double>(ctx.threads(), g) : gather_typed<float>(ctx.threads(), g);
+  const int threads = threads_for(ctx, g.count);
+  g.type == scalar_type::f64 ? gather_typed<double>(threads, g) : gather_typed<float>(threads, g);
 }
 
 void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t* colind) {
@@ -128,7 +136,7 @@ void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t
     const auto from = a.as<T, O>();
     O* to = static_cast<O*>(rowptr);
     to[0] = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(threads_for(ctx, a)) schedule(static)
     for (index_t r = 0; r < from.rows; ++r) {
       to[r + 1] = from.rowptr[r + 1] + r + 1;
       std::copy(from.colind + from.rowptr[r], from.colind + from.rowptr[r + 1], colind + from.rowptr[r] + r);
@@ -142,7 +150,7 @@ void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, vo
     const auto from = a.as<T, O>();
     const T scale = static_cast<T>(alpha);
     T* to = static_cast<T*>(values);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(threads_for(ctx, a)) schedule(static)
     for (index_t r = 0; r < from.rows; ++r) {
       for (O k = from.rowptr[r]; k < from.rowptr[r + 1]; ++k) to[k + r] = scale * from.values[k];
       to[from.rowptr[r + 1] + r] = T{1};
@@ -154,7 +162,7 @@ void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first
   dispatch<type_set::floating>(below.types, [&]<class T, class O>() {
     const O* from = static_cast<const O*>(below.rowptr);
     O* out = static_cast<O*>(to);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(threads_for(ctx, below.rows)) schedule(static)
     for (std::int64_t i = 0; i <= below.rows; ++i) out[i] = static_cast<O>(first + from[i]);
   });
 }
