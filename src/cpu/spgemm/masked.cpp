@@ -1,0 +1,219 @@
+// default with a mask: only the entries that M names, in M's order.
+//
+// Method: Milakovic et al., "Parallel algorithms for masked sparse matrix-matrix products" (PPoPP 2022), the MSA and hash
+// accumulators. One thread takes a row of A and marks the columns of the row of M, in a window of flags or in a hash table
+// where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked again, gives the
+// columns in order. Bytes a product: 4 of a column and a flag, sizeof(T) where it falls on a mark; the pass is made twice,
+// once to count. Chosen for every product with a mask.
+#include "cpu/spgemm/masked.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+
+#include "cpu/spgemm/hash_table.hpp"
+#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
+#include "cpu/spgemm/sink.hpp"
+#include "cpu/spgemm/window.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+/// Of the columns that a row may have: no flag, named by the mask, met by a product.
+enum mark : std::uint8_t { unwanted, wanted, hit };
+
+/// Columns of one row in order.
+struct row_pattern {
+  const index_t* colind;
+  std::int64_t size;
+};
+
+template <scalar T, offset O>
+class masked final : public spgemm_operator {
+ public:
+  masked(const context& ctx, const spgemm_problem& p)
+      : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()}, mask_(p.mask->as<T, O>()) {}
+
+  std::int64_t symbolic() override {
+    const index_t rows = product_.a.rows;
+    offsets_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(rows) + 1);
+    const std::int64_t hashed = measure();
+    scan_counts(ctx_.threads(), offsets_.data(), rows);
+    schedule_ = row_schedule(ctx_, rows, offsets_.data());
+    allocate_scratch(hashed);
+    schedule_.run([this](int thread, index_t begin, index_t end) {
+      const scratch_space s = scratch(thread);
+      for (index_t i = begin; i < end; ++i) {
+        std::int64_t n = 0;
+        accumulate(product_, s, i, mask_row(i), [&](index_t, bool met, T) { n += met ? 1 : 0; });
+        offsets_.data()[i + 1] = n;
+      }
+    });
+    scan_counts(schedule_.threads(), offsets_.data(), rows);
+    return offsets_.data()[rows];
+  }
+
+  void fill(double alpha, const csr_sink& c) override {
+    write_offsets(schedule_.threads(), offsets_.data(), product_.a.rows, c);
+    product_.alpha = static_cast<T>(alpha);
+    schedule_.run([&](int thread, index_t begin, index_t end) {
+      const scratch_space s = scratch(thread);
+      for (index_t i = begin; i < end; ++i) {
+        std::int64_t at = c.first + offsets_.data()[i];
+        accumulate(product_, s, i, mask_row(i), [&](index_t column, bool met, T sum) {
+          if (!met) return;
+          c.colind[at] = column;
+          static_cast<T*>(c.values)[at++] = sum;
+        });
+      }
+    });
+  }
+
+  /// With C's pattern for a mask.
+  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+    spgemm_operands<T, O> p = product_;
+    p.a.values = static_cast<const T*>(a_values);
+    p.b.values = static_cast<const T*>(b_values);
+    p.alpha = static_cast<T>(alpha);
+    schedule_.run([&](int thread, index_t begin, index_t end) {
+      const scratch_space s = scratch(thread);
+      for (index_t i = begin; i < end; ++i) {
+        const std::int64_t from = offsets_.data()[i];
+        T* values = static_cast<T*>(c.values) + c.first + from;
+        accumulate(p, s, i, {c.colind + c.first + from, offsets_.data()[i + 1] - from},
+                   [&](index_t, bool, T sum) { *values++ = sum; });
+      }
+    });
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return offsets_.bytes() + schedule_.bytes() + scratch_.bytes();
+  }
+
+  static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
+    const csr_view<T, O> mask = p.mask->as<T, O>();
+    std::int64_t hashed = 0;
+    for (index_t i = 0; i < mask.rows; ++i) hashed = std::max(hashed, hashed_entries(row_of(mask, i)));
+    return (static_cast<std::size_t>(mask.rows) + 1) * sizeof(std::int64_t) +
+           row_schedule::most_cuts(ctx.threads()) * sizeof(index_t) +
+           static_cast<std::size_t>(ctx.threads()) *
+               (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
+  }
+
+ private:
+  struct scratch_space {
+    window<T> wide;
+    hash_table<T> table;
+  };
+
+  static row_pattern row_of(const csr_view<T, O>& m, index_t i) {
+    return {m.colind + m.rowptr[i], static_cast<std::int64_t>(m.rowptr[i + 1] - m.rowptr[i])};
+  }
+  [[nodiscard]] row_pattern mask_row(index_t i) const { return row_of(mask_, i); }
+
+  /// Places that a row takes in the hash table; 0 where a window does.
+  static std::int64_t hashed_entries(row_pattern m) {
+    const bool wide = m.size > 0 && std::int64_t{m.colind[m.size - 1]} - m.colind[0] >= widest_window;
+    return wide ? m.size : 0;
+  }
+
+  /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
+  std::int64_t measure() {
+    const csr_view<T, O>&a = product_.a, &b = product_.b;
+    std::int64_t hashed = 0;
+    std::int64_t* work = offsets_.data();
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) if (a.rows > 4096)
+    for (index_t i = 0; i < a.rows; ++i) {
+      const row_pattern m = mask_row(i);
+      std::int64_t products = 0;
+      for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) products += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+      work[i + 1] = m.size == 0 ? 1 : products + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
+      hashed = std::max(hashed, hashed_entries(m));
+    }
+    return hashed;
+  }
+
+  void allocate_scratch(std::int64_t hashed) {
+    const window_layout wide(product_.b.cols);
+    hash_ = {static_cast<std::size_t>(hashed)};
+    scratch_bytes_ = wide.bytes(sizeof(T)) + hash_.bytes(sizeof(T));
+    scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
+#pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
+    for (int thread = 0; thread < schedule_.threads(); ++thread) {
+      std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
+      std::fill_n(memory, wide.bytes(sizeof(T)), std::byte{0});
+      std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
+    }
+  }
+
+  scratch_space scratch(int thread) {
+    std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
+    const window_layout wide(product_.b.cols);
+    return {wide.at<T>(memory), hash_.at<T>(memory + wide.bytes(sizeof(T)))};
+  }
+
+  /// f(column, met by a product, sum) for the columns of m in order.
+  template <class F>
+  static void accumulate(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, row_pattern m, F f) {
+    if (m.size == 0) return;
+    if (hashed_entries(m) > 0) return by_table(p, s.table, i, m, f);
+    const index_t base = m.colind[0];
+    const auto last = static_cast<std::uint32_t>(m.colind[m.size - 1] - base);
+    const window<T>& w = s.wide;
+    for (std::int64_t k = 0; k < m.size; ++k) w.flags[m.colind[k] - base] = wanted;
+    p.for_each_product(i, [&](index_t column, T value) {
+      const auto at = static_cast<std::uint32_t>(column) - static_cast<std::uint32_t>(base);
+      if (at > last || w.flags[at] == unwanted) return;
+      w.flags[at] = hit;
+      w.sums[at] += value;
+    });
+    for (std::int64_t k = 0; k < m.size; ++k) {
+      const index_t at = m.colind[k] - base;
+      f(m.colind[k], w.flags[at] == hit, w.sums[at]);
+      w.flags[at] = unwanted;
+      w.sums[at] = 0;
+    }
+  }
+
+  /// The lower half of a key is its slot; a place is inverted, so negative, once a product met it.
+  template <class F>
+  static void by_table(const spgemm_operands<T, O>& p, const hash_table<T>& table, index_t i, row_pattern m, F f) {
+    index_t size = 0;
+    for (std::int64_t k = 0; k < m.size; ++k) table.insert(m.colind[k], size);
+    p.for_each_product(i, [&](index_t column, T value) {
+      auto& slot = table.slots[table.find(column)];
+      if (slot.column == -1) return;
+      if (slot.place >= 0) slot.place = ~slot.place;
+      table.sums[~slot.place] += value;
+    });
+    for (index_t k = 0; k < size; ++k) {
+      const auto& slot = table.slots[table.keys[k] & 0xffffffffu];
+      f(m.colind[k], slot.place < 0, table.sums[k]);
+    }
+    table.clear(size);
+  }
+
+  context ctx_;
+  spgemm_operands<T, O> product_;
+  csr_view<T, O> mask_;
+  buffer<std::int64_t> offsets_;  // rows + 1, from 0
+  row_schedule schedule_;
+  hash_layout hash_{0};
+  std::size_t scratch_bytes_ = 0;  // of one thread
+  buffer<std::byte> scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p) {
+  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<masked<T, O>>(ctx, p);
+  });
+}
+
+std::size_t bound_spgemm_masked(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
+  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() { return masked<T, O>::bound(ctx, p, work); });
+}
+
+}  // namespace tulle::cpu

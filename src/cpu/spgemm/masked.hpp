@@ -1,0 +1,13 @@
+// C = M o (alpha A B), as `default` makes it.
+#pragma once
+
+#include <memory>
+
+#include "kernels/spgemm.hpp"
+
+namespace tulle::cpu {
+
+std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);
+std::size_t bound_spgemm_masked(const context& ctx, const spgemm_problem& p, const spgemm_work& work);
+
+}  // namespace tulle::cpu

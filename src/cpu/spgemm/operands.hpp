@@ -1,0 +1,60 @@
+// What the CPU SpGEMM kernels read, row by row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/spgemm.hpp"
+
+namespace tulle::cpu {
+
+/// alpha A B. The value pointers of the views are those to use.
+template <scalar T, offset O>
+struct spgemm_operands {
+  csr_view<T, O> a, b;
+  T alpha = 1;
+
+  /// f(column, alpha a_ik b_kj) for the products of row i, in the order of A's entries.
+  template <class F>
+  [[gnu::always_inline]] void for_each_product(index_t i, F f) const {
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+      const T scale = alpha * a.values[k];
+      const index_t r = a.colind[k];
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l], scale * b.values[l]);
+    }
+  }
+  /// f(column) for the products of row i.
+  template <class F>
+  [[gnu::always_inline]] void for_each_column(index_t i, F f) const {
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+      const index_t r = a.colind[k];
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l]);
+    }
+  }
+};
+
+/// Columns first .. last; none when last < first.
+struct column_span {
+  index_t first = std::numeric_limits<index_t>::max();
+  index_t last = -1;
+
+  [[nodiscard]] std::int64_t size() const { return std::int64_t{last} - first + 1; }
+  void include(index_t from, index_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
+  }
+};
+
+/// The columns of the products of row i.
+template <scalar T, offset O>
+[[gnu::always_inline]] inline column_span span_of(const spgemm_operands<T, O>& p, index_t i) {
+  column_span span;
+  for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
+    const O begin = p.b.rowptr[p.a.colind[k]], end = p.b.rowptr[p.a.colind[k] + 1];
+    if (begin < end) span.include(p.b.colind[begin], p.b.colind[end - 1]);
+  }
+  return span;
+}
+
+}  // namespace tulle::cpu
