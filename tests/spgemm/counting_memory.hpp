@@ -1,21 +1,28 @@
-// A context's memory, with a count of what is held.
+// A context's memory, with a count of what is held, and a chosen allocation that fails.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <limits>
 #include <mutex>
-
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
+#include <tulle/core/status.hpp>
 
 namespace tulle::test {
 
 class counting_memory final : public memory_resource {
  public:
-  explicit counting_memory(const context& ctx) : ctx_(ctx) {}
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+  /// Allocation number `failing`, counted from 0, throws as if memory were short.
+  explicit counting_memory(const context& ctx, std::size_t failing = never) : ctx_(ctx), failing_(failing) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
+    if (allocations_ == failing_) {
+      const bool host = space() == memory_space::host;
+      throw error(host ? status::out_of_memory : status::device_out_of_memory, "this allocation is made to fail");
+    }
     void* p = ctx_.memory().allocate(bytes, stream);
     const std::lock_guard lock(mutex_);
     ++allocations_;
@@ -36,6 +43,7 @@ class counting_memory final : public memory_resource {
 
  private:
   context ctx_;
+  std::size_t failing_;
   std::mutex mutex_;
   std::size_t now_ = 0;
   std::size_t peak_ = 0;

@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <cstdlib>
 
 #include "core/backends.hpp"
 #include "spgemm/past_2_31.hpp"
@@ -58,13 +57,20 @@ void add_case(const context& ctx, const spgemm_case& c) {
 
 /// The sizes of kernel0's accumulator: one column, parts of a word of hits, words, and more than there are columns.
 void add_tile_sizes(const context& ctx, const spgemm_kernel& kernel) {
-  for (const char* name : {"stencil27", "holes", "products_mixed", "arrow"}) {
-    for (const product_recipe& recipe : recipes()) {
-      if (recipe.name != name) continue;
-      for (const index_t tile_size : {1, 31, 32, 33, 100, 1 << 30}) {
-        add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, tile_size});
-      }
+  for (const product_recipe& recipe : recipes()) {
+    if (recipe.name != "holes" && recipe.name != "full" && recipe.name != "dense_row_in_a") continue;
+    for (const index_t tile_size : {1, 31, 32, 33, 100, 1 << 30}) {
+      if (tile_size == 1 && recipe.name == "dense_row_in_a") continue;  // slow
+      add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, tile_size});
     }
+  }
+}
+
+void add_faults(const context& ctx, const spgemm_kernel& kernel) {
+  for (const product_recipe& recipe : recipes()) {
+    if (recipe.name != "rmat" && recipe.name != "stencil27" && recipe.name != "dense_row_in_both") continue;
+    const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
+    add_test(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c); });
   }
 }
 
@@ -74,6 +80,7 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
     for (const product_recipe& recipe : recipes()) add_case(ctx, {&kernel, types, recipe});
   }
   if (kernel.name == "kernel0") add_tile_sizes(ctx, kernel);
+  add_faults(ctx, kernel);
   for (const product_recipe& recipe : shared_products()) {
     add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, 0, true});
   }

@@ -35,8 +35,13 @@ columns range(index_t first, index_t last) {
 }
 
 battery_matrix transposed(const battery_matrix& m) {
-  battery_matrix t{m.name, m.cols, m.rows, std::vector<std::int64_t>(static_cast<std::size_t>(m.cols) + 1),
-                   columns(m.colind.size()), std::vector<double>(m.values.size()), {}};
+  battery_matrix t{m.name,
+                   m.cols,
+                   m.rows,
+                   std::vector<std::int64_t>(static_cast<std::size_t>(m.cols) + 1),
+                   columns(m.colind.size()),
+                   std::vector<double>(m.values.size()),
+                   {}};
   for (const index_t column : m.colind) ++t.rowptr[static_cast<std::size_t>(column) + 1];
   std::partial_sum(t.rowptr.begin(), t.rowptr.end(), t.rowptr.begin());
   std::vector<std::int64_t> next(t.rowptr.begin(), t.rowptr.end() - 1);

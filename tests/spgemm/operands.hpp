@@ -25,8 +25,8 @@ struct product_recipe {
 /// Shapes, patterns, orders and values.
 void add_shape_products(std::vector<product_recipe>& all);
 void add_value_products(std::vector<product_recipe>& all);
-/// Rows with k products, k entries or a span of k columns, for every k at which a kernel may change its way and one less
-/// and one more.
+/// Rows with k products, k entries or a span of k columns, for every k at which a kernel may change its way and one
+/// less and one more.
 void add_boundary_products(std::vector<product_recipe>& all);
 
 using columns = std::vector<index_t>;

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <tulle/core/buffer.hpp>
 #include <utility>
 #include <vector>
-
-#include <tulle/core/buffer.hpp>
 
 #include "conformance/typed_matrix.hpp"
 #include "core/backends.hpp"
@@ -28,8 +27,8 @@ class big_product {
   /// What row `row` must be, where multiplying it out on the host takes too long.
   void know(index_t row, product_reference reference) { known_[row] = std::move(reference); }
 
-  /// Multiplies, with 64-bit offsets, and checks nnz(C), its offsets and the sampled rows. Skips what a vendor's routine
-  /// declines and what does not fit the device.
+  /// Multiplies, with 64-bit offsets, and checks nnz(C), its offsets and the sampled rows. Skips what a vendor's
+  /// routine declines and what does not fit the device.
   void run(std::int64_t nnz, const std::vector<index_t>& sample) {
     try {
       const spgemm_problem p{csr_ref::of(a_.device()), csr_ref::of(b_.device())};
@@ -121,8 +120,7 @@ product_reference repeated_row(const battery_matrix& a, const battery_matrix& b,
 
 void run_products_past_2_31(const context& ctx, const spgemm_kernel& kernel) {
   constexpr index_t rows = 4096, n = 1024;
-  big_product<float>(ctx, kernel, full(rows, n), full(n, n))
-      .run(std::int64_t{rows} * n, {0, 1, 2047, 2048, rows - 1});
+  big_product<float>(ctx, kernel, full(rows, n), full(n, n)).run(std::int64_t{rows} * n, {0, 1, 2047, 2048, rows - 1});
 }
 
 void run_row_past_2_31(const context& ctx, const spgemm_kernel& kernel) {
@@ -137,7 +135,9 @@ void run_row_past_2_31(const context& ctx, const spgemm_kernel& kernel) {
 
 void run_nnz_past_2_31(const context& ctx, const spgemm_kernel& kernel) {
   constexpr index_t rows = 65536, cols = 40000;
-  const battery_matrix a = matrix_of(rows, 2, [](index_t row) { return row % 3 == 0 ? columns{row % 2} : columns{0, 1}; });
+  const battery_matrix a = matrix_of(rows, 2, [](index_t row) {
+    return row % 3 == 0 ? columns{row % 2} : columns{0, 1};
+  });
   const auto boundary = static_cast<index_t>(two_31 / cols);  // the row in which offsets pass 2^31
   big_product<float>(ctx, kernel, a, full(2, cols))
       .run(std::int64_t{rows} * cols, {0, 1, 2, boundary - 1, boundary, boundary + 1, rows - 2, rows - 1});

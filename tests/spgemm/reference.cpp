@@ -34,7 +34,8 @@ spmv_reference product_reference::scaled(double alpha) const {
     const double_double exact = alpha * e.sum;
     out.value[k] = exact.high;
     out.value_low[k] = exact.low;
-    out.bound[k] = ku / (1 - ku) * scaled + terms * std::max(1.0, std::abs(alpha)) * std::numeric_limits<T>::denorm_min();
+    out.bound[k] =
+        ku / (1 - ku) * scaled + terms * std::max(1.0, std::abs(alpha)) * std::numeric_limits<T>::denorm_min();
   }
   return out;
 }
@@ -81,9 +82,13 @@ product_reference reference_product(csr_view<T, O> a, csr_view<T, O> b, index_t 
 
 template spmv_reference product_reference::scaled<float>(double) const;
 template spmv_reference product_reference::scaled<double>(double) const;
-template product_reference reference_product(csr_view<float, std::int32_t>, csr_view<float, std::int32_t>, index_t, index_t);
-template product_reference reference_product(csr_view<float, std::int64_t>, csr_view<float, std::int64_t>, index_t, index_t);
-template product_reference reference_product(csr_view<double, std::int32_t>, csr_view<double, std::int32_t>, index_t, index_t);
-template product_reference reference_product(csr_view<double, std::int64_t>, csr_view<double, std::int64_t>, index_t, index_t);
+template product_reference reference_product(csr_view<float, std::int32_t>, csr_view<float, std::int32_t>, index_t,
+                                             index_t);
+template product_reference reference_product(csr_view<float, std::int64_t>, csr_view<float, std::int64_t>, index_t,
+                                             index_t);
+template product_reference reference_product(csr_view<double, std::int32_t>, csr_view<double, std::int32_t>, index_t,
+                                             index_t);
+template product_reference reference_product(csr_view<double, std::int64_t>, csr_view<double, std::int64_t>, index_t,
+                                             index_t);
 
 }  // namespace tulle::test

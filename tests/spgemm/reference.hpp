@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
 #include <tulle/formats/views.hpp>
 #include <tulle/ops/verify.hpp>
+#include <vector>
 
 #include "ops/double_double.hpp"
 
@@ -32,7 +31,8 @@ struct product_reference {
   template <scalar T>
   [[nodiscard]] spmv_reference scaled(double alpha) const;
   /// The entries that are also in a pattern of the same shape.
-  [[nodiscard]] product_reference masked(const std::vector<std::int64_t>& mask_rowptr, const std::vector<index_t>& mask_colind) const;
+  [[nodiscard]] product_reference masked(const std::vector<std::int64_t>& mask_rowptr,
+                                         const std::vector<index_t>& mask_colind) const;
 };
 
 /// Rows [first, last) of A B.

@@ -8,8 +8,8 @@
 namespace tulle::test {
 namespace {
 
-constexpr std::int64_t most_entries = 60'000;     // of a matrix
-constexpr std::int64_t most_products = 2'000'000;  // about: by mean row lengths
+constexpr std::int64_t most_entries = 60'000;      // of a matrix
+constexpr std::int64_t most_products = 2'000'000;  // about: by mean and longest rows
 
 struct catalogued {
   std::string name;
@@ -17,16 +17,19 @@ struct catalogued {
   index_t rows = 0;
   index_t cols = 0;
   std::int64_t nnz = 0;
+  std::int64_t longest_row = 0;
 };
 
-/// The small real matrices of the catalogue: name, rows, cols, stored_entries, expanded_nnz, field, .., file (12th).
+/// The small real matrices of the catalogue: name, rows, cols, stored_entries, expanded_nnz, field, symmetry, avg_row,
+/// max_row, empty_rows, spd, class, file.
 std::vector<catalogued> small_matrices() {
   std::vector<catalogued> out;
   const std::filesystem::path directory = shared_directory() / "matrices";
   if (!std::filesystem::exists(directory / "CATALOGUE.tsv")) return out;
   for (const std::vector<std::string>& row : read_table(directory / "CATALOGUE.tsv")) {
     if (row.size() < 13 || row[5] == "complex" || std::stoll(row[4]) > most_entries) continue;
-    out.push_back({row[0], directory / row[12], std::stoi(row[1]), std::stoi(row[2]), std::stoll(row[4])});
+    out.push_back(
+        {row[0], directory / row[12], std::stoi(row[1]), std::stoi(row[2]), std::stoll(row[4]), std::stoll(row[8])});
   }
   return out;
 }
@@ -42,7 +45,8 @@ const battery_matrix& read(const catalogued& m) {
 }
 
 bool small_product(const catalogued& a, const catalogued& b) {
-  return a.nnz * (b.nnz / std::max<std::int64_t>(b.rows, 1) + 1) <= most_products;
+  const std::int64_t mean = b.nnz / std::max<index_t>(b.rows, 1) + 1;
+  return a.nnz * mean + a.longest_row * b.longest_row <= most_products;
 }
 
 std::vector<product_recipe> all_pairs() {

@@ -8,8 +8,8 @@
 
 namespace tulle::test {
 
-/// All pairs of small matrices of ../shared/matrices whose shapes fit, and A A^T of the rectangular ones. Empty where the
-/// files are absent.
+/// All pairs of small matrices of ../shared/matrices whose shapes fit, and A A^T of the rectangular ones. Empty where
+/// the files are absent.
 const std::vector<product_recipe>& shared_products();
 /// Why there are none.
 std::string shared_products_missing();

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
-
 #include <tulle/core/buffer.hpp>
+#include <vector>
 
 #include "kernels/spgemm.hpp"
 
@@ -60,7 +59,9 @@ template <scalar T>
 class sink_memory {
  public:
   sink_memory(const context& ctx, index_t rows, std::int64_t nnz, offset_type offset, std::int64_t first = 0)
-      : offset_(offset), first_(first), rowptr_(ctx, static_cast<std::size_t>(rows) + 1, size_of(offset)),
+      : offset_(offset),
+        first_(first),
+        rowptr_(ctx, static_cast<std::size_t>(rows) + 1, size_of(offset)),
         colind_(ctx, static_cast<std::size_t>(first + nnz), sizeof(index_t)),
         values_(ctx, static_cast<std::size_t>(first + nnz), sizeof(T)) {}
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-
 #include <tulle/core/context.hpp>
 
 #include "kernels/spgemm.hpp"
@@ -24,6 +23,9 @@ struct spgemm_case {
 /// Pattern exact and sorted, values held to the bound, the same bits in every run, for any number of threads and by
 /// panels, other values and factors, masks, offsets of either width, memory within its bound. `ctx`: where it runs.
 void run_spgemm_case(const context& ctx, const spgemm_case& c);
+
+/// Every allocation of the kernel fails once, each in turn: a typed error, and nothing leaked.
+void run_allocation_faults(const context& ctx, const spgemm_case& c);
 
 /// TULLE_CONFORMANCE=quick: nothing that takes minutes under a sanitizer.
 bool quick();
