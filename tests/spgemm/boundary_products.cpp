@@ -106,11 +106,11 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
     const std::string text = std::to_string(k);
-    all.push_back({"products_" + text, [k] { return products_a_row(k); }, quick});
-    all.push_back({"entries_" + text, [k] { return entries_a_row(k); }, quick});
-    all.push_back({"span_" + text, [k] { return span_a_row(k); }, quick});
+    all.push_back({"products_" + text, [k] { return products_a_row(k); }, quick, true});
+    all.push_back({"entries_" + text, [k] { return entries_a_row(k); }, quick, true});
+    all.push_back({"span_" + text, [k] { return span_a_row(k); }, quick, true});
   }
-  all.push_back({"products_mixed", [counts] { return products_mixed(counts); }});
+  all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
 }
 
 }  // namespace tulle::test

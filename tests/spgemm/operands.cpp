@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace tulle::test {
 
@@ -17,15 +18,13 @@ battery_matrix matrix_of(index_t rows, index_t cols, const std::function<columns
 }
 
 columns random_columns(std::mt19937_64& random, index_t count, index_t first, index_t last) {
-  columns out;
-  index_t needed = std::min(count, last - first);
-  for (index_t column = first; needed > 0; ++column) {  // selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S)
-    if (static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(last - column)) < needed) {
-      out.push_back(column);
-      --needed;
-    }
+  std::set<index_t> out;
+  for (index_t top = last - std::min(count, last - first); top < last; ++top) {  // Floyd (CACM 30(9), 1987)
+    const auto choices = static_cast<std::uint64_t>(top - first) + 1;
+    const auto column = first + static_cast<index_t>(random() % choices);
+    if (!out.insert(column).second) out.insert(top);
   }
-  return out;
+  return {out.begin(), out.end()};
 }
 
 columns range(index_t first, index_t last) {

@@ -19,7 +19,8 @@ struct operands {
 struct product_recipe {
   std::string name;
   std::function<operands()> make;
-  bool quick = true;  // also under TULLE_CONFORMANCE=quick
+  bool quick = true;      // also under TULLE_CONFORMANCE=quick
+  bool boundary = false;  // of a class of rows
 };
 
 /// Shapes, patterns, orders and values.
