@@ -106,7 +106,7 @@ void add_shape_products(std::vector<product_recipe>& all) {
   add("dense_row_in_both", [] { return operands{with_dense(1500, 700, -1), with_dense(1500, 700, -1)}; });
   add("dense_column_in_a", [] { return operands{with_dense(1500, -1, 700), with_dense(1500, -1, -1)}; });
   add("dense_column_in_b", [] { return operands{with_dense(1500, -1, -1), with_dense(1500, -1, 700)}; });
-  add("dense_cross", [] { return operands{with_dense(600, 300, 300), with_dense(600, 300, 300)}; });
+  add("dense_cross", [] { return operands{with_dense(400, 300, 300), with_dense(400, 300, 300)}; });
   add("outer", [] { return operands{full(300, 1), full(1, 400)}; });
   add("inner", [] { return operands{full(1, 3000), full(3000, 1)}; });
   add("row_by_matrix", [] { return operands{full(1, 700), random_matrix(700, 900, 5)}; });
@@ -124,7 +124,7 @@ void add_shape_products(std::vector<product_recipe>& all) {
   square("stencil27", [] { return stencil27(11); });
   square("banded", [] { return named("banded"); });
   square("arrow", [] {
-    return matrix_of(700, 700, [](index_t i) { return i == 699 ? range(0, 700) : columns{i, 699}; });
+    return matrix_of(400, 400, [](index_t i) { return i == 399 ? range(0, 400) : columns{i, 399}; });
   });
   square("corner", [] { return matrix_of(900, 900, [](index_t i) { return i < 830 ? columns{} : range(830, 900); }); });
   square("rmat", [] { return named("rmat"); });
@@ -136,7 +136,10 @@ void add_shape_products(std::vector<product_recipe>& all) {
   add("lengths_mixed", [] { return operands{named("lengths_mixed"), random_matrix(3000, 3000, 5)}; });
   add("lengths_mixed_in_b", [] { return operands{random_matrix(500, 120, 4), named("lengths_mixed")}; });
   add("row_of_100k", [] { return operands{named("row_of_100k"), random_matrix(120000, 3000, 2)}; });
-  add("many_empty_rows", [] { return operands{named("many_empty_then_few"), random_matrix(64, 500, 9)}; });
+  add("many_empty_rows", [] {
+    return operands{matrix_of(20000, 64, [](index_t i) { return i < 19995 ? columns{} : range(i % 9, 50); }),
+                    random_matrix(64, 500, 9)};
+  });
 }
 
 void add_value_products(std::vector<product_recipe>& all) {
