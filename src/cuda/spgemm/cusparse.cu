@@ -67,10 +67,10 @@ class cusparse_spgemm final : public cusparse_product<T> {
     compute(&bytes, products_.data());
   }
   void analyse(std::size_t* bytes, void* memory) {
-    check_cusparse(cusparseSpGEMM_workEstimation(this->handle(), base::as_is, base::as_is, &alpha_, this->a(),
-                                                 this->b(), &zero_, this->c(), base::type, algorithm_, product_.get(),
-                                                 bytes, memory),
-                   "cusparseSpGEMM_workEstimation");
+    check_cusparse(
+        cusparseSpGEMM_workEstimation(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
+                                      this->c(), base::type, algorithm_, product_.get(), bytes, memory),
+        "cusparseSpGEMM_workEstimation");
   }
   std::size_t estimated_bytes() {
     std::size_t bytes = 0, products = 0;

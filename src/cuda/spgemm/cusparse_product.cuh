@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -121,8 +120,8 @@ class cusparse_product : public spgemm_operator {
     if (a_begin_ == 0) return;
     a_rowptr_ = buffer<std::int32_t>(ctx_, static_cast<std::size_t>(a_.rows) + 1);
     const std::int64_t count = std::int64_t{a_.rows} + 1;
-    launch_items(ctx_, "cusparse: panel", shift_offsets<std::int32_t>, count, a_.rowptr, count,
-                 -std::int64_t{a_begin_}, a_rowptr_.data());
+    launch_items(ctx_, "cusparse: panel", shift_offsets<std::int32_t>, count, a_.rowptr, count, -std::int64_t{a_begin_},
+                 a_rowptr_.data());
     a_.rowptr = a_rowptr_.data();
   }
 
@@ -138,7 +137,7 @@ class cusparse_product : public spgemm_operator {
 /// Operator<T>(ctx, problem, arguments...) for the problem's value type.
 template <template <class> class Operator, class... Args>
 std::unique_ptr<spgemm_operator> make_cusparse_product(const context& ctx, const spgemm_problem& p,
-                                                      const Args&... args) {
+                                                       const Args&... args) {
   if (p.a.types.value == scalar_type::f64) return std::make_unique<Operator<double>>(ctx, p, args...);
   return std::make_unique<Operator<float>>(ctx, p, args...);
 }

@@ -65,10 +65,10 @@ class cusparse_reuse final : public cusparse_product<T> {
                    "cusparseSpGEMMreuse_workEstimation");
   }
   void count(std::size_t (&bytes)[3], void* temporary, void* columns, void* products) {
-    check_cusparse(cusparseSpGEMMreuse_nnz(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(),
-                                           algorithm, product_.get(), &bytes[0], temporary, &bytes[1], columns,
-                                           &bytes[2], products),
-                   "cusparseSpGEMMreuse_nnz");
+    check_cusparse(
+        cusparseSpGEMMreuse_nnz(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
+                                product_.get(), &bytes[0], temporary, &bytes[1], columns, &bytes[2], products),
+        "cusparseSpGEMMreuse_nnz");
   }
   void structure(std::size_t* bytes, void* memory) {
     check_cusparse(cusparseSpGEMMreuse_copy(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(),

@@ -7,7 +7,6 @@
 // that C has its exact size. Bytes a product: 4 of column, a value, and a sum read and written, none of it coalesced;
 // every tile of a row reads the row of A again and searches the rows of B. Never chosen.
 #include <algorithm>
-
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/device/arithmetic.cuh"
@@ -149,7 +148,10 @@ template <class T, class O>
 class kernel0 final : public spgemm_operator {
  public:
   kernel0(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), mask_(p.mask ? p.mask->as<T, O>() : csr_view<T, O>{}),
+      : ctx_(ctx),
+        a_(p.a.as<T, O>()),
+        b_(p.b.as<T, O>()),
+        mask_(p.mask ? p.mask->as<T, O>() : csr_view<T, O>{}),
         sizes_(ctx, p) {
     const device_guard guard(ctx.device());
     const auto threads = static_cast<std::size_t>(sizes_.threads);
@@ -228,8 +230,8 @@ std::size_t bound_kernel0(const context& ctx, const spgemm_problem& p, const spg
   const tile_sizes sizes(ctx, p);
   const std::size_t offsets = static_cast<std::size_t>(p.a.rows) + 1;
   const std::size_t scan = offsets / 16 + 4096;  // CUB: 16 bytes for each tile of several hundred items, and some
-  const std::size_t tiles = static_cast<std::size_t>(sizes.threads) * sizes.bytes_a_thread(p.a.types);
-  return tiles + offsets * sizeof(std::int64_t) + scan;
+  const std::size_t accumulators = static_cast<std::size_t>(sizes.threads) * sizes.bytes_a_thread(p.a.types);
+  return accumulators + offsets * sizeof(std::int64_t) + scan;
 }
 
 }  // namespace tulle::cuda

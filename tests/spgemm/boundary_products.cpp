@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "spgemm/operands.hpp"
+
+namespace tulle::test {
+namespace {
+
+/// Collects the rows of A and B of a product.
+struct builder {
+  std::vector<columns> a;
+  std::vector<columns> b;
+
+  index_t add_b(columns c) {
+    b.push_back(std::move(c));
+    return static_cast<index_t>(b.size()) - 1;
+  }
+  operands finish(index_t cols) const {
+    const auto inner = static_cast<index_t>(b.size());
+    const auto row = [](const std::vector<columns>& rows) {
+      return [&rows](index_t i) { return rows[static_cast<std::size_t>(i)]; };
+    };
+    return {matrix_of(static_cast<index_t>(a.size()), inner, row(a)), matrix_of(inner, cols, row(b))};
+  }
+};
+
+/// Rows of A with k products: from one row of B; all in one column; each in a column of its own; and about sqrt(k) rows
+/// of B of about sqrt(k) entries that overlap.
+void add_rows_of_products(builder& m, index_t k, index_t cols) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(k));
+  m.a.push_back({m.add_b(random_columns(random, k, 0, cols))});
+  columns one_column, own_columns, square;
+  for (index_t i = 0; i < k; ++i) one_column.push_back(m.add_b({cols / 2}));
+  m.a.push_back(one_column);
+  columns scattered = random_columns(random, k, 0, cols);
+  std::shuffle(scattered.begin(), scattered.end(), random);
+  for (const index_t column : scattered) own_columns.push_back(m.add_b({column}));
+  m.a.push_back(own_columns);
+  m.a.push_back({});
+  const auto side = static_cast<index_t>(std::ceil(std::sqrt(k)));
+  for (index_t left = k; left > 0; left -= std::min(side, left)) {
+    square.push_back(m.add_b(random_columns(random, std::min(side, left), 0, std::min(cols, 3 * side))));
+  }
+  m.a.push_back(square);
+}
+
+operands products_a_row(index_t k) {
+  builder m;
+  const index_t cols = 2 * k + 100;
+  add_rows_of_products(m, k, cols);
+  return m.finish(cols);
+}
+
+/// Rows of A with k entries in C from about 1.8 k and from 3 k products.
+operands entries_a_row(index_t k) {
+  builder m;
+  std::mt19937_64 random(static_cast<std::uint64_t>(k) + 1);
+  for (const index_t cols : {k, 2 * k + 3, 4 * k + 50}) {
+    const columns all = random_columns(random, k, 0, cols);
+    columns second, third;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i % 2 == 1) second.push_back(all[i]);
+      if (i % 3 == 1) third.push_back(all[i]);
+    }
+    const index_t first = m.add_b(all);
+    m.a.push_back({first, m.add_b(second), m.add_b(third)});
+    m.a.push_back({first, m.add_b(all), m.add_b(all)});
+  }
+  return m.finish(4 * k + 50);
+}
+
+/// Rows of A whose columns in C span exactly k, here and there, with few entries and with many.
+operands span_a_row(index_t k) {
+  builder m;
+  const index_t cols = k + 5000;
+  std::mt19937_64 random(static_cast<std::uint64_t>(k) + 2);
+  for (const index_t first : {0, 1, 31, 64, 4093, 5000}) {
+    for (const index_t count : {1, 4, 40}) {
+      columns named;
+      for (index_t i = 0; i < count; ++i) named.push_back(m.add_b(random_columns(random, 9, first, first + k)));
+      named.push_back(m.add_b({first}));
+      named.push_back(m.add_b({first + k - 1}));
+      m.a.push_back(named);
+    }
+  }
+  return m.finish(cols);
+}
+
+/// All the rows of products_a_row side by side, so that one call has every class.
+operands products_mixed(const std::vector<index_t>& counts) {
+  builder m;
+  for (const index_t k : counts) {
+    if (k <= 2049) add_rows_of_products(m, k, 5000);
+  }
+  return m.finish(5000);
+}
+
+}  // namespace
+
+void add_boundary_products(std::vector<product_recipe>& all) {
+  std::vector<index_t> counts = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+  for (index_t power = 128; power <= 8192; power *= 2) {
+    for (const index_t k : {power - 1, power, power + 1}) counts.push_back(k);
+  }
+  for (const index_t k : counts) {
+    const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
+    const std::string text = std::to_string(k);
+    all.push_back({"products_" + text, [k] { return products_a_row(k); }, quick, true});
+    all.push_back({"entries_" + text, [k] { return entries_a_row(k); }, quick, true});
+    all.push_back({"span_" + text, [k] { return span_a_row(k); }, quick, true});
+  }
+  all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
+}
+
+}  // namespace tulle::test

@@ -1,0 +1,126 @@
+// Registers one test a SpGEMM kernel, product and combination of types, for every backend that is built.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "spgemm/past_2_31.hpp"
+#include "spgemm/shared_products.hpp"
+#include "spgemm/spgemm_case.hpp"
+
+namespace tulle::test {
+namespace {
+
+constexpr type_key all_types[] = {type_key_of<double, std::int32_t>, type_key_of<double, std::int64_t>,
+                                  type_key_of<float, std::int32_t>, type_key_of<float, std::int64_t>};
+
+class function_test : public testing::Test {
+ public:
+  explicit function_test(std::function<void()> body) : body_(std::move(body)) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+void add_test(const std::string& name, std::function<void()> body) {
+  testing::RegisterTest("spgemm", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [body = std::move(body)]() -> testing::Test* { return new function_test(body); });
+}
+
+const std::vector<product_recipe>& recipes() {
+  static const std::vector<product_recipe> all = [] {
+    std::vector<product_recipe> made;
+    add_shape_products(made);
+    add_value_products(made);
+    add_boundary_products(made);
+    if (quick()) std::erase_if(made, [](const product_recipe& r) { return !r.quick; });
+    return made;
+  }();
+  return all;
+}
+
+/// Quick runs, the boundaries of classes and kernel0 take every value type and every offset type once.
+bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
+  const bool few = quick() || recipe.boundary || kernel.name == "kernel0";
+  return few && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
+}
+
+void add_case(const context& ctx, const spgemm_case& c) {
+  add_test(c.name(), [ctx, c] { run_spgemm_case(ctx, c); });
+}
+
+/// The sizes of kernel0's accumulator: one column, parts of a word of hits, words, and more than there are columns.
+void add_tile_sizes(const context& ctx, const spgemm_kernel& kernel) {
+  for (const product_recipe& recipe : recipes()) {
+    if (recipe.name != "holes" && recipe.name != "full" && recipe.name != "dense_row_in_a") continue;
+    for (const index_t tile_size : {1, 31, 32, 33, 100, 1 << 30}) {
+      if (tile_size == 1 && recipe.name == "dense_row_in_a") continue;  // slow
+      add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, tile_size});
+    }
+  }
+}
+
+void add_faults(const context& ctx, const spgemm_kernel& kernel) {
+  for (const product_recipe& recipe : recipes()) {
+    if (recipe.name != "rmat" && recipe.name != "stencil27" && recipe.name != "dense_row_in_both") continue;
+    const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
+    add_test(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c); });
+  }
+}
+
+void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
+  for (const type_key types : all_types) {
+    for (const product_recipe& recipe : recipes()) {
+      if (!left_out(types, kernel, recipe)) add_case(ctx, {&kernel, types, recipe});
+    }
+  }
+  if (kernel.name == "kernel0") add_tile_sizes(ctx, kernel);
+  add_faults(ctx, kernel);
+  if (quick()) return;
+  for (const product_recipe& recipe : shared_products()) {
+    add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, 0, true});
+  }
+}
+
+void add_backend(const context& ctx) {
+  for (const spgemm_kernel& kernel : spgemm_kernels(ctx.backend())) add_kernel(ctx, kernel);
+  if (shared_products().empty()) {
+    add_test(fmt::format("{}.shared", name(ctx.backend())), [] { GTEST_SKIP() << shared_products_missing(); });
+  }
+}
+
+void add_cuda() {
+  if (cuda_device_count() == 0) {
+    add_test("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
+    return;
+  }
+  const context ctx = context::cuda();
+  add_backend(ctx);
+  if (quick()) return;
+  for (const spgemm_kernel& kernel : spgemm_kernels(backend_kind::cuda)) {
+    const std::string prefix = fmt::format("cuda.{}/past_2_31/", kernel.name);
+    add_test(prefix + "products", [ctx, &kernel] { run_products_past_2_31(ctx, kernel); });
+    add_test(prefix + "products_of_a_row", [ctx, &kernel] { run_row_past_2_31(ctx, kernel); });
+    add_test(prefix + "nnz", [ctx, &kernel] { run_nnz_past_2_31(ctx, kernel); });
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--quick") setenv("TULLE_CONFORMANCE", "quick", 1);
+  }
+  tulle::test::add_backend(tulle::context::cpu(3));  // an odd number, so that parts are unequal
+  tulle::test::add_cuda();
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,35 @@
+// One SpGEMM kernel on one product, for one combination of types: the test body of both backends.
+#pragma once
+
+#include <string>
+#include <tulle/core/context.hpp>
+
+#include "kernels/spgemm.hpp"
+#include "spgemm/operands.hpp"
+
+namespace tulle::test {
+
+struct spgemm_case {
+  const spgemm_kernel* kernel = nullptr;
+  type_key types = type_key_of<double, std::int32_t>;
+  product_recipe recipe;
+  index_t tile_size = 0;
+  bool brief = false;  // the product and its repeats alone, for large operands
+
+  /// "cuda.default/stencil27/f64.i32".
+  [[nodiscard]] std::string name() const;
+};
+
+/// Pattern exact and sorted, values held to the bound, the same bits in every run, for any number of threads and by
+/// panels, other values and factors, masks, offsets of either width, memory within its bound. `ctx`: where it runs.
+void run_spgemm_case(const context& ctx, const spgemm_case& c);
+
+/// Every allocation of the kernel fails once, each in turn: a typed error, and nothing leaked.
+void run_allocation_faults(const context& ctx, const spgemm_case& c);
+
+/// TULLE_CONFORMANCE=quick: nothing that takes minutes under a sanitizer.
+bool quick();
+/// TULLE_SPGEMM_REPEATS, or 3: how often the same product must give the same bits.
+int repeats();
+
+}  // namespace tulle::test
