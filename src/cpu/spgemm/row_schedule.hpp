@@ -34,20 +34,19 @@ class row_schedule {
   static std::size_t most_cuts(int threads) { return static_cast<std::size_t>(threads) * parts_a_thread + 1; }
 
   [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread : 1; }
   [[nodiscard]] std::size_t bytes() const { return cuts_.bytes(); }
 
-  /// f(thread, begin, end) for every part.
+  /// f(thread, part, begin, end) for every part.
   template <class F>
   void run(F f) const {
     const index_t* cuts = cuts_.data();
     const int parts = this->parts();
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int part = 0; part < parts; ++part) f(omp_get_thread_num(), cuts[part], cuts[part + 1]);
+    for (int part = 0; part < parts; ++part) f(omp_get_thread_num(), part, cuts[part], cuts[part + 1]);
   }
 
  private:
-  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread : 1; }
-
   int threads_ = 1;
   buffer<index_t> cuts_;
 };

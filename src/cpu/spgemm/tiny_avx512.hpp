@@ -1,0 +1,86 @@
+// The columns of rows with few products, with AVX-512: sorted by networks of 16 or 32 that no branch depends on.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/simd.hpp"
+#include "cpu/spgemm/tiny_rows.hpp"
+
+#if TULLE_X86
+
+namespace tulle::cpu {
+
+/// Bitonic sorting of 16 columns a register. `upper` names the lanes that take the larger of two.
+struct sort_avx512 {
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i step(__m512i v, __m512i other, __mmask16 upper) {
+    return _mm512_mask_mov_epi32(_mm512_min_epi32(v, other), upper, _mm512_max_epi32(v, other));
+  }
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i reverse(__m512i v) {
+    return _mm512_permutexvar_epi32(_mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), v);
+  }
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i reverse_eights(__m512i v) {
+    return _mm512_permutexvar_epi32(_mm512_set_epi32(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), v);
+  }
+  /// Eights that rise, then fall (or the other way): each in order.
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i clean_eights(__m512i v) {
+    v = step(v, _mm512_shuffle_i32x4(v, v, 0xb1), 0xf0f0);
+    return clean_fours(v);
+  }
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i clean_fours(__m512i v) {
+    v = step(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xcccc);
+    return step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), 0xaaaa);
+  }
+  /// 16 that rise, then fall (or the other way).
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i clean(__m512i v) {
+    return clean_eights(step(v, _mm512_shuffle_i32x4(v, v, 0x4e), 0xff00));
+  }
+  [[gnu::always_inline, TULLE_AVX512BW]] static __m512i sort(__m512i v) {
+    v = step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), 0xaaaa);
+    v = step(v, _mm512_shuffle_epi32(v, _MM_PERM_ABCD), 0xcccc);
+    v = step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), 0xaaaa);
+    v = clean_fours(step(v, reverse_eights(v), 0xf0f0));
+    return clean_eights(step(v, reverse(v), 0xff00));
+  }
+};
+
+/// Stores the columns that differ from the one before, up to `none`; returns how many there are.
+[[gnu::always_inline, TULLE_AVX512BW]] inline std::int64_t store_heads(__m512i v, __m512i before, index_t none, index_t* colind) {
+  const __mmask16 heads = _mm512_mask_cmplt_epi32_mask(_mm512_cmpneq_epi32_mask(v, _mm512_alignr_epi32(v, before, 15)), v,
+                                                       _mm512_set1_epi32(none));
+  const int n = __builtin_popcount(heads);
+  _mm512_mask_storeu_epi32(colind, static_cast<__mmask16>((1u << n) - 1), _mm512_maskz_compress_epi32(heads, v));
+  return n;
+}
+
+/// As tiny_columns.
+template <scalar T, offset O>
+[[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const spgemm_operands<T, O>& p, index_t i, index_t* colind) {
+  constexpr index_t none = std::numeric_limits<index_t>::max();  // no column: cols is at most this
+  alignas(64) index_t keys[tiny_products + 16];
+  std::int64_t size = 0;
+  _mm512_store_si512(keys, _mm512_set1_epi32(none));
+  for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
+    const index_t r = p.a.colind[k];
+    const O end = p.b.rowptr[r + 1];
+    for (O l = p.b.rowptr[r]; l < end;) {
+      const O here = std::min<O>(end - l, 16);
+      const auto mask = static_cast<__mmask16>((1u << here) - 1);
+      _mm512_storeu_si512(keys + size, _mm512_mask_loadu_epi32(_mm512_set1_epi32(none), mask, p.b.colind + l));
+      size += here;
+      l += here;
+    }
+  }
+  __m512i low = sort_avx512::sort(_mm512_load_si512(keys));
+  const __m512i start = _mm512_set1_epi32(-1);
+  if (size <= 16) return store_heads(low, start, none, colind);
+  _mm512_storeu_si512(keys + size, _mm512_set1_epi32(none));
+  const __m512i other = sort_avx512::reverse(sort_avx512::sort(_mm512_load_si512(keys + 16)));
+  const __m512i high = sort_avx512::clean(_mm512_max_epi32(low, other));
+  low = sort_avx512::clean(_mm512_min_epi32(low, other));
+  const std::int64_t n = store_heads(low, start, none, colind);
+  return n + store_heads(high, low, none, colind + n);
+}
+
+}  // namespace tulle::cpu
+#endif
