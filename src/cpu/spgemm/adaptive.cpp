@@ -5,7 +5,7 @@
 // found first, exactly and without values, and kept; then values are added at known columns, which is all that `numeric`
 // does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
 //   single  nothing: a row of A with one entry scales a row of B;
-//   tiny    sorting, up to 32 products;
+//   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
 //   wide    one window after another, where they are many;
@@ -29,6 +29,7 @@
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
+#include "cpu/spgemm/window_avx512.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -36,7 +37,7 @@ namespace {
 /// Products for a column of a row's span from which windows are cheaper than a hash table.
 constexpr std::int64_t sparse_span = 16;
 /// Products in windows for an entry of B from which B is compressed.
-constexpr std::int64_t worth_compressing = 2;
+constexpr std::int64_t worth_compressing = 8;
 
 enum class row_kind : std::uint8_t { single, tiny, window, hash, wide };
 
@@ -127,7 +128,7 @@ class adaptive final : public spgemm_operator {
 
   [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
     if (entries == 1) return row_kind::single;
-    if (products <= tiny_products) return row_kind::tiny;
+    if (products <= (isa_ == isa::avx512 ? tiny_products : most_inserted)) return row_kind::tiny;
     if (product_.b.cols <= widest_window) return row_kind::window;
     const std::int64_t span = span_of(product_, i).size();
     if (span <= widest_window) return row_kind::window;
@@ -197,12 +198,19 @@ class adaptive final : public spgemm_operator {
     }
   }
 
+  std::int64_t take(const window<T>& w, index_t base, index_t last, index_t* colind) const {
+#if TULLE_X86
+    if (isa_ == isa::avx512) return take_avx512(w, base, last, colind);
+#endif
+    return w.take(base, last, colind);
+  }
+
   std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
     std::int64_t n = 0;
     const column_span span = span_of(product_, i);
     product_.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
       for_each([&](index_t at, O, T) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
-      n += w.take(base, last - base, colind + n);
+      n += take(w, base, last - base, colind + n);
     });
     return n;
   }
@@ -222,7 +230,7 @@ class adaptive final : public spgemm_operator {
         if (from > span.first) l = std::lower_bound(words_.indices() + l, words_.indices() + end, first_word) - words_.indices();
         for (; l < end && words_.indices()[l] <= last_word; ++l) w.mark(words_.indices()[l] - first_word, words_.bits()[l]);
       }
-      n += w.take(base, last - base, colind + n);
+      n += take(w, base, last - base, colind + n);
     }
     return n;
   }

@@ -61,8 +61,9 @@ struct spgemm_operands {
       f(span.first, span.last, [&](auto g) {
         for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
           const T scale = alpha * a.values[k];
-          const index_t r = a.colind[k];
-          for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) g(b.colind[l] - span.first, l, scale);
+          const O end = b.rowptr[a.colind[k] + 1];
+#pragma GCC unroll 4
+          for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, scale);
         }
       });
       return;

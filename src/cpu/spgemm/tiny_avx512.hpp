@@ -1,4 +1,4 @@
-// The columns of rows with few products, with AVX-512: sorted by networks of 16 or 32 that no branch depends on.
+// The columns of rows with few products, with AVX-512: sorted by networks of 16, 32 or 64.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +42,30 @@ struct sort_avx512 {
     v = clean_fours(step(v, reverse_eights(v), 0xf0f0));
     return clean_eights(step(v, reverse(v), 0xff00));
   }
+  [[gnu::always_inline, TULLE_AVX512BW]] static void exchange(__m512i& x, __m512i& y) {
+    const __m512i low = _mm512_min_epi32(x, y);
+    y = _mm512_max_epi32(x, y);
+    x = low;
+  }
+  [[gnu::always_inline, TULLE_AVX512BW]] static void sort(__m512i& x, __m512i& y) {
+    x = sort(x);
+    y = reverse(sort(y));
+    exchange(x, y);
+    x = clean(x);
+    y = clean(y);
+  }
+  /// a b and c d in order: a b c d in order.
+  [[gnu::always_inline, TULLE_AVX512BW]] static void merge(__m512i& a, __m512i& b, __m512i& c, __m512i& d) {
+    __m512i high = reverse(d), low = reverse(c);  // a b high low rises, then falls
+    exchange(a, high);
+    exchange(b, low);
+    exchange(a, b);
+    exchange(high, low);
+    a = clean(a);
+    b = clean(b);
+    c = clean(high);
+    d = clean(low);
+  }
 };
 
 /// Stores the columns that differ from the one before, up to `none`; returns how many there are.
@@ -71,15 +95,23 @@ template <scalar T, offset O>
       l += here;
     }
   }
-  __m512i low = sort_avx512::sort(_mm512_load_si512(keys));
   const __m512i start = _mm512_set1_epi32(-1);
-  if (size <= 16) return store_heads(low, start, none, colind);
-  _mm512_storeu_si512(keys + size, _mm512_set1_epi32(none));
-  const __m512i other = sort_avx512::reverse(sort_avx512::sort(_mm512_load_si512(keys + 16)));
-  const __m512i high = sort_avx512::clean(_mm512_max_epi32(low, other));
-  low = sort_avx512::clean(_mm512_min_epi32(low, other));
-  const std::int64_t n = store_heads(low, start, none, colind);
-  return n + store_heads(high, low, none, colind + n);
+  if (size <= 16) return store_heads(sort_avx512::sort(_mm512_load_si512(keys)), start, none, colind);
+  for (std::int64_t at = size; at < size + 48 && at < tiny_products; at += 16) _mm512_storeu_si512(keys + at, _mm512_set1_epi32(none));
+  __m512i a = _mm512_load_si512(keys), b = _mm512_load_si512(keys + 16);
+  sort_avx512::sort(a, b);
+  std::int64_t n = 0;
+  if (size <= 32) {
+    n = store_heads(a, start, none, colind);
+    return n + store_heads(b, a, none, colind + n);
+  }
+  __m512i c = _mm512_load_si512(keys + 32), d = _mm512_load_si512(keys + 48);
+  sort_avx512::sort(c, d);
+  sort_avx512::merge(a, b, c, d);
+  n = store_heads(a, start, none, colind);
+  n += store_heads(b, a, none, colind + n);
+  n += store_heads(c, b, none, colind + n);
+  return n + store_heads(d, c, none, colind + n);
 }
 
 }  // namespace tulle::cpu

@@ -7,8 +7,9 @@
 
 namespace tulle::cpu {
 
-/// The most products of such a row.
-inline constexpr std::int64_t tiny_products = 32;
+/// The most products of such a row, by insertion and by sorting networks.
+inline constexpr std::int64_t most_inserted = 32;
+inline constexpr std::int64_t tiny_products = 64;
 
 /// The distinct columns of row i in order, at `colind`, which has room for all products. Returns how many there are.
 template <scalar T, offset O>
