@@ -94,7 +94,7 @@ class adaptive final : public spgemm_operator {
     const std::int64_t hashed =
         hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
     const bool compresses = work.products > worth_compressing * p.b.nnz;
-    return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::most_cuts(ctx.threads()) * sizeof(index_t) +
+    return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
            threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
            (compresses ? compressed_rows::bound(p.b.rows, p.b.nnz) : 0) + kept_columns::bound(work.nnz_bound);
   }
@@ -121,10 +121,13 @@ class adaptive final : public spgemm_operator {
       kinds[i] = kind_of(i, entries, products);
       if (kinds[i] == row_kind::hash) hashed = std::max(hashed, products);
       if (kinds[i] == row_kind::window || kinds[i] == row_kind::wide) in_windows += products;
-      work[i + 1] = products + 2 * entries + 4;
+      work[i + 1] = products + overhead(i);
     }
     return {hashed, in_windows};
   }
+
+  /// Work of row i that is no product.
+  [[nodiscard]] std::int64_t overhead(index_t i) const { return 2 * (product_.a.rowptr[i + 1] - product_.a.rowptr[i]) + 4; }
 
   [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
     if (entries == 1) return row_kind::single;
@@ -159,7 +162,7 @@ class adaptive final : public spgemm_operator {
     std::exception_ptr failure;
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       try {
-        find_columns(scratch(thread), columns_[static_cast<std::size_t>(part)], begin, end);
+        find_columns(scratch(thread), part, begin, end);
       } catch (...) {
 #pragma omp critical(tulle_spgemm_failure)
         failure = std::current_exception();
@@ -168,22 +171,30 @@ class adaptive final : public spgemm_operator {
     if (failure) std::rethrow_exception(failure);
   }
 
-  void find_columns(const scratch_space& s, kept_columns& kept, index_t begin, index_t end) {
-    const index_t cols = product_.b.cols;
-    std::int64_t rest = 0;
-    for (index_t i = begin; i < end; ++i) rest += kinds_.data()[i] == row_kind::single ? 0 : std::min<std::int64_t>(product_.products(i), cols);
-    for (index_t i = begin; i < end; ++i) {
-      std::int64_t n = 0;
-      if (kinds_.data()[i] == row_kind::single) {
-        n = product_.products(i);
-      } else {
-        const std::int64_t most = std::min<std::int64_t>(product_.products(i), cols);
-        index_t* colind = most == 0 ? nullptr : kept.reserve(ctx_, most, rest);
-        if (most > 0) kept.keep(n = find_columns(s, i, colind));
-        rest -= most;
+  /// offsets_[begin + 1 .. end] hold the work before a row until its number of columns takes the place.
+  void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
+    kept_columns& kept = columns_[static_cast<std::size_t>(part)];
+    std::int64_t* offsets = offsets_.data();
+    const auto for_each_row = [&](auto f) {
+      std::int64_t before = schedule_.before(part);
+      for (index_t i = begin; i < end; ++i) {
+        const std::int64_t after = offsets[i + 1];
+        f(i, after - before - overhead(i));
+        before = after;
       }
-      offsets_.data()[i + 1] = n;
-    }
+    };
+    const std::int64_t cols = product_.b.cols;
+    std::int64_t rest = 0;
+    for_each_row([&](index_t i, std::int64_t products) { rest += kinds_.data()[i] == row_kind::single ? 0 : std::min(products, cols); });
+    for_each_row([&](index_t i, std::int64_t products) {
+      offsets[i + 1] = products;
+      if (kinds_.data()[i] == row_kind::single || products == 0) return;
+      const std::int64_t most = std::min(products, cols);
+      const std::int64_t n = find_columns(s, i, kept.reserve(ctx_, most, rest));
+      kept.keep(n);
+      offsets[i + 1] = n;
+      rest -= most;
+    });
   }
 
   std::int64_t find_columns(const scratch_space& s, index_t i, index_t* colind) const {
@@ -198,39 +209,50 @@ class adaptive final : public spgemm_operator {
     }
   }
 
-  std::int64_t take(const window<T>& w, index_t base, index_t last, index_t* colind) const {
+  std::int64_t take(const window<T>& w, index_t base, column_span marked, index_t* colind) const {
 #if TULLE_X86
-    if (isa_ == isa::avx512) return take_avx512(w, base, last, colind);
+    if (isa_ == isa::avx512) return take_avx512(w, base, marked, colind);
 #endif
-    return w.take(base, last, colind);
+    return w.take(base, marked, colind);
+  }
+
+  /// The columns that the windows must cover: all where one window does.
+  [[nodiscard]] column_span to_cover(index_t i) const {
+    return product_.b.cols <= widest_window ? column_span{0, product_.b.cols - 1} : span_of(product_, i);
   }
 
   std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
     std::int64_t n = 0;
-    const column_span span = span_of(product_, i);
-    product_.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
-      for_each([&](index_t at, O, T) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
-      n += take(w, base, last - base, colind + n);
+    product_.for_each_window(i, to_cover(i), [&](index_t base, index_t, auto for_each) {
+      column_span marked;
+      for_each([&](index_t at, O, T) {
+        w.mark(at >> 6, std::uint64_t{1} << (at & 63));
+        marked.include(at, at);
+      });
+      n += take(w, base, marked, colind + n);
     });
     return n;
   }
 
   std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
     const csr_view<T, O>& a = product_.a;
-    const column_span span = span_of(product_, i);
+    const index_t* indices = words_.indices();
+    const column_span span = to_cover(i);
     std::int64_t n = 0;
     for (std::int64_t from = span.first & ~63; from <= span.last; from += widest_window) {
-      const auto base = static_cast<index_t>(from);
-      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last));
-      const index_t first_word = base >> 6, last_word = last >> 6;
+      const auto base = static_cast<index_t>(from), first = base >> 6;
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> 6;
+      column_span marked;
       for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-        const index_t r = a.colind[k];
-        const std::int64_t end = words_.offsets()[r + 1];
-        std::int64_t l = words_.offsets()[r];
-        if (from > span.first) l = std::lower_bound(words_.indices() + l, words_.indices() + end, first_word) - words_.indices();
-        for (; l < end && words_.indices()[l] <= last_word; ++l) w.mark(words_.indices()[l] - first_word, words_.bits()[l]);
+        std::int64_t l = words_.offsets()[a.colind[k]], end = words_.offsets()[a.colind[k] + 1];
+        if (span.size() > widest_window) {
+          l = std::lower_bound(indices + l, indices + end, first) - indices;
+          end = std::upper_bound(indices + l, indices + end, last) - indices;
+        }
+        if (l < end) marked.include(64 * (indices[l] - first), 64 * (indices[end - 1] - first));
+        for (; l < end; ++l) w.mark(indices[l] - first, words_.bits()[l]);
       }
-      n += take(w, base, last - base, colind + n);
+      n += take(w, base, marked, colind + n);
     }
     return n;
   }

@@ -96,7 +96,7 @@ class masked final : public spgemm_operator {
     std::int64_t hashed = 0;
     for (index_t i = 0; i < mask.rows; ++i) hashed = std::max(hashed, hashed_entries(row_of(mask, i)));
     return (static_cast<std::size_t>(mask.rows) + 1) * sizeof(std::int64_t) +
-           row_schedule::most_cuts(ctx.threads()) * sizeof(index_t) +
+           row_schedule::bound(ctx.threads()) +
            static_cast<std::size_t>(ctx.threads()) *
                (window_bytes(p.b.cols) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
   }

@@ -22,10 +22,10 @@ struct window {
     words[word] |= bits;
     groups[word] = 1;
   }
-  /// The marked columns in order, the last of which is at most base + last; clears them. Returns how many there are.
-  std::int64_t take(index_t base, index_t last, index_t* colind) const {
+  /// The marked columns, which lie in base + `marked`, in order; clears them. Returns how many there are.
+  std::int64_t take(index_t base, column_span marked, index_t* colind) const {
     index_t* out = colind;
-    for (index_t octet = 0; octet <= last >> 9; ++octet) {
+    for (index_t octet = marked.first >> 9; octet <= marked.last >> 9; ++octet) {
       std::uint64_t set;
       std::memcpy(&set, groups + 8 * octet, 8);
       if (set == 0) continue;

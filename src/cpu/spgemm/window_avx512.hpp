@@ -27,9 +27,9 @@ namespace tulle::cpu {
 
 /// As window::take of columns.
 template <scalar T>
-[[TULLE_AVX512BW, gnu::noinline]] std::int64_t take_avx512(const window<T>& w, index_t base, index_t last, index_t* colind) {
+[[TULLE_AVX512BW, gnu::noinline]] std::int64_t take_avx512(const window<T>& w, index_t base, column_span marked, index_t* colind) {
   index_t* out = colind;
-  for (index_t octet = 0; octet <= last >> 9; ++octet) {
+  for (index_t octet = marked.first >> 9; octet <= marked.last >> 9; ++octet) {
     std::uint64_t set;
     std::memcpy(&set, w.groups + 8 * octet, 8);
     if (set == 0) continue;
