@@ -19,6 +19,7 @@
 #include <tulle/core/buffer.hpp>
 #include <vector>
 
+#include "cpu/spgemm/column_blocks.hpp"
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/kept_columns.hpp"
@@ -39,6 +40,9 @@ constexpr std::int64_t sparse_span = 16;
 /// Products in windows for an entry of B from which B is compressed.
 constexpr std::int64_t worth_compressing = 8;
 
+/// Entries of B in 8 columns, on average, from which they are added with vectors.
+constexpr double full_blocks = 3;
+
 enum class row_kind : std::uint8_t { single, tiny, window, hash, wide };
 
 template <scalar T, offset O>
@@ -54,7 +58,10 @@ class adaptive final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(need.hashed);
-    if (need.in_windows > worth_compressing * static_cast<std::int64_t>(product_.b.nnz)) words_ = compressed_rows(ctx_, product_.b);
+    if (need.in_windows > worth_compressing * static_cast<std::int64_t>(product_.b.nnz)) {
+      words_ = compressed_rows(ctx_, product_.b);
+      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+    }
     columns_.resize(static_cast<std::size_t>(schedule_.parts()));
     find_columns();
     words_ = {};
@@ -82,7 +89,7 @@ class adaptive final : public spgemm_operator {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes();
+    std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
     for (const kept_columns& part : columns_) sum += part.bytes();
     return sum;
   }
@@ -96,7 +103,7 @@ class adaptive final : public spgemm_operator {
     const bool compresses = work.products > worth_compressing * p.b.nnz;
     return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
            threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
-           (compresses ? compressed_rows::bound(p.b.rows, p.b.nnz) : 0) + kept_columns::bound(work.nnz_bound);
+           (compresses ? compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz) : 0) + kept_columns::bound(work.nnz_bound);
   }
 
  private:
@@ -286,6 +293,13 @@ class adaptive final : public spgemm_operator {
       return;
     }
     const column_span span{colind[0], colind[n - 1]};
+#if TULLE_X86
+    if (!blocks_.empty() && span.size() <= widest_window) {
+      const index_t base = span.first & ~7;
+      add_blocks_avx512(p, blocks_, i, base, s.wide.sums);
+      return s.wide.take(base, colind, n, values);
+    }
+#endif
     if (span.size() > widest_window && kinds_.data()[i] != row_kind::wide) return s.table.numeric(p, i, colind, n, values);
     p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
       for_each([&](index_t at, O l, T scale) { s.wide.sums[at] += scale * p.b.values[l]; });
@@ -304,6 +318,7 @@ class adaptive final : public spgemm_operator {
   buffer<row_kind> kinds_;        // rows
   row_schedule schedule_;
   compressed_rows words_;         // of B, while columns are looked for; empty where they are too few
+  column_blocks blocks_;              // of B; empty where they hold few entries
   std::vector<kept_columns> columns_;  // of the parts; of all but single rows
   hash_layout hash_{0};
   std::size_t scratch_bytes_ = 0;  // of one thread
