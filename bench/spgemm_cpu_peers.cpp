@@ -19,8 +19,6 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "core/backends.hpp"
-
 namespace {
 
 using clock_type = std::chrono::steady_clock;
@@ -34,15 +32,14 @@ double microseconds(clock_type::time_point since) {
 template <class T>
 using matrix = tulle::csr<T, std::int32_t>;
 
-/// One way to compute C. `run` makes it anew and returns the time with and without freeing the last one.
+/// One way to compute C.
 template <class T>
 struct peer {
   std::string name;
-  std::function<double()> run;              // microseconds of the call
-  std::function<matrix<T>()> result;        // a copy of what it computed last
+  std::function<double()> run;        // computes C anew; microseconds, without freeing the last one
+  std::function<matrix<T>()> result;  // a copy of the last one
   std::vector<double> times;
   double error_ratio = 0;
-  json more = json::object();
 };
 
 template <class T>
@@ -78,51 +75,37 @@ peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T
   return p;
 }
 
+/// The whole call, and the numeric phase of a plan.
 template <class T>
-matrix<T> copy(const tulle::context& ctx, const matrix<T>& m) {
-  return {m.rows, m.cols, clone(ctx, m.rowptr), clone(ctx, m.colind), clone(ctx, m.values)};
-}
-
-template <class T>
-std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b, const std::string& name) {
-  const tulle::spgemm_kernel* kernel = nullptr;
-  for (const auto& k : tulle::spgemm_kernels(tulle::backend_kind::cpu)) {
-    if (k.name == name) kernel = &k;
-  }
-  struct state {
-    tulle::spgemm_problem problem;
-    std::unique_ptr<tulle::spgemm_operator> op;
-    matrix<T> c;
-    tulle::csr_sink sink;
+std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b, const std::string& kernel) {
+  tulle::spgemm_options options;
+  options.kernel = kernel;
+  const auto copied = [ctx](const tulle::any_csr<T>& c) {
+    const auto& m = std::get<matrix<T>>(c);
+    return matrix<T>{m.rows, m.cols, clone(ctx, m.rowptr), clone(ctx, m.colind), clone(ctx, m.values)};
   };
-  auto s = std::make_shared<state>();
-  s->problem = {tulle::csr_ref::of(a.view()), tulle::csr_ref::of(b.view())};
-  auto symbolic = std::make_shared<std::vector<double>>();
-  peer<T> whole, numeric;
-  whole.name = name == "default" ? "tulle" : "tulle:" + name;
+  auto c = std::make_shared<tulle::any_csr<T>>();
+  peer<T> whole;
+  whole.name = kernel.empty() ? "tulle" : "tulle:" + kernel;
   whole.run = [=, &a, &b] {
-    s->op.reset();
-    s->c = {};
+    *c = matrix<T>();
     const auto start = clock_type::now();
-    tulle::count_products(ctx, s->problem);
-    s->op = kernel->make(ctx, s->problem);
-    const std::int64_t nnz = s->op->symbolic();
-    symbolic->push_back(microseconds(start));
-    s->c = empty<T>(ctx, a.rows, b.cols, static_cast<std::size_t>(nnz));
-    s->sink = {tulle::offset_type::i32, 0, s->c.rowptr.data(), s->c.colind.data(), s->c.values.data()};
-    s->op->fill(1, s->sink);
+    *c = tulle::spgemm(ctx, a, b, options);
     return microseconds(start);
   };
+  whole.result = [=] { return copied(*c); };
+
+  const auto plan = std::make_shared<tulle::spgemm_plan<T>>(ctx, a.view(), b.view(), options);
+  const auto again = std::make_shared<tulle::any_csr<T>>(plan->multiply());
+  peer<T> numeric;
   numeric.name = whole.name + ".numeric";
-  numeric.run = [=, &a, &b] {
+  numeric.run = [=] {
     const auto start = clock_type::now();
-    s->op->numeric(1, a.values.data(), b.values.data(), s->sink);
+    plan->numeric(*again);
     return microseconds(start);
   };
-  whole.result = numeric.result = [=] { return copy(ctx, s->c); };
-  whole.more["symbolic"] = 0;
-  whole.more["state"] = 0;
-  return {whole, numeric};
+  numeric.result = [=] { return copied(*again); };
+  return {std::move(whole), std::move(numeric)};
 }
 
 template <class T>
@@ -210,7 +193,7 @@ json run(const std::vector<std::string>& arguments) {
   const bool square = a.rows == a.cols;
   if (!square) transposed = tulle::to_csr(ctx, tulle::transpose(a.view()));
   const matrix<T>& b = square ? a : transposed;
-  std::vector<std::string> kernels{"default"};
+  std::vector<std::string> kernels{""};
   kernels.insert(kernels.end(), arguments.begin() + 5, arguments.end());
   std::vector<peer<T>> peers;
   for (const std::string& kernel : kernels) {
@@ -232,9 +215,9 @@ json run(const std::vector<std::string>& arguments) {
     }
   }
   const int turns = measure(peers, std::stod(arguments[3]));
-  const auto work = tulle::count_products(ctx, {tulle::csr_ref::of(a.view()), tulle::csr_ref::of(b.view())});
+  const std::int64_t products = tulle::spgemm_plan<T>(ctx, a.view(), b.view()).products();
   json out = {{"matrix", arguments[0]}, {"precision", arguments[1]}, {"operation", square ? "A A" : "A A^T"},
-              {"rows", a.rows}, {"inner", a.cols}, {"cols", b.cols}, {"nnz_a", a.nnz()}, {"products", work.products},
+              {"rows", a.rows}, {"inner", a.cols}, {"cols", b.cols}, {"nnz_a", a.nnz()}, {"products", products},
               {"nnz_c", nnz}, {"repeats", turns}};
   for (const peer<T>& p : peers) {
     out["peers"].push_back({{"name", p.name}, {"us", times(p.times)}, {"error_ratio", p.error_ratio}});

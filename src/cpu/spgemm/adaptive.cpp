@@ -35,9 +35,7 @@
 namespace tulle::cpu {
 namespace {
 
-/// Products for a column of a row's span from which windows are cheaper than a hash table.
-constexpr std::int64_t sparse_span = 16;
-/// Products in windows for an entry of B from which B is compressed.
+/// Products in windows for a row and entry of B from which B is compressed.
 constexpr std::int64_t worth_compressing = 8;
 
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
@@ -58,7 +56,7 @@ class adaptive final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(need.hashed);
-    if (need.in_windows > worth_compressing * static_cast<std::int64_t>(product_.b.nnz)) {
+    if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
       words_ = compressed_rows(ctx_, product_.b);
       if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
     }
@@ -100,10 +98,12 @@ class adaptive final : public spgemm_operator {
     const bool hashes = p.b.cols > widest_window;
     const std::int64_t hashed =
         hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
-    const bool compresses = work.products > worth_compressing * p.b.nnz;
+    const std::size_t compressed =
+        std::min(compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
+                 static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
     return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
            threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
-           (compresses ? compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz) : 0) + kept_columns::bound(work.nnz_bound);
+           compressed + kept_columns::bound(work.nnz_bound);
   }
 
  private:

@@ -92,11 +92,8 @@ class masked final : public spgemm_operator {
   }
 
   static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
-    const csr_view<T, O> mask = p.mask->as<T, O>();
-    std::int64_t hashed = 0;
-    for (index_t i = 0; i < mask.rows; ++i) hashed = std::max(hashed, hashed_entries(row_of(mask, i)));
-    return (static_cast<std::size_t>(mask.rows) + 1) * sizeof(std::int64_t) +
-           row_schedule::bound(ctx.threads()) +
+    const std::int64_t hashed = p.b.cols > widest_window ? std::min<std::int64_t>(p.mask->nnz, p.b.cols / sparse_span) : 0;
+    return (static_cast<std::size_t>(p.a.rows) + 1) * sizeof(std::int64_t) + row_schedule::bound(ctx.threads()) +
            static_cast<std::size_t>(ctx.threads()) *
                (window_bytes(p.b.cols) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
   }
@@ -116,10 +113,12 @@ class masked final : public spgemm_operator {
   }
   [[nodiscard]] row_pattern mask_row(index_t i) const { return row_of(mask_, i); }
 
-  /// Places that a row takes in the hash table; 0 where a window does.
+  static column_span span_of_row(row_pattern m) { return {m.colind[0], m.colind[m.size - 1]}; }
+  /// Places that a row takes in the hash table; 0 where windows do.
   static std::int64_t hashed_entries(row_pattern m) {
-    const bool wide = m.size > 0 && std::int64_t{m.colind[m.size - 1]} - m.colind[0] >= widest_window;
-    return wide ? m.size : 0;
+    if (m.size == 0) return 0;
+    const std::int64_t span = span_of_row(m).size();
+    return span > widest_window && m.size < span / sparse_span ? m.size : 0;
   }
 
   /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
@@ -163,21 +162,24 @@ class masked final : public spgemm_operator {
   static void accumulate(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, row_pattern m, F f) {
     if (m.size == 0) return;
     if (hashed_entries(m) > 0) return by_table(p, s.table, i, m, f);
-    const index_t base = m.colind[0];
-    const auto last = static_cast<std::uint32_t>(m.colind[m.size - 1] - base);
-    for (std::int64_t k = 0; k < m.size; ++k) s.marks[m.colind[k] - base] = wanted;
-    p.for_each_product(i, [&](index_t column, T value) {
-      const auto at = static_cast<std::uint32_t>(column) - static_cast<std::uint32_t>(base);
-      if (at > last || s.marks[at] == unwanted) return;
-      s.marks[at] = hit;
-      s.sums[at] += value;
+    p.for_each_window(i, span_of_row(m), [&](index_t base, index_t last, auto for_each) {
+      const std::int64_t here = std::upper_bound(m.colind, m.colind + m.size, last) - m.colind;
+      for (std::int64_t k = 0; k < here; ++k) s.marks[m.colind[k] - base] = wanted;
+      const auto width = static_cast<std::uint32_t>(last - base);
+      for_each([&](index_t at, O l, T scale) {
+        if (static_cast<std::uint32_t>(at) > width || s.marks[at] == unwanted) return;
+        s.marks[at] = hit;
+        s.sums[at] += scale * p.b.values[l];
+      });
+      for (std::int64_t k = 0; k < here; ++k) {
+        const index_t at = m.colind[k] - base;
+        f(m.colind[k], s.marks[at] == hit, s.sums[at]);
+        s.marks[at] = unwanted;
+        s.sums[at] = 0;
+      }
+      m.colind += here;
+      m.size -= here;
     });
-    for (std::int64_t k = 0; k < m.size; ++k) {
-      const index_t at = m.colind[k] - base;
-      f(m.colind[k], s.marks[at] == hit, s.sums[at]);
-      s.marks[at] = unwanted;
-      s.sums[at] = 0;
-    }
   }
 
   /// The lower half of a key is its slot; a place is inverted, so negative, once a product met it.

@@ -11,6 +11,8 @@ namespace tulle::cpu {
 
 /// Columns of the widest window.
 inline constexpr index_t widest_window = 1 << 19;
+/// Columns of a wider span for an entry up to which windows are cheaper than a hash table.
+inline constexpr std::int64_t sparse_span = 16;
 
 /// Columns first .. last; none when last < first.
 struct column_span {
@@ -54,7 +56,7 @@ struct spgemm_operands {
     return sum;
   }
   /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha a_ik) for
-  /// the products of row i in columns base .. last.
+  /// the products of row i in columns base .. last (and, where one window covers the span, those outside, if there are any).
   template <class F>
   [[gnu::always_inline]] void for_each_window(index_t i, column_span span, F f) const {
     if (span.size() <= widest_window) {
