@@ -62,14 +62,16 @@ void scan_counts(int threads, O* offsets, std::int64_t n) {
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
     O sum = 0;
-    for (std::int64_t i = first(part); i < first(part + 1); ++i) sum += offsets[i];
+    const std::int64_t end = first(part + 1);
+    for (std::int64_t i = first(part); i < end; ++i) sum += offsets[i];
     sums[part + 1] = sum;
   }
   for (int part = 0; part < parts; ++part) sums[part + 1] += sums[part];
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
     O sum = sums[part];
-    for (std::int64_t i = first(part); i < first(part + 1); ++i) offsets[i] = sum += offsets[i];
+    const std::int64_t end = first(part + 1);
+    for (std::int64_t i = first(part); i < end; ++i) offsets[i] = sum += offsets[i];
   }
 }
 

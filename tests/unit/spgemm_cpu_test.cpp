@@ -244,10 +244,11 @@ TYPED_TEST(spgemm_cpu, wide_spans) {
   using T = typename TestFixture::value;
   using O = typename TestFixture::offset;
   const index_t cols = 5'000'000;
-  const auto b = matrix_of_lengths<T, O>(cols, {1, 2, 3, 10, 40, 100, 1000, 5000, 200'000, 200'000}, 8);
+  const auto b = matrix_of_lengths<T, O>(cols, {1, 2, 3, 10, 40, 100, 1000, 5000, 60'000, 60'000}, 8);
   host_csr<T, O> a(10);
   std::mt19937 random(9);
-  for (const auto& row : std::vector<std::vector<index_t>>{{}, {0, 1}, {2, 1, 3}, {4, 4}, {5, 6}, {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9}}) {
+  for (const auto& row : std::vector<std::vector<index_t>>{{}, {0, 1}, {2, 1, 3}, {4, 4}, {5, 6}, {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9},
+                                                         {8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9}}) {
     a.add_row(row, random);
   }
   for (const spgemm_kernel& kernel : spgemm_kernels(backend_kind::cpu)) {
@@ -257,11 +258,42 @@ TYPED_TEST(spgemm_cpu, wide_spans) {
     const product<T> one = multiply<T>(kernel, context::cpu(1), p);
     expect_right<T, O>(p, 1, one);
     EXPECT_TRUE(multiply<T>(kernel, context::cpu(16), p) == one);
-    const auto mask = matrix_of_lengths<T, O>(cols, {5, 5, 1, 1000, 100, 600, 400'000, 1, 100'000}, 10);
+    const auto mask = matrix_of_lengths<T, O>(cols, {5, 5, 1, 1000, 100, 600, 330'000, 1, 30'000, 1000}, 10);
     p.mask = mask.ref();
     const product<T> masked = multiply<T>(kernel, context::cpu(1), p);
     expect_right<T, O>(p, 1, masked);
     EXPECT_TRUE(multiply<T>(kernel, context::cpu(16), p) == masked);
+  }
+}
+
+/// Rows of B with neighbouring columns, used often: counted by words, added by blocks of 8 columns.
+TYPED_TEST(spgemm_cpu, neighbours) {
+  using T = typename TestFixture::value;
+  using O = typename TestFixture::offset;
+  for (const index_t start : {0, 61, 523'000}) {
+    std::mt19937 random(25);
+    host_csr<T, O> b(start + 600'000);
+    for (index_t r = 0; r < 40; ++r) {
+      std::vector<index_t> columns;
+      for (index_t run = 0; run < 6; ++run) {
+        for (index_t j = 0; j < 3 + (r + run) % 15; ++j) columns.push_back(start + 70 * run + 3 * (r % 7) + j);
+      }
+      if (r == 39) columns.push_back(start + 599'999);
+      b.add_row(columns, random);
+    }
+    b.values[5] = std::numeric_limits<T>::infinity();
+    b.values[9] = std::numeric_limits<T>::quiet_NaN();
+    b.values[12] = T{-0.0};
+    host_csr<T, O> a(40);
+    for (index_t i = 0; i < 150; ++i) {
+      std::vector<index_t> columns(static_cast<std::size_t>(2 + i % 60));
+      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 100 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
+      a.add_row(columns, random);
+    }
+    a.values[20] = -std::numeric_limits<T>::infinity();
+    spgemm_problem p{a.ref(), b.ref()};
+    p.tile_size = 1 << 19;
+    check_all<T, O>("from column " + std::to_string(start), p);
   }
 }
 

@@ -1,34 +1,45 @@
 // default: every row by the accumulator that suits it.
 //
 // Method: Gustavson's row-wise product (ACM TOMS 4(3), 1978) with accumulators chosen by row, as in Nagasaka et al.,
-// "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). An exact count,
-// then columns and values; both walk the rows in parts of about equal work. One thread takes a row of A and adds into
-//   single  no accumulator: a row of A with one entry scales a row of B;
-//   tiny    a sorted list, up to 32 products;
-//   window  flags and sums for a range of columns, that flags for 64 columns make quick to look through;
+// "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). The columns of C are
+// found first, exactly and without values, and kept; then values are added at known columns, which is all that `numeric`
+// does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
+//   single  nothing: a row of A with one entry scales a row of B;
+//   tiny    sorting, up to 32 products, or 64 with AVX-512;
+//   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
-//   wide    one window after another, where they are many.
-// The products of an entry are added in the order of A's entries, so that bits depend on neither threads nor panels.
-// `numeric` finds a row's columns in C: no flags, no sorting. Bytes a product: 4 + sizeof(T) of B, twice 4 with the count.
-// Chosen always.
+//   wide    one window after another, where they are many;
+// and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in the
+// order of A's entries, so that bits depend on neither threads nor panels. Bytes a product: 4 + sizeof(T) of B and, for the
+// columns, 4 of B or 12 for a word of neighbours. Chosen always.
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <tulle/core/buffer.hpp>
+#include <vector>
 
+#include "cpu/spgemm/column_blocks.hpp"
+#include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
+#include "cpu/spgemm/kept_columns.hpp"
 #include "cpu/spgemm/masked.hpp"
 #include "cpu/spgemm/operands.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/sink.hpp"
+#include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
+#include "cpu/spgemm/window_avx512.hpp"
 
 namespace tulle::cpu {
 namespace {
 
-/// Products for a column of a row's span from which windows are cheaper than a hash table.
-constexpr std::int64_t sparse_span = 16;
+/// Products in windows for a row and entry of B from which B is compressed.
+constexpr std::int64_t worth_compressing = 8;
+
+/// Entries of B in 8 columns, on average, from which they are added with vectors.
+constexpr double full_blocks = 3;
 
 enum class row_kind : std::uint8_t { single, tiny, window, hash, wide };
 
@@ -41,11 +52,17 @@ class adaptive final : public spgemm_operator {
     const index_t rows = product_.a.rows;
     offsets_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(rows) + 1);
     kinds_ = buffer<row_kind>(ctx_, static_cast<std::size_t>(rows));
-    const std::int64_t hashed = classify();
+    const needs need = classify();
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
-    allocate_scratch(hashed);
-    schedule_.run([this](int thread, index_t begin, index_t end) { count(scratch(thread), begin, end); });
+    allocate_scratch(need.hashed);
+    if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
+      words_ = compressed_rows(ctx_, product_.b);
+      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+    }
+    columns_.resize(static_cast<std::size_t>(schedule_.parts()));
+    find_columns();
+    words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
   }
@@ -53,8 +70,9 @@ class adaptive final : public spgemm_operator {
   void fill(double alpha, const csr_sink& c) override {
     write_offsets(schedule_.threads(), offsets_.data(), product_.a.rows, c);
     product_.alpha = static_cast<T>(alpha);
-    schedule_.run([&](int thread, index_t begin, index_t end) {
-      fill(scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      copy_columns(part, begin, end, c.colind + c.first);
+      numeric(product_, scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
     });
   }
 
@@ -63,22 +81,29 @@ class adaptive final : public spgemm_operator {
     p.a.values = static_cast<const T*>(a_values);
     p.b.values = static_cast<const T*>(b_values);
     p.alpha = static_cast<T>(alpha);
-    schedule_.run([&](int thread, index_t begin, index_t end) {
+    schedule_.run([&](int thread, int, index_t begin, index_t end) {
       numeric(p, scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
     });
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes();
+    std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
+    for (const kept_columns& part : columns_) sum += part.bytes();
+    return sum;
   }
 
   static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
     const auto rows = static_cast<std::size_t>(p.a.rows);
     const auto threads = static_cast<std::size_t>(ctx.threads());
-    const std::int64_t hashed = p.b.cols > widest_window ? std::max(std::min<std::int64_t>(work.most_products, most_hashed(p.b.cols)),
-                                                                    tiny_products) : 0;
-    return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::most_cuts(ctx.threads()) * sizeof(index_t) +
-           threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
+    const bool hashes = p.b.cols > widest_window;
+    const std::int64_t hashed =
+        hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
+    const std::size_t compressed =
+        std::min(compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
+                 static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
+    return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
+           threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
+           compressed + kept_columns::bound(work.nnz_bound);
   }
 
  private:
@@ -86,30 +111,34 @@ class adaptive final : public spgemm_operator {
     window<T> wide;
     hash_table<T> table;
   };
+  struct needs {
+    std::int64_t hashed;      // the most products of a row that needs a table
+    std::int64_t in_windows;  // products
+  };
 
-  static std::int64_t most_hashed(index_t cols) { return cols / sparse_span; }
-
-  /// Kinds, and the work of row i in offsets_[i + 1]. Returns the most products of a row that needs a table.
-  std::int64_t classify() {
-    const csr_view<T, O>&a = product_.a, &b = product_.b;
-    std::int64_t hashed = b.cols > widest_window ? tiny_products : 0;
+  /// Kinds, and the work of row i in offsets_[i + 1].
+  needs classify() {
+    const csr_view<T, O>& a = product_.a;
+    std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) if (a.rows > 4096)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows > 4096)
     for (index_t i = 0; i < a.rows; ++i) {
-      std::int64_t products = 0;
-      for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) products += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
-      const std::int64_t entries = a.rowptr[i + 1] - a.rowptr[i];
+      const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       kinds[i] = kind_of(i, entries, products);
       if (kinds[i] == row_kind::hash) hashed = std::max(hashed, products);
-      work[i + 1] = products + 2 * entries + 4;
+      if (kinds[i] == row_kind::window || kinds[i] == row_kind::wide) in_windows += products;
+      work[i + 1] = products + overhead(i);
     }
-    return hashed;
+    return {hashed, in_windows};
   }
+
+  /// Work of row i that is no product.
+  [[nodiscard]] std::int64_t overhead(index_t i) const { return 2 * (product_.a.rowptr[i + 1] - product_.a.rowptr[i]) + 4; }
 
   [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
     if (entries == 1) return row_kind::single;
-    if (products <= tiny_products) return row_kind::tiny;
+    if (products <= (isa_ == isa::avx512 ? tiny_products : most_inserted)) return row_kind::tiny;
     if (product_.b.cols <= widest_window) return row_kind::window;
     const std::int64_t span = span_of(product_, i).size();
     if (span <= widest_window) return row_kind::window;
@@ -135,55 +164,117 @@ class adaptive final : public spgemm_operator {
     return {wide.at<T>(memory), hash_.at<T>(memory + wide.bytes(sizeof(T)))};
   }
 
-  void count(const scratch_space& s, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) offsets_.data()[i + 1] = count(s, i);
+  /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
+  void find_columns() {
+    std::exception_ptr failure;
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      try {
+        find_columns(scratch(thread), part, begin, end);
+      } catch (...) {
+#pragma omp critical(tulle_spgemm_failure)
+        failure = std::current_exception();
+      }
+    });
+    if (failure) std::rethrow_exception(failure);
   }
 
-  [[nodiscard]] std::int64_t count(const scratch_space& s, index_t i) const {
-    const spgemm_operands<T, O>& p = product_;
-    switch (kinds_.data()[i]) {
-      case row_kind::single: {
-        const index_t r = p.a.colind[p.a.rowptr[i]];
-        return p.b.rowptr[r + 1] - p.b.rowptr[r];
+  /// offsets_[begin + 1 .. end] hold the work before a row until its number of columns takes the place.
+  void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
+    kept_columns& kept = columns_[static_cast<std::size_t>(part)];
+    std::int64_t* offsets = offsets_.data();
+    const auto for_each_row = [&](auto f) {
+      std::int64_t before = schedule_.before(part);
+      for (index_t i = begin; i < end; ++i) {
+        const std::int64_t after = offsets[i + 1];
+        f(i, after - before - overhead(i));
+        before = after;
       }
-      case row_kind::tiny: return tiny_row<T>(p, i).count();
-      case row_kind::hash: return s.table.count(p, i);
-      default: break;
+    };
+    const std::int64_t cols = product_.b.cols;
+    std::int64_t rest = 0;
+    for_each_row([&](index_t i, std::int64_t products) { rest += kinds_.data()[i] == row_kind::single ? 0 : std::min(products, cols); });
+    for_each_row([&](index_t i, std::int64_t products) {
+      offsets[i + 1] = products;
+      if (kinds_.data()[i] == row_kind::single || products == 0) return;
+      const std::int64_t most = std::min(products, cols);
+      const std::int64_t n = find_columns(s, i, kept.reserve(ctx_, most, rest));
+      kept.keep(n);
+      offsets[i + 1] = n;
+      rest -= most;
+    });
+  }
+
+  std::int64_t find_columns(const scratch_space& s, index_t i, index_t* colind) const {
+    switch (kinds_.data()[i]) {
+      case row_kind::tiny:
+#if TULLE_X86
+        if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, colind);
+#endif
+        return tiny_columns(product_, i, colind);
+      case row_kind::hash: return s.table.columns(product_, i, colind);
+      default: return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
     }
+  }
+
+  std::int64_t take(const window<T>& w, index_t base, column_span marked, index_t* colind) const {
+#if TULLE_X86
+    if (isa_ == isa::avx512) return take_avx512(w, base, marked, colind);
+#endif
+    return w.take(base, marked, colind);
+  }
+
+  /// The columns that the windows must cover: all where one window does.
+  [[nodiscard]] column_span to_cover(index_t i) const {
+    return product_.b.cols <= widest_window ? column_span{0, product_.b.cols - 1} : span_of(product_, i);
+  }
+
+  std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
     std::int64_t n = 0;
-    for_each_window(p, i, span_of(p, i), [&](index_t base, index_t last, auto for_each) {
-      for_each([&](index_t at, O, T) { s.wide.mark(at); });
-      n += s.wide.count(0, last - base);
+    product_.for_each_window(i, to_cover(i), [&](index_t base, index_t, auto for_each) {
+      column_span marked;
+      for_each([&](index_t at, O, T) {
+        w.mark(at >> 6, std::uint64_t{1} << (at & 63));
+        marked.include(at, at);
+      });
+      n += take(w, base, marked, colind + n);
     });
     return n;
   }
 
-  void fill(const scratch_space& s, index_t begin, index_t end, index_t* colind, T* values) const {
-    for (index_t i = begin; i < end; ++i) fill_row(s, i, colind + offsets_.data()[i], values + offsets_.data()[i]);
+  std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
+    const csr_view<T, O>& a = product_.a;
+    const index_t* indices = words_.indices();
+    const column_span span = to_cover(i);
+    std::int64_t n = 0;
+    for (std::int64_t from = span.first & ~63; from <= span.last; from += widest_window) {
+      const auto base = static_cast<index_t>(from), first = base >> 6;
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> 6;
+      column_span marked;
+      for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+        std::int64_t l = words_.offsets()[a.colind[k]], end = words_.offsets()[a.colind[k] + 1];
+        if (span.size() > widest_window) {
+          l = std::lower_bound(indices + l, indices + end, first) - indices;
+          end = std::upper_bound(indices + l, indices + end, last) - indices;
+        }
+        if (l < end) marked.include(64 * (indices[l] - first), 64 * (indices[end - 1] - first));
+        for (; l < end; ++l) w.mark(indices[l] - first, words_.bits()[l]);
+      }
+      n += take(w, base, marked, colind + n);
+    }
+    return n;
   }
 
-  void fill_row(const scratch_space& s, index_t i, index_t* colind, T* values) const {
-    const spgemm_operands<T, O>& p = product_;
-    switch (kinds_.data()[i]) {
-      case row_kind::single:
-        p.for_each_product(i, [&](index_t column, T value) {
-          *colind++ = column;
-          *values++ = T{0} + value;
-        });
-        return;
-      case row_kind::tiny: return tiny_row<T>(p, i).store(colind, values);
-      case row_kind::hash: return s.table.fill(p, i, colind, values);
-      default: break;
+  void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
+    kept_columns::reader kept(columns_[static_cast<std::size_t>(part)]);
+    for (index_t i = begin; i < end; ++i) {
+      const std::int64_t at = offsets_.data()[i], n = offsets_.data()[i + 1] - at;
+      if (n == 0) continue;
+      if (kinds_.data()[i] == row_kind::single) {
+        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[i]]], n, colind + at);
+      } else {
+        std::copy_n(kept.next(n), n, colind + at);
+      }
     }
-    for_each_window(p, i, span_of(p, i), [&](index_t base, index_t last, auto for_each) {
-      for_each([&](index_t at, O l, T scale) {
-        s.wide.mark(at);
-        s.wide.sums[at] += scale * p.b.values[l];
-      });
-      const std::int64_t n = s.wide.store(base, 0, last - base, colind, values);
-      colind += n;
-      values += n;
-    });
   }
 
   void numeric(const spgemm_operands<T, O>& p, const scratch_space& s, index_t begin, index_t end, const index_t* colind,
@@ -202,53 +293,33 @@ class adaptive final : public spgemm_operator {
       return;
     }
     const column_span span{colind[0], colind[n - 1]};
+#if TULLE_X86
+    if (!blocks_.empty() && span.size() <= widest_window) {
+      const index_t base = span.first & ~7;
+      add_blocks_avx512(p, blocks_, i, base, s.wide.sums);
+      return s.wide.take(base, colind, n, values);
+    }
+#endif
     if (span.size() > widest_window && kinds_.data()[i] != row_kind::wide) return s.table.numeric(p, i, colind, n, values);
-    for_each_window(p, i, span, [&](index_t base, index_t last, auto for_each) {
+    p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
       for_each([&](index_t at, O l, T scale) { s.wide.sums[at] += scale * p.b.values[l]; });
       const std::int64_t here = std::upper_bound(colind, colind + n, last) - colind;
-      s.wide.store(base, colind, here, values);
+      s.wide.take(base, colind, here, values);
       colind += here;
       values += here;
       n -= here;
     });
   }
 
-  /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha a_ik) for
-  /// the products of row i in columns base .. last.
-  template <class F>
-  static void for_each_window(const spgemm_operands<T, O>& p, index_t i, column_span span, F f) {
-    if (span.size() <= widest_window) {
-      if (span.size() <= 0) return;
-      f(span.first, span.last, [&](auto g) {
-        for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
-          const T scale = p.alpha * p.a.values[k];
-          const index_t r = p.a.colind[k];
-          for (O l = p.b.rowptr[r]; l < p.b.rowptr[r + 1]; ++l) g(p.b.colind[l] - span.first, l, scale);
-        }
-      });
-      return;
-    }
-    for (std::int64_t from = span.first; from <= span.last; from += widest_window) {
-      const auto base = static_cast<index_t>(from);
-      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last));
-      f(base, last, [&](auto g) {
-        for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
-          const T scale = p.alpha * p.a.values[k];
-          const O end = p.b.rowptr[p.a.colind[k] + 1];
-          const index_t* begin = p.b.colind + p.b.rowptr[p.a.colind[k]];
-          for (O l = static_cast<O>(std::lower_bound(begin, p.b.colind + end, base) - p.b.colind); l < end && p.b.colind[l] <= last; ++l) {
-            g(p.b.colind[l] - base, l, scale);
-          }
-        }
-      });
-    }
-  }
-
   context ctx_;
+  isa isa_ = best_isa();
   spgemm_operands<T, O> product_;
   buffer<std::int64_t> offsets_;  // rows + 1, from 0
   buffer<row_kind> kinds_;        // rows
   row_schedule schedule_;
+  compressed_rows words_;         // of B, while columns are looked for; empty where they are too few
+  column_blocks blocks_;              // of B; empty where they hold few entries
+  std::vector<kept_columns> columns_;  // of the parts; of all but single rows
   hash_layout hash_{0};
   std::size_t scratch_bytes_ = 0;  // of one thread
   buffer<std::byte> scratch_;

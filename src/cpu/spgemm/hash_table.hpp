@@ -44,25 +44,15 @@ struct hash_table {
     for (index_t k = 0; k < size; ++k) slots[keys[k] & 0xffffffffu] = free_slot;
   }
 
-  /// Distinct columns of row i.
+  /// The distinct columns of row i in order. Returns how many there are.
   template <offset O>
-  [[gnu::always_inline]] std::int64_t count(const spgemm_operands<T, O>& p, index_t i) const {
+  std::int64_t columns(const spgemm_operands<T, O>& p, index_t i, index_t* colind) const {
     index_t size = 0;
     p.for_each_column(i, [&](index_t column) { insert(column, size); });
+    std::sort(keys, keys + size);
+    for (index_t k = 0; k < size; ++k) colind[k] = static_cast<index_t>(keys[k] >> 32);
     clear(size);
     return size;
-  }
-  template <offset O>
-  [[gnu::always_inline]] void fill(const spgemm_operands<T, O>& p, index_t i, index_t* colind, T* values) const {
-    index_t size = 0;
-    p.for_each_product(i, [&](index_t column, T value) { sums[insert(column, size)] += value; });
-    std::sort(keys, keys + size);
-    for (index_t k = 0; k < size; ++k) {
-      slot& of = slots[keys[k] & 0xffffffffu];
-      colind[k] = of.column;
-      values[k] = sums[of.place];
-      of = free_slot;
-    }
   }
   /// The sums of row i at its known columns.
   template <offset O>

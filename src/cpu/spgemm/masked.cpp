@@ -42,7 +42,7 @@ class masked final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(hashed);
-    schedule_.run([this](int thread, index_t begin, index_t end) {
+    schedule_.run([this](int thread, int, index_t begin, index_t end) {
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         std::int64_t n = 0;
@@ -57,7 +57,7 @@ class masked final : public spgemm_operator {
   void fill(double alpha, const csr_sink& c) override {
     write_offsets(schedule_.threads(), offsets_.data(), product_.a.rows, c);
     product_.alpha = static_cast<T>(alpha);
-    schedule_.run([&](int thread, index_t begin, index_t end) {
+    schedule_.run([&](int thread, int, index_t begin, index_t end) {
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         std::int64_t at = c.first + offsets_.data()[i];
@@ -76,7 +76,7 @@ class masked final : public spgemm_operator {
     p.a.values = static_cast<const T*>(a_values);
     p.b.values = static_cast<const T*>(b_values);
     p.alpha = static_cast<T>(alpha);
-    schedule_.run([&](int thread, index_t begin, index_t end) {
+    schedule_.run([&](int thread, int, index_t begin, index_t end) {
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         const std::int64_t from = offsets_.data()[i];
@@ -92,30 +92,33 @@ class masked final : public spgemm_operator {
   }
 
   static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
-    const csr_view<T, O> mask = p.mask->as<T, O>();
-    std::int64_t hashed = 0;
-    for (index_t i = 0; i < mask.rows; ++i) hashed = std::max(hashed, hashed_entries(row_of(mask, i)));
-    return (static_cast<std::size_t>(mask.rows) + 1) * sizeof(std::int64_t) +
-           row_schedule::most_cuts(ctx.threads()) * sizeof(index_t) +
+    const std::int64_t hashed = p.b.cols > widest_window ? std::min<std::int64_t>(p.mask->nnz, p.b.cols / sparse_span) : 0;
+    return (static_cast<std::size_t>(p.a.rows) + 1) * sizeof(std::int64_t) + row_schedule::bound(ctx.threads()) +
            static_cast<std::size_t>(ctx.threads()) *
-               (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
+               (window_bytes(p.b.cols) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
   }
 
  private:
   struct scratch_space {
-    window<T> wide;
+    T* sums;             // of a window, 0 between rows
+    std::uint8_t* marks;  // of a window, `unwanted` between rows
     hash_table<T> table;
   };
 
+  static std::size_t window_bytes(index_t cols) {
+    return (static_cast<std::size_t>(std::min(cols, widest_window)) * (sizeof(T) + 1) + 63) / 64 * 64;
+  }
   static row_pattern row_of(const csr_view<T, O>& m, index_t i) {
     return {m.colind + m.rowptr[i], static_cast<std::int64_t>(m.rowptr[i + 1] - m.rowptr[i])};
   }
   [[nodiscard]] row_pattern mask_row(index_t i) const { return row_of(mask_, i); }
 
-  /// Places that a row takes in the hash table; 0 where a window does.
+  static column_span span_of_row(row_pattern m) { return {m.colind[0], m.colind[m.size - 1]}; }
+  /// Places that a row takes in the hash table; 0 where windows do.
   static std::int64_t hashed_entries(row_pattern m) {
-    const bool wide = m.size > 0 && std::int64_t{m.colind[m.size - 1]} - m.colind[0] >= widest_window;
-    return wide ? m.size : 0;
+    if (m.size == 0) return 0;
+    const std::int64_t span = span_of_row(m).size();
+    return span > widest_window && m.size < span / sparse_span ? m.size : 0;
   }
 
   /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
@@ -135,22 +138,23 @@ class masked final : public spgemm_operator {
   }
 
   void allocate_scratch(std::int64_t hashed) {
-    const window_layout wide(product_.b.cols);
+    const std::size_t wide = window_bytes(product_.b.cols);
     hash_ = {static_cast<std::size_t>(hashed)};
-    scratch_bytes_ = wide.bytes(sizeof(T)) + hash_.bytes(sizeof(T));
+    scratch_bytes_ = wide + hash_.bytes(sizeof(T));
     scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
 #pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
     for (int thread = 0; thread < schedule_.threads(); ++thread) {
       std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
-      std::fill_n(memory, wide.bytes(sizeof(T)), std::byte{0});
+      std::fill_n(memory, wide, std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
     }
   }
 
   scratch_space scratch(int thread) {
     std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
-    const window_layout wide(product_.b.cols);
-    return {wide.at<T>(memory), hash_.at<T>(memory + wide.bytes(sizeof(T)))};
+    const auto columns = static_cast<std::size_t>(std::min(product_.b.cols, widest_window));
+    return {reinterpret_cast<T*>(memory), reinterpret_cast<std::uint8_t*>(memory + columns * sizeof(T)),
+            hash_.at<T>(memory + window_bytes(product_.b.cols))};
   }
 
   /// f(column, met by a product, sum) for the columns of m in order.
@@ -158,22 +162,24 @@ class masked final : public spgemm_operator {
   static void accumulate(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, row_pattern m, F f) {
     if (m.size == 0) return;
     if (hashed_entries(m) > 0) return by_table(p, s.table, i, m, f);
-    const index_t base = m.colind[0];
-    const auto last = static_cast<std::uint32_t>(m.colind[m.size - 1] - base);
-    const window<T>& w = s.wide;
-    for (std::int64_t k = 0; k < m.size; ++k) w.flags[m.colind[k] - base] = wanted;
-    p.for_each_product(i, [&](index_t column, T value) {
-      const auto at = static_cast<std::uint32_t>(column) - static_cast<std::uint32_t>(base);
-      if (at > last || w.flags[at] == unwanted) return;
-      w.flags[at] = hit;
-      w.sums[at] += value;
+    p.for_each_window(i, span_of_row(m), [&](index_t base, index_t last, auto for_each) {
+      const std::int64_t here = std::upper_bound(m.colind, m.colind + m.size, last) - m.colind;
+      for (std::int64_t k = 0; k < here; ++k) s.marks[m.colind[k] - base] = wanted;
+      const auto width = static_cast<std::uint32_t>(last - base);
+      for_each([&](index_t at, O l, T scale) {
+        if (static_cast<std::uint32_t>(at) > width || s.marks[at] == unwanted) return;
+        s.marks[at] = hit;
+        s.sums[at] += scale * p.b.values[l];
+      });
+      for (std::int64_t k = 0; k < here; ++k) {
+        const index_t at = m.colind[k] - base;
+        f(m.colind[k], s.marks[at] == hit, s.sums[at]);
+        s.marks[at] = unwanted;
+        s.sums[at] = 0;
+      }
+      m.colind += here;
+      m.size -= here;
     });
-    for (std::int64_t k = 0; k < m.size; ++k) {
-      const index_t at = m.colind[k] - base;
-      f(m.colind[k], w.flags[at] == hit, w.sums[at]);
-      w.flags[at] = unwanted;
-      w.sums[at] = 0;
-    }
   }
 
   /// The lower half of a key is its slot; a place is inverted, so negative, once a product met it.

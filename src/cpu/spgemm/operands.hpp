@@ -9,6 +9,23 @@
 
 namespace tulle::cpu {
 
+/// Columns of the widest window.
+inline constexpr index_t widest_window = 1 << 19;
+/// Columns of a wider span for an entry up to which windows are cheaper than a hash table.
+inline constexpr std::int64_t sparse_span = 16;
+
+/// Columns first .. last; none when last < first.
+struct column_span {
+  index_t first = std::numeric_limits<index_t>::max();
+  index_t last = -1;
+
+  [[nodiscard]] std::int64_t size() const { return std::int64_t{last} - first + 1; }
+  void include(index_t from, index_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
+  }
+};
+
 /// alpha A B. The value pointers of the views are those to use.
 template <scalar T, offset O>
 struct spgemm_operands {
@@ -32,17 +49,41 @@ struct spgemm_operands {
       for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l]);
     }
   }
-};
 
-/// Columns first .. last; none when last < first.
-struct column_span {
-  index_t first = std::numeric_limits<index_t>::max();
-  index_t last = -1;
-
-  [[nodiscard]] std::int64_t size() const { return std::int64_t{last} - first + 1; }
-  void include(index_t from, index_t to) {
-    first = std::min(first, from);
-    last = std::max(last, to);
+  [[nodiscard, gnu::always_inline]] std::int64_t products(index_t i) const {
+    std::int64_t sum = 0;
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) sum += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+    return sum;
+  }
+  /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha a_ik) for
+  /// the products of row i in columns base .. last (and, where one window covers the span, those outside, if there are any).
+  template <class F>
+  [[gnu::always_inline]] void for_each_window(index_t i, column_span span, F f) const {
+    if (span.size() <= widest_window) {
+      f(span.first, span.last, [&](auto g) {
+        for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+          const T scale = alpha * a.values[k];
+          const O end = b.rowptr[a.colind[k] + 1];
+#pragma GCC unroll 4
+          for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, scale);
+        }
+      });
+      return;
+    }
+    for (std::int64_t from = span.first; from <= span.last; from += widest_window) {
+      const auto base = static_cast<index_t>(from);
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last));
+      f(base, last, [&](auto g) {
+        for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+          const T scale = alpha * a.values[k];
+          const index_t r = a.colind[k];
+          const index_t *begin = b.colind + b.rowptr[r], *end = b.colind + b.rowptr[r + 1];
+          for (const index_t* at = std::lower_bound(begin, end, base); at != end && *at <= last; ++at) {
+            g(*at - base, static_cast<O>(at - b.colind), scale);
+          }
+        }
+      });
+    }
   }
 };
 

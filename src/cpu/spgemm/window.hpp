@@ -1,5 +1,5 @@
-// Flags and sums for a range of columns. A flag is a byte, so that setting one waits for nothing; a second row of flags,
-// one for 64 columns, says where to look, so that a row's columns come out in order without sorting.
+// Bits and sums for a range of columns. A flag for each word of 64 bits says where to look, so that a row's columns come
+// out in order without sorting.
 #pragma once
 
 #include <algorithm>
@@ -9,99 +9,69 @@
 
 #include "cpu/spgemm/operands.hpp"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace tulle::cpu {
-
-/// Bit j: byte j of the 64 at `flags` is 1 (they are 0 or 1).
-[[gnu::always_inline]] inline std::uint64_t gather_flags(const std::uint8_t* flags) {
-  std::uint64_t mask = 0;
-#if defined(__SSE2__)
-  for (int part = 0; part < 4; ++part) {
-    const __m128i bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(flags + 16 * part));
-    const int bits = _mm_movemask_epi8(_mm_slli_epi64(bytes, 7));
-    mask |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(bits)) << (16 * part);
-  }
-#else
-  for (int j = 0; j < 64; ++j) mask |= static_cast<std::uint64_t>(flags[j]) << j;
-#endif
-  return mask;
-}
 
 /// Columns base .. base + columns - 1 of one row. Everything is 0 between rows.
 template <scalar T>
 struct window {
-  T* sums = nullptr;                 // columns
-  std::uint8_t* flags = nullptr;     // columns, rounded up to 64
-  std::uint8_t* groups = nullptr;    // a flag for 64 columns, rounded up to 8
+  T* sums = nullptr;               // columns
+  std::uint64_t* words = nullptr;  // a bit for a column
+  std::uint8_t* groups = nullptr;  // 1 where a word is not 0; as many as words, rounded up to 8
 
-  [[gnu::always_inline]] void mark(index_t at) const {
-    flags[at] = 1;
-    groups[at >> 6] = 1;
+  [[gnu::always_inline]] void mark(index_t word, std::uint64_t bits) const {
+    words[word] |= bits;
+    groups[word] = 1;
   }
-  /// f(start, mask of the 64 columns from there) where flags are set between first and last; clears them.
-  template <class F>
-  [[gnu::always_inline]] void take(index_t first, index_t last, F f) const {
-    for (index_t octet = first >> 9; octet <= last >> 9; ++octet) {
+  /// The marked columns, which lie in base + `marked`, in order; clears them. Returns how many there are.
+  std::int64_t take(index_t base, column_span marked, index_t* colind) const {
+    index_t* out = colind;
+    for (index_t octet = marked.first >> 9; octet <= marked.last >> 9; ++octet) {
       std::uint64_t set;
       std::memcpy(&set, groups + 8 * octet, 8);
       if (set == 0) continue;
       std::memset(groups + 8 * octet, 0, 8);
       for (; set != 0; set &= set - 1) {
-        const index_t start = (8 * octet + std::countr_zero(set) / 8) * 64;
-        f(start, gather_flags(flags + start));
-        std::memset(flags + start, 0, 64);
+        const index_t word = 8 * octet + std::countr_zero(set) / 8;
+        out = unpack(words[word], base + 64 * word, out);
+        words[word] = 0;
       }
     }
+    return out - colind;
   }
-  [[nodiscard, gnu::always_inline]] std::int64_t count(index_t first, index_t last) const {
-    std::int64_t n = 0;
-    take(first, last, [&](index_t, std::uint64_t mask) { n += std::popcount(mask); });
-    return n;
-  }
-  /// Returns the number of entries.
-  [[gnu::always_inline]] std::int64_t store(index_t base, index_t first, index_t last, index_t* colind, T* values) const {
-    std::int64_t n = 0;
-    take(first, last, [&](index_t start, std::uint64_t mask) {
-      for (; mask != 0; mask &= mask - 1) {
-        const index_t at = start + std::countr_zero(mask);
-        colind[n] = base + at;
-        values[n++] = sums[at];
-        sums[at] = 0;
-      }
-    });
-    return n;
-  }
-  /// The sums at known columns.
-  [[gnu::always_inline]] void store(index_t base, const index_t* colind, std::int64_t n, T* values) const {
+  /// The sums at known columns; clears them.
+  [[gnu::always_inline]] void take(index_t base, const index_t* colind, std::int64_t n, T* values) const {
     for (std::int64_t k = 0; k < n; ++k) {
       const index_t at = colind[k] - base;
       values[k] = sums[at];
       sums[at] = 0;
     }
   }
-};
 
-/// Columns of the widest window.
-inline constexpr index_t widest_window = 1 << 19;
+ private:
+  [[gnu::always_inline]] static index_t* unpack(std::uint64_t bits, index_t start, index_t* out) {
+    if (bits == ~std::uint64_t{0}) {
+      for (index_t j = 0; j < 64; ++j) out[j] = start + j;
+      return out + 64;
+    }
+    for (; bits != 0; bits &= bits - 1) *out++ = start + std::countr_zero(bits);
+    return out;
+  }
+};
 
 /// Bytes of one thread's window.
 struct window_layout {
   std::size_t columns;
 
-  explicit window_layout(index_t cols) : columns(static_cast<std::size_t>(std::min(cols, widest_window))) {}
-  [[nodiscard]] std::size_t flags() const { return (columns + 511) / 512 * 512; }
-  [[nodiscard]] std::size_t groups() const { return flags() / 64; }
-  [[nodiscard]] std::size_t sums(std::size_t value_size) const { return (columns * value_size + 63) / 64 * 64; }
+  explicit window_layout(index_t cols) : columns((static_cast<std::size_t>(std::min(cols, widest_window)) + 63 + 511) / 512 * 512) {}
   [[nodiscard]] std::size_t bytes(std::size_t value_size) const {
-    return sums(value_size) + flags() + (groups() + 63) / 64 * 64;
+    return columns * value_size + columns / 8 + (columns / 64 + 63) / 64 * 64;
   }
+  /// `memory`: bytes() zeroes on a cache line.
   template <scalar T>
   [[nodiscard]] window<T> at(std::byte* memory) const {
-    auto* flags_at = reinterpret_cast<std::uint8_t*>(memory + sums(sizeof(T)));
-    return {reinterpret_cast<T*>(memory), flags_at, flags_at + flags()};
+    std::byte* words = memory + columns * sizeof(T);
+    return {reinterpret_cast<T*>(memory), reinterpret_cast<std::uint64_t*>(words),
+            reinterpret_cast<std::uint8_t*>(words + columns / 8)};
   }
 };
 

@@ -1,0 +1,65 @@
+// The pattern of B as words of 64 columns: what counting reads in place of columns where neighbours share words.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+
+#include "cpu/parallel.hpp"
+#include "kernels/spgemm.hpp"
+
+namespace tulle::cpu {
+
+/// Row r: words offsets[r] .. offsets[r + 1] - 1, whose columns are 64 index + the bits that are set.
+class compressed_rows {
+ public:
+  compressed_rows() = default;
+
+  template <scalar T, offset O>
+  compressed_rows(const context& ctx, csr_view<T, O> b) : offsets_(ctx, static_cast<std::size_t>(b.rows) + 1) {
+    const int threads = ctx.threads();
+    std::int64_t* offsets = offsets_.data();
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
+    for (index_t r = 0; r < b.rows; ++r) {
+      std::int64_t n = 0;
+      index_t word = -1;
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) {
+        n += b.colind[l] >> 6 != word ? 1 : 0;
+        word = b.colind[l] >> 6;
+      }
+      offsets[r + 1] = n;
+    }
+    scan_counts(threads, offsets, b.rows);
+    indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
+    bits_ = buffer<std::uint64_t>(ctx, indices_.size());
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
+    for (index_t r = 0; r < b.rows; ++r) pack(b, r, offsets[r]);
+  }
+
+  [[nodiscard]] bool empty() const { return offsets_.empty(); }
+  [[nodiscard]] const std::int64_t* offsets() const { return offsets_.data(); }
+  [[nodiscard]] const index_t* indices() const { return indices_.data(); }
+  [[nodiscard]] const std::uint64_t* bits() const { return bits_.data(); }
+  [[nodiscard]] std::size_t bytes() const { return offsets_.bytes() + indices_.bytes() + bits_.bytes(); }
+  static std::size_t bound(index_t rows, std::int64_t nnz) {
+    return (static_cast<std::size_t>(rows) + 1) * sizeof(std::int64_t) +
+           static_cast<std::size_t>(nnz) * (sizeof(index_t) + sizeof(std::uint64_t));
+  }
+
+ private:
+  template <scalar T, offset O>
+  void pack(csr_view<T, O> b, index_t r, std::int64_t at) {
+    for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++at) {
+      const index_t word = b.colind[l] >> 6;
+      std::uint64_t bits = 0;
+      for (; l < end && b.colind[l] >> 6 == word; ++l) bits |= std::uint64_t{1} << (b.colind[l] & 63);
+      indices_.data()[at] = word;
+      bits_.data()[at] = bits;
+    }
+  }
+
+  buffer<std::int64_t> offsets_;  // rows + 1; none: not made
+  buffer<index_t> indices_;
+  buffer<std::uint64_t> bits_;
+};
+
+}  // namespace tulle::cpu

@@ -1,0 +1,66 @@
+// The columns of C's rows from counting until they are stored, in chunks that follow the rows of a part.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+#include <vector>
+
+namespace tulle::cpu {
+
+/// One part's columns. One thread at a time.
+class kept_columns {
+ public:
+  static constexpr std::int64_t chunk_columns = 1 << 18;
+
+  /// Room for `most` columns, where the next row goes. `rest`: the most that this and all later rows of the part take.
+  index_t* reserve(const context& ctx, std::int64_t most, std::int64_t rest) {
+    if (chunks_.empty() || static_cast<std::int64_t>(chunks_.back().columns.size()) - used_ < most) {
+      chunks_.push_back({buffer<index_t>(ctx, static_cast<std::size_t>(std::max(most, std::min(rest, chunk_columns)))), 0});
+      used_ = 0;
+    }
+    return chunks_.back().columns.data() + used_;
+  }
+  /// The row has n columns.
+  void keep(std::int64_t n) {
+    used_ += n;
+    chunks_.back().used = used_;
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const chunk& c : chunks_) sum += c.columns.bytes();
+    return sum;
+  }
+  /// Bytes for rows with at most `columns` columns in all: what a chunk leaves empty is less than the next row may take.
+  static std::size_t bound(std::int64_t columns) { return 2 * static_cast<std::size_t>(columns) * sizeof(index_t); }
+
+  /// Reads rows in the order in which they were kept.
+  class reader {
+   public:
+    explicit reader(const kept_columns& of) : of_(&of) {}
+    const index_t* next(std::int64_t n) {
+      while (at_ + n > of_->chunks_[chunk_].used) {
+        ++chunk_;
+        at_ = 0;
+      }
+      const index_t* row = of_->chunks_[chunk_].columns.data() + at_;
+      at_ += n;
+      return row;
+    }
+
+   private:
+    const kept_columns* of_;
+    std::size_t chunk_ = 0;
+    std::int64_t at_ = 0;
+  };
+
+ private:
+  struct chunk {
+    buffer<index_t> columns;
+    std::int64_t used;
+  };
+  std::vector<chunk> chunks_;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace tulle::cpu
