@@ -1,25 +1,23 @@
 // Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added up
-// in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written once, coalesced
+// one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written once, coalesced
 // over the rows of a warp.
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/sorted_rows.cuh"
 #include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/value_walk.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-/// Runs of equal columns among the sorted keys of a group, added up. take(e): key e begins a run; the sum is that of a
-/// run at the key which ends it.
-template <class Shape, class T, class Key>
-struct run_sums {
-  static constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
-  static constexpr Key none = ~Key{0};
+/// Runs of equal columns among the sorted keys of a group: bit e of a lane's words is about its key e.
+template <class Shape, class Key>
+struct key_runs {
+  unsigned begins = 0;
+  unsigned ends = 0;
 
-  const Key (&key)[items];
-  T (&value)[items];
-  unsigned begins = 0, ends = 0;  // bit e: key e begins or ends a run
-
-  __device__ run_sums(const Key (&k)[items], T (&v)[items], int lane) : key(k), value(v) {
+  __device__ key_runs(const Key (&key)[Shape::items], int lane) {
+    constexpr int items = Shape::items, lanes = Shape::lanes, shift = Shape::shift;
+    constexpr Key none = ~Key{0};
     Key before = __shfl_up_sync(full_warp, key[items - 1], 1, lanes);
     Key after = __shfl_down_sync(full_warp, key[0], 1, lanes);
     if (lane == 0) before = none;
@@ -32,25 +30,8 @@ struct run_sums {
       ends |= unsigned{real && (right == none || key[e] >> shift != right >> shift)} << e;
     }
   }
-
-  /// What the lanes before add to this lane's first run.
-  __device__ T carried(int lane) const {
-    T open = 0;
-#pragma unroll
-    for (int e = 0; e < items; ++e) open = (begins >> e & 1) != 0 ? value[e] : open + value[e];
-    bool closed = begins != 0;
-#pragma unroll
-    for (int d = 1; d < lanes; d *= 2) {
-      const T other = __shfl_up_sync(full_warp, open, d, lanes);
-      const bool other_closed = __shfl_up_sync(full_warp, closed, d, lanes);
-      if (lane >= d && !closed) {
-        open = other + open;
-        closed = other_closed;
-      }
-    }
-    const T before = __shfl_up_sync(full_warp, open, 1, lanes);
-    return lane == 0 ? T{0} : before;
-  }
+  /// The lane's last run goes on in the next lane.
+  __device__ bool open() const { return begins != 0 && ends >> (31 - __clz(static_cast<int>(begins))) == 0; }
 };
 
 template <class Shape, class T, class O, class Key>
@@ -79,7 +60,7 @@ __global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
       },
       [&](int u, int place) {
         keys[place] = static_cast<Key>(column[u]) << shift | static_cast<Key>(place);
-        values[place] = a[u] * b[u];
+        values[place] = rounded_product(a[u], b[u]);
       });
   __syncwarp();
   Key key[items];
@@ -89,18 +70,45 @@ __global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
   T value[items];
 #pragma unroll
   for (int e = 0; e < items; ++e) value[e] = key[e] == none ? T{0} : values[key[e] & (Shape::most - 1)];
-  const run_sums<Shape, T, Key> runs(key, value, lane);
-  T sum = runs.carried(lane);
-  int entries;
-  int at = sum_before<lanes>(__popc(runs.ends), lane, entries);
-  __syncwarp();  // the products have been read: their place serves for the entries
+  const key_runs<Shape, Key> runs(key, lane);
+  // Keys that carry on a run of a lane before are left where that lane finds them.
+  const int real = min(max(products - lane * items, 0), items);
+  const int carried = runs.begins == 0 ? real : __ffs(static_cast<int>(runs.begins)) - 1;
+  __syncwarp();  // the products have been read
 #pragma unroll
   for (int e = 0; e < items; ++e) {
-    sum = (runs.begins >> e & 1) != 0 ? value[e] : sum + value[e];
-    if ((runs.ends >> e & 1) != 0) {
+    if (e < carried) values[lane * items + e] = value[e];
+  }
+  keys[lane] = static_cast<Key>(carried);
+  __syncwarp();
+  T open_sum = 0;
+  if (runs.open()) {
+#pragma unroll
+    for (int e = 0; e < items; ++e) open_sum = ((runs.begins >> e & 1) != 0 ? T{0} : open_sum) + value[e];
+    for (int next = lane + 1; next < lanes; ++next) {
+      const int count = static_cast<int>(keys[next]);
+      for (int e = 0; e < count; ++e) open_sum += values[next * items + e];
+      if (count < items) break;
+    }
+  }
+  int entries;
+  int at = sum_before<lanes>(__popc(runs.begins), lane, entries);
+  __syncwarp();  // and the keys that carried on: their place serves for the entries
+  T sum = 0;
+  Key column_of_run = 0;
+#pragma unroll
+  for (int e = 0; e < items; ++e) {
+    const bool begins = (runs.begins >> e & 1) != 0;
+    sum = (begins ? T{0} : sum) + value[e];
+    if (begins) column_of_run = key[e] >> shift;
+    if (e >= carried && (runs.ends >> e & 1) != 0) {
       keys[at] = key[e] >> shift;
       values[at++] = sum;
     }
+  }
+  if (runs.open()) {
+    keys[at] = column_of_run;
+    values[at] = open_sum;
   }
   __syncwarp();
   if (!mine) return;

@@ -1,6 +1,7 @@
-// Walks the products of a row of A B in an order that depends on A and B alone, and adds them up where `find` says, in
-// shared memory that the warp owns. Inside a row of B columns are distinct, so no two lanes of a group meet; groups that
-// walk several rows of B side by side take turns. No atomics.
+// Walks the products of a row of A B and adds them up where `sums` says, in shared memory that the warp owns. The products of
+// an entry of C are added one by one in the order of A's entries, each rounded before it is added, so the sums do not depend on
+// how the walk is laid out. Inside a row of B columns are distinct, so no two lanes that share one meet; pieces of several rows
+// side by side take turns. No atomics.
 #pragma once
 
 #include "cuda/spgemm/product_rows.cuh"
@@ -28,72 +29,131 @@ struct column_range {
   index_t last;
 };
 
-/// Rows of B that a group of lanes has in flight: its loads are issued before any of their products is added.
+/// Pieces of rows of B that a group of lanes has in flight: all are read before any of their products is added.
 constexpr int walk_depth = 4;
 
-/// `Lanes` lanes a row of B, entries [begin, end) of A. sums.place(column) says where a product goes (-1:
-/// nowhere), and sums.add(place, product) adds it; all lanes of the warp call this.
+__device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+
+/// What the lanes hold of 32 entries of A: the row of B (or its part in the range) and the factor.
+template <class T, class O>
+struct held_rows {
+  O start = 0;
+  O stop = 0;
+  T factor = 0;
+};
+
+/// Reads pieces and adds them: `next(u)` sets piece u's first position of this lane, its end and its factor.
+template <int Lanes, class T, class O, class Next, class Sums>
+__device__ __forceinline__ void add_pieces(const product_pattern<O>& m, const T* b, Next next, Sums& sums) {
+  constexpr int side_by_side = 32 / Lanes;
+  const int group = lane_id() / Lanes;
+  index_t column[walk_depth];
+  T value[walk_depth], factor[walk_depth];
+#pragma unroll
+  for (int u = 0; u < walk_depth; ++u) {
+    O position, end;
+    next(u, position, end, factor[u]);
+    const bool has = position < end;
+    column[u] = has ? __ldg(m.b_colind + position) : -1;
+    value[u] = has ? __ldg(b + position) : T{0};
+  }
+  int place[walk_depth];  // -1: nothing to add
+#pragma unroll
+  for (int u = 0; u < walk_depth; ++u) place[u] = column[u] >= 0 ? sums.place(column[u]) : -1;
+#pragma unroll
+  for (int u = 0; u < walk_depth; ++u) {
+#pragma unroll
+    for (int turn = 0; turn < side_by_side; ++turn) {
+      if (place[u] >= 0 && (side_by_side == 1 || turn == group)) {
+        sums.add(place[u], rounded_product(factor[u], value[u]));
+      }
+      __syncwarp();
+    }
+  }
+}
+
+/// A warp a row of B at a time.
+template <class T, class O, class Sums>
+__device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
+  unsigned left = __ballot_sync(full_warp, held.start < held.stop);
+  O position = 0, end = 0;
+  T factor = 0;
+  while (left != 0 || position < end) {
+    add_pieces<32>(
+        m, b,
+        [&](int, O& first, O& last, T& f) {
+          if (position >= end && left != 0) {
+            const int source = __ffs(static_cast<int>(left)) - 1;
+            left &= left - 1;
+            position = __shfl_sync(full_warp, held.start, source);
+            end = __shfl_sync(full_warp, held.stop, source);
+            factor = __shfl_sync(full_warp, held.factor, source);
+          }
+          first = position + lane_id();
+          last = end;
+          f = factor;
+          position += 32;
+        },
+        sums);
+  }
+}
+
+/// Groups of lanes take pieces of `Lanes` entries, in order.
+template <int Lanes, class T, class O, class Sums>
+__device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
+  constexpr int side_by_side = 32 / Lanes;
+  const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
+  const int pieces = static_cast<int>((held.stop - held.start + Lanes - 1) / Lanes);
+  int after = pieces;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const int other = __shfl_up_sync(full_warp, after, d);
+    if (lane_id() >= d) after += other;
+  }
+  const int all = __shfl_sync(full_warp, after, 31);
+  for (int base = 0; base < all; base += walk_depth * side_by_side) {
+    add_pieces<Lanes>(
+        m, b,
+        [&](int u, O& first, O& last, T& f) {
+          const int piece = base + u * side_by_side + group;
+          int source = 0;  // the first row with more pieces up to its end than come before this one
+#pragma unroll
+          for (int step = 16; step > 0; step /= 2) {
+            if (__shfl_sync(full_warp, after, source + step - 1) <= piece) source += step;
+          }
+          const int ordinal = piece - __shfl_sync(full_warp, after - pieces, source);
+          first = __shfl_sync(full_warp, held.start, source) + static_cast<O>(ordinal) * Lanes + lane;
+          last = __shfl_sync(full_warp, held.stop, source);
+          if (piece >= all) last = 0;
+          f = __shfl_sync(full_warp, held.factor, source);
+        },
+        sums);
+  }
+}
+
+/// Entries [begin, end) of A; `Lanes` lanes a row of B. sums.place(column) says where a product goes (-1: nowhere), and
+/// sums.add(place, product) adds it; all lanes of the warp call this.
 template <int Lanes, bool Bounded, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
                                             column_range<Bounded> range, Sums& sums) {
-  constexpr int side_by_side = 32 / Lanes;
-  const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   for (O base = begin; base < end; base += 32) {
     const O mine = base + lane_id();
-    O start = 0, stop = 0;
-    T factor = 0;
+    held_rows<T, O> held;
     if (mine < end) {
       const index_t inner = __ldg(m.a_colind + mine);
-      start = __ldg(m.b_rowptr + inner);
-      stop = __ldg(m.b_rowptr + inner + 1);
-      factor = __ldg(a + mine);
-      if constexpr (Bounded) start = lower_bound(m.b_colind, start, stop, range.first);
-    }
-    const int entries = end - base < 32 ? static_cast<int>(end - base) : 32;
-    for (int j = 0; j < entries; j += walk_depth * side_by_side) {
-      O q[walk_depth], last[walk_depth];
-      T f[walk_depth];
-#pragma unroll
-      for (int u = 0; u < walk_depth; ++u) {
-        const int source = j + u * side_by_side + group;  // lanes beyond the entries hold empty rows
-        q[u] = __shfl_sync(full_warp, start, source % 32) + lane;
-        last[u] = source < 32 ? __shfl_sync(full_warp, stop, source % 32) : O{0};
-        f[u] = __shfl_sync(full_warp, factor, source % 32);
+      held.start = __ldg(m.b_rowptr + inner);
+      held.stop = __ldg(m.b_rowptr + inner + 1);
+      held.factor = __ldg(a + mine);
+      if constexpr (Bounded) {
+        held.start = lower_bound(m.b_colind, held.start, held.stop, range.first);
+        held.stop = lower_bound(m.b_colind, held.start, held.stop, range.last + 1);
       }
-      bool more;
-      do {
-        index_t column[walk_depth];
-        T value[walk_depth];
-#pragma unroll
-        for (int u = 0; u < walk_depth; ++u) {
-          const bool has = q[u] < last[u];
-          column[u] = has ? __ldg(m.b_colind + q[u]) : -1;
-          value[u] = has ? __ldg(b + q[u]) : T{0};
-        }
-        int place[walk_depth];  // -1: nothing to add
-#pragma unroll
-        for (int u = 0; u < walk_depth; ++u) {
-          bool has = column[u] >= 0;
-          if constexpr (Bounded) {
-            if (column[u] > range.last) {
-              has = false;
-              last[u] = 0;
-            }
-          }
-          place[u] = has ? sums.place(column[u]) : -1;
-        }
-        more = false;
-#pragma unroll
-        for (int u = 0; u < walk_depth; ++u) {
-#pragma unroll
-          for (int turn = 0; turn < side_by_side; ++turn) {
-            if (place[u] >= 0 && (side_by_side == 1 || turn == group)) sums.add(place[u], f[u] * value[u]);
-            __syncwarp();
-          }
-          q[u] += Lanes;
-          more = more || q[u] < last[u];
-        }
-      } while (__any_sync(full_warp, more));
+    }
+    if constexpr (Lanes == 32) {
+      walk_rows(m, b, held, sums);
+    } else {
+      walk_short_rows<Lanes>(m, b, held, sums);
     }
   }
 }
