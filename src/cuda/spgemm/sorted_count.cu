@@ -8,7 +8,7 @@ namespace tulle::cuda {
 namespace {
 
 template <class Shape, class O>
-__global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
+__global__ void __launch_bounds__(sorted_block, Shape::items <= 8 ? 12 : 1)
     count_sorted_kernel(product_pattern<O> m, row_list list, index_t* __restrict__ entries) {
   constexpr int lanes = Shape::lanes, items = Shape::items;
   __shared__ std::uint32_t shared[Shape::groups][Shape::stride];

@@ -35,7 +35,7 @@ struct key_runs {
 };
 
 template <class Shape, class T, class O, class Key>
-__global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
+__global__ void __launch_bounds__(sorted_block, Shape::items <= 4 ? 12 : Shape::items <= 8 ? 9 : 1)
     fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
   constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
   constexpr Key none = ~Key{0};
@@ -81,34 +81,32 @@ __global__ void __launch_bounds__(sorted_block, Shape::most <= 16 ? 12 : 1)
   }
   keys[lane] = static_cast<Key>(carried);
   __syncwarp();
-  T open_sum = 0;
-  if (runs.open()) {
+  T sum = 0;
 #pragma unroll
-    for (int e = 0; e < items; ++e) open_sum = ((runs.begins >> e & 1) != 0 ? T{0} : open_sum) + value[e];
+  for (int e = 0; e < items; ++e) {
+    sum = ((runs.begins >> e & 1) != 0 ? T{0} : sum) + value[e];
+    value[e] = sum;
+  }
+  if (runs.open()) {
     for (int next = lane + 1; next < lanes; ++next) {
       const int count = static_cast<int>(keys[next]);
-      for (int e = 0; e < count; ++e) open_sum += values[next * items + e];
+      for (int e = 0; e < count; ++e) sum += values[next * items + e];
       if (count < items) break;
     }
   }
   int entries;
   int at = sum_before<lanes>(__popc(runs.begins), lane, entries);
   __syncwarp();  // and the keys that carried on: their place serves for the entries
-  T sum = 0;
-  Key column_of_run = 0;
 #pragma unroll
   for (int e = 0; e < items; ++e) {
-    const bool begins = (runs.begins >> e & 1) != 0;
-    sum = (begins ? T{0} : sum) + value[e];
-    if (begins) column_of_run = key[e] >> shift;
     if (e >= carried && (runs.ends >> e & 1) != 0) {
       keys[at] = key[e] >> shift;
-      values[at++] = sum;
+      values[at++] = value[e];
     }
   }
   if (runs.open()) {
-    keys[at] = column_of_run;
-    values[at] = open_sum;
+    keys[at] = key[items - 1] >> shift;
+    values[at] = sum;
   }
   __syncwarp();
   if (!mine) return;

@@ -43,35 +43,44 @@ struct held_rows {
   T factor = 0;
 };
 
-/// Reads pieces and adds them: `next(u)` sets piece u's first position of this lane, its end and its factor.
-template <int Lanes, class T, class O, class Next, class Sums>
-__device__ __forceinline__ void add_pieces(const product_pattern<O>& m, const T* b, Next next, Sums& sums) {
-  constexpr int side_by_side = 32 / Lanes;
-  const int group = lane_id() / Lanes;
-  index_t column[walk_depth];
-  T value[walk_depth], factor[walk_depth];
+/// Pieces on their way: entries of B, and the factors that A has for them.
+template <class T>
+struct pieces {
+  index_t column[walk_depth];  // -1: none
+  T value[walk_depth];
+  T factor[walk_depth];
+
+  /// next(u, first, last, factor): piece u's first position of this lane, its end and its factor.
+  template <class O, class Next>
+  __device__ __forceinline__ void load(const product_pattern<O>& m, const T* b, Next next) {
 #pragma unroll
-  for (int u = 0; u < walk_depth; ++u) {
-    O position, end;
-    next(u, position, end, factor[u]);
-    const bool has = position < end;
-    column[u] = has ? __ldg(m.b_colind + position) : -1;
-    value[u] = has ? __ldg(b + position) : T{0};
-  }
-  int place[walk_depth];  // -1: nothing to add
-#pragma unroll
-  for (int u = 0; u < walk_depth; ++u) place[u] = column[u] >= 0 ? sums.place(column[u]) : -1;
-#pragma unroll
-  for (int u = 0; u < walk_depth; ++u) {
-#pragma unroll
-    for (int turn = 0; turn < side_by_side; ++turn) {
-      if (place[u] >= 0 && (side_by_side == 1 || turn == group)) {
-        sums.add(place[u], rounded_product(factor[u], value[u]));
-      }
-      __syncwarp();
+    for (int u = 0; u < walk_depth; ++u) {
+      O position, end;
+      next(u, position, end, factor[u]);
+      const bool has = position < end;
+      column[u] = has ? __ldg(m.b_colind + position) : -1;
+      value[u] = has ? __ldg(b + position) : T{0};
     }
   }
-}
+
+  template <int Lanes, class Sums>
+  __device__ __forceinline__ void add_to(Sums& sums) const {
+    constexpr int side_by_side = 32 / Lanes;
+    int place[walk_depth];  // -1: nothing to add
+#pragma unroll
+    for (int u = 0; u < walk_depth; ++u) place[u] = column[u] >= 0 ? sums.place(column[u]) : -1;
+#pragma unroll
+    for (int u = 0; u < walk_depth; ++u) {
+#pragma unroll
+      for (int turn = 0; turn < side_by_side; ++turn) {
+        if (place[u] >= 0 && (side_by_side == 1 || turn == lane_id() / Lanes)) {
+          sums.add(place[u], rounded_product(factor[u], value[u]));
+        }
+        __syncwarp();
+      }
+    }
+  }
+};
 
 /// A warp a row of B at a time.
 template <class T, class O, class Sums>
@@ -79,24 +88,28 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
   unsigned left = __ballot_sync(full_warp, held.start < held.stop);
   O position = 0, end = 0;
   T factor = 0;
+  const auto next = [&](int, O& first, O& last, T& f) {
+    if (position >= end && left != 0) {
+      const int source = __ffs(static_cast<int>(left)) - 1;
+      left &= left - 1;
+      position = __shfl_sync(full_warp, held.start, source);
+      end = __shfl_sync(full_warp, held.stop, source);
+      factor = __shfl_sync(full_warp, held.factor, source);
+    }
+    first = position + lane_id();
+    last = end;
+    f = factor;
+    position += 32;
+  };
+  pieces<T> now;
+  now.load(m, b, next);
   while (left != 0 || position < end) {
-    add_pieces<32>(
-        m, b,
-        [&](int, O& first, O& last, T& f) {
-          if (position >= end && left != 0) {
-            const int source = __ffs(static_cast<int>(left)) - 1;
-            left &= left - 1;
-            position = __shfl_sync(full_warp, held.start, source);
-            end = __shfl_sync(full_warp, held.stop, source);
-            factor = __shfl_sync(full_warp, held.factor, source);
-          }
-          first = position + lane_id();
-          last = end;
-          f = factor;
-          position += 32;
-        },
-        sums);
+    pieces<T> ahead;  // on its way while `now` is added
+    ahead.load(m, b, next);
+    now.template add_to<32>(sums);
+    now = ahead;
   }
+  now.template add_to<32>(sums);
 }
 
 /// Groups of lanes take pieces of `Lanes` entries, in order.
@@ -104,8 +117,8 @@ template <int Lanes, class T, class O, class Sums>
 __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
-  const int pieces = static_cast<int>((held.stop - held.start + Lanes - 1) / Lanes);
-  int after = pieces;
+  const int count = static_cast<int>((held.stop - held.start + Lanes - 1) / Lanes);
+  int after = count;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
     const int other = __shfl_up_sync(full_warp, after, d);
@@ -113,22 +126,21 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
   }
   const int all = __shfl_sync(full_warp, after, 31);
   for (int base = 0; base < all; base += walk_depth * side_by_side) {
-    add_pieces<Lanes>(
-        m, b,
-        [&](int u, O& first, O& last, T& f) {
-          const int piece = base + u * side_by_side + group;
-          int source = 0;  // the first row with more pieces up to its end than come before this one
+    pieces<T> now;
+    now.load(m, b, [&](int u, O& first, O& last, T& f) {
+      const int piece = base + u * side_by_side + group;
+      int source = 0;  // the first row with more pieces up to its end than come before this one
 #pragma unroll
-          for (int step = 16; step > 0; step /= 2) {
-            if (__shfl_sync(full_warp, after, source + step - 1) <= piece) source += step;
-          }
-          const int ordinal = piece - __shfl_sync(full_warp, after - pieces, source);
-          first = __shfl_sync(full_warp, held.start, source) + static_cast<O>(ordinal) * Lanes + lane;
-          last = __shfl_sync(full_warp, held.stop, source);
-          if (piece >= all) last = 0;
-          f = __shfl_sync(full_warp, held.factor, source);
-        },
-        sums);
+      for (int step = 16; step > 0; step /= 2) {
+        if (__shfl_sync(full_warp, after, source + step - 1) <= piece) source += step;
+      }
+      const int ordinal = piece - __shfl_sync(full_warp, after - count, source);
+      first = __shfl_sync(full_warp, held.start, source) + static_cast<O>(ordinal) * Lanes + lane;
+      last = __shfl_sync(full_warp, held.stop, source);
+      if (piece >= all) last = 0;
+      f = __shfl_sync(full_warp, held.factor, source);
+    });
+    now.template add_to<Lanes>(sums);
   }
 }
 
