@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(block)
   }
   for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
   __syncwarp();
-  walk_values<Lanes, false>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{}, space);
+  walk_values<Lanes, false, (Most > 256)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{}, space);
   __syncwarp();
   for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
 }

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(block)
     const index_t low = mask.colind[begin], high = mask.colind[begin + count - 1];
     masked_sums<T> sums{space, column_map<chunk>(low, high)};
     sums.index(mask.colind + begin, count);
-    walk_values<8, true>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<true>{low, high}, sums);
+    walk_values<8, true, false>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<true>{low, high}, sums);
     __syncwarp();
     std::int64_t to = v.c == nullptr ? 0 : first + entries[i];
     for (int base = 0; base < count; base += 32) {

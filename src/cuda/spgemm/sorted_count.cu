@@ -13,6 +13,7 @@ __global__ void __launch_bounds__(sorted_block, Shape::items <= 8 ? 12 : 1)
   constexpr int lanes = Shape::lanes, items = Shape::items;
   __shared__ std::uint32_t shared[Shape::groups][Shape::stride];
   const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
+  if (std::int64_t{blockIdx.x} * Shape::groups >= list.count()) return;
   const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
   const bool mine = i < list.count();
   const index_t row = mine ? list[static_cast<index_t>(i)] : 0;

@@ -30,9 +30,33 @@ struct key_runs {
       ends |= unsigned{real && (right == none || key[e] >> shift != right >> shift)} << e;
     }
   }
-  /// The lane's last run goes on in the next lane.
-  __device__ bool open() const { return begins != 0 && ends >> (31 - __clz(static_cast<int>(begins))) == 0; }
 };
+
+/// Each value becomes the sum of its run up to it, added one by one. Lanes whose first keys carry on a run wait for the lane
+/// before; all lanes of the warp call this. `real`: keys of this lane that are not padding.
+template <class Shape, class T>
+__device__ __forceinline__ void sum_runs(T (&value)[Shape::items], unsigned begins, int real) {
+  constexpr int items = Shape::items;
+  const int carried = begins == 0 ? real : __ffs(static_cast<int>(begins)) - 1;
+  T sum = 0;
+#pragma unroll
+  for (int e = 0; e < items; ++e) {
+    if (e >= carried && e < real) value[e] = sum = ((begins >> e & 1) != 0 ? T{0} : sum) + value[e];
+  }
+  bool settled = carried == 0;
+  while (__any_sync(full_warp, !settled)) {
+    const T before = __shfl_up_sync(full_warp, sum, 1, Shape::lanes);
+    const bool ready = __shfl_up_sync(full_warp, settled, 1, Shape::lanes);
+    if (settled || !ready) continue;
+    T carry = before;
+#pragma unroll
+    for (int e = 0; e < items; ++e) {
+      if (e < carried) value[e] = carry = carry + value[e];
+    }
+    if (begins == 0) sum = carry;
+    settled = true;
+  }
+}
 
 template <class Shape, class T, class O, class Key>
 __global__ void __launch_bounds__(sorted_block, Shape::items <= 4 ? 12 : Shape::items <= 8 ? 9 : 1)
@@ -71,42 +95,16 @@ __global__ void __launch_bounds__(sorted_block, Shape::items <= 4 ? 12 : Shape::
 #pragma unroll
   for (int e = 0; e < items; ++e) value[e] = key[e] == none ? T{0} : values[key[e] & (Shape::most - 1)];
   const key_runs<Shape, Key> runs(key, lane);
-  // Keys that carry on a run of a lane before are left where that lane finds them.
-  const int real = min(max(products - lane * items, 0), items);
-  const int carried = runs.begins == 0 ? real : __ffs(static_cast<int>(runs.begins)) - 1;
-  __syncwarp();  // the products have been read
-#pragma unroll
-  for (int e = 0; e < items; ++e) {
-    if (e < carried) values[lane * items + e] = value[e];
-  }
-  keys[lane] = static_cast<Key>(carried);
-  __syncwarp();
-  T sum = 0;
-#pragma unroll
-  for (int e = 0; e < items; ++e) {
-    sum = ((runs.begins >> e & 1) != 0 ? T{0} : sum) + value[e];
-    value[e] = sum;
-  }
-  if (runs.open()) {
-    for (int next = lane + 1; next < lanes; ++next) {
-      const int count = static_cast<int>(keys[next]);
-      for (int e = 0; e < count; ++e) sum += values[next * items + e];
-      if (count < items) break;
-    }
-  }
+  sum_runs<Shape>(value, runs.begins, min(max(products - lane * items, 0), items));
   int entries;
-  int at = sum_before<lanes>(__popc(runs.begins), lane, entries);
-  __syncwarp();  // and the keys that carried on: their place serves for the entries
+  int at = sum_before<lanes>(__popc(runs.ends), lane, entries);
+  __syncwarp();  // the products have been read: their place serves for the entries
 #pragma unroll
   for (int e = 0; e < items; ++e) {
-    if (e >= carried && (runs.ends >> e & 1) != 0) {
+    if ((runs.ends >> e & 1) != 0) {
       keys[at] = key[e] >> shift;
       values[at++] = value[e];
     }
-  }
-  if (runs.open()) {
-    keys[at] = key[items - 1] >> shift;
-    values[at] = sum;
   }
   __syncwarp();
   if (!mine) return;

@@ -82,8 +82,9 @@ struct pieces {
   }
 };
 
-/// A warp a row of B at a time.
-template <class T, class O, class Sums>
+/// A warp a row of B at a time. Ahead: the next pieces are on their way while these are added, which pays where few warps
+/// share a multiprocessor.
+template <bool Ahead, class T, class O, class Sums>
 __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
   unsigned left = __ballot_sync(full_warp, held.start < held.stop);
   O position = 0, end = 0;
@@ -102,14 +103,21 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
     position += 32;
   };
   pieces<T> now;
-  now.load(m, b, next);
-  while (left != 0 || position < end) {
-    pieces<T> ahead;  // on its way while `now` is added
-    ahead.load(m, b, next);
+  if constexpr (Ahead) {
+    now.load(m, b, next);
+    while (left != 0 || position < end) {
+      pieces<T> ahead;
+      ahead.load(m, b, next);
+      now.template add_to<32>(sums);
+      now = ahead;
+    }
     now.template add_to<32>(sums);
-    now = ahead;
+  } else {
+    while (left != 0 || position < end) {
+      now.load(m, b, next);
+      now.template add_to<32>(sums);
+    }
   }
-  now.template add_to<32>(sums);
 }
 
 /// Groups of lanes take pieces of `Lanes` entries, in order.
@@ -146,7 +154,7 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
 
 /// Entries [begin, end) of A; `Lanes` lanes a row of B. sums.place(column) says where a product goes (-1: nowhere), and
 /// sums.add(place, product) adds it; all lanes of the warp call this.
-template <int Lanes, bool Bounded, class T, class O, class Sums>
+template <int Lanes, bool Bounded, bool Ahead, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
                                             column_range<Bounded> range, Sums& sums) {
   for (O base = begin; base < end; base += 32) {
@@ -163,7 +171,7 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
       }
     }
     if constexpr (Lanes == 32) {
-      walk_rows(m, b, held, sums);
+      walk_rows<Ahead>(m, b, held, sums);
     } else {
       walk_short_rows<Lanes>(m, b, held, sums);
     }

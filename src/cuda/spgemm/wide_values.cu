@@ -64,11 +64,11 @@ __global__ void __launch_bounds__(32)
     sums.index(v.c_colind + to, count);
     const O a_begin = m.a_rowptr[row], a_end = m.a_rowptr[row + 1];
     if (mean_b <= short_piece * static_cast<float>(parts)) {
-      walk_values<8, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
+      walk_values<8, true, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
     } else if (parts > 1) {
-      walk_values<32, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
+      walk_values<32, true, true>(m, v.a, v.b, a_begin, a_end, column_range<true>{first, last}, sums);
     } else {
-      walk_values<32, false>(m, v.a, v.b, a_begin, a_end, column_range<false>{}, sums);
+      walk_values<32, false, true>(m, v.a, v.b, a_begin, a_end, column_range<false>{}, sums);
     }
     __syncwarp();
     for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
