@@ -10,8 +10,8 @@ NAME.json is looked up in bench/results. The settings are optional; those shown 
 row a matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
 microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algorithm and its best routine of all, of the
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
-beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `latency` (of a run with
---latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
+beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
+C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py have a table of their own, whatever
 the settings.
 
@@ -140,6 +140,39 @@ def spmm_table(by_matrix: dict[str, list[dict]], singles: dict[tuple[str, str], 
     return markdown(["matrix", "right-hand sides", "packed, µs", "vendor's best, µs", "speed", "against as many single products"], rows)
 
 
+def of_phase(records: list[dict], phase: str) -> list[dict]:
+    return [r for r in records if r["phase"] == phase]
+
+
+def human_bytes(count: float) -> str:
+    unit = next(u for u in (1e9, 1e6, 1e3) if count >= u or u == 1e3)
+    return f"{count / unit:.3g} {({1e9: 'GB', 1e6: 'MB', 1e3: 'kB'})[unit]}"
+
+
+def spgemm_table(by_matrix: dict[str, list[dict]]) -> str:
+    """The whole call and the numeric phase of the choice, and the whole call of the vendor's fastest algorithm that was right."""
+    rows, speeds = [], []
+    for matrix, records in by_matrix.items():
+        whole = next((r for r in of_phase(records, "whole") if r["chosen"] and fastest([r])), None)
+        numeric = next((r for r in of_phase(records, "numeric") if r["chosen"]), None)
+        if whole is None or numeric is None:
+            continue
+        vendor = fastest([r for r in of_phase(records, "whole") if r["vendor"]])
+        speed = vendor["real_time"] / whole["real_time"] if vendor else math.inf
+        if vendor:
+            speeds.append(speed)
+        rows.append((speed, [
+            matrix, f"{whole['products']:,}", f"{whole['compression']:.2f}", f"{whole['real_time']:.0f}", f"{whole['gflops']:.1f}",
+            f"{vendor['real_time']:.0f} (`{vendor['kernel'].removeprefix('cusparse.')}`)" if vendor else "failed",
+            bold_below(speed) if vendor else "-", f"{numeric['real_time']:.0f}",
+            bold_below(whole["real_time"] / numeric["real_time"], 1.5),
+            f"{human_bytes(whole['peak_bytes'])} / {human_bytes(vendor['peak_bytes']) if vendor else '-'}"]))
+    last = ["**geometric mean**", "", "", "", "", "", f"{geometric_mean(speeds):.2f}" if speeds else "-", "", "", ""]
+    header = ["C = A A, or A Aᵀ", "products", "an entry of C", "whole call, µs", "GFLOPS", "vendor's fastest, µs", "speed", "numeric, µs",
+              "whole / numeric", "peak bytes, vendor's"]
+    return markdown(header, [row for _, row in sorted(rows, key=lambda row: row[0])] + [last])
+
+
 CLOCKS = {"event": "real_time", "host": "host_us", "submit": "submit_us", "64 queued, host": "queued_us",
           "graph of 64, event": "graph_us", "graph of 1, host": "graph_host_us"}
 
@@ -190,12 +223,13 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     by_matrix: dict[str, list[dict]] = {}
     read = run["context"]["bandwidth"]["read"] / 1e9
     for r in run["benchmarks"]:
-        if r["precision"] == settings["precision"] and r["cache"] == settings["cache"] and not r["variant"]:
+        if r["precision"] == settings["precision"] and r.get("cache", settings["cache"]) == settings["cache"] and not r.get("variant"):
             by_matrix.setdefault(r["matrix"], []).append(r | {"read_gbs": read})
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")
     make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table,
-            "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "latency": latency_table}
+            "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "latency": latency_table,
+            "spgemm": spgemm_table}
     if settings["kind"] not in make:
         raise SystemExit(f"bench_table: no kind '{settings['kind']}'; there are: {', '.join(make)}")
     return make[settings["kind"]](by_matrix) + caption(run)

@@ -117,6 +117,7 @@ support supports_cusparse_spgemm(const spgemm_problem& p, const device_info&) {
     return {false, "cuSPARSE is not asked for a product without rows or columns"};
   }
   if (p.a.nnz == 0 || p.b.nnz == 0) return {false, "cuSPARSE is not asked to multiply a matrix without entries"};
+  if (p.a.nnz > std::int64_t{p.a.rows} * p.a.cols) return {false, "cuSPARSE takes no more entries than places"};
   return {};
 }
 
