@@ -1,16 +1,18 @@
-// default: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the entries
-// of every row are counted, then columns and values are written where they belong. What a row is made with follows from its
-// number of products and of 32-column words (product_rows.cuh); each class is a launch. Sums are added in an order that
-// depends on A and B alone. Bytes a product: 4 to count and 4 + sizeof(T) to fill, through L1 and L2; C is written once.
+// default: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the
+// entries of every row are counted, then columns and values are written where they belong. What a row is made with
+// follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch. Sums are added
+// in an order that depends on A and B alone. Bytes a product: 4 to count and 4 + sizeof(T) to fill, through L1 and L2;
+// C is written once. Chosen unless another is named.
+#include <thrust/iterator/transform_iterator.h>
+
 #include <algorithm>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
-#include <thrust/iterator/transform_iterator.h>
 #include <tulle/core/buffer.hpp>
 
+#include "core/backends.hpp"
 #include "cuda/formats/launch.cuh"
-#include "cuda/formats/offsets.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_words.hpp"
 #include "cuda/spgemm/cub_memory.cuh"
@@ -19,7 +21,6 @@
 #include "cuda/spgemm/row_classes.hpp"
 #include "cuda/spgemm/sorted_rows.hpp"
 #include "cuda/spgemm/wide_rows.hpp"
-#include "core/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -36,8 +37,8 @@ struct counters {
   index_t cursors[2 * row_classes];
   index_t begins[2 * row_classes];
   unsigned long long products;
-  unsigned long long words;     // of B
-  long long entries;            // of C
+  unsigned long long words;  // of B
+  long long entries;         // of C
   unsigned long long next_chunk;
 };
 
@@ -54,7 +55,7 @@ template <class T, class O>
 class adaptive_spgemm final : public spgemm_operator {
  public:
   adaptive_spgemm(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx), problem_(p), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
+      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
     if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
   }
 
@@ -72,7 +73,8 @@ class adaptive_spgemm final : public spgemm_operator {
     const counters found = read_back(ctx_, device);
     products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
     rows_ = buffer<index_t>(ctx_, rows);
-    list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins, rows_.data(), stream());
+    list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
+              rows_.data(), stream());
     place(found.first, rows_.data());
     count_trials(found);
     for (int c = sorted_8; c <= sorted_256; ++c) count_sorted(pattern(), c, lists_[c], entries_.data(), stream());
@@ -162,7 +164,8 @@ class adaptive_spgemm final : public spgemm_operator {
       try_hashed(pattern(), word_view(), c, lists_[c], entries_.data(), classes_.data(), stream());
     }
     counters* const device = counted_.data();
-    const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr, nullptr};
+    const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr,
+                        nullptr};
     tried_ = buffer<index_t>(ctx_, static_cast<std::size_t>(tried));
     index_t* const begins = device->begins + row_classes;
     count_classes(from, classes_.data(), device->second, stream());
@@ -192,8 +195,12 @@ class adaptive_spgemm final : public spgemm_operator {
 
   template <class P>
   product_values<T, P> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return {static_cast<T>(alpha), static_cast<const T*>(a), static_cast<const T*>(b),
-            static_cast<const P*>(c.rowptr), c.colind, static_cast<T*>(c.values)};
+    return {static_cast<T>(alpha),
+            static_cast<const T*>(a),
+            static_cast<const T*>(b),
+            static_cast<const P*>(c.rowptr),
+            c.colind,
+            static_cast<T*>(c.values)};
   }
 
   template <class P>
@@ -237,12 +244,13 @@ class adaptive_spgemm final : public spgemm_operator {
   void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
     for (int c = sorted_8; c <= sorted_256; ++c) fill_sorted(m, v, c, lists_[c], columns, stream());
     fill_sorted(m, v, sorted_512, lists_[sorted_512], columns, stream());
-    for (const row_class c : {hashed_256, hashed_512}) fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
-    fill_wide_values(m, v, static_cast<float>(products_a_entry_), wide_list(), chunks_.data(), &counted_.data()->next_chunk, device(), stream());
+    for (const row_class c : {hashed_256, hashed_512})
+      fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
+    fill_wide_values(m, v, static_cast<float>(products_a_entry_), wide_list(), chunks_.data(),
+                     &counted_.data()->next_chunk, device(), stream());
   }
 
   context ctx_;
-  spgemm_problem problem_;
   csr_view<T, O> a_, b_;
   double mean_a_ = 0;
   bool tried_hashed_ = false;
@@ -274,7 +282,8 @@ support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { re
 std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const spgemm_work&) {
   const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
   const std::size_t small = 1 << 16;  // CUB, counters
-  if (p.mask) return (2 * rows + static_cast<std::size_t>(p.mask->nnz) / 256 + 2) * sizeof(std::int64_t) + rows / 16 + small;
+  if (p.mask)
+    return (2 * rows + static_cast<std::size_t>(p.mask->nnz) / 256 + 2) * sizeof(std::int64_t) + rows / 16 + small;
   const auto entries = static_cast<std::size_t>(p.b.nnz);
   const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + inner * sizeof(index_t);
   const std::size_t chunks = rows * sizeof(std::int64_t);

@@ -1,5 +1,5 @@
-// Where a column stands among up to `Most` ascending columns, in shared memory that one warp owns: a bit count in a bitmap
-// (bitmap-rank) where they span few columns, else a search among the few columns of its bucket.
+// Where a column stands among up to `Most` ascending columns, in shared memory that one warp owns: a bit count in a
+// bitmap (bitmap-rank) where they span few columns, else a search among the few columns of its bucket.
 #pragma once
 
 #include "cuda/spgemm/product_rows.cuh"
@@ -25,8 +25,8 @@ template <int Most>
 struct column_places {
   using map_type = column_map<Most>;
 
-  unsigned words[Most];            // the bitmap's masks, or the columns
-  std::uint16_t begin[Most + 2];   // place of the first column of a word or bucket
+  unsigned words[Most];           // the bitmap's masks, or the columns
+  std::uint16_t begin[Most + 2];  // place of the first column of a word or bucket
 
   /// All lanes; `columns` lie in C or in a mask.
   __device__ void index(const map_type& map, const index_t* columns, int count) {
@@ -38,7 +38,8 @@ struct column_places {
       const index_t column = columns[i];
       const unsigned b = map.bucket(column);
       // Empty buckets before this one begin where it begins.
-      for (unsigned from = i == 0 ? 0 : map.bucket(columns[i - 1]) + 1; from <= b; ++from) begin[from] = static_cast<std::uint16_t>(i);
+      for (unsigned from = i == 0 ? 0 : map.bucket(columns[i - 1]) + 1; from <= b; ++from)
+        begin[from] = static_cast<std::uint16_t>(i);
       if (i == count - 1) begin[b + 1] = static_cast<std::uint16_t>(count);
       if (map.bitmap) {
         atomicOr(words + b, 1u << column % 32);

@@ -25,13 +25,14 @@ __device__ index_t for_each_word(O begin, O end, const index_t* colind, AtHead a
 }
 
 template <class O>
-__global__ void __launch_bounds__(block)
-    count_words_kernel(index_t rows, const O* rowptr, const index_t* colind, index_t* words, unsigned long long* total) {
+__global__ void __launch_bounds__(block) count_words_kernel(index_t rows, const O* rowptr, const index_t* colind,
+                                                            index_t* words, unsigned long long* total) {
   __shared__ unsigned long long sum;
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();
   unsigned long long mine = 0;
-  for (std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; row < rows; row += std::int64_t{gridDim.x} * warps) {
+  for (std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; row < rows;
+       row += std::int64_t{gridDim.x} * warps) {
     const index_t found = for_each_word(rowptr[row], rowptr[row + 1], colind, [](index_t, O) {});
     if (lane_id() == 0) words[row] = found;
     mine += static_cast<unsigned long long>(found);
@@ -44,7 +45,8 @@ __global__ void __launch_bounds__(block)
 template <class O>
 __global__ void __launch_bounds__(block)
     fill_words_kernel(index_t rows, const O* rowptr, const index_t* colind, const O* wordptr, uint2* words) {
-  for (std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; row < rows; row += std::int64_t{gridDim.x} * warps) {
+  for (std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; row < rows;
+       row += std::int64_t{gridDim.x} * warps) {
     const O end = rowptr[row + 1], to = wordptr[row];
     for_each_word(rowptr[row], end, colind, [&](index_t ordinal, O k) {
       const index_t word = colind[k] / 32;
@@ -70,7 +72,8 @@ void count_words(index_t rows, const O* rowptr, const index_t* colind, index_t* 
 }
 
 template <class O>
-void fill_words(index_t rows, const O* rowptr, const index_t* colind, const O* wordptr, uint2* words, cudaStream_t stream) {
+void fill_words(index_t rows, const O* rowptr, const index_t* colind, const O* wordptr, uint2* words,
+                cudaStream_t stream) {
   if (rows == 0) return;
   fill_words_kernel<O><<<blocks_for_rows(rows), block, 0, stream>>>(rows, rowptr, colind, wordptr, words);
   check_launch("spgemm: fill_words");

@@ -11,8 +11,8 @@ namespace tulle::cuda {
 
 /// words[r] = words of row r of B; their sum is added to `total` (zeroed).
 template <class O>
-void count_words(index_t rows, const O* rowptr, const index_t* colind, index_t* words,
-                 unsigned long long* total, cudaStream_t stream);
+void count_words(index_t rows, const O* rowptr, const index_t* colind, index_t* words, unsigned long long* total,
+                 cudaStream_t stream);
 
 /// word[wordptr[r] ..] = the words of row r.
 template <class O>

@@ -1,10 +1,8 @@
 // What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: a row of A.
-#include <cub/block/block_reduce.cuh>
-#include <cuda/functional>
-
 #include <algorithm>
 #include <array>
-
+#include <cub/block/block_reduce.cuh>
+#include <cuda/functional>
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -56,7 +54,8 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
     check_launch("count_products");
   });
   const auto found = to_vector(ctx, work);
-  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1]), static_cast<std::int64_t>(found[2])};
+  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1]),
+          static_cast<std::int64_t>(found[2])};
 }
 
 }  // namespace tulle::cuda

@@ -1,7 +1,7 @@
-// Entries of the rows whose entries lie in few words of 32 columns, as those of meshes do: the words of B go into a hash table
-// with a mask each (integers only), and the bits are counted. After the hash accumulators of Nagasaka et al. (ICPP Workshops
-// 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp a row; one thread: a word of B at a time.
-// Bytes a product: 8 a word of B, through L1 and L2.
+// Entries of the rows whose entries lie in few words of 32 columns, as those of meshes do: the words of B go into a
+// hash table with a mask each (integers only), and the bits are counted. After the hash accumulators of Nagasaka et al.
+// (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp a row; one thread: a word
+// of B at a time. Bytes a product: 8 a word of B, through L1 and L2.
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/word_table.cuh"
@@ -12,8 +12,8 @@ namespace {
 constexpr int block = 128, warps = block / 32;
 
 template <class O>
-__global__ void __launch_bounds__(block)
-    try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise, row_list list, index_t* entries, std::uint8_t* classes) {
+__global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise,
+                                                    row_list list, index_t* entries, std::uint8_t* classes) {
   constexpr int slots = 256;
   __shared__ word_table<slots> tables[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
@@ -43,9 +43,9 @@ void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class tr
   check_launch("spgemm: try_hashed");
 }
 
-template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class, const row_list&,
-                         index_t*, std::uint8_t*, cudaStream_t);
-template void try_hashed(const product_pattern<std::int64_t>&, const word_rows<std::int64_t>&, row_class, const row_list&,
-                         index_t*, std::uint8_t*, cudaStream_t);
+template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class,
+                         const row_list&, index_t*, std::uint8_t*, cudaStream_t);
+template void try_hashed(const product_pattern<std::int64_t>&, const word_rows<std::int64_t>&, row_class,
+                         const row_list&, index_t*, std::uint8_t*, cudaStream_t);
 
 }  // namespace tulle::cuda

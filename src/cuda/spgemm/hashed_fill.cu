@@ -1,8 +1,8 @@
-// Rows whose entries lie in few words of 32 columns. A hash table in shared memory holds word -> mask of its columns and place
-// of the first, so that a column's place is one probe and a count of the bits below (bitmap-rank accumulator), and the sums
-// lie in the order of C. The table comes from the words of B, put in order by counting the smaller ones, and then gives the
-// columns of C; or, for new numbers, from the columns of C. One warp a row, walked as value_walk.cuh says; one thread: a
-// product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+// Rows whose entries lie in few words of 32 columns. A hash table in shared memory holds word -> mask of its columns
+// and place of the first, so that a column's place is one probe and a count of the bits below (bitmap-rank
+// accumulator), and the sums lie in the order of C. The table comes from the words of B, put in order by counting the
+// smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp a row, walked as
+// value_walk.cuh says; one thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
@@ -94,12 +94,14 @@ __global__ void __launch_bounds__(block)
   if (!columns) {
     space.index(v.c_colind + to, count);
   } else {
-    b.words != nullptr ? space.table.template collect<8, true>(m, b, row) : space.table.template collect<8, false>(m, b, row);
+    b.words != nullptr ? space.table.template collect<8, true>(m, b, row)
+                       : space.table.template collect<8, false>(m, b, row);
     space.put_in_order(v.c_colind + to, count);
   }
   for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
   __syncwarp();
-  walk_values<Lanes, false, (Most > 256)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{}, space);
+  walk_values<Lanes, false, (Most > 256)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{},
+                                          space);
   __syncwarp();
   for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
 }
@@ -120,9 +122,9 @@ void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const produ
   check_launch("spgemm: fill_hashed");
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                                       \
-  template void fill_hashed(const product_pattern<O>&, const word_rows<O>&, const product_values<T, O>&, bool, row_class, \
-                            const row_list&, bool, cudaStream_t);
+#define TULLE_INSTANTIATE(T, O)                                                                                \
+  template void fill_hashed(const product_pattern<O>&, const word_rows<O>&, const product_values<T, O>&, bool, \
+                            row_class, const row_list&, bool, cudaStream_t);
 TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)

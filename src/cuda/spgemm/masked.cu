@@ -1,14 +1,13 @@
-// default, with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp of a chunk
-// takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the pull side of
-// masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts those with one. Sums
-// lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time. Bytes a product:
-// 4 + sizeof(T), through L1 and L2, twice.
-#include "cuda/spgemm/masked.hpp"
+// default, with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp of
+// a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
+// pull side of masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts
+// those with one. Sums lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time.
+// Bytes a product: 4 + sizeof(T), through L1 and L2, twice.
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -16,6 +15,7 @@
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_places.cuh"
 #include "cuda/spgemm/cub_memory.cuh"
+#include "cuda/spgemm/masked.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 
 namespace tulle::cuda {
@@ -56,15 +56,17 @@ struct mask_chunks {
   const std::int64_t* begin;
 };
 
-/// entries[i]: entries of C in chunk i, counted if v.c is null, else where they begin; columns are written if asked for.
+/// entries[i]: entries of C in chunk i, counted if v.c is null, else where they begin; columns are written if asked
+/// for.
 template <class T, class O>
 __global__ void __launch_bounds__(block)
-    masked_kernel(product_pattern<O> m, mask_chunks<O> mask, product_values<T, O> v, std::int64_t first, std::int64_t* entries,
-                  bool columns) {
+    masked_kernel(product_pattern<O> m, mask_chunks<O> mask, product_values<T, O> v, std::int64_t first,
+                  std::int64_t* entries, bool columns) {
   __shared__ masked_space<T> spaces[warps];
   masked_space<T>& space = spaces[threadIdx.x / 32];
   const std::int64_t chunks = mask.begin[m.rows];
-  for (std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; i < chunks; i += std::int64_t{gridDim.x} * warps) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; i < chunks;
+       i += std::int64_t{gridDim.x} * warps) {
     index_t row = 0;
     for (index_t high = m.rows; row + 1 < high;) {  // the last row whose chunks begin at or before this one
       const index_t middle = row + (high - row) / 2;
@@ -97,7 +99,8 @@ __global__ void __launch_bounds__(block)
 template <class P>
 __global__ void masked_rowptr_kernel(index_t rows, const std::int64_t* chunk_begin, const std::int64_t* entries,
                                      std::int64_t first, P* rowptr) {
-  for (std::int64_t r = first_item(); r <= rows; r += item_step()) rowptr[r] = static_cast<P>(first + entries[chunk_begin[r]]);
+  for (std::int64_t r = first_item(); r <= rows; r += item_step())
+    rowptr[r] = static_cast<P>(first + entries[chunk_begin[r]]);
 }
 
 template <class O>
@@ -146,14 +149,17 @@ class masked_spgemm final : public spgemm_operator {
     run(values_of(alpha, a, b, c), c.first, false);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return chunk_begin_.bytes() + entries_.bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return chunk_begin_.bytes() + entries_.bytes();
+  }
 
  private:
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
 
   /// The kernel knows where entries go without the offsets of C.
   product_values<T, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return {static_cast<T>(alpha), static_cast<const T*>(a), static_cast<const T*>(b), nullptr, c.colind, static_cast<T*>(c.values)};
+    return {static_cast<T>(alpha),    static_cast<const T*>(a), static_cast<const T*>(b), nullptr, c.colind,
+            static_cast<T*>(c.values)};
   }
 
   template <class P>
@@ -169,7 +175,8 @@ class masked_spgemm final : public spgemm_operator {
 
   void run(const product_values<T, O>& v, std::int64_t first, bool columns) {
     if (chunks_ == 0) return;
-    const auto blocks = std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
+    const auto blocks =
+        std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
     masked_kernel<T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
         product_pattern<O>{a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
         mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);

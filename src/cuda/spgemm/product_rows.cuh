@@ -53,13 +53,13 @@ enum row_class : std::uint8_t {
   row_classes
 };
 
-/// Rows of one class: `rows` null means all rows in order. Where the host does not know them, their number and the place
-/// of the first in `rows` lie on the device.
+/// Rows of one class: `rows` null means all rows in order. Where the host does not know them, their number and the
+/// place of the first in `rows` lie on the device.
 struct row_list {
   const index_t* rows;
-  index_t most;              // rows of the list, or a bound on them
-  const index_t* counted;    // null: `most` is the count
-  const index_t* begin;      // null: 0
+  index_t most;            // rows of the list, or a bound on them
+  const index_t* counted;  // null: `most` is the count
+  const index_t* begin;    // null: 0
 
   __device__ index_t count() const { return counted == nullptr ? most : *counted; }
   __device__ index_t operator[](index_t i) const {

@@ -1,5 +1,5 @@
-// Classes of rows by products, and lists of the rows of each class. Two small passes: one reads A and two offsets of B an
-// entry, the other a byte a row. One thread: an entry of A at a time, 2 to 32 lanes a row; then a row.
+// Classes of rows by products, and lists of the rows of each class. Two small passes: one reads A and two offsets of B
+// an entry, the other a byte a row. One thread: an entry of A at a time, 2 to 32 lanes a row; then a row.
 #include <algorithm>
 
 #include "cuda/runtime/check.hpp"
@@ -15,7 +15,8 @@ constexpr index_t few_rows = 20'000;
 __device__ row_class class_of(std::int64_t products, bool coarse) {
   if (products == 0) return empty_row;
   if (coarse && products <= 256) return products <= 64 ? sorted_64 : sorted_256;
-  if (products <= 64) return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
+  if (products <= 64)
+    return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
   if (products <= 256) return products <= 128 ? sorted_128 : sorted_256;
   return products <= 512 ? trial_512 : trial;
 }
@@ -48,9 +49,8 @@ __device__ std::int64_t products_of(const product_pattern<O>& m, O begin, O end,
 constexpr int longest_for_group = 8;
 
 template <int Lanes, class O>
-__global__ void __launch_bounds__(block)
-    classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts, unsigned long long* all_products,
-                    index_t* entries) {
+__global__ void __launch_bounds__(block) classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts,
+                                                         unsigned long long* all_products, index_t* entries) {
   __shared__ index_t shared[row_classes];
   const block_counts found{shared};
   unsigned long long sum = 0;
@@ -87,16 +87,16 @@ __global__ void __launch_bounds__(block) count_kernel(row_list from, const std::
   __shared__ index_t shared[row_classes];
   const block_counts found{shared};
   found.clear();
-  for (std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x; i < from.count(); i += std::int64_t{gridDim.x} * block) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x; i < from.count();
+       i += std::int64_t{gridDim.x} * block) {
     atomicAdd(shared + classes[from[static_cast<index_t>(i)]], 1);
   }
   found.add_to(counts);
 }
 
 /// A block takes 256 neighbours at a time; those of one class stay together and in order.
-__global__ void __launch_bounds__(block)
-    list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts, index_t* cursors, index_t* begins,
-                index_t* list) {
+__global__ void __launch_bounds__(block) list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts,
+                                                     index_t* cursors, index_t* begins, index_t* list) {
   constexpr int warps = block / 32;
   __shared__ index_t place[warps][row_classes];
   __shared__ index_t begin[row_classes];
@@ -109,7 +109,8 @@ __global__ void __launch_bounds__(block)
     }
   }
   const int lane = lane_id(), warp = static_cast<int>(threadIdx.x) / 32;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * block; first < from.count(); first += std::int64_t{gridDim.x} * block) {
+  for (std::int64_t first = std::int64_t{blockIdx.x} * block; first < from.count();
+       first += std::int64_t{gridDim.x} * block) {
     if (threadIdx.x < warps * row_classes) place[threadIdx.x / row_classes][threadIdx.x % row_classes] = 0;
     __syncthreads();
     const std::int64_t i = first + threadIdx.x;

@@ -19,8 +19,8 @@ template <class O>
 void classify_rows(const product_pattern<O>& m, double mean_row, std::uint8_t* classes, index_t* counts,
                    unsigned long long* products, index_t* entries, cudaStream_t stream);
 
-/// Lists the rows by class: those of class c from begins[c] on, which is set to the exclusive sum of `counts`. Rows of a
-/// class lie in blocks of neighbours. `from`: the rows to list. `cursors`: row_classes zeroed numbers.
+/// Lists the rows by class: those of class c from begins[c] on, which is set to the exclusive sum of `counts`. Rows of
+/// a class lie in blocks of neighbours. `from`: the rows to list. `cursors`: row_classes zeroed numbers.
 void list_rows(const row_list& from, const std::uint8_t* classes, const index_t* counts, index_t* cursors,
                index_t* begins, index_t* list, cudaStream_t stream);
 

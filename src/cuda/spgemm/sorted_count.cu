@@ -55,7 +55,9 @@ void count_sorted(const product_pattern<O>& m, int row_class, const row_list& li
   });
 }
 
-template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, int, const row_list&, index_t*, cudaStream_t);
-template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, int, const row_list&, index_t*, cudaStream_t);
+template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, int, const row_list&, index_t*,
+                                         cudaStream_t);
+template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, int, const row_list&, index_t*,
+                                         cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -1,6 +1,6 @@
-// Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added up
-// one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written once, coalesced
-// over the rows of a warp.
+// Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added
+// up one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written
+// once, coalesced over the rows of a warp.
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/sorted_rows.cuh"
 #include "cuda/spgemm/sorted_rows.hpp"
@@ -32,8 +32,8 @@ struct key_runs {
   }
 };
 
-/// Each value becomes the sum of its run up to it, added one by one. Lanes whose first keys carry on a run wait for the lane
-/// before; all lanes of the warp call this. `real`: keys of this lane that are not padding.
+/// Each value becomes the sum of its run up to it, added one by one. Lanes whose first keys carry on a run wait for the
+/// lane before; all lanes of the warp call this. `real`: keys of this lane that are not padding.
 template <class Shape, class T>
 __device__ __forceinline__ void sum_runs(T (&value)[Shape::items], unsigned begins, int real) {
   constexpr int items = Shape::items;
@@ -59,7 +59,9 @@ __device__ __forceinline__ void sum_runs(T (&value)[Shape::items], unsigned begi
 }
 
 template <class Shape, class T, class O, class Key>
-__global__ void __launch_bounds__(sorted_block, Shape::items <= 4 ? 12 : Shape::items <= 8 ? 9 : 1)
+__global__ void __launch_bounds__(sorted_block, Shape::items <= 4   ? 12
+                                                : Shape::items <= 8 ? 9
+                                                                    : 1)
     fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
   constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
   constexpr Key none = ~Key{0};
@@ -130,9 +132,13 @@ void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, int
   });
 }
 
-template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, int, const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, int, const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, int, const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, int, const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, int,
+                          const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, int,
+                          const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, int,
+                          const row_list&, bool, cudaStream_t);
+template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, int,
+                          const row_list&, bool, cudaStream_t);
 
 }  // namespace tulle::cuda

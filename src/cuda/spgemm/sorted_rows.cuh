@@ -26,13 +26,20 @@ struct sorted_shape {
 template <class F>
 void with_sorted_shape(int row_class, F&& f) {
   switch (row_class) {
-    case sorted_8: return f(sorted_shape<4, 2>{});
-    case sorted_16: return f(sorted_shape<4, 4>{});
-    case sorted_32: return f(sorted_shape<8, 4>{});
-    case sorted_64: return f(sorted_shape<8, 8>{});
-    case sorted_128: return f(sorted_shape<16, 8>{});
-    case sorted_256: return f(sorted_shape<32, 8>{});
-    default: return f(sorted_shape<32, 16>{});
+    case sorted_8:
+      return f(sorted_shape<4, 2>{});
+    case sorted_16:
+      return f(sorted_shape<4, 4>{});
+    case sorted_32:
+      return f(sorted_shape<8, 4>{});
+    case sorted_64:
+      return f(sorted_shape<8, 8>{});
+    case sorted_128:
+      return f(sorted_shape<16, 8>{});
+    case sorted_256:
+      return f(sorted_shape<32, 8>{});
+    default:
+      return f(sorted_shape<32, 16>{});
   }
 }
 
@@ -87,10 +94,11 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
 /// Rows of B that a group has in flight.
 constexpr int expand_depth = 4;
 
-/// Lays out the products of a row: begin(u, lane that holds the entry of A) names the u-th of the rows of B that are read
-/// next, load(u, position in B) reads an entry of it, and store(u, place) leaves it at its place, product by product. A's
-/// entries come in batches, before each of which batch(position in A of the lane's entry, whether there is one) runs.
-/// Returns the number of products. All lanes of the warp call it; a group without a row passes an empty range.
+/// Lays out the products of a row: begin(u, lane that holds the entry of A) names the u-th of the rows of B that are
+/// read next, load(u, position in B) reads an entry of it, and store(u, place) leaves it at its place, product by
+/// product. A's entries come in batches, before each of which batch(position in A of the lane's entry, whether there is
+/// one) runs. Returns the number of products. All lanes of the warp call it; a group without a row passes an empty
+/// range.
 template <int Lanes, class O, class Batch, class Begin, class Load, class Store>
 __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O first, O end, int lane, Batch batch,
                                                 Begin begin, Load load, Store store) {

@@ -1,7 +1,7 @@
-// Walks the products of a row of A B and adds them up where `sums` says, in shared memory that the warp owns. The products of
-// an entry of C are added one by one in the order of A's entries, each rounded before it is added, so the sums do not depend on
-// how the walk is laid out. Inside a row of B columns are distinct, so no two lanes that share one meet; pieces of several rows
-// side by side take turns. No atomics.
+// Walks the products of a row of A B and adds them up where `sums` says, in shared memory that the warp owns. The
+// products of an entry of C are added one by one in the order of A's entries, each rounded before it is added, so the
+// sums do not depend on how the walk is laid out. Inside a row of B columns are distinct, so no two lanes that share
+// one meet; pieces of several rows side by side take turns. No atomics.
 #pragma once
 
 #include "cuda/spgemm/product_rows.cuh"
@@ -82,10 +82,11 @@ struct pieces {
   }
 };
 
-/// A warp a row of B at a time. Ahead: the next pieces are on their way while these are added, which pays where few warps
-/// share a multiprocessor.
+/// A warp a row of B at a time. Ahead: the next pieces are on their way while these are added, which pays where few
+/// warps share a multiprocessor.
 template <bool Ahead, class T, class O, class Sums>
-__device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
+__device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held,
+                                          Sums& sums) {
   unsigned left = __ballot_sync(full_warp, held.start < held.stop);
   O position = 0, end = 0;
   T factor = 0;
@@ -122,7 +123,8 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
 
 /// Groups of lanes take pieces of `Lanes` entries, in order.
 template <int Lanes, class T, class O, class Sums>
-__device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held, Sums& sums) {
+__device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held,
+                                                Sums& sums) {
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   const int count = static_cast<int>((held.stop - held.start + Lanes - 1) / Lanes);

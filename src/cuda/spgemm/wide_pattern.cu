@@ -1,6 +1,7 @@
-// Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last, in
-// shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter. One
-// block a row; one thread: an entry (or word) of B at a time, then words of the bitmap. Bytes a product: 4, or 8 a word.
+// Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
+// in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
+// One block a row; one thread: an entry (or word) of B at a time, then words of the bitmap. Bytes a product: 4, or 8 a
+// word.
 #include <algorithm>
 
 #include "cuda/runtime/check.hpp"
@@ -11,7 +12,8 @@ namespace {
 
 constexpr int block = 256;
 constexpr int widest_bitmap = 48 * 1024;  // words
-constexpr unsigned narrow_bitmap = 4096;  // so few words are cleared sooner than a row's first and last column are found
+constexpr unsigned narrow_bitmap =
+    4096;  // so few words are cleared sooner than a row's first and last column are found
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
 template <class O>
@@ -39,8 +41,8 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
 
 /// Sets the bits of the row's columns in words [first, first + count).
 template <int Lanes, bool Words, class O>
-__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first, unsigned count,
-                         unsigned* bits) {
+__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
+                         unsigned count, unsigned* bits) {
   for (unsigned i = threadIdx.x; i < count; i += block) bits[i] = 0;
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -90,8 +92,8 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
 /// Counts where c_colind is null.
 template <int Lanes, bool Words, class O>
 __global__ void __launch_bounds__(block)
-    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries, const O* c_rowptr,
-                index_t* c_colind) {
+    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries,
+                const O* c_rowptr, index_t* c_colind) {
   extern __shared__ unsigned bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
@@ -127,7 +129,8 @@ void run_wide(const product_pattern<O>& m, const word_rows<O>& b, bool short_row
   const auto capacity = static_cast<unsigned>(std::min<std::size_t>(most, static_cast<std::size_t>(m.cols) / 32 + 1));
   const auto bytes = capacity * sizeof(unsigned);
   const auto run = [&](auto kernel) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "cudaFuncSetAttribute");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+          "cudaFuncSetAttribute");
     const auto blocks = std::min<std::int64_t>(list.most, std::int64_t{16} * device.multiprocessors);
     kernel<<<static_cast<unsigned>(blocks), block, bytes, stream>>>(m, b, list, capacity, entries, c_rowptr, c_colind);
     check_launch("spgemm: wide pattern");
@@ -150,10 +153,10 @@ void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool 
   run_wide<O>(m, b, short_rows, list, device, nullptr, c_rowptr, c_colind, stream);
 }
 
-#define TULLE_INSTANTIATE(O)                                                                                         \
+#define TULLE_INSTANTIATE(O)                                                                                          \
   template void count_wide(const product_pattern<O>&, const word_rows<O>&, bool, const row_list&, const wide_launch&, \
-                           index_t*, cudaStream_t);                                                                  \
-  template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, bool, const row_list&,             \
+                           index_t*, cudaStream_t);                                                                   \
+  template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, bool, const row_list&,              \
                                   const wide_launch&, const O*, index_t*, cudaStream_t);
 TULLE_INSTANTIATE(std::int32_t)
 TULLE_INSTANTIATE(std::int64_t)

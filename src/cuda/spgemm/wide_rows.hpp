@@ -26,8 +26,9 @@ void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool 
 /// Entries of C that a warp makes at a time, at most.
 constexpr int wide_chunk = 1024;
 
-/// Values of C in the rows of a list, whose columns are there. chunk_begin[i]: chunks of the rows before the i-th of the
-/// list, which has list.most rows; `next` is a number on the device; mean_b: entries of the rows of B that A asks for.
+/// Values of C in the rows of a list, whose columns are there. chunk_begin[i]: chunks of the rows before the i-th of
+/// the list, which has list.most rows; `next` is a number on the device; mean_b: entries of the rows of B that A asks
+/// for.
 template <class T, class O>
 void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, float mean_b, const row_list& list,
                       const std::int64_t* chunk_begin, unsigned long long* next, const wide_launch& device,

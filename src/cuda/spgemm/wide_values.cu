@@ -1,7 +1,7 @@
-// Values of the rows whose entries are many or far apart: a warp makes up to 1024 neighbouring entries of C, of which it owns
-// the sums in shared memory, and takes from each row of B the columns between its first and its last (by a search, where a
-// row of C has several such chunks): blocks that own disjoint column ranges, without atomics (column_places.cuh).
-// One thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+// Values of the rows whose entries are many or far apart: a warp makes up to 1024 neighbouring entries of C, of which
+// it owns the sums in shared memory, and takes from each row of B the columns between its first and its last (by a
+// search, where a row of C has several such chunks): blocks that own disjoint column ranges, without atomics
+// (column_places.cuh). One thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
 #include <algorithm>
 
 #include "cuda/runtime/check.hpp"
@@ -32,7 +32,8 @@ struct chunk_sums {
   }
 };
 
-/// Where the pieces of the rows of B that fall into a chunk are shorter than this on average, they are walked four at a time.
+/// Where the pieces of the rows of B that fall into a chunk are shorter than this on average, they are walked four at a
+/// time.
 constexpr float short_piece = 4;
 
 template <class T, class O>
@@ -87,13 +88,22 @@ void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v
   const auto kernel = wide_values_kernel<T, O>;
   constexpr int bytes = sizeof(chunk_space<T>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
-  kernel<<<static_cast<unsigned>(device.multiprocessors) * 16, 32, bytes, stream>>>(m, v, mean_b, list, chunk_begin, next);
+  kernel<<<static_cast<unsigned>(device.multiprocessors) * 16, 32, bytes, stream>>>(m, v, mean_b, list, chunk_begin,
+                                                                                    next);
   check_launch("spgemm: fill_wide_values");
 }
 
-template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
-template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, float, const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&, cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, float,
+                               const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&,
+                               cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, float,
+                               const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&,
+                               cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, float,
+                               const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&,
+                               cudaStream_t);
+template void fill_wide_values(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, float,
+                               const row_list&, const std::int64_t*, unsigned long long*, const wide_launch&,
+                               cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -1,5 +1,5 @@
-// A hash table of the words of a row in shared memory, owned by one warp: linear probing, words enter by compare-and-swap of
-// integers.
+// A hash table of the words of a row in shared memory, owned by one warp: linear probing, words enter by
+// compare-and-swap of integers.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Walks the pattern of a row of A B by words of 32 columns: in which order does not matter, so groups of lanes take rows of
-// B side by side.
+// Walks the pattern of a row of A B by words of 32 columns: in which order does not matter, so groups of lanes take
+// rows of B side by side.
 #pragma once
 
 #include "cuda/spgemm/product_rows.cuh"
@@ -9,8 +9,8 @@ namespace tulle::cuda {
 /// The rows of B as words: made once (column_words.hpp), or column by column where few columns share a word.
 template <class O>
 struct word_rows {
-  const O* begin;         // of the words, or of the columns
-  const uint2* words;     // null: columns
+  const O* begin;      // of the words, or of the columns
+  const uint2* words;  // null: columns
   const index_t* columns;
 
   template <bool Words>
@@ -24,10 +24,11 @@ struct word_rows {
   }
 };
 
-/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B, until
-/// enough() holds for a lane.
+/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B,
+/// until enough() holds for a lane.
 template <int Lanes, bool Words, class O, class Visit, class Enough>
-__device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit, Enough enough) {
+__device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit,
+                                           Enough enough) {
   constexpr int side_by_side = 32 / Lanes, depth = 2;  // rows of B that a group has in flight
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   // Groups take entries of A that are far apart: rows of B that are neighbours would meet in the same words.
