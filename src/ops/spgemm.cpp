@@ -33,6 +33,11 @@ void check_c(const detail::spgemm_plan_impl& plan, const any_csr<T>& c) {
                       fmt::format("C is {} x {} with {} entries, the plan's is {} x {} with {}", m.rows, m.cols,
                                   m.nnz(), s.rows, s.cols, plan.nnz()));
         }
+        const auto made = detail::fits_narrow(plan.nnz()) ? offset_type::i32 : offset_type::i64;
+        if (offset_type_of<O> != made) {
+          throw error(status::invalid_argument,
+                      fmt::format("C has {} offsets, that of multiply has {}", name(offset_type_of<O>), name(made)));
+        }
         if (m.rowptr.space() != plan.ctx().space()) {
           throw error(status::invalid_argument, fmt::format("C is in {} memory, the plan runs on {}",
                                                             name(m.rowptr.space()), name(plan.ctx().backend())));

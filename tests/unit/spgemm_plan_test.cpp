@@ -231,6 +231,8 @@ TEST_F(SpgemmPlan, RefusesWhatItCannotDo) {
   plan.multiply();
   any_csr<double> other = spgemm(ctx, a.owned(ctx), random_sparse(31, 19, 4, 9).owned(ctx));
   EXPECT_EQ(failure_of([&] { plan.numeric(other); }).first, status::invalid_dimensions);
+  any_csr<double> wide = widen(ctx, plan.multiply());
+  EXPECT_EQ(failure_of([&] { plan.numeric(wide); }).second, "C has i64 offsets, that of multiply has i32");
   EXPECT_EQ(failure_of([&] { plan.update_values(nullptr, b.values.data()); }).first, status::null_pointer);
   EXPECT_EQ(failure_of([&] { plan.update_values(a.values.data(), b.values.data(), a.values.data()); }).first,
             status::invalid_argument);

@@ -89,7 +89,8 @@ class spgemm_plan {
   any_csr<T> multiply(T alpha = 1, T beta = 0);
   /// The values of a C that this plan made, anew from the present values of A, B and D. No symbolic work, no
   /// allocation, no synchronisation (without memory_limit and for the kernels that choose_spgemm picks); can be
-  /// captured in a CUDA graph.
+  /// captured in a CUDA graph. Throws INVALID_DIMENSIONS and INVALID_ARGUMENT for a C that multiply cannot have made; its
+  /// columns are trusted to be the plan's.
   void numeric(any_csr<T>& c, T alpha = 1, T beta = 0);
   /// Other numbers in the same patterns (in the order of A, B, D; in the memory space of the context). They must
   /// outlive the plan or the next update. A null d keeps the D there is. `numeric` is what to call next: `multiply`

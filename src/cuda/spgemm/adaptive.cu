@@ -1,8 +1,8 @@
 // default: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the
 // entries of every row are counted, then columns and values are written where they belong. What a row is made with
-// follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch. Sums are added
-// in an order that depends on A and B alone. Bytes a product: 4 to count and 4 + sizeof(T) to fill, through L1 and L2;
-// C is written once. Chosen unless another is named.
+// follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch. The
+// products of an entry are added in the order of A's entries (docs/adr/0008). Bytes a product: 4 to count and 4 +
+// sizeof(T) to fill, through L1 and L2; C is written once. Chosen unless another is named.
 #include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
@@ -54,8 +54,7 @@ struct chunks_of_row {
 template <class T, class O>
 class adaptive_spgemm final : public spgemm_operator {
  public:
-  adaptive_spgemm(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
+  adaptive_spgemm(const context& ctx, const spgemm_problem& p) : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
     if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
   }
 
@@ -85,6 +84,7 @@ class adaptive_spgemm final : public spgemm_operator {
     const counters now = read_back(ctx_, device);
     if (tried_hashed_) place(now.second, tried_.data());
     nnz_ = now.entries;
+    classes_ = {};
     return nnz_;
   }
 
@@ -93,11 +93,13 @@ class adaptive_spgemm final : public spgemm_operator {
     if (c.offset == offset_type_of<O>) {
       fill_as(pattern(), word_view(), alpha, c);
     } else if constexpr (std::is_same_v<O, std::int32_t>) {
-      wide_a_ = widened(a_);
-      wide_b_ = widened(b_);
+      if (wide_a_.empty()) {
+        wide_a_ = widened(a_);
+        wide_b_ = widened(b_);
+      }
       fill_as(wide_pattern(), wide_word_view(), alpha, c);
     } else {
-      throw error(status::internal, "spgemm: 32-bit offsets of C for 64-bit offsets of A and B");
+      fill_narrow(alpha, c);
     }
   }
 
@@ -106,14 +108,18 @@ class adaptive_spgemm final : public spgemm_operator {
     const device_guard guard(ctx_.device());
     if (c.offset == offset_type_of<O>) {
       values(pattern(), word_view(), values_of<O>(alpha, a, b, c), false);
-    } else {
+    } else if constexpr (std::is_same_v<O, std::int32_t>) {
+      if (wide_a_.empty()) throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
       values(wide_pattern(), wide_word_view(), values_of<std::int64_t>(alpha, a, b, c), false);
+    } else {
+      if (wide_c_.empty()) throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
+      values(pattern(), word_view(), values_of<O>(alpha, a, b, with_wide_offsets(c)), false);
     }
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return classes_.bytes() + entries_.bytes() + counted_.bytes() + rows_.bytes() + tried_.bytes() + wordptr_.bytes() +
-           words_.bytes() + chunks_.bytes() + wide_a_.bytes() + wide_b_.bytes();
+           words_.bytes() + chunks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
   }
 
  private:
@@ -203,6 +209,21 @@ class adaptive_spgemm final : public spgemm_operator {
             static_cast<T*>(c.values)};
   }
 
+  [[nodiscard]] csr_sink with_wide_offsets(csr_sink c) {
+    c.offset = offset_type::i64;
+    c.rowptr = wide_c_.data();
+    return c;
+  }
+
+  /// A C of 32-bit offsets from A and B of 64-bit ones: the kernels see 64-bit offsets of the operator's own.
+  void fill_narrow(double alpha, const csr_sink& c) {
+    const auto count = static_cast<std::size_t>(a_.rows) + 1;
+    if (wide_c_.empty()) wide_c_ = buffer<O>(ctx_, count);
+    fill_as(pattern(), word_view(), alpha, with_wide_offsets(c));
+    const auto narrow = formats<T, O>().narrow_offsets(ctx_, wide_c_.data(), count);
+    copy_bytes(ctx_, c.rowptr, memory_space::device, narrow.data(), memory_space::device, narrow.bytes());
+  }
+
   template <class P>
   void fill_as(const product_pattern<P>& m, const word_rows<P>& b, double alpha, const csr_sink& c) {
     auto* const rowptr = static_cast<P*>(c.rowptr);
@@ -265,7 +286,8 @@ class adaptive_spgemm final : public spgemm_operator {
   buffer<O> wordptr_;
   buffer<uint2> words_;
   buffer<std::int64_t> chunks_;
-  buffer<std::int64_t> wide_a_, wide_b_;
+  buffer<std::int64_t> wide_a_, wide_b_;  // offsets, where C needs 64 bits and A and B do not
+  buffer<O> wide_c_;                      // and the other way round
 };
 
 }  // namespace
@@ -282,14 +304,16 @@ support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { re
 std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const spgemm_work&) {
   const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
   const std::size_t small = 1 << 16;  // CUB, counters
-  if (p.mask)
-    return (2 * rows + static_cast<std::size_t>(p.mask->nnz) / 256 + 2) * sizeof(std::int64_t) + rows / 16 + small;
+  if (p.mask) {
+    const auto chunks = static_cast<std::size_t>(p.mask->nnz) / 256;
+    return (2 * rows + chunks + 2) * sizeof(std::int64_t) + (rows + chunks) / 16 + small;
+  }
   const auto entries = static_cast<std::size_t>(p.b.nnz);
-  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + inner * sizeof(index_t);
-  const std::size_t chunks = rows * sizeof(std::int64_t);
-  const std::size_t words = inner * size_of(p.a.types.offset) + entries * 6 / 10 * sizeof(uint2);
-  const std::size_t widened = p.a.types.offset == offset_type::i32 ? (rows + inner) * sizeof(std::int64_t) : 0;
-  return lists + chunks + words + widened + (rows + inner) / 16 + small;
+  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + rows * sizeof(std::int64_t);
+  const std::size_t words = inner * (sizeof(index_t) + size_of(p.a.types.offset)) + entries * 6 / 10 * sizeof(uint2);
+  const bool narrow = p.a.types.offset == offset_type::i32;
+  const std::size_t offsets = narrow ? (rows + inner + 2) * sizeof(std::int64_t) : (rows + 1) * 12;
+  return lists + (rows > few_rows_to_try ? words : 0) + offsets + (rows + inner) / 16 + small;
 }
 
 }  // namespace tulle::cuda

@@ -1,6 +1,5 @@
 // What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: a row of A.
 #include <algorithm>
-#include <array>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/functional>
 #include <tulle/core/buffer.hpp>

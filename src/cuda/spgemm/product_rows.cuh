@@ -32,8 +32,8 @@ struct product_values {
 };
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
-/// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_rows.cu).
-/// wide: bitmaps and chunks of columns (wide_rows.cu). The two trials are hashed if their words fit the table.
+/// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).
+/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The two trials are hashed if their words fit the table.
 enum row_class : std::uint8_t {
   empty_row,
   sorted_8,

@@ -3,14 +3,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstdint>
 
 #include "cuda/spgemm/product_rows.cuh"
 
 namespace tulle::cuda {
-
-using class_counts = std::array<index_t, row_classes>;
 
 /// Gives every row a class below first_classes by its number of products, and adds the rows of each class to `counts`
 /// (zeroed, row_classes long, on the device) and all products to `products`. Rows without a product get their count of

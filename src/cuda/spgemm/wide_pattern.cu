@@ -129,7 +129,8 @@ void run_wide(const product_pattern<O>& m, const word_rows<O>& b, bool short_row
   const auto capacity = static_cast<unsigned>(std::min<std::size_t>(most, static_cast<std::size_t>(m.cols) / 32 + 1));
   const auto bytes = capacity * sizeof(unsigned);
   const auto run = [&](auto kernel) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(most * sizeof(unsigned))),  // the same for all that may launch it
           "cudaFuncSetAttribute");
     const auto blocks = std::min<std::int64_t>(list.most, std::int64_t{16} * device.multiprocessors);
     kernel<<<static_cast<unsigned>(blocks), block, bytes, stream>>>(m, b, list, capacity, entries, c_rowptr, c_colind);

@@ -7,7 +7,7 @@
 
 namespace tulle::cuda {
 
-/// What the kernels of wide rows need to know of the device and of C.
+/// What the kernels of wide rows need to know of the device.
 struct wide_launch {
   int multiprocessors;
   std::size_t shared_bytes;  // that a block may have
