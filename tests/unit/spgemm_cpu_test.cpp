@@ -285,9 +285,9 @@ TYPED_TEST(spgemm_cpu, neighbours) {
     b.values[9] = std::numeric_limits<T>::quiet_NaN();
     b.values[12] = T{-0.0};
     host_csr<T, O> a(40);
-    for (index_t i = 0; i < 150; ++i) {
+    for (index_t i = 0; i < 60; ++i) {
       std::vector<index_t> columns(static_cast<std::size_t>(2 + i % 60));
-      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 100 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
+      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 40 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
       a.add_row(columns, random);
     }
     a.values[20] = -std::numeric_limits<T>::infinity();

@@ -29,6 +29,7 @@
 #include "cpu/spgemm/sink.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
+#include "cpu/spgemm/tiny_wide_avx512.hpp"
 #include "cpu/spgemm/window.hpp"
 #include "cpu/spgemm/window_avx512.hpp"
 
@@ -122,7 +123,7 @@ class adaptive final : public spgemm_operator {
     std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows > 4096)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows + a.nnz > row_schedule::work_a_thread)
     for (index_t i = 0; i < a.rows; ++i) {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       kinds[i] = kind_of(i, entries, products);
@@ -206,14 +207,20 @@ class adaptive final : public spgemm_operator {
 
   std::int64_t find_columns(const scratch_space& s, index_t i, index_t* colind) const {
     switch (kinds_.data()[i]) {
-      case row_kind::tiny:
-#if TULLE_X86
-        if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, colind);
-#endif
-        return tiny_columns(product_, i, colind);
+      case row_kind::tiny: return by_sorting(i, colind);
       case row_kind::hash: return s.table.columns(product_, i, colind);
       default: return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
     }
+  }
+
+  std::int64_t by_sorting(index_t i, index_t* colind) const {
+#if TULLE_X86
+    if (isa_ == isa::avx512) {
+      return product_.b.cols <= tiny_row_avx512::none ? tiny_columns_avx512(product_, i, colind)
+                                                      : tiny_columns_wide_avx512(product_, i, colind);
+    }
+#endif
+    return tiny_columns(product_, i, colind);
   }
 
   std::int64_t take(const window<T>& w, index_t base, column_span marked, index_t* colind) const {

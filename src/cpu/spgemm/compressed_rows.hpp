@@ -5,6 +5,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cpu {
@@ -18,7 +19,7 @@ class compressed_rows {
   compressed_rows(const context& ctx, csr_view<T, O> b) : offsets_(ctx, static_cast<std::size_t>(b.rows) + 1) {
     const int threads = ctx.threads();
     std::int64_t* offsets = offsets_.data();
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) {
       std::int64_t n = 0;
       index_t word = -1;
@@ -31,7 +32,7 @@ class compressed_rows {
     scan_counts(threads, offsets, b.rows);
     indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     bits_ = buffer<std::uint64_t>(ctx, indices_.size());
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) pack(b, r, offsets[r]);
   }
 
