@@ -29,7 +29,6 @@
 #include "cpu/spgemm/sink.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
-#include "cpu/spgemm/tiny_wide_avx512.hpp"
 #include "cpu/spgemm/window.hpp"
 #include "cpu/spgemm/window_avx512.hpp"
 
@@ -198,28 +197,26 @@ class adaptive final : public spgemm_operator {
       offsets[i + 1] = products;
       if (kinds_.data()[i] == row_kind::single || products == 0) return;
       const std::int64_t most = std::min(products, cols);
-      const std::int64_t n = find_columns(s, i, kept.reserve(ctx_, most, rest));
+      const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most, rest));
       kept.keep(n);
       offsets[i + 1] = n;
       rest -= most;
     });
   }
 
-  std::int64_t find_columns(const scratch_space& s, index_t i, index_t* colind) const {
+  std::int64_t find_columns(const scratch_space& s, index_t i, std::int64_t products, index_t* colind) const {
     switch (kinds_.data()[i]) {
-      case row_kind::tiny: return by_sorting(i, colind);
+      case row_kind::tiny: return by_sorting(i, products, colind);
       case row_kind::hash: return s.table.columns(product_, i, colind);
       default: return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
     }
   }
 
-  std::int64_t by_sorting(index_t i, index_t* colind) const {
+  std::int64_t by_sorting(index_t i, std::int64_t products, index_t* colind) const {
 #if TULLE_X86
-    if (isa_ == isa::avx512) {
-      return product_.b.cols <= tiny_row_avx512::none ? tiny_columns_avx512(product_, i, colind)
-                                                      : tiny_columns_wide_avx512(product_, i, colind);
-    }
+    if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, products, colind);
 #endif
+    (void)products;
     return tiny_columns(product_, i, colind);
   }
 
