@@ -38,6 +38,8 @@ namespace {
 /// Products in windows for a row and entry of B from which B is compressed.
 constexpr std::int64_t worth_compressing = 8;
 
+/// Columns of B in a word of 64, on average, from which words are marked in place of columns.
+constexpr double full_words = 1.5;
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
 constexpr double full_blocks = 3;
 
@@ -57,7 +59,7 @@ class adaptive final : public spgemm_operator {
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(need.hashed);
     if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
-      words_ = compressed_rows(ctx_, product_.b);
+      words_ = compressed_rows::of(ctx_, product_.b, full_words);
       if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
     }
     columns_.resize(static_cast<std::size_t>(schedule_.parts()));
@@ -233,35 +235,42 @@ class adaptive final : public spgemm_operator {
   }
 
   std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
-    std::int64_t n = 0;
-    product_.for_each_window(i, to_cover(i), [&](index_t base, index_t, auto for_each) {
-      column_span marked;
-      for_each([&](index_t at, O, T) {
-        w.mark(at >> 6, std::uint64_t{1} << (at & 63));
-        marked.include(at, at);
-      });
-      n += take(w, base, marked, colind + n);
-    });
-    return n;
+    const csr_view<T, O>& b = product_.b;
+    const auto row = [&](index_t r) { return row_span{b.colind, b.rowptr[r], b.rowptr[r + 1]}; };
+    return mark_and_take(w, i, 0, row, colind, [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
   }
 
   std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
+    const auto row = [&](index_t r) { return row_span{words_.indices(), words_.offsets()[r], words_.offsets()[r + 1]}; };
+    return mark_and_take(w, i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, words_.bits()[l]); });
+  }
+
+  /// Sorted numbers of columns, or of words.
+  struct row_span {
+    const index_t* indices;
+    std::int64_t begin, end;
+  };
+
+  /// Window after window: mark(number - the window's first, l) for all in the rows of B, then the columns are taken. Numbers
+  /// are columns >> shift.
+  template <class Row, class Mark>
+  std::int64_t mark_and_take(const window<T>& w, index_t i, int shift, Row row, index_t* colind, Mark mark) const {
     const csr_view<T, O>& a = product_.a;
-    const index_t* indices = words_.indices();
     const column_span span = to_cover(i);
     std::int64_t n = 0;
     for (std::int64_t from = span.first & ~63; from <= span.last; from += widest_window) {
-      const auto base = static_cast<index_t>(from), first = base >> 6;
-      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> 6;
+      const auto base = static_cast<index_t>(from), first = base >> shift;
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> shift;
       column_span marked;
       for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-        std::int64_t l = words_.offsets()[a.colind[k]], end = words_.offsets()[a.colind[k] + 1];
-        if (span.size() > widest_window) {
-          l = std::lower_bound(indices + l, indices + end, first) - indices;
-          end = std::upper_bound(indices + l, indices + end, last) - indices;
+        row_span of = row(a.colind[k]);
+        if (span.size() > widest_window - 63) {
+          of.begin = std::lower_bound(of.indices + of.begin, of.indices + of.end, first) - of.indices;
+          of.end = std::upper_bound(of.indices + of.begin, of.indices + of.end, last) - of.indices;
         }
-        if (l < end) marked.include(64 * (indices[l] - first), 64 * (indices[end - 1] - first));
-        for (; l < end; ++l) w.mark(indices[l] - first, words_.bits()[l]);
+        if (of.begin == of.end) continue;
+        marked.include((of.indices[of.begin] - first) << shift, (of.indices[of.end - 1] - first) << shift);
+        for (std::int64_t l = of.begin; l < of.end; ++l) mark(of.indices[l] - first, l);
       }
       n += take(w, base, marked, colind + n);
     }
