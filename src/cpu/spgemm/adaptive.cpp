@@ -168,6 +168,13 @@ class adaptive final : public spgemm_operator {
 
   /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
   void find_columns() {
+    std::vector<std::int64_t> most(columns_.size());
+    schedule_.run([&](int, int part, index_t begin, index_t end) {
+      std::int64_t sum = 0;
+      for_each_row(part, begin, end, [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+      most[static_cast<std::size_t>(part)] = sum;
+    });
+    for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
     std::exception_ptr failure;
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       try {
@@ -180,30 +187,33 @@ class adaptive final : public spgemm_operator {
     if (failure) std::rethrow_exception(failure);
   }
 
-  /// offsets_[begin + 1 .. end] hold the work before a row until its number of columns takes the place.
+  [[nodiscard]] std::int64_t most_columns(std::int64_t products) const { return std::min<std::int64_t>(products, product_.b.cols); }
+
+  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may overwrite.
+  template <class F>
+  void for_each_row(int part, index_t begin, index_t end, F f) const {
+    std::int64_t before = schedule_.before(part);
+    for (index_t i = begin; i < end; ++i) {
+      const std::int64_t after = offsets_.data()[i + 1];
+      f(i, after - before - overhead(i));
+      before = after;
+    }
+  }
+  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return kinds_.data()[i] != row_kind::single && products > 0; }
+
   void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
-    kept_columns& kept = columns_[static_cast<std::size_t>(part)];
+    kept_columns& home = columns_[static_cast<std::size_t>(part)];
+    kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     std::int64_t* offsets = offsets_.data();
-    const auto for_each_row = [&](auto f) {
-      std::int64_t before = schedule_.before(part);
-      for (index_t i = begin; i < end; ++i) {
-        const std::int64_t after = offsets[i + 1];
-        f(i, after - before - overhead(i));
-        before = after;
-      }
-    };
-    const std::int64_t cols = product_.b.cols;
-    std::int64_t rest = 0;
-    for_each_row([&](index_t i, std::int64_t products) { rest += kinds_.data()[i] == row_kind::single ? 0 : std::min(products, cols); });
-    for_each_row([&](index_t i, std::int64_t products) {
+    for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
-      if (kinds_.data()[i] == row_kind::single || products == 0) return;
-      const std::int64_t most = std::min(products, cols);
-      const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most, rest));
+      if (!is_kept(i, products)) return;
+      const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
       offsets[i + 1] = n;
-      rest -= most;
     });
+    kept.finish();
+    home = std::move(kept);
   }
 
   std::int64_t find_columns(const scratch_space& s, index_t i, std::int64_t products, index_t* colind) const {
