@@ -1,5 +1,5 @@
 // The columns of rows with few products, with AVX-512: sorted in registers by networks (K. E. Batcher, "Sorting networks and
-// their applications", 1968) of 32 or 64 keys, of 16 bits where B has at most 65535 columns, of 32 beyond. Branches depend on
+// their applications", 1968) of 16, 32 or 64 keys, of 16 bits beyond 16 where B has at most 65535 columns. Branches depend on
 // numbers of products alone. Up to 32 columns go from B into their lanes without a detour through memory, which would make the
 // load of many wait until the stores of few have reached the cache.
 #pragma once
@@ -164,12 +164,12 @@ template <scalar T, offset O>
 [[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const spgemm_operands<T, O>& p, index_t i, std::int64_t products,
                                                                    index_t* colind) {
   __m512i v[4];
+  if (products <= 16) {
+    read_columns<1>(p, i, v);
+    v[0] = sort_avx512<32>::sort(v[0], 0);
+    return store_distinct_32<1>(v, colind);
+  }
   if (p.b.cols > 0xffff) {
-    if (products <= 16) {
-      read_columns<1>(p, i, v);
-      v[0] = sort_avx512<32>::sort(v[0], 0);
-      return store_distinct_32<1>(v, colind);
-    }
     if (products <= 32) {
       read_columns<2>(p, i, v);
       sort_avx512<32>::sort_two(v[0], v[1], 0);
