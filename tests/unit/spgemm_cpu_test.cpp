@@ -114,8 +114,7 @@ void run_numeric(spgemm_operator& op, double alpha, const spgemm_problem& p, csr
   sink.values = again.data();
   op.numeric(alpha, p.a.values, p.b.values, sink);
   again.pop_back();
-  const auto first = static_cast<std::ptrdiff_t>(sink.first);
-  EXPECT_TRUE(std::memcmp(again.data() + first, c.values.data() + first, (again.size() - first) * sizeof(T)) == 0)
+  EXPECT_TRUE(again.empty() || std::memcmp(again.data(), c.values.data(), again.size() * sizeof(T)) == 0)
       << "numeric gives other bits than fill";
 }
 
