@@ -114,8 +114,7 @@ void run_numeric(spgemm_operator& op, double alpha, const spgemm_problem& p, csr
   sink.values = again.data();
   op.numeric(alpha, p.a.values, p.b.values, sink);
   again.pop_back();
-  const auto first = static_cast<std::ptrdiff_t>(sink.first);
-  EXPECT_TRUE(std::memcmp(again.data() + first, c.values.data() + first, (again.size() - first) * sizeof(T)) == 0)
+  EXPECT_TRUE(again.empty() || std::memcmp(again.data(), c.values.data(), again.size() * sizeof(T)) == 0)
       << "numeric gives other bits than fill";
 }
 
@@ -285,9 +284,9 @@ TYPED_TEST(spgemm_cpu, neighbours) {
     b.values[9] = std::numeric_limits<T>::quiet_NaN();
     b.values[12] = T{-0.0};
     host_csr<T, O> a(40);
-    for (index_t i = 0; i < 150; ++i) {
+    for (index_t i = 0; i < 60; ++i) {
       std::vector<index_t> columns(static_cast<std::size_t>(2 + i % 60));
-      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 100 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
+      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 40 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
       a.add_row(columns, random);
     }
     a.values[20] = -std::numeric_limits<T>::infinity();

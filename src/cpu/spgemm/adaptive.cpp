@@ -38,6 +38,8 @@ namespace {
 /// Products in windows for a row and entry of B from which B is compressed.
 constexpr std::int64_t worth_compressing = 8;
 
+/// Columns of B in a word of 64, on average, from which words are marked in place of columns.
+constexpr double full_words = 1.5;
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
 constexpr double full_blocks = 3;
 
@@ -57,7 +59,7 @@ class adaptive final : public spgemm_operator {
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(need.hashed);
     if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
-      words_ = compressed_rows(ctx_, product_.b);
+      words_ = compressed_rows::of(ctx_, product_.b, full_words);
       if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
     }
     columns_.resize(static_cast<std::size_t>(schedule_.parts()));
@@ -122,7 +124,7 @@ class adaptive final : public spgemm_operator {
     std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows > 4096)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows + a.nnz > row_schedule::work_a_thread)
     for (index_t i = 0; i < a.rows; ++i) {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       kinds[i] = kind_of(i, entries, products);
@@ -166,6 +168,13 @@ class adaptive final : public spgemm_operator {
 
   /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
   void find_columns() {
+    std::vector<std::int64_t> most(columns_.size());
+    schedule_.run([&](int, int part, index_t begin, index_t end) {
+      std::int64_t sum = 0;
+      for_each_row(part, begin, end, [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+      most[static_cast<std::size_t>(part)] = sum;
+    });
+    for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
     std::exception_ptr failure;
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       try {
@@ -178,42 +187,49 @@ class adaptive final : public spgemm_operator {
     if (failure) std::rethrow_exception(failure);
   }
 
-  /// offsets_[begin + 1 .. end] hold the work before a row until its number of columns takes the place.
+  [[nodiscard]] std::int64_t most_columns(std::int64_t products) const { return std::min<std::int64_t>(products, product_.b.cols); }
+
+  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may overwrite.
+  template <class F>
+  void for_each_row(int part, index_t begin, index_t end, F f) const {
+    std::int64_t before = schedule_.before(part);
+    for (index_t i = begin; i < end; ++i) {
+      const std::int64_t after = offsets_.data()[i + 1];
+      f(i, after - before - overhead(i));
+      before = after;
+    }
+  }
+  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return kinds_.data()[i] != row_kind::single && products > 0; }
+
   void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
-    kept_columns& kept = columns_[static_cast<std::size_t>(part)];
+    kept_columns& home = columns_[static_cast<std::size_t>(part)];
+    kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     std::int64_t* offsets = offsets_.data();
-    const auto for_each_row = [&](auto f) {
-      std::int64_t before = schedule_.before(part);
-      for (index_t i = begin; i < end; ++i) {
-        const std::int64_t after = offsets[i + 1];
-        f(i, after - before - overhead(i));
-        before = after;
-      }
-    };
-    const std::int64_t cols = product_.b.cols;
-    std::int64_t rest = 0;
-    for_each_row([&](index_t i, std::int64_t products) { rest += kinds_.data()[i] == row_kind::single ? 0 : std::min(products, cols); });
-    for_each_row([&](index_t i, std::int64_t products) {
+    for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
-      if (kinds_.data()[i] == row_kind::single || products == 0) return;
-      const std::int64_t most = std::min(products, cols);
-      const std::int64_t n = find_columns(s, i, kept.reserve(ctx_, most, rest));
+      if (!is_kept(i, products)) return;
+      const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
       offsets[i + 1] = n;
-      rest -= most;
     });
+    kept.finish();
+    home = std::move(kept);
   }
 
-  std::int64_t find_columns(const scratch_space& s, index_t i, index_t* colind) const {
+  std::int64_t find_columns(const scratch_space& s, index_t i, std::int64_t products, index_t* colind) const {
     switch (kinds_.data()[i]) {
-      case row_kind::tiny:
-#if TULLE_X86
-        if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, colind);
-#endif
-        return tiny_columns(product_, i, colind);
+      case row_kind::tiny: return by_sorting(i, products, colind);
       case row_kind::hash: return s.table.columns(product_, i, colind);
       default: return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
     }
+  }
+
+  std::int64_t by_sorting(index_t i, std::int64_t products, index_t* colind) const {
+#if TULLE_X86
+    if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, products, colind);
+#endif
+    (void)products;
+    return tiny_columns(product_, i, colind);
   }
 
   std::int64_t take(const window<T>& w, index_t base, column_span marked, index_t* colind) const {
@@ -229,35 +245,42 @@ class adaptive final : public spgemm_operator {
   }
 
   std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
-    std::int64_t n = 0;
-    product_.for_each_window(i, to_cover(i), [&](index_t base, index_t, auto for_each) {
-      column_span marked;
-      for_each([&](index_t at, O, T) {
-        w.mark(at >> 6, std::uint64_t{1} << (at & 63));
-        marked.include(at, at);
-      });
-      n += take(w, base, marked, colind + n);
-    });
-    return n;
+    const csr_view<T, O>& b = product_.b;
+    const auto row = [&](index_t r) { return row_span{b.colind, b.rowptr[r], b.rowptr[r + 1]}; };
+    return mark_and_take(w, i, 0, row, colind, [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
   }
 
   std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
+    const auto row = [&](index_t r) { return row_span{words_.indices(), words_.offsets()[r], words_.offsets()[r + 1]}; };
+    return mark_and_take(w, i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, words_.bits()[l]); });
+  }
+
+  /// Sorted numbers of columns, or of words.
+  struct row_span {
+    const index_t* indices;
+    std::int64_t begin, end;
+  };
+
+  /// Window after window: mark(number - the window's first, l) for all in the rows of B, then the columns are taken. Numbers
+  /// are columns >> shift.
+  template <class Row, class Mark>
+  std::int64_t mark_and_take(const window<T>& w, index_t i, int shift, Row row, index_t* colind, Mark mark) const {
     const csr_view<T, O>& a = product_.a;
-    const index_t* indices = words_.indices();
     const column_span span = to_cover(i);
     std::int64_t n = 0;
     for (std::int64_t from = span.first & ~63; from <= span.last; from += widest_window) {
-      const auto base = static_cast<index_t>(from), first = base >> 6;
-      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> 6;
+      const auto base = static_cast<index_t>(from), first = base >> shift;
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> shift;
       column_span marked;
       for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-        std::int64_t l = words_.offsets()[a.colind[k]], end = words_.offsets()[a.colind[k] + 1];
-        if (span.size() > widest_window) {
-          l = std::lower_bound(indices + l, indices + end, first) - indices;
-          end = std::upper_bound(indices + l, indices + end, last) - indices;
+        row_span of = row(a.colind[k]);
+        if (span.size() > widest_window - 63) {
+          of.begin = std::lower_bound(of.indices + of.begin, of.indices + of.end, first) - of.indices;
+          of.end = std::upper_bound(of.indices + of.begin, of.indices + of.end, last) - of.indices;
         }
-        if (l < end) marked.include(64 * (indices[l] - first), 64 * (indices[end - 1] - first));
-        for (; l < end; ++l) w.mark(indices[l] - first, words_.bits()[l]);
+        if (of.begin == of.end) continue;
+        marked.include((of.indices[of.begin] - first) << shift, (of.indices[of.end - 1] - first) << shift);
+        for (std::int64_t l = of.begin; l < of.end; ++l) mark(of.indices[l] - first, l);
       }
       n += take(w, base, marked, colind + n);
     }

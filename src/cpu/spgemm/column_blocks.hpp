@@ -6,6 +6,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/operands.hpp"
 #include "cpu/spgemm/simd.hpp"
 
@@ -29,7 +30,7 @@ class column_blocks {
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
     std::int64_t longest = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest) if (b.rows > 4096)
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest) if (b.rows + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) {
       longest = std::max<std::int64_t>(longest, b.rowptr[r + 1] - b.rowptr[r]);
       offsets[r + 1] = count(b, r);
@@ -38,7 +39,7 @@ class column_blocks {
     if (longest > longest_row || least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows > 4096)
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) collect(b, r, blocks + offsets[r]);
     return made;
   }

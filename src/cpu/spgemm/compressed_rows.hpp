@@ -5,6 +5,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cpu {
@@ -14,25 +15,21 @@ class compressed_rows {
  public:
   compressed_rows() = default;
 
+  /// Words of B; none where they would hold fewer than `least` columns on average.
   template <scalar T, offset O>
-  compressed_rows(const context& ctx, csr_view<T, O> b) : offsets_(ctx, static_cast<std::size_t>(b.rows) + 1) {
-    const int threads = ctx.threads();
-    std::int64_t* offsets = offsets_.data();
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
-    for (index_t r = 0; r < b.rows; ++r) {
-      std::int64_t n = 0;
-      index_t word = -1;
-      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) {
-        n += b.colind[l] >> 6 != word ? 1 : 0;
-        word = b.colind[l] >> 6;
-      }
-      offsets[r + 1] = n;
-    }
-    scan_counts(threads, offsets, b.rows);
-    indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
-    bits_ = buffer<std::uint64_t>(ctx, indices_.size());
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows > 4096)
-    for (index_t r = 0; r < b.rows; ++r) pack(b, r, offsets[r]);
+  static compressed_rows of(const context& ctx, csr_view<T, O> b, double least) {
+    compressed_rows made;
+    made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
+    std::int64_t* offsets = made.offsets_.data();
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
+    for (index_t r = 0; r < b.rows; ++r) offsets[r + 1] = count(b, r);
+    scan_counts(ctx.threads(), offsets, b.rows);
+    if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
+    made.indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
+    made.bits_ = buffer<std::uint64_t>(ctx, made.indices_.size());
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
+    for (index_t r = 0; r < b.rows; ++r) made.pack(b, r, offsets[r]);
+    return made;
   }
 
   [[nodiscard]] bool empty() const { return offsets_.empty(); }
@@ -46,6 +43,16 @@ class compressed_rows {
   }
 
  private:
+  template <scalar T, offset O>
+  static std::int64_t count(csr_view<T, O> b, index_t r) {
+    std::int64_t n = 0;
+    index_t word = -1;
+    for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) {
+      n += b.colind[l] >> 6 != word ? 1 : 0;
+      word = b.colind[l] >> 6;
+    }
+    return n;
+  }
   template <scalar T, offset O>
   void pack(csr_view<T, O> b, index_t r, std::int64_t at) {
     for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++at) {

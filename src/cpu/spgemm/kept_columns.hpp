@@ -13,18 +13,23 @@ class kept_columns {
  public:
   static constexpr std::int64_t chunk_columns = 1 << 18;
 
-  /// Room for `most` columns, where the next row goes. `rest`: the most that this and all later rows of the part take.
-  index_t* reserve(const context& ctx, std::int64_t most, std::int64_t rest) {
-    if (chunks_.empty() || static_cast<std::int64_t>(chunks_.back().columns.size()) - used_ < most) {
-      chunks_.push_back({buffer<index_t>(ctx, static_cast<std::size_t>(std::max(most, std::min(rest, chunk_columns)))), 0});
-      used_ = 0;
-    }
+  /// The first chunk of a part whose rows take at most `rest` columns. To be called before the threads begin: most parts
+  /// need no other, and allocators serve the first thread best.
+  void prepare(const context& ctx, std::int64_t rest) {
+    rest_ = rest;
+    add_chunk(ctx, 0);
+  }
+  /// Room for `most` columns, where the next row goes.
+  index_t* reserve(const context& ctx, std::int64_t most) {
+    if (static_cast<std::int64_t>(chunks_.back().columns.size()) - used_ < most) add_chunk(ctx, most);
+    rest_ -= most;
     return chunks_.back().columns.data() + used_;
   }
   /// The row has n columns.
-  void keep(std::int64_t n) {
-    used_ += n;
-    chunks_.back().used = used_;
+  void keep(std::int64_t n) { used_ += n; }
+  /// No more rows.
+  void finish() {
+    if (!chunks_.empty()) chunks_.back().used = used_;
   }
   [[nodiscard]] std::size_t bytes() const noexcept {
     std::size_t sum = 0;
@@ -59,8 +64,15 @@ class kept_columns {
     buffer<index_t> columns;
     std::int64_t used;
   };
+  void add_chunk(const context& ctx, std::int64_t least) {
+    finish();
+    chunks_.push_back({buffer<index_t>(ctx, static_cast<std::size_t>(std::max(least, std::min(rest_, chunk_columns)))), 0});
+    used_ = 0;
+  }
+
   std::vector<chunk> chunks_;
-  std::int64_t used_ = 0;
+  std::int64_t used_ = 0;  // of the last chunk
+  std::int64_t rest_ = 0;  // the most that the rows to come take
 };
 
 }  // namespace tulle::cpu

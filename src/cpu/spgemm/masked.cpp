@@ -126,7 +126,7 @@ class masked final : public spgemm_operator {
     const csr_view<T, O>&a = product_.a, &b = product_.b;
     std::int64_t hashed = 0;
     std::int64_t* work = offsets_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) if (a.rows > 4096)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) if (a.rows + a.nnz > row_schedule::work_a_thread)
     for (index_t i = 0; i < a.rows; ++i) {
       const row_pattern m = mask_row(i);
       std::int64_t products = 0;

@@ -64,7 +64,6 @@ struct spgemm_operands {
         for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
           const T scale = alpha * a.values[k];
           const O end = b.rowptr[a.colind[k] + 1];
-#pragma GCC unroll 4
           for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, scale);
         }
       });

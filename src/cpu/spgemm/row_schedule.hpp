@@ -15,7 +15,7 @@ class row_schedule {
  public:
   static constexpr int parts_a_thread = 16;
   /// Work for which another thread is worth waking.
-  static constexpr std::int64_t work_a_thread = 1 << 14;
+  static constexpr std::int64_t work_a_thread = 1 << 13;
 
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.

@@ -1,9 +1,8 @@
-// Bits to columns with AVX-512, without a branch that depends on the bits.
+// Bits to columns with AVX-512.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "cpu/spgemm/simd.hpp"
 #include "cpu/spgemm/window.hpp"
@@ -11,6 +10,9 @@
 #if TULLE_X86
 
 namespace tulle::cpu {
+
+/// Bits of a word up to which it is taken bit by bit.
+inline constexpr int few_bits = 1;
 
 /// start + the places of the bits, in order. Returns the end.
 [[gnu::always_inline, TULLE_AVX512BW]] inline index_t* unpack_avx512(std::uint64_t bits, index_t start, index_t* out) {
@@ -29,15 +31,20 @@ namespace tulle::cpu {
 template <scalar T>
 [[TULLE_AVX512BW, gnu::noinline]] std::int64_t take_avx512(const window<T>& w, index_t base, column_span marked, index_t* colind) {
   index_t* out = colind;
-  for (index_t octet = marked.first >> 9; octet <= marked.last >> 9; ++octet) {
-    std::uint64_t set;
-    std::memcpy(&set, w.groups + 8 * octet, 8);
+  for (index_t block = marked.first >> 12; block <= marked.last >> 12; ++block) {
+    const __m512i groups = _mm512_load_si512(w.groups + 64 * block);
+    std::uint64_t set = _mm512_test_epi8_mask(groups, groups);
     if (set == 0) continue;
-    std::memset(w.groups + 8 * octet, 0, 8);
+    _mm512_store_si512(w.groups + 64 * block, _mm512_setzero_si512());
     for (; set != 0; set &= set - 1) {
-      const index_t word = 8 * octet + std::countr_zero(set) / 8;
-      out = unpack_avx512(w.words[word], base + 64 * word, out);
+      const index_t word = 64 * block + std::countr_zero(set), start = base + 64 * word;
+      std::uint64_t bits = w.words[word];
       w.words[word] = 0;
+      if (__builtin_popcountll(bits) > few_bits) {
+        out = unpack_avx512(bits, start, out);
+      } else {
+        for (; bits != 0; bits &= bits - 1) *out++ = start + std::countr_zero(bits);
+      }
     }
   }
   return out - colind;
