@@ -44,8 +44,8 @@ struct peer {
 
 template <class T>
 matrix<T> empty(const tulle::context& ctx, index_t rows, index_t cols, std::size_t nnz) {
-  return {rows, cols, tulle::buffer<std::int32_t>(ctx, static_cast<std::size_t>(rows) + 1), tulle::buffer<index_t>(ctx, nnz),
-          tulle::buffer<T>(ctx, nnz)};
+  return {rows, cols, tulle::buffer<std::int32_t>(ctx, static_cast<std::size_t>(rows) + 1),
+          tulle::buffer<index_t>(ctx, nnz), tulle::buffer<T>(ctx, nnz)};
 }
 
 template <class T>
@@ -66,7 +66,8 @@ peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T
   };
   p.result = [=] {
     c->makeCompressed();
-    matrix<T> out = empty<T>(ctx, static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()), static_cast<std::size_t>(c->nonZeros()));
+    matrix<T> out = empty<T>(ctx, static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()),
+                             static_cast<std::size_t>(c->nonZeros()));
     std::copy_n(c->outerIndexPtr(), out.rowptr.size(), out.rowptr.data());
     std::copy_n(c->innerIndexPtr(), out.colind.size(), out.colind.data());
     std::copy_n(c->valuePtr(), out.values.size(), out.values.data());
@@ -77,7 +78,8 @@ peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T
 
 /// The whole call, and the numeric phase of a plan.
 template <class T>
-std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b, const std::string& kernel) {
+std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b,
+                                       const std::string& kernel) {
   tulle::spgemm_options options;
   options.kernel = kernel;
   const auto copied = [ctx](const tulle::any_csr<T>& c) {
@@ -217,8 +219,9 @@ json run(const std::vector<std::string>& arguments) {
   const int turns = measure(peers, std::stod(arguments[3]));
   const std::int64_t products = tulle::spgemm_plan<T>(ctx, a.view(), b.view()).products();
   json out = {{"matrix", arguments[0]}, {"precision", arguments[1]}, {"operation", square ? "A A" : "A A^T"},
-              {"rows", a.rows}, {"inner", a.cols}, {"cols", b.cols}, {"nnz_a", a.nnz()}, {"products", products},
-              {"nnz_c", nnz}, {"repeats", turns}};
+              {"rows", a.rows},         {"inner", a.cols},           {"cols", b.cols},
+              {"nnz_a", a.nnz()},       {"products", products},      {"nnz_c", nnz},
+              {"repeats", turns}};
   for (const peer<T>& p : peers) {
     out["peers"].push_back({{"name", p.name}, {"us", times(p.times)}, {"error_ratio", p.error_ratio}});
   }

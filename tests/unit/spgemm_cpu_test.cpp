@@ -40,8 +40,8 @@ struct host_csr {
   }
   [[nodiscard]] csr_ref ref() const { return panel(0, rows); }
   [[nodiscard]] csr_ref panel(index_t begin, index_t end) const {
-    return csr_ref::of(csr_view<T, O>{end - begin, cols, static_cast<O>(rowptr[end] - rowptr[begin]), rowptr.data() + begin,
-                                      colind.data(), values.data(), memory_space::host});
+    return csr_ref::of(csr_view<T, O>{end - begin, cols, static_cast<O>(rowptr[end] - rowptr[begin]),
+                                      rowptr.data() + begin, colind.data(), values.data(), memory_space::host});
   }
 };
 
@@ -56,7 +56,8 @@ std::vector<index_t> some_columns(index_t cols, index_t count, std::mt19937& ran
     std::ranges::sort(all);
     return all;
   }
-  while (static_cast<index_t>(columns.size()) < count) columns.insert(std::uniform_int_distribution<index_t>(0, cols - 1)(random));
+  while (static_cast<index_t>(columns.size()) < count)
+    columns.insert(std::uniform_int_distribution<index_t>(0, cols - 1)(random));
   return {columns.begin(), columns.end()};
 }
 
@@ -138,7 +139,9 @@ product<T> multiply(const spgemm_kernel& kernel, const context& base, const spge
     run_numeric(*op, alpha, p, sink, c);
     EXPECT_EQ(memory->allocations, before);
     EXPECT_EQ(op->workspace_bytes(), memory->live);
-    if (kernel.workspace_bound != nullptr) { EXPECT_LE(memory->most, kernel.workspace_bound(ctx, p, work)); }
+    if (kernel.workspace_bound != nullptr) {
+      EXPECT_LE(memory->most, kernel.workspace_bound(ctx, p, work));
+    }
   }
   EXPECT_EQ(memory->live, 0U);
   return c;
@@ -195,7 +198,8 @@ void check_all(const std::string& what, const spgemm_problem& p, double alpha = 
     if (p.mask && !kernel.takes_mask) continue;
     const product<T> one = multiply<T>(kernel, context::cpu(1), p, alpha);
     expect_right<T, O>(p, alpha, one);
-    for (const int threads : {2, 16}) EXPECT_TRUE(multiply<T>(kernel, context::cpu(threads), p, alpha) == one) << threads;
+    for (const int threads : {2, 16})
+      EXPECT_TRUE(multiply<T>(kernel, context::cpu(threads), p, alpha) == one) << threads;
   }
 }
 
@@ -205,28 +209,31 @@ class spgemm_cpu : public testing::Test {
   using value = typename Types::first_type;
   using offset = typename Types::second_type;
 };
-using all_types = testing::Types<std::pair<float, std::int32_t>, std::pair<float, std::int64_t>, std::pair<double, std::int32_t>,
-                                 std::pair<double, std::int64_t>>;
+using all_types = testing::Types<std::pair<float, std::int32_t>, std::pair<float, std::int64_t>,
+                                 std::pair<double, std::int32_t>, std::pair<double, std::int64_t>>;
 TYPED_TEST_SUITE(spgemm_cpu, all_types);
 
 TYPED_TEST(spgemm_cpu, shapes) {
   using T = typename TestFixture::value;
   using O = typename TestFixture::offset;
-  struct { index_t rows, inner, cols, in_a, in_b; } const shapes[] = {
-      {0, 0, 0, 0, 0}, {0, 5, 5, 2, 2}, {5, 0, 5, 0, 0}, {5, 5, 0, 2, 0}, {1, 1, 1, 1, 1}, {1, 300, 7, 300, 3}, {300, 1, 7, 1, 7},
-      {30, 20, 40, 3, 4}, {70, 90, 600, 10, 60}, {40, 40, 40, 40, 40}, {3000, 3000, 3000, 6, 6}, {200, 50, 70000, 8, 50}};
+  struct {
+    index_t rows, inner, cols, in_a, in_b;
+  } const shapes[] = {{0, 0, 0, 0, 0},       {0, 5, 5, 2, 2},      {5, 0, 5, 0, 0},          {5, 5, 0, 2, 0},
+                      {1, 1, 1, 1, 1},       {1, 300, 7, 300, 3},  {300, 1, 7, 1, 7},        {30, 20, 40, 3, 4},
+                      {70, 90, 600, 10, 60}, {40, 40, 40, 40, 40}, {3000, 3000, 3000, 6, 6}, {200, 50, 70000, 8, 50}};
   for (const auto& s : shapes) {
     const auto a = random_matrix<T, O>(s.rows, s.inner, s.in_a, 1);
     const auto b = random_matrix<T, O>(s.inner, s.cols, s.in_b, 2);
-    check_all<T, O>(std::to_string(s.rows) + "x" + std::to_string(s.inner) + "x" + std::to_string(s.cols), {a.ref(), b.ref()}, 2.5);
+    check_all<T, O>(std::to_string(s.rows) + "x" + std::to_string(s.inner) + "x" + std::to_string(s.cols),
+                    {a.ref(), b.ref()}, 2.5);
   }
 }
 
 TYPED_TEST(spgemm_cpu, lengths_at_the_edges) {
   using T = typename TestFixture::value;
   using O = typename TestFixture::offset;
-  const std::vector<index_t> lengths{0,  1,  2,  3,  7,   8,   9,   15,  16,  17,  31,  32,   33,   0,    47,   48,
-                                     49, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2048};
+  const std::vector<index_t> lengths{0,  1,  2,  3,   7,   8,   9,   15,  16,  17,  31,  32,  33,   0,    47,   48,  49,
+                                     63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2048};
   const auto a_one = matrix_of_lengths<T, O>(33, std::vector<index_t>(33, 1), 3);
   for (const index_t cols : {2048, 70001}) {
     const auto b = matrix_of_lengths<T, O>(cols, lengths, 4);
@@ -246,8 +253,10 @@ TYPED_TEST(spgemm_cpu, wide_spans) {
   const auto b = matrix_of_lengths<T, O>(cols, {1, 2, 3, 10, 40, 100, 1000, 5000, 60'000, 60'000}, 8);
   host_csr<T, O> a(10);
   std::mt19937 random(9);
-  for (const auto& row : std::vector<std::vector<index_t>>{{}, {0, 1}, {2, 1, 3}, {4, 4}, {5, 6}, {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9},
-                                                         {8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9, 8, 9}}) {
+  for (const auto& row : std::vector<std::vector<index_t>>{
+           {}, {0, 1}, {2, 1, 3}, {4, 4}, {5, 6}, {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9}, {8, 9, 8, 9, 8, 9, 8, 9,
+                                                                                         8, 9, 8, 9, 8, 9, 8, 9,
+                                                                                         8, 9, 8, 9, 8, 9}}) {
     a.add_row(row, random);
   }
   for (const spgemm_kernel& kernel : spgemm_kernels(backend_kind::cpu)) {
@@ -286,7 +295,8 @@ TYPED_TEST(spgemm_cpu, neighbours) {
     host_csr<T, O> a(40);
     for (index_t i = 0; i < 60; ++i) {
       std::vector<index_t> columns(static_cast<std::size_t>(2 + i % 60));
-      for (index_t& c : columns) c = std::uniform_int_distribution<index_t>(i < 40 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
+      for (index_t& c : columns)
+        c = std::uniform_int_distribution<index_t>(i < 40 ? 1 : 0, i % 50 == 49 ? 39 : 38)(random);
       a.add_row(columns, random);
     }
     a.values[20] = -std::numeric_limits<T>::infinity();

@@ -1,17 +1,17 @@
 // default: every row by the accumulator that suits it.
 //
 // Method: Gustavson's row-wise product (ACM TOMS 4(3), 1978) with accumulators chosen by row, as in Nagasaka et al.,
-// "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). The columns of C are
-// found first, exactly and without values, and kept; then values are added at known columns, which is all that `numeric`
-// does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
+// "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). The columns of
+// C are found first, exactly and without values, and kept; then values are added at known columns, which is all that
+// `numeric` does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
 //   single  nothing: a row of A with one entry scales a row of B;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
 //   wide    one window after another, where they are many;
-// and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in the
-// order of A's entries, so that bits depend on neither threads nor panels. Bytes a product: 4 + sizeof(T) of B and, for the
-// columns, 4 of B or 12 for a word of neighbours. Chosen always.
+// and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in
+// the order of A's entries, so that bits depend on neither threads nor panels. Bytes a product: 4 + sizeof(T) of B and,
+// for the columns, 4 of B or 12 for a word of neighbours. Chosen always.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -89,7 +89,8 @@ class adaptive final : public spgemm_operator {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
+    std::size_t sum =
+        offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
     for (const kept_columns& part : columns_) sum += part.bytes();
     return sum;
   }
@@ -100,11 +101,12 @@ class adaptive final : public spgemm_operator {
     const bool hashes = p.b.cols > widest_window;
     const std::int64_t hashed =
         hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
-    const std::size_t compressed =
-        std::min(compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
-                 static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
+    const std::size_t compressed = std::min(
+        compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
+        static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
     return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
-           threads * (window_layout(p.b.cols).bytes(sizeof(T)) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
+           threads * (window_layout(p.b.cols).bytes(sizeof(T)) +
+                      hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
            compressed + kept_columns::bound(work.nnz_bound);
   }
 
@@ -124,7 +126,8 @@ class adaptive final : public spgemm_operator {
     std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) reduction(+ : in_windows) if (a.rows + a.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) \
+    reduction(+ : in_windows) if (std::int64_t{a.rows} + a.nnz > row_schedule::work_a_thread)
     for (index_t i = 0; i < a.rows; ++i) {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       kinds[i] = kind_of(i, entries, products);
@@ -136,7 +139,9 @@ class adaptive final : public spgemm_operator {
   }
 
   /// Work of row i that is no product.
-  [[nodiscard]] std::int64_t overhead(index_t i) const { return 2 * (product_.a.rowptr[i + 1] - product_.a.rowptr[i]) + 4; }
+  [[nodiscard]] std::int64_t overhead(index_t i) const {
+    return 2 * (product_.a.rowptr[i + 1] - product_.a.rowptr[i]) + 4;
+  }
 
   [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
     if (entries == 1) return row_kind::single;
@@ -171,7 +176,8 @@ class adaptive final : public spgemm_operator {
     std::vector<std::int64_t> most(columns_.size());
     schedule_.run([&](int, int part, index_t begin, index_t end) {
       std::int64_t sum = 0;
-      for_each_row(part, begin, end, [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+      for_each_row(part, begin, end,
+                   [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
       most[static_cast<std::size_t>(part)] = sum;
     });
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
@@ -187,9 +193,12 @@ class adaptive final : public spgemm_operator {
     if (failure) std::rethrow_exception(failure);
   }
 
-  [[nodiscard]] std::int64_t most_columns(std::int64_t products) const { return std::min<std::int64_t>(products, product_.b.cols); }
+  [[nodiscard]] std::int64_t most_columns(std::int64_t products) const {
+    return std::min<std::int64_t>(products, product_.b.cols);
+  }
 
-  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may overwrite.
+  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may
+  /// overwrite.
   template <class F>
   void for_each_row(int part, index_t begin, index_t end, F f) const {
     std::int64_t before = schedule_.before(part);
@@ -199,7 +208,9 @@ class adaptive final : public spgemm_operator {
       before = after;
     }
   }
-  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return kinds_.data()[i] != row_kind::single && products > 0; }
+  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const {
+    return kinds_.data()[i] != row_kind::single && products > 0;
+  }
 
   void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
@@ -218,9 +229,12 @@ class adaptive final : public spgemm_operator {
 
   std::int64_t find_columns(const scratch_space& s, index_t i, std::int64_t products, index_t* colind) const {
     switch (kinds_.data()[i]) {
-      case row_kind::tiny: return by_sorting(i, products, colind);
-      case row_kind::hash: return s.table.columns(product_, i, colind);
-      default: return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
+      case row_kind::tiny:
+        return by_sorting(i, products, colind);
+      case row_kind::hash:
+        return s.table.columns(product_, i, colind);
+      default:
+        return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
     }
   }
 
@@ -247,11 +261,14 @@ class adaptive final : public spgemm_operator {
   std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
     const csr_view<T, O>& b = product_.b;
     const auto row = [&](index_t r) { return row_span{b.colind, b.rowptr[r], b.rowptr[r + 1]}; };
-    return mark_and_take(w, i, 0, row, colind, [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
+    return mark_and_take(w, i, 0, row, colind,
+                         [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
   }
 
   std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
-    const auto row = [&](index_t r) { return row_span{words_.indices(), words_.offsets()[r], words_.offsets()[r + 1]}; };
+    const auto row = [&](index_t r) {
+      return row_span{words_.indices(), words_.offsets()[r], words_.offsets()[r + 1]};
+    };
     return mark_and_take(w, i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, words_.bits()[l]); });
   }
 
@@ -261,8 +278,8 @@ class adaptive final : public spgemm_operator {
     std::int64_t begin, end;
   };
 
-  /// Window after window: mark(number - the window's first, l) for all in the rows of B, then the columns are taken. Numbers
-  /// are columns >> shift.
+  /// Window after window: mark(number - the window's first, l) for all in the rows of B, then the columns are taken.
+  /// Numbers are columns >> shift.
   template <class Row, class Mark>
   std::int64_t mark_and_take(const window<T>& w, index_t i, int shift, Row row, index_t* colind, Mark mark) const {
     const csr_view<T, O>& a = product_.a;
@@ -300,8 +317,8 @@ class adaptive final : public spgemm_operator {
     }
   }
 
-  void numeric(const spgemm_operands<T, O>& p, const scratch_space& s, index_t begin, index_t end, const index_t* colind,
-               T* values) const {
+  void numeric(const spgemm_operands<T, O>& p, const scratch_space& s, index_t begin, index_t end,
+               const index_t* colind, T* values) const {
     const std::int64_t* offsets = offsets_.data();
     for (index_t i = begin; i < end; ++i) {
       const std::int64_t n = offsets[i + 1] - offsets[i];
@@ -309,8 +326,8 @@ class adaptive final : public spgemm_operator {
     }
   }
 
-  void numeric_row(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, const index_t* colind, std::int64_t n,
-                   T* values) const {
+  void numeric_row(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, const index_t* colind,
+                   std::int64_t n, T* values) const {
     if (kinds_.data()[i] == row_kind::single) {
       p.for_each_product(i, [&](index_t, T value) { *values++ = T{0} + value; });
       return;
@@ -323,7 +340,8 @@ class adaptive final : public spgemm_operator {
       return s.wide.take(base, colind, n, values);
     }
 #endif
-    if (span.size() > widest_window && kinds_.data()[i] != row_kind::wide) return s.table.numeric(p, i, colind, n, values);
+    if (span.size() > widest_window && kinds_.data()[i] != row_kind::wide)
+      return s.table.numeric(p, i, colind, n, values);
     p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
       for_each([&](index_t at, O l, T scale) { s.wide.sums[at] += scale * p.b.values[l]; });
       const std::int64_t here = std::upper_bound(colind, colind + n, last) - colind;
@@ -340,8 +358,8 @@ class adaptive final : public spgemm_operator {
   buffer<std::int64_t> offsets_;  // rows + 1, from 0
   buffer<row_kind> kinds_;        // rows
   row_schedule schedule_;
-  compressed_rows words_;         // of B, while columns are looked for; empty where they are too few
-  column_blocks blocks_;              // of B; empty where they hold few entries
+  compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
+  column_blocks blocks_;               // of B; empty where they hold few entries
   std::vector<kept_columns> columns_;  // of the parts; of all but single rows
   hash_layout hash_{0};
   std::size_t scratch_bytes_ = 0;  // of one thread
@@ -359,7 +377,8 @@ std::unique_ptr<spgemm_operator> make_spgemm_default(const context& ctx, const s
 
 std::size_t bound_spgemm_default(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
   if (p.mask) return bound_spgemm_masked(ctx, p, work);
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() { return adaptive<T, O>::bound(ctx, p, work); });
+  return dispatch<type_set::floating>(p.a.types,
+                                      [&]<class T, class O>() { return adaptive<T, O>::bound(ctx, p, work); });
 }
 
 }  // namespace tulle::cpu

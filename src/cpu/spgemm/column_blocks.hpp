@@ -1,13 +1,14 @@
-// The rows of B as blocks of 8 columns, so that neighbours are added at once: whole vectors of sums, always the same ones,
-// so that a load finds what the last store of it wrote (with vectors that begin anywhere it would wait for the cache).
+// The rows of B as blocks of 8 columns, so that neighbours are added at once: whole vectors of sums, always the same
+// ones, so that a load finds what the last store of it wrote (with vectors that begin anywhere it would wait for the
+// cache).
 #pragma once
 
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
-#include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/simd.hpp"
 
 namespace tulle::cpu {
@@ -30,7 +31,9 @@ class column_blocks {
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
     std::int64_t longest = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest) if (b.rows + b.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) \
+    reduction(max                                                    \
+              : longest) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) {
       longest = std::max<std::int64_t>(longest, b.rowptr[r + 1] - b.rowptr[r]);
       offsets[r + 1] = count(b, r);
@@ -39,7 +42,8 @@ class column_blocks {
     if (longest > longest_row || least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx.threads()) \
+    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) collect(b, r, blocks + offsets[r]);
     return made;
   }
@@ -76,21 +80,23 @@ class column_blocks {
 };
 
 #if TULLE_X86
-/// sums[0 .. 7] += scale times the values that `mask` spreads over them, a product being rounded first. Adding the 0 of the
-/// other lanes changes nothing: a sum that began as 0 is never -0.
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(double* sums, double scale, const double* values, __mmask8 mask) {
+/// sums[0 .. 7] += scale times the values that `mask` spreads over them, a product being rounded first. Adding the 0 of
+/// the other lanes changes nothing: a sum that began as 0 is never -0.
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(double* sums, double scale, const double* values,
+                                                             __mmask8 mask) {
   const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), _mm512_maskz_expandloadu_pd(mask, values));
   _mm512_store_pd(sums, _mm512_add_pd(_mm512_load_pd(sums), product));
 }
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(float* sums, float scale, const float* values, __mmask8 mask) {
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(float* sums, float scale, const float* values,
+                                                             __mmask8 mask) {
   const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), _mm256_maskz_expandloadu_ps(mask, values));
   _mm256_store_ps(sums, _mm256_add_ps(_mm256_load_ps(sums), product));
 }
 
 /// Adds the products of row i to the sums of the columns from `base` on, a multiple of 8.
 template <scalar T, offset O>
-[[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const spgemm_operands<T, O>& p, const column_blocks& blocks, index_t i,
-                                                         index_t base, T* sums) {
+[[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const spgemm_operands<T, O>& p, const column_blocks& blocks,
+                                                         index_t i, index_t base, T* sums) {
   for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
     const T scale = p.alpha * p.a.values[k];
     const index_t r = p.a.colind[k];

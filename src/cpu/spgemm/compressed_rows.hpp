@@ -21,13 +21,15 @@ class compressed_rows {
     compressed_rows made;
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx.threads()) \
+    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) offsets[r + 1] = count(b, r);
     scan_counts(ctx.threads(), offsets, b.rows);
     if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
     made.indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     made.bits_ = buffer<std::uint64_t>(ctx, made.indices_.size());
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (b.rows + b.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx.threads()) \
+    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
     for (index_t r = 0; r < b.rows; ++r) made.pack(b, r, offsets[r]);
     return made;
   }

@@ -16,11 +16,11 @@ struct hash_table {
     index_t column;  // -1: free
     index_t place;
   };
-  slot* slots = nullptr;           // a power of 2
-  std::uint64_t* keys = nullptr;   // column in the upper half, its slot in the lower
+  slot* slots = nullptr;          // a power of 2
+  std::uint64_t* keys = nullptr;  // column in the upper half, its slot in the lower
   T* sums = nullptr;
-  int shift = 0;                   // 32 - log2(slots)
-  std::uint32_t last = 0;          // slots - 1
+  int shift = 0;           // 32 - log2(slots)
+  std::uint32_t last = 0;  // slots - 1
 
   static constexpr slot free_slot{-1, 0};
 

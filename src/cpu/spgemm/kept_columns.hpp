@@ -13,8 +13,8 @@ class kept_columns {
  public:
   static constexpr std::int64_t chunk_columns = 1 << 18;
 
-  /// The first chunk of a part whose rows take at most `rest` columns. To be called before the threads begin: most parts
-  /// need no other, and allocators serve the first thread best.
+  /// The first chunk of a part whose rows take at most `rest` columns. To be called before the threads begin: most
+  /// parts need no other, and allocators serve the first thread best.
   void prepare(const context& ctx, std::int64_t rest) {
     rest_ = rest;
     add_chunk(ctx, 0);
@@ -36,7 +36,8 @@ class kept_columns {
     for (const chunk& c : chunks_) sum += c.columns.bytes();
     return sum;
   }
-  /// Bytes for rows with at most `columns` columns in all: what a chunk leaves empty is less than the next row may take.
+  /// Bytes for rows with at most `columns` columns in all: what a chunk leaves empty is less than the next row may
+  /// take.
   static std::size_t bound(std::int64_t columns) { return 2 * static_cast<std::size_t>(columns) * sizeof(index_t); }
 
   /// Reads rows in the order in which they were kept.
@@ -66,7 +67,8 @@ class kept_columns {
   };
   void add_chunk(const context& ctx, std::int64_t least) {
     finish();
-    chunks_.push_back({buffer<index_t>(ctx, static_cast<std::size_t>(std::max(least, std::min(rest_, chunk_columns)))), 0});
+    chunks_.push_back(
+        {buffer<index_t>(ctx, static_cast<std::size_t>(std::max(least, std::min(rest_, chunk_columns)))), 0});
     used_ = 0;
   }
 

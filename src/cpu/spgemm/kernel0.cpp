@@ -1,10 +1,11 @@
-// kernel0: Gustavson's row-wise product, with an accumulator for tile_size columns at a time. The origin, and the control.
+// kernel0: Gustavson's row-wise product, with an accumulator for tile_size columns at a time. The origin, and the
+// control.
 //
 // Method: F. G. Gustavson, "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978, in column tiles. One thread
-// takes row after row of A; for each tile of columns it walks the rows of B that the row of A names, from the first entry in
-// the tile on, adds into the accumulator, and appends what was hit. The pass is made twice: once to count. Bytes a
-// product: 4 + sizeof(T) of B and an accumulator in the first-level cache; per tile and entry of A a search in a row of B.
-// Never chosen: others are checked against it.
+// takes row after row of A; for each tile of columns it walks the rows of B that the row of A names, from the first
+// entry in the tile on, adds into the accumulator, and appends what was hit. The pass is made twice: once to count.
+// Bytes a product: 4 + sizeof(T) of B and an accumulator in the first-level cache; per tile and entry of A a search in
+// a row of B. Never chosen: others are checked against it.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -25,8 +26,12 @@ template <scalar T, offset O>
 class kernel0 final : public spgemm_operator {
  public:
   kernel0(const context& ctx, const spgemm_problem& p)
-      : a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), tile_(tile_of(p)), offsets_(ctx, static_cast<std::size_t>(a_.rows) + 1),
-        sums_(ctx, static_cast<std::size_t>(tile_)), states_(ctx, static_cast<std::size_t>(tile_)) {
+      : a_(p.a.as<T, O>()),
+        b_(p.b.as<T, O>()),
+        tile_(tile_of(p)),
+        offsets_(ctx, static_cast<std::size_t>(a_.rows) + 1),
+        sums_(ctx, static_cast<std::size_t>(tile_)),
+        states_(ctx, static_cast<std::size_t>(tile_)) {
     if (p.mask) mask_ = p.mask->as<T, O>();
   }
 

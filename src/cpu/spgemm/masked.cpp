@@ -1,10 +1,10 @@
 // default with a mask: only the entries that M names, in M's order.
 //
-// Method: Milakovic et al., "Parallel algorithms for masked sparse matrix-matrix products" (PPoPP 2022), the MSA and hash
-// accumulators. One thread takes a row of A and marks the columns of the row of M, in a window of flags or in a hash table
-// where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked again, gives the
-// columns in order. Bytes a product: 4 of a column and a flag, sizeof(T) where it falls on a mark; the pass is made twice,
-// once to count. Chosen for every product with a mask.
+// Method: Milakovic et al., "Parallel algorithms for masked sparse matrix-matrix products" (PPoPP 2022), the MSA and
+// hash accumulators. One thread takes a row of A and marks the columns of the row of M, in a window of flags or in a
+// hash table where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked
+// again, gives the columns in order. Bytes a product: 4 of a column and a flag, sizeof(T) where it falls on a mark; the
+// pass is made twice, once to count. Chosen for every product with a mask.
 #include "cpu/spgemm/masked.hpp"
 
 #include <algorithm>
@@ -92,7 +92,8 @@ class masked final : public spgemm_operator {
   }
 
   static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
-    const std::int64_t hashed = p.b.cols > widest_window ? std::min<std::int64_t>(p.mask->nnz, p.b.cols / sparse_span) : 0;
+    const std::int64_t hashed =
+        p.b.cols > widest_window ? std::min<std::int64_t>(p.mask->nnz, p.b.cols / sparse_span) : 0;
     return (static_cast<std::size_t>(p.a.rows) + 1) * sizeof(std::int64_t) + row_schedule::bound(ctx.threads()) +
            static_cast<std::size_t>(ctx.threads()) *
                (window_bytes(p.b.cols) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
@@ -100,7 +101,7 @@ class masked final : public spgemm_operator {
 
  private:
   struct scratch_space {
-    T* sums;             // of a window, 0 between rows
+    T* sums;              // of a window, 0 between rows
     std::uint8_t* marks;  // of a window, `unwanted` between rows
     hash_table<T> table;
   };
@@ -126,7 +127,9 @@ class masked final : public spgemm_operator {
     const csr_view<T, O>&a = product_.a, &b = product_.b;
     std::int64_t hashed = 0;
     std::int64_t* work = offsets_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) if (a.rows + a.nnz > row_schedule::work_a_thread)
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) \
+    reduction(max                                                     \
+              : hashed) if (std::int64_t{a.rows} + a.nnz > row_schedule::work_a_thread)
     for (index_t i = 0; i < a.rows; ++i) {
       const row_pattern m = mask_row(i);
       std::int64_t products = 0;

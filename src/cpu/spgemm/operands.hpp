@@ -55,8 +55,9 @@ struct spgemm_operands {
     for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) sum += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
     return sum;
   }
-  /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha a_ik) for
-  /// the products of row i in columns base .. last (and, where one window covers the span, those outside, if there are any).
+  /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha
+  /// a_ik) for the products of row i in columns base .. last (and, where one window covers the span, those outside, if
+  /// there are any).
   template <class F>
   [[gnu::always_inline]] void for_each_window(index_t i, column_span span, F f) const {
     if (span.size() <= widest_window) {

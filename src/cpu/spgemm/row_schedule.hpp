@@ -20,11 +20,14 @@ class row_schedule {
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.
   row_schedule(const context& ctx, index_t rows, const std::int64_t* work)
-      : threads_(threads_for(ctx.threads(), work[rows])), cuts_(ctx, most_cuts(ctx.threads())), before_(ctx, most_cuts(ctx.threads())) {
+      : threads_(threads_for(ctx.threads(), work[rows])),
+        cuts_(ctx, most_cuts(ctx.threads())),
+        before_(ctx, most_cuts(ctx.threads())) {
     const int parts = this->parts();
     for (int part = 0; part <= parts; ++part) {
       const std::int64_t target = work[rows] / parts * part + work[rows] % parts * part / parts;
-      const index_t cut = part == parts ? rows : static_cast<index_t>(std::lower_bound(work, work + rows, target) - work);
+      const index_t cut =
+          part == parts ? rows : static_cast<index_t>(std::lower_bound(work, work + rows, target) - work);
       cuts_.data()[part] = cut;
       before_.data()[part] = work[cut];
     }

@@ -16,8 +16,8 @@ support supports_all(const spgemm_problem&, const device_info&) { return {}; }
 std::span<const spgemm_kernel> spgemm_table() {
   constexpr auto cpu = backend_kind::cpu;
   static constexpr spgemm_kernel table[] = {
-      {"kernel0", "one thread, row after row, an accumulator of tile_size columns at a time: the control", cpu, false, true,
-       supports_all, make_spgemm_kernel0, bound_spgemm_kernel0},
+      {"kernel0", "one thread, row after row, an accumulator of tile_size columns at a time: the control", cpu, false,
+       true, supports_all, make_spgemm_kernel0, bound_spgemm_kernel0},
       {"default", "sorting, a window of flags and sums, or a hash table, row by row", cpu, false, true, supports_all,
        make_spgemm_default, bound_spgemm_default},
   };

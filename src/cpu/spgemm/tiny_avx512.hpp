@@ -1,7 +1,7 @@
-// The columns of rows with few products, with AVX-512: sorted in registers by networks (K. E. Batcher, "Sorting networks and
-// their applications", 1968) of 16, 32 or 64 keys, of 16 bits beyond 16 where B has at most 65535 columns. Branches depend on
-// numbers of products alone. Up to 32 columns go from B into their lanes without a detour through memory, which would make the
-// load of many wait until the stores of few have reached the cache.
+// The columns of rows with few products, with AVX-512: sorted in registers by networks (K. E. Batcher, "Sorting
+// networks and their applications", 1968) of 16, 32 or 64 keys, of 16 bits beyond 16 where B has at most 65535 columns.
+// Branches depend on numbers of products alone. Up to 32 columns go from B into their lanes without a detour through
+// memory, which would make the load of many wait until the stores of few have reached the cache.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,11 @@ struct sort_avx512 {
   }
   /// Bit i: whether lane i has bit `D` of its number set.
   template <int D>
-  static constexpr std::uint32_t upper = D == 1 ? 0xaaaaaaaa & all : D == 2 ? 0xcccccccc & all : D == 4 ? 0xf0f0f0f0 & all
-                                         : D == 8 ? 0xff00ff00 & all : 0xffff0000;
+  static constexpr std::uint32_t upper = D == 1   ? 0xaaaaaaaa & all
+                                         : D == 2 ? 0xcccccccc & all
+                                         : D == 4 ? 0xf0f0f0f0 & all
+                                         : D == 8 ? 0xff00ff00 & all
+                                                  : 0xffff0000;
   /// The keys of the lanes at distance D.
   template <int D>
   [[gnu::always_inline, TULLE_AVX512BW]] static __m512i across(__m512i v) {
@@ -106,7 +109,8 @@ template <int Registers, scalar T, offset O>
 
 /// As read_columns for 4 registers, by way of memory: cheaper where there are many.
 template <scalar T, offset O>
-[[gnu::always_inline, TULLE_AVX512BW]] inline void read_many_columns(const spgemm_operands<T, O>& p, index_t i, __m512i* v) {
+[[gnu::always_inline, TULLE_AVX512BW]] inline void read_many_columns(const spgemm_operands<T, O>& p, index_t i,
+                                                                     __m512i* v) {
   const __m512i none = _mm512_set1_epi32(std::numeric_limits<index_t>::max());
   alignas(64) index_t keys[tiny_products + 32];
   int size = 0;
@@ -138,10 +142,12 @@ template <int Registers>
   __m512i last = none;
   index_t* out = colind;
   for (int j = 0; j < Registers; ++j) {
-    const __m512i before = _mm512_alignr_epi8(v[j], _mm512_alignr_epi64(v[j], last, 6), 14);  // one lane on, across quarters
+    const __m512i before =
+        _mm512_alignr_epi8(v[j], _mm512_alignr_epi64(v[j], last, 6), 14);  // one lane on, across quarters
     const __mmask32 heads = _mm512_mask_cmpneq_epi16_mask(_mm512_cmpneq_epi16_mask(v[j], none), v[j], before);
     out = store_columns(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(v[j])), static_cast<__mmask16>(heads), out);
-    out = store_columns(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v[j], 1)), static_cast<__mmask16>(heads >> 16), out);
+    out = store_columns(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v[j], 1)), static_cast<__mmask16>(heads >> 16),
+                        out);
     last = v[j];
   }
   return out - colind;
@@ -161,8 +167,8 @@ template <int Registers>
 
 /// As tiny_columns, of a row with `products` products.
 template <scalar T, offset O>
-[[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const spgemm_operands<T, O>& p, index_t i, std::int64_t products,
-                                                                   index_t* colind) {
+[[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const spgemm_operands<T, O>& p, index_t i,
+                                                                   std::int64_t products, index_t* colind) {
   __m512i v[4];
   if (products <= 16) {
     read_columns<1>(p, i, v);

@@ -11,16 +11,17 @@ namespace tulle::cpu {
 inline constexpr std::int64_t most_inserted = 32;
 inline constexpr std::int64_t tiny_products = 64;
 
-/// The distinct columns of row i in order, at `colind`, which has room for all products. Returns how many there are.
+/// The distinct columns of row i, which has at most most_inserted products, in order. Returns how many there are.
 template <scalar T, offset O>
 std::int64_t tiny_columns(const spgemm_operands<T, O>& p, index_t i, index_t* colind) {
+  index_t sorted[most_inserted];
   std::int64_t size = 0;
   p.for_each_column(i, [&](index_t column) {
     std::int64_t at = size++;
-    for (; at > 0 && colind[at - 1] > column; --at) colind[at] = colind[at - 1];
-    colind[at] = column;
+    for (; at > 0 && sorted[at - 1] > column; --at) sorted[at] = sorted[at - 1];
+    sorted[at] = column;
   });
-  return std::unique(colind, colind + size) - colind;
+  return std::unique_copy(sorted, sorted + size, colind) - colind;
 }
 
 }  // namespace tulle::cpu

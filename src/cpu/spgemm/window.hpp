@@ -1,5 +1,5 @@
-// Bits and sums for a range of columns. A flag for each word of 64 bits says where to look, so that a row's columns come
-// out in order without sorting.
+// Bits and sums for a range of columns. A flag for each word of 64 bits says where to look, so that a row's columns
+// come out in order without sorting.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,8 @@ struct window {
 struct window_layout {
   std::size_t columns;
 
-  explicit window_layout(index_t cols) : columns((static_cast<std::size_t>(std::min(cols, widest_window)) + 63 + 511) / 512 * 512) {}
+  explicit window_layout(index_t cols)
+      : columns((static_cast<std::size_t>(std::min(cols, widest_window)) + 63 + 511) / 512 * 512) {}
   [[nodiscard]] std::size_t bytes(std::size_t value_size) const {
     return columns * value_size + columns / 8 + (columns / 64 + 63) / 64 * 64;
   }

@@ -16,7 +16,8 @@ inline constexpr int few_bits = 1;
 
 /// start + the places of the bits, in order. Returns the end.
 [[gnu::always_inline, TULLE_AVX512BW]] inline index_t* unpack_avx512(std::uint64_t bits, index_t start, index_t* out) {
-  __m512i columns = _mm512_add_epi32(_mm512_set1_epi32(start), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+  __m512i columns = _mm512_add_epi32(_mm512_set1_epi32(start),
+                                     _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
   for (int piece = 0; piece < 4; ++piece) {
     const auto here = static_cast<__mmask16>(bits >> (16 * piece));
     const int n = __builtin_popcount(here);
@@ -29,7 +30,8 @@ inline constexpr int few_bits = 1;
 
 /// As window::take of columns.
 template <scalar T>
-[[TULLE_AVX512BW, gnu::noinline]] std::int64_t take_avx512(const window<T>& w, index_t base, column_span marked, index_t* colind) {
+[[TULLE_AVX512BW, gnu::noinline]] std::int64_t take_avx512(const window<T>& w, index_t base, column_span marked,
+                                                           index_t* colind) {
   index_t* out = colind;
   for (index_t block = marked.first >> 12; block <= marked.last >> 12; ++block) {
     const __m512i groups = _mm512_load_si512(w.groups + 64 * block);
