@@ -12,8 +12,8 @@ microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algori
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
-the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py have a table of their own, whatever
-the settings.
+the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py and compare_spgemm_cpu.py have tables
+of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -237,7 +237,10 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
 
 def cpu_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-    from compare_spmv_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
+    if "products" in run["results"][0]:
+        from compare_spgemm_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
+    else:
+        from compare_spmv_cpu import table as table_of  # noqa: PLC0415
 
     return table_of(run, "median") + "\n"
 
