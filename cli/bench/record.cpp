@@ -35,19 +35,24 @@ std::string record::name() const {
   return variant.empty() ? text : text + "/" + variant;
 }
 
-json to_json(const record& r) {
+json timed(const std::string& name, const sample_summary& microseconds) {
   json j;
-  j["name"] = r.name();
-  j["run_name"] = r.name();
+  j["name"] = name;
+  j["run_name"] = name;
   j["run_type"] = "iteration";
-  j["iterations"] = r.time.count;
-  j["real_time"] = r.time.median;
-  j["cpu_time"] = r.time.median;
+  j["iterations"] = microseconds.count;
+  j["real_time"] = microseconds.median;
+  j["cpu_time"] = microseconds.median;
   j["time_unit"] = "us";
-  j["mean"] = r.time.mean;
-  j["stddev"] = r.time.stddev;
-  j["median"] = r.time.median;
-  j["min"] = r.time.min;
+  j["mean"] = microseconds.mean;
+  j["stddev"] = microseconds.stddev;
+  j["median"] = microseconds.median;
+  j["min"] = microseconds.min;
+  return j;
+}
+
+json to_json(const record& r) {
+  json j = timed(r.name(), r.time);
   j["gflops"] = r.gflops();
   j["gbs"] = r.gbs();
   j["moved_gbs"] = r.moved_gbs();

@@ -70,6 +70,9 @@ struct omission {
   bool failed = false;  // an error, as opposed to a kernel that cannot take the matrix
 };
 
+/// What Google Benchmark knows of a measurement: its name and its times.
+json timed(const std::string& name, const sample_summary& microseconds);
+
 json to_json(const record& r);
 json to_json(const omission& o);
 

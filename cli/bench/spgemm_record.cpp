@@ -61,18 +61,7 @@ std::optional<double> percent_of_gather(const spgemm_subject& s, const spgemm_re
 }
 
 json to_json(const spgemm_subject& s, const spgemm_record& r) {
-  json j;
-  j["name"] = name_of(s, r);
-  j["run_name"] = name_of(s, r);
-  j["run_type"] = "iteration";
-  j["iterations"] = r.time.count;
-  j["real_time"] = r.time.median;
-  j["cpu_time"] = r.time.median;
-  j["time_unit"] = "us";
-  j["mean"] = r.time.mean;
-  j["stddev"] = r.time.stddev;
-  j["median"] = r.time.median;
-  j["min"] = r.time.min;
+  json j = timed(name_of(s, r), r.time);
   j["gflops"] = r.gflops();
   j["gbs"] = gbs(compulsory_bytes(s, r), r);
   j["percent_of_bandwidth"] = percent_of_bandwidth(s, r);

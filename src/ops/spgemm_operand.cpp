@@ -4,21 +4,9 @@
 #include <utility>
 
 #include "core/backends.hpp"
+#include "ops/csr_bytes.hpp"
 
 namespace tulle::detail {
-namespace {
-
-any_buffer copy_to(const context& ctx, const void* from, memory_space space, std::size_t bytes) {
-  buffer<std::byte> to(ctx, bytes);
-  copy_bytes(ctx, to.data(), ctx.space(), from, space, bytes);
-  return any_buffer(std::move(to));
-}
-
-std::size_t offset_bytes(const csr_ref& a) { return (static_cast<std::size_t>(a.rows) + 1) * size_of(a.types.offset); }
-std::size_t column_bytes(const csr_ref& a) { return static_cast<std::size_t>(a.nnz) * sizeof(index_t); }
-std::size_t value_bytes(const csr_ref& a) { return static_cast<std::size_t>(a.nnz) * size_of(a.types.value); }
-
-}  // namespace
 
 spgemm_operand::spgemm_operand(const context& ctx, std::string name, const csr_ref& a, reads what)
     : ctx_(ctx), name_(std::move(name)), has_values_(what == reads::values), given_(a) {

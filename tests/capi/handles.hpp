@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tulle::test {
@@ -56,5 +57,23 @@ inline context_handle cpu_context(int threads = 2) {
   TULLE_EXPECT_OK(tulle_context_create_cpu(threads, &context));
   return context_handle(context);
 }
+
+/// A context of the backend that the test's parameter names, "cpu" or "cuda"; skips where there is no device.
+class on_each_backend : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    tulle_context* made = nullptr;
+    if (GetParam() == std::string("cpu")) {
+      TULLE_ASSERT_OK(tulle_context_create_cpu(2, &made));
+    } else if (const tulle_status s = tulle_context_create_cuda(0, &made); s == TULLE_STATUS_UNSUPPORTED) {
+      GTEST_SKIP() << tulle_last_error_message();
+    } else {
+      TULLE_ASSERT_OK(s);
+    }
+    context.reset(made);
+  }
+
+  context_handle context;
+};
 
 }  // namespace tulle::test

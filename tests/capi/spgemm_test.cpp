@@ -22,20 +22,8 @@ void PrintTo(const dense_rows& c, std::ostream* out) {
   for (std::size_t k = 0; k < c.colind.size(); ++k) *out << '(' << c.colind[k] << ' ' << c.values[k] << ')';
 }
 
-class capi_spgemm : public testing::TestWithParam<const char*> {
+class capi_spgemm : public on_each_backend {
  protected:
-  void SetUp() override {
-    tulle_context* made = nullptr;
-    if (GetParam() == std::string("cpu")) {
-      TULLE_ASSERT_OK(tulle_context_create_cpu(2, &made));
-    } else if (const tulle_status s = tulle_context_create_cuda(0, &made); s == TULLE_STATUS_UNSUPPORTED) {
-      GTEST_SKIP() << tulle_last_error_message();
-    } else {
-      TULLE_ASSERT_OK(s);
-    }
-    context.reset(made);
-  }
-
   /// [1 0 2 0; 0 0 0 0; -3 4 0 5]
   template <class T = double, class O = std::int32_t>
   csr_handle a() {
@@ -83,7 +71,6 @@ class capi_spgemm : public testing::TestWithParam<const char*> {
     return out;
   }
 
-  context_handle context;
   const dense_rows product{{0, 1, 1, 3}, {1, 0, 1}, {1, 13, 2}};  // A B
 };
 

@@ -11,20 +11,8 @@
 namespace tulle::test {
 namespace {
 
-class capi_spmv : public testing::TestWithParam<const char*> {
+class capi_spmv : public on_each_backend {
  protected:
-  void SetUp() override {
-    tulle_context* made = nullptr;
-    if (GetParam() == std::string("cpu")) {
-      TULLE_ASSERT_OK(tulle_context_create_cpu(2, &made));
-    } else if (const tulle_status s = tulle_context_create_cuda(0, &made); s == TULLE_STATUS_UNSUPPORTED) {
-      GTEST_SKIP() << tulle_last_error_message();
-    } else {
-      TULLE_ASSERT_OK(s);
-    }
-    context.reset(made);
-  }
-
   template <class T>
   buffer_handle upload(const std::vector<T>& from) {
     tulle_buffer* made = nullptr;
@@ -67,7 +55,6 @@ class capi_spmv : public testing::TestWithParam<const char*> {
     }
   }
 
-  context_handle context;
 };
 
 TEST_P(capi_spmv, every_type_base_and_ownership) {
