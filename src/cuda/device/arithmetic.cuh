@@ -14,6 +14,10 @@ __device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_
                                    static_cast<std::uint32_t>(c));
 }
 
+/// a b, rounded: never fused with what is added to it.
+__device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

@@ -3,12 +3,11 @@
 // follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch. The
 // products of an entry are added in the order of A's entries (docs/adr/0008). Bytes a product: 4 to count and 4 +
 // sizeof(T) to fill, through L1 and L2; C is written once. Chosen unless another is named.
-#include <thrust/iterator/transform_iterator.h>
-
 #include <algorithm>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
+#include <limits>
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
@@ -27,8 +26,10 @@ namespace {
 
 /// Where the rows of B that A asks for have at most this many entries on average, they are walked several at a time.
 constexpr double short_row = 12;
-/// Where A has at most this many rows, the trial would take longer than it saves.
-constexpr index_t few_rows_to_try = 4096;
+/// Where A has at most this many rows, waiting for the device would take longer than it saves: there are no trials, and
+/// the host does not ask how many rows are in each class before their entries are counted.
+constexpr index_t few_rows = 4096;
+constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 
 /// Numbers that the device counts and the host reads.
 struct counters {
@@ -38,24 +39,29 @@ struct counters {
   index_t begins[2 * row_classes];
   unsigned long long products;
   unsigned long long words;  // of B
-  long long entries;         // of C
-  unsigned long long next_chunk;
+  unsigned long long tasks[wide_tasks::kinds];
+  long long entries;  // of C
 };
+
+/// Entries of C that a task has at least, where the device can be filled with more.
+constexpr int smallest_chunk = 256;
+std::int64_t blocks_to_fill(const context& ctx) { return std::int64_t{4} * ctx.info().multiprocessors; }
 
 struct widen_entry {
   __host__ __device__ long long operator()(index_t n) const { return n; }
 };
-struct chunks_of_row {
-  const index_t* entries;
-  int chunk;
-  __host__ __device__ std::int64_t operator()(index_t row) const { return (entries[row] + chunk - 1) / chunk; }
-};
+
+template <class P>
+__global__ void place_offsets(std::int64_t count, const index_t* from, P first, P* to) {
+  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = first + from[i];
+}
 
 template <class T, class O>
 class adaptive_spgemm final : public spgemm_operator {
  public:
   adaptive_spgemm(const context& ctx, const spgemm_problem& p) : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
     if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
+    if (b_.rows > 0) products_a_entry_ = static_cast<double>(b_.nnz) / b_.rows;  // until the products are counted
   }
 
   std::int64_t symbolic() override {
@@ -67,23 +73,12 @@ class adaptive_spgemm final : public spgemm_operator {
     counted_ = buffer<counters>(ctx_, 1);
     fill_bytes(ctx_, counted_.data(), memory_space::device, 0, sizeof(counters));
     fill_bytes(ctx_, entries_.data() + rows, memory_space::device, 0, sizeof(index_t));
+    rows_ = buffer<index_t>(ctx_, rows);
     counters* const device = counted_.data();
     classify_rows(pattern(), mean_a_, classes_.data(), device->first, &device->products, entries_.data(), stream());
-    const counters found = read_back(ctx_, device);
-    products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
-    rows_ = buffer<index_t>(ctx_, rows);
     list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
               rows_.data(), stream());
-    place(found.first, rows_.data());
-    count_trials(found);
-    for (int c = sorted_8; c <= sorted_256; ++c) count_sorted(pattern(), c, lists_[c], entries_.data(), stream());
-    with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
-                                                ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
-    });
-    const counters now = read_back(ctx_, device);
-    if (tried_hashed_) place(now.second, tried_.data());
-    nnz_ = now.entries;
+    nnz_ = a_.rows <= few_rows && std::int64_t{a_.rows} * b_.cols <= most_narrow ? count_few() : count_many();
     classes_ = {};
     return nnz_;
   }
@@ -118,51 +113,109 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return classes_.bytes() + entries_.bytes() + counted_.bytes() + rows_.bytes() + tried_.bytes() + wordptr_.bytes() +
-           words_.bytes() + chunks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
+    return classes_.bytes() + entries_.bytes() + counted_.bytes() + rows_.bytes() + tried_.bytes() +
+           word_ends_.bytes() + words_.bytes() + tasks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
   }
 
  private:
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
   [[nodiscard]] bool short_rows() const { return products_a_entry_ <= short_row; }
   [[nodiscard]] wide_launch device() const { return {ctx_.info().multiprocessors, ctx_.info().shared_bytes}; }
+  [[nodiscard]] float mean_b() const { return static_cast<float>(products_a_entry_); }
   [[nodiscard]] product_pattern<O> pattern() const {
-    return {a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};
+    return {a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};
   }
   [[nodiscard]] product_pattern<std::int64_t> wide_pattern() const {
-    return {a_.rows, b_.rows, b_.cols, wide_a_.data(), a_.colind, wide_b_.data(), b_.colind};
+    return {a_.rows, b_.cols, wide_a_.data(), a_.colind, wide_b_.data(), b_.colind};
   }
   [[nodiscard]] word_rows<O> word_view() const {
-    return {words_.empty() ? b_.rowptr : wordptr_.data(), words_.empty() ? nullptr : words_.data(), b_.colind};
+    if (words_.empty()) return {b_.rowptr, b_.rowptr + 1, nullptr, b_.colind};
+    return {b_.rowptr, word_ends_.data(), words_.data(), b_.colind};
   }
 
-  [[nodiscard]] word_rows<std::int64_t> wide_word_view() const { return {wide_b_.data(), nullptr, b_.colind}; }
+  [[nodiscard]] word_rows<std::int64_t> wide_word_view() const {
+    return {wide_b_.data(), wide_b_.data() + 1, nullptr, b_.colind};
+  }
 
   buffer<std::int64_t> widened(csr_view<T, O> m) {
     return formats<T, O>().widen_offsets(ctx_, m.rowptr, static_cast<std::size_t>(m.rows) + 1);
   }
 
-  /// Lists of the classes that `counts` counts, one after the other.
-  void place(const index_t (&counts)[row_classes], const index_t* rows) {
-    for (int c = 0; c < row_classes; ++c) {
-      if (counts[c] > 0 || c >= first_classes) lists_[c] = {rows, counts[c], nullptr, nullptr};
-      rows += counts[c];
+  /// All classes at once, their sizes known to the device alone until the entries are counted.
+  std::int64_t count_few() {
+    counters* const device = counted_.data();
+    for (int c = 0; c < first_classes; ++c) {
+      lists_[c] = {rows_.data(), a_.rows, device->first + c, device->begins + c};
     }
+    leave_out_trials();
+    count_rows();
+    scan_counts();
+    const counters found = read_back(ctx_, device);
+    place(found.first, rows_.data(), 0, first_classes);
+    leave_out_trials();
+    set_products(found);
+    return found.entries;
   }
 
-  /// Counts the rows with many products: as hashed rows first; what does not fit is sorted or made from bitmaps.
-  void count_trials(const counters& found) {
+  std::int64_t count_many() {
+    counters* const device = counted_.data();
+    const counters found = read_back(ctx_, device);
+    set_products(found);
+    place(found.first, rows_.data(), 0, first_classes);
     const index_t tried = found.first[trial_512] + found.first[trial];
-    if (tried == 0) return;
-    tried_hashed_ = a_.rows > few_rows_to_try && compress();
+    tried_hashed_ = tried > 0 && a_.rows > few_rows && compress();
     if (tried_hashed_) {
       try_as_hashed(tried);
     } else {  // few rows, or few columns that share a word, so that no row would fit the table
-      lists_[sorted_512] = lists_[trial_512];
-      lists_[wide] = lists_[trial];
+      leave_out_trials();
     }
-    count_sorted(pattern(), sorted_512, lists_[sorted_512], entries_.data(), stream());
-    count_wide(pattern(), word_view(), short_rows(), lists_[wide], device(), entries_.data(), stream());
+    count_rows();
+    if (found.products <= static_cast<unsigned long long>(most_narrow)) {
+      scan_counts();
+    } else {
+      with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
+        return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
+                                                  ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
+      });
+    }
+    const counters now = read_back(ctx_, device);
+    if (tried_hashed_) place(now.second, tried_.data(), first_classes, row_classes);
+    return now.entries;
+  }
+
+  void set_products(const counters& found) {
+    products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
+  }
+
+  /// Lists of the classes [from, to), one after the other in `rows`.
+  void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to) {
+    for (int c = from; c < to; ++c) {
+      lists_[c] = {rows, counts[c], nullptr, nullptr};
+      rows += counts[c];
+    }
+  }
+  void leave_out_trials() {
+    lists_[sorted_512] = lists_[trial_512];
+    lists_[wide] = lists_[trial];
+  }
+
+  void count_rows() {
+    count_sorted(pattern(), sorted(), entries_.data(), stream());
+    count_wide(pattern(), word_view(), mean_b(), lists_[wide], device(), entries_.data(), stream());
+  }
+  [[nodiscard]] sorted_lists sorted() const {
+    return {{lists_[sorted_8], lists_[sorted_16], lists_[sorted_32], lists_[sorted_64], lists_[sorted_128],
+             lists_[sorted_256], lists_[sorted_512]}};
+  }
+
+  /// The counts become offsets, and the last of them the number of entries.
+  void scan_counts() {
+    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(memory, bytes, entries_.data(), std::int64_t{a_.rows} + 1, stream());
+    });
+    copy_bytes(ctx_, &counted_.data()->entries, memory_space::device, entries_.data() + a_.rows, memory_space::device,
+               sizeof(index_t));  // the lower half of a zero
+    scanned_ = true;
   }
 
   void try_as_hashed(index_t tried) {
@@ -180,23 +233,17 @@ class adaptive_spgemm final : public spgemm_operator {
     lists_[wide] = {tried_.data(), lists_[trial].most, device->second + wide, begins + wide};
   }
 
-  /// B by words, where several columns share one; else false.
+  /// B by words, where several columns share one; else false. Room is left for as many words as columns, which spares a
+  /// pass that counts them.
   bool compress() {
-    const auto n = static_cast<std::size_t>(b_.rows) + 1;
-    buffer<index_t> counts(ctx_, n);
-    fill_bytes(ctx_, counts.data() + b_.rows, memory_space::device, 0, sizeof(index_t));
+    word_ends_ = buffer<O>(ctx_, static_cast<std::size_t>(b_.rows));
+    words_ = buffer<uint2>(ctx_, static_cast<std::size_t>(b_.nnz));
     auto* const counted = &counted_.data()->words;
-    count_words(b_.rows, b_.rowptr, b_.colind, counts.data(), counted, stream());
-    const auto total = read_back(ctx_, counted);
-    if (static_cast<double>(total) > 0.6 * static_cast<double>(b_.nnz)) return false;
-    wordptr_ = buffer<O>(ctx_, n);
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveScan(memory, bytes, counts.data(), wordptr_.data(), ::cuda::std::plus<O>{}, O{0},
-                                            static_cast<std::int64_t>(n), stream());
-    });
-    words_ = buffer<uint2>(ctx_, static_cast<std::size_t>(total));
-    fill_words(b_.rows, b_.rowptr, b_.colind, wordptr_.data(), words_.data(), stream());
-    return true;
+    fill_words(b_.rows, b_.rowptr, b_.colind, word_ends_.data(), words_.data(), counted, stream());
+    if (static_cast<double>(read_back(ctx_, counted)) <= 0.6 * static_cast<double>(b_.nnz)) return true;
+    words_ = {};
+    word_ends_ = {};
+    return false;
   }
 
   template <class P>
@@ -228,12 +275,18 @@ class adaptive_spgemm final : public spgemm_operator {
   void fill_as(const product_pattern<P>& m, const word_rows<P>& b, double alpha, const csr_sink& c) {
     auto* const rowptr = static_cast<P*>(c.rowptr);
     if (a_.rows == 0) return fill_value(rowptr, static_cast<P>(c.first));
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveScan(memory, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
-                                            static_cast<P>(c.first), std::int64_t{a_.rows} + 1, stream());
-    });
-    fill_wide_columns(m, b, short_rows(), wide_list(), device(), rowptr, c.colind, stream());
-    cut_wide_rows();
+    const auto count = std::int64_t{a_.rows} + 1;
+    if (scanned_) {
+      launch_items(ctx_, "spgemm: place_offsets", place_offsets<P>, count, count, entries_.data(),
+                   static_cast<P>(c.first), rowptr);
+    } else {
+      with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveScan(memory, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
+                                              static_cast<P>(c.first), count, stream());
+      });
+    }
+    fill_wide_columns(m, b, mean_b(), wide_list(), device(), rowptr, c.colind, stream());
+    cut_rows(rowptr);
     values(m, b, values_of<P>(alpha, a_.values, b_.values, c), true);
   }
 
@@ -247,28 +300,24 @@ class adaptive_spgemm final : public spgemm_operator {
     return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr, nullptr};
   }
 
-  void cut_wide_rows() {
+  /// Tasks of the wide rows, small ones where there would be too few to fill the device.
+  template <class P>
+  void cut_rows(const P* c_rowptr) {
     const row_list list = wide_list();
-    if (list.most == 0 || !chunks_.empty()) return;
-    chunks_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(list.most) + 1);
-    fill_bytes(ctx_, chunks_.data(), memory_space::device, 0, sizeof(std::int64_t));
-    // Small ones where there would be too few to fill the device.
-    const auto share = nnz_ / (std::int64_t{32} * ctx_.info().multiprocessors);
-    const chunks_of_row chunks_of{entries_.data(), static_cast<int>(std::clamp<std::int64_t>(share, 256, wide_chunk))};
-    const auto chunks = thrust::make_transform_iterator(list.rows, chunks_of);
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(memory, bytes, chunks, chunks_.data() + 1, list.most, stream());
-    });
+    if (list.most == 0 || !tasks_.empty()) return;
+    const std::int64_t share = nnz_ / blocks_to_fill(ctx_);
+    chunk_ = static_cast<int>(std::clamp<std::int64_t>(share, smallest_chunk, wide_chunk));
+    tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most_wide_tasks(list.most, nnz_, chunk_)));
+    cut_wide_rows(list, c_rowptr, tasks(), stream());
   }
+  [[nodiscard]] wide_tasks tasks() { return {tasks_.data(), wide_list().most, nnz_, counted_.data()->tasks, chunk_}; }
 
   template <class P>
   void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
-    for (int c = sorted_8; c <= sorted_256; ++c) fill_sorted(m, v, c, lists_[c], columns, stream());
-    fill_sorted(m, v, sorted_512, lists_[sorted_512], columns, stream());
+    fill_sorted(m, v, sorted(), columns, stream());
     for (const row_class c : {hashed_256, hashed_512})
       fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
-    fill_wide_values(m, v, static_cast<float>(products_a_entry_), wide_list(), chunks_.data(),
-                     &counted_.data()->next_chunk, device(), stream());
+    if (!tasks_.empty()) fill_wide_values(m, v, tasks(), stream());
   }
 
   context ctx_;
@@ -278,14 +327,16 @@ class adaptive_spgemm final : public spgemm_operator {
   double products_a_entry_ = 0;  // mean length of the rows of B that A asks for
   std::int64_t nnz_ = 0;         // of C
   buffer<std::uint8_t> classes_;
-  buffer<index_t> entries_;  // of each row of C, and 0
+  buffer<index_t> entries_;  // of each row of C, and 0; their offsets where scanned_
+  bool scanned_ = false;
   buffer<counters> counted_;
   buffer<index_t> rows_;   // by class
   buffer<index_t> tried_;  // those that were tried as hashed rows, by class
   row_list lists_[row_classes] = {};
-  buffer<O> wordptr_;
+  buffer<O> word_ends_;
   buffer<uint2> words_;
-  buffer<std::int64_t> chunks_;
+  int chunk_ = wide_chunk;
+  buffer<wide_task> tasks_;
   buffer<std::int64_t> wide_a_, wide_b_;  // offsets, where C needs 64 bits and A and B do not
   buffer<O> wide_c_;                      // and the other way round
 };
@@ -301,7 +352,7 @@ std::unique_ptr<spgemm_operator> make_adaptive_spgemm(const context& ctx, const 
 
 support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { return {}; }
 
-std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const spgemm_work&) {
+std::size_t bound_adaptive_spgemm(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
   const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
   const std::size_t small = 1 << 16;  // CUB, counters
   if (p.mask) {
@@ -309,11 +360,12 @@ std::size_t bound_adaptive_spgemm(const context&, const spgemm_problem& p, const
     return (2 * rows + chunks + 2) * sizeof(std::int64_t) + (rows + chunks) / 16 + small;
   }
   const auto entries = static_cast<std::size_t>(p.b.nnz);
-  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + rows * sizeof(std::int64_t);
-  const std::size_t words = inner * (sizeof(index_t) + size_of(p.a.types.offset)) + entries * 6 / 10 * sizeof(uint2);
+  const auto tasks = rows + 2 * static_cast<std::size_t>(blocks_to_fill(ctx) + work.nnz_bound / wide_chunk);
+  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + tasks * sizeof(wide_task);
+  const std::size_t words = inner * size_of(p.a.types.offset) + entries * sizeof(uint2);
   const bool narrow = p.a.types.offset == offset_type::i32;
   const std::size_t offsets = narrow ? (rows + inner + 2) * sizeof(std::int64_t) : (rows + 1) * 12;
-  return lists + (rows > few_rows_to_try ? words : 0) + offsets + (rows + inner) / 16 + small;
+  return lists + (rows > few_rows ? words : 0) + offsets + (rows + inner) / 16 + small;
 }
 
 }  // namespace tulle::cuda

@@ -1,5 +1,5 @@
-// Where a column stands among up to `Most` ascending columns, in shared memory that one warp owns: a bit count in a
-// bitmap (bitmap-rank) where they span few columns, else a search among the few columns of its bucket.
+// Where a column stands among up to `Most` ascending columns, in shared memory that a warp or a block owns: a bit count
+// in a bitmap (bitmap-rank) where they span few columns, else a search among the few columns of its bucket.
 #pragma once
 
 #include "cuda/spgemm/product_rows.cuh"
@@ -28,26 +28,30 @@ struct column_places {
   unsigned words[Most];           // the bitmap's masks, or the columns
   std::uint16_t begin[Most + 2];  // place of the first column of a word or bucket
 
-  /// All lanes; `columns` lie in C or in a mask.
-  __device__ void index(const map_type& map, const index_t* columns, int count) {
+  static constexpr int depth = 4;  // columns that a thread has in flight
+
+  /// All threads of the owner, a cooperative group; `columns` lie in C or in a mask.
+  template <class Group>
+  __device__ void index(const Group& owner, const map_type& map, const index_t* columns, int count) {
+    const int threads = static_cast<int>(owner.num_threads()), rank = static_cast<int>(owner.thread_rank());
     if (map.bitmap) {
-      for (unsigned b = lane_id(); b <= map.bucket(columns[count - 1]); b += 32) words[b] = 0;
-      __syncwarp();
+      for (unsigned b = rank; b <= map.bucket(columns[count - 1]); b += threads) words[b] = 0;
+      owner.sync();
     }
-    for (int i = lane_id(); i < count; i += 32) {
-      const index_t column = columns[i];
-      const unsigned b = map.bucket(column);
-      // Empty buckets before this one begin where it begins.
-      for (unsigned from = i == 0 ? 0 : map.bucket(columns[i - 1]) + 1; from <= b; ++from)
-        begin[from] = static_cast<std::uint16_t>(i);
-      if (i == count - 1) begin[b + 1] = static_cast<std::uint16_t>(count);
-      if (map.bitmap) {
-        atomicOr(words + b, 1u << column % 32);
-      } else {
-        words[i] = static_cast<unsigned>(column);
+    for (int base = rank; base < count; base += depth * threads) {
+      index_t column[depth], before[depth];
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        const int i = base + u * threads;
+        column[u] = i < count ? __ldg(columns + i) : 0;
+        before[u] = i < count && i > 0 ? __ldg(columns + i - 1) : 0;
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (base + u * threads < count) place(map, base + u * threads, count, column[u], before[u]);
       }
     }
-    __syncwarp();
+    owner.sync();
   }
 
   /// Place of a column between the first and the last of them; -1 where it is not among them, if Check.
@@ -70,6 +74,22 @@ struct column_places {
       }
     }
     return !Check || (at < last && words[at] == static_cast<unsigned>(column)) ? at : -1;
+  }
+
+ private:
+  /// The i-th of `count` columns, and the one before it, if any.
+  __device__ __forceinline__ void place(const map_type& map, int i, int count, index_t column, index_t before) {
+    const unsigned b = map.bucket(column);
+    // Empty buckets before this one begin where it begins.
+    for (unsigned from = i == 0 ? 0 : map.bucket(before) + 1; from <= b; ++from) {
+      begin[from] = static_cast<std::uint16_t>(i);
+    }
+    if (i == count - 1) begin[b + 1] = static_cast<std::uint16_t>(count);
+    if (map.bitmap) {
+      atomicOr(words + b, 1u << column % 32);
+    } else {
+      words[i] = static_cast<unsigned>(column);
+    }
   }
 };
 

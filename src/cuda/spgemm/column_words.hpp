@@ -1,22 +1,16 @@
-// The pattern of B by words of 32 columns: (column / 32, mask of the columns in it), sorted within each row.
+// The rows of B as words of 32 columns.
 #pragma once
 
 #include <cuda_runtime_api.h>
-
-#include <tulle/core/buffer.hpp>
 
 #include "cuda/spgemm/product_rows.cuh"
 
 namespace tulle::cuda {
 
-/// words[r] = words of row r of B; their sum is added to `total` (zeroed).
+/// Writes the words (column / 32, mask of the columns) of row r, which is sorted, in order from words[rowptr[r]] on,
+/// sets ends[r] to where they end, and adds their number to *total.
 template <class O>
-void count_words(index_t rows, const O* rowptr, const index_t* colind, index_t* words, unsigned long long* total,
-                 cudaStream_t stream);
-
-/// word[wordptr[r] ..] = the words of row r.
-template <class O>
-void fill_words(index_t rows, const O* rowptr, const index_t* colind, const O* wordptr, uint2* words,
+void fill_words(index_t rows, const O* rowptr, const index_t* colind, O* ends, uint2* words, unsigned long long* total,
                 cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -10,6 +10,8 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int block = 128, warps = block / 32;
+/// A row of A with more entries would keep one warp busy while the others have long finished.
+constexpr std::int64_t longest_tried = 1024;
 
 template <class O>
 __global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise,
@@ -20,7 +22,8 @@ __global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_r
   if (i >= list.count()) return;
   const index_t row = list[static_cast<index_t>(i)];
   word_table<slots>& table = tables[threadIdx.x / 32];
-  if (!table.template collect<8, true>(m, b, row)) {
+  const bool too_long = std::int64_t{m.a_rowptr[row + 1]} - m.a_rowptr[row] > longest_tried;
+  if (too_long || !table.template collect<8, true>(m, b, row)) {
     if (lane_id() == 0) classes[row] = otherwise;
     return;
   }

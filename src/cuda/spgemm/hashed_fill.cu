@@ -41,7 +41,7 @@ struct hashed_space {
       const bool used = table.key[s] != table_type::none;
       const unsigned all = __ballot_sync(full_warp, used);
       if (used) {
-        order.word[listed + __popc(all & ((1u << lane_id()) - 1))] = {
+        order.word[listed + __popc(all & lanes_before())] = {
             table.key[s], static_cast<unsigned>(s) | static_cast<unsigned>(__popc(table.entry[s].x)) << 16};
       }
       listed += __popc(all);

@@ -13,6 +13,7 @@
 #include "cuda/formats/launch.cuh"
 #include "cuda/formats/primitives.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/spgemm/column_search.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
@@ -53,20 +54,6 @@ struct tile_sizes {
     return static_cast<std::size_t>(columns) * size_of(types.value) + static_cast<std::size_t>(words) * 4;
   }
 };
-
-/// The first of the entries [first, end) whose column is at least `column`.
-template <class O>
-__device__ O lower_bound(const index_t* colind, O first, O end, index_t column) {
-  while (first < end) {
-    const O middle = first + (end - first) / 2;
-    if (colind[middle] < column) {
-      first = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return first;
-}
 
 /// Adds the products of row i with columns in [first, end). Returns the smallest column beyond, or b.cols.
 template <bool Values, class T, class O>

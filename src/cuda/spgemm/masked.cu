@@ -3,6 +3,7 @@
 // pull side of masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts
 // those with one. Sums lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time.
 // Bytes a product: 4 + sizeof(T), through L1 and L2, twice.
+#include <cooperative_groups.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -44,7 +45,8 @@ struct masked_sums {
   __device__ void index(const index_t* columns, int count) {
     for (int i = lane_id(); i < count; i += 32) space.sum[i] = 0;
     if (lane_id() < chunk / 32) space.hit[lane_id()] = 0;
-    space.places.index(map, columns, count);
+    space.places.index(cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block()), map, columns,
+                       count);
   }
 };
 
@@ -56,9 +58,8 @@ struct mask_chunks {
   const std::int64_t* begin;
 };
 
-/// entries[i]: entries of C in chunk i, counted if v.c is null, else where they begin; columns are written if asked
-/// for.
-template <class T, class O>
+/// entries[i]: entries of C in chunk i, counted if not Values, else where they begin; columns are written if asked for.
+template <bool Values, class T, class O>
 __global__ void __launch_bounds__(block)
     masked_kernel(product_pattern<O> m, mask_chunks<O> mask, product_values<T, O> v, std::int64_t first,
                   std::int64_t* entries, bool columns) {
@@ -78,20 +79,21 @@ __global__ void __launch_bounds__(block)
     const index_t low = mask.colind[begin], high = mask.colind[begin + count - 1];
     masked_sums<T> sums{space, column_map<chunk>(low, high)};
     sums.index(mask.colind + begin, count);
-    walk_values<8, true, false>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<true>{low, high}, sums);
+    walk_values<8, true, false, Values>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1],
+                                        column_range<true>{low, high}, sums);
     __syncwarp();
-    std::int64_t to = v.c == nullptr ? 0 : first + entries[i];
+    std::int64_t to = Values ? first + entries[i] : 0;
     for (int base = 0; base < count; base += 32) {
       const unsigned hits = space.hit[base / 32];
       const int q = base + lane_id();
-      if (v.c != nullptr && (hits >> lane_id() & 1) != 0) {
-        const std::int64_t at = to + __popc(hits & ((1u << lane_id()) - 1));
+      if (Values && (hits >> lane_id() & 1) != 0) {
+        const std::int64_t at = to + __popc(hits & lanes_before());
         if (columns) v.c_colind[at] = mask.colind[begin + q];
         v.c[at] = v.alpha * space.sum[q];
       }
       to += __popc(hits);
     }
-    if (v.c == nullptr && lane_id() == 0) entries[i] = to;
+    if (!Values && lane_id() == 0) entries[i] = to;
     __syncwarp();
   }
 }
@@ -129,7 +131,7 @@ class masked_spgemm final : public spgemm_operator {
     });
     chunks_ = read_back(ctx_, chunk_begin_.data() + a_.rows);
     entries_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(chunks_) + 1);
-    run(product_values<T, O>{T{1}, a_.values, b_.values, nullptr, nullptr, nullptr}, 0, false);
+    run<false>({}, 0, false);
     fill_bytes(ctx_, entries_.data() + chunks_, memory_space::device, 0, sizeof(std::int64_t));
     with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveSum(memory, bytes, entries_.data(), chunks_ + 1, stream());
@@ -140,13 +142,13 @@ class masked_spgemm final : public spgemm_operator {
   void fill(double alpha, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
     c.offset == offset_type::i32 ? write_rowptr<std::int32_t>(c) : write_rowptr<std::int64_t>(c);
-    if (a_.rows > 0) run(values_of(alpha, a_.values, b_.values, c), c.first, true);
+    if (a_.rows > 0) run<true>(values_of(alpha, a_.values, b_.values, c), c.first, true);
   }
 
   void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
     if (a_.rows == 0) return;
     const device_guard guard(ctx_.device());
-    run(values_of(alpha, a, b, c), c.first, false);
+    run<true>(values_of(alpha, a, b, c), c.first, false);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -173,12 +175,13 @@ class masked_spgemm final : public spgemm_operator {
                  chunk_begin_.data(), entries_.data(), c.first, rowptr);
   }
 
+  template <bool Values>
   void run(const product_values<T, O>& v, std::int64_t first, bool columns) {
     if (chunks_ == 0) return;
     const auto blocks =
         std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
-    masked_kernel<T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
-        product_pattern<O>{a_.rows, b_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
+    masked_kernel<Values, T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
+        product_pattern<O>{a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
         mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
     check_launch("spgemm: masked");
   }

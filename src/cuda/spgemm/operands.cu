@@ -1,6 +1,7 @@
 // Operands of C = A B on the device: order of rows, duplicates, values in another order, [alpha A | I], [B ; beta D].
 // One thread: an entry, or a row.
 #include <cstddef>
+#include <cub/block/block_reduce.cuh>
 #include <utility>
 
 #include "core/backends.hpp"
@@ -21,35 +22,57 @@ struct counted {
   unsigned long long descents = 0;  // within rows: all of them, less those from one row to the next
 };
 
+/// Adds what the threads of a block found to `found`, with one atomic a number.
+__device__ void add_counted(counted mine, counted* found) {
+  using reduce = cub::BlockReduce<unsigned long long, block_threads>;
+  __shared__ typename reduce::TempStorage shared[2];
+  const unsigned long long defects = reduce(shared[0]).Sum(mine.defects);
+  const unsigned long long descents = reduce(shared[1]).Sum(mine.descents);
+  if (threadIdx.x != 0) return;
+  if (defects != 0) atomicAdd(&found->defects, defects);
+  if (descents != 0) atomicAdd(&found->descents, descents);
+}
+
 /// Columns that do not increase from one entry to the next, less those where a row begins: 0 where every row increases.
 /// Reads nothing out of bounds, whatever the offsets are; the count of descents means nothing then.
 template <class O>
-__global__ void inspect_kernel(index_t rows, index_t cols, std::int64_t nnz, const O* rowptr, const index_t* colind,
-                               counted* found) {
-  unsigned long long defects = 0, descents = 0;
-  const std::int64_t items = max(nnz, std::int64_t{rows} + 1);
-  for (std::int64_t i = first_item(); i < items; i += item_step()) {
-    if (i < nnz) {
-      const index_t column = colind[i];
-      defects += column < 0 || column >= cols;
-      descents += i > 0 && column <= colind[i - 1];
+__global__ void __launch_bounds__(block_threads)
+    inspect_kernel(index_t rows, index_t cols, std::int64_t nnz, const O* __restrict__ rowptr,
+                   const index_t* __restrict__ colind, counted* found) {
+  constexpr int depth = 4;  // entries, or rows, that a thread has in flight
+  unsigned defects = 0;
+  std::int64_t descents = 0;
+  for (std::int64_t i = first_item(); i < nnz; i += depth * item_step()) {
+    index_t column[depth], before[depth];
+#pragma unroll
+    for (int u = 0; u < depth; ++u) {
+      const std::int64_t k = i + u * item_step();
+      column[u] = k < nnz ? colind[k] : 0;
+      before[u] = k < nnz && k > 0 ? colind[k - 1] : -1;
     }
-    if (i > rows) continue;
-    const std::int64_t begin = rowptr[i];
-    if (i == 0) defects += begin != 0;
-    if (i == rows) {
-      defects += begin != nnz;
-      continue;
+#pragma unroll
+    for (int u = 0; u < depth; ++u) {
+      const bool real = i + u * item_step() < nnz;
+      defects += real && (column[u] < 0 || column[u] >= cols);
+      descents += real && column[u] <= before[u];
     }
-    const std::int64_t end = rowptr[i + 1];
-    defects += end < begin || end > nnz;
-    if (begin > 0 && begin < end && begin < nnz) descents -= colind[begin] <= colind[begin - 1];
   }
-  defects = warp_sum(defects);
-  descents = warp_sum(descents);
-  if (lane_id() != 0) return;
-  if (defects != 0) atomicAdd(&found->defects, defects);
-  if (descents != 0) atomicAdd(&found->descents, descents);
+  for (std::int64_t i = first_item(); i < rows; i += depth * item_step()) {
+    std::int64_t begin[depth], end[depth];
+#pragma unroll
+    for (int u = 0; u < depth; ++u) {
+      const std::int64_t r = i + u * item_step();
+      begin[u] = r < rows ? rowptr[r] : 0;
+      end[u] = r < rows ? rowptr[r + 1] : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < depth; ++u) {
+      defects += end[u] < begin[u] || end[u] > nnz || begin[u] < 0;
+      if (begin[u] > 0 && begin[u] < end[u] && begin[u] < nnz) descents -= colind[begin[u]] <= colind[begin[u] - 1];
+    }
+  }
+  if (first_item() == 0) defects += rowptr[0] != 0 || rowptr[rows] != nnz;
+  add_counted({defects, static_cast<unsigned long long>(descents)}, found);
 }
 
 std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> matrices) {

@@ -12,7 +12,6 @@ namespace tulle::cuda {
 template <class O>
 struct product_pattern {
   index_t rows;
-  index_t inner;
   index_t cols;
   const O* a_rowptr;
   const index_t* a_colind;
@@ -33,7 +32,8 @@ struct product_values {
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).
-/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The two trials are hashed if their words fit the table.
+/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The two trials are hashed if their words fit
+/// the table.
 enum row_class : std::uint8_t {
   empty_row,
   sorted_8,

@@ -9,12 +9,12 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int block = 256;
-constexpr index_t few_rows = 20'000;
+/// A row of A with more entries than this, of which most name empty rows of B, is too long for a sorted class.
+constexpr std::int64_t longest_sorted = 1024;
 
-/// `coarse`: two classes where there are too few rows to fill the device with six.
-__device__ row_class class_of(std::int64_t products, bool coarse) {
+__device__ row_class class_of(std::int64_t products, std::int64_t entries) {
   if (products == 0) return empty_row;
-  if (coarse && products <= 256) return products <= 64 ? sorted_64 : sorted_256;
+  if (entries > longest_sorted) return trial;
   if (products <= 64)
     return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
   if (products <= 256) return products <= 128 ? sorted_128 : sorted_256;
@@ -35,51 +35,76 @@ struct block_counts {
 };
 
 template <class O>
-__device__ std::int64_t products_of(const product_pattern<O>& m, O begin, O end, int step) {
+__device__ std::int64_t products_of(const product_pattern<O>& m, std::int64_t begin, O end, int step) {
   std::int64_t products = 0;
 #pragma unroll 4
-  for (O k = begin; k < end; k += step) {
+  for (std::int64_t k = begin; k < end; k += step) {
     const index_t inner = __ldg(m.a_colind + k);
     products += __ldg(m.b_rowptr + inner + 1) - __ldg(m.b_rowptr + inner);
   }
   return products;
 }
 
-/// A row of more entries a lane than this is left to the whole warp.
-constexpr int longest_for_group = 8;
+/// What a block has found, and where it leaves it.
+struct row_finder {
+  block_counts found;
+  std::uint8_t* classes;
+  index_t* entries;
+  unsigned long long products = 0;
+
+  __device__ void classify(index_t row, std::int64_t row_products, std::int64_t row_entries) {
+    const row_class c = class_of(row_products, row_entries);
+    classes[row] = c;
+    if (c == empty_row) entries[row] = 0;
+    atomicAdd(found.shared + c, 1);
+    products += static_cast<unsigned long long>(row_products);
+  }
+};
 
 template <int Lanes, class O>
 __global__ void __launch_bounds__(block) classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts,
                                                          unsigned long long* all_products, index_t* entries) {
+  constexpr int groups = block / Lanes;
+  constexpr int longest = Lanes < 32 ? 64 : 2048;  // a row of A with more entries is left to the whole block
   __shared__ index_t shared[row_classes];
-  const block_counts found{shared};
-  unsigned long long sum = 0;
-  found.clear();
+  __shared__ index_t late[groups];
+  __shared__ int late_count;
+  __shared__ unsigned long long late_products;
+  row_finder rows{{shared}, classes, entries};
+  rows.found.clear();
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  const std::int64_t step = std::int64_t{gridDim.x} * (block / Lanes);
-  for (std::int64_t first = std::int64_t{blockIdx.x} * (block / Lanes); first < m.rows; first += step) {
+  for (std::int64_t first = std::int64_t{blockIdx.x} * groups; first < m.rows;
+       first += std::int64_t{gridDim.x} * groups) {
+    if (threadIdx.x == 0) late_count = 0;
+    __syncthreads();
     const std::int64_t row = first + threadIdx.x / Lanes;
     const O begin = row < m.rows ? m.a_rowptr[row] : 0, end = row < m.rows ? m.a_rowptr[row + 1] : 0;
-    const bool is_long = end - begin > longest_for_group * Lanes;
-    std::int64_t products = is_long ? 0 : products_of(m, begin + lane, end, Lanes);
+    const bool is_long = end - begin > longest;
+    std::int64_t products = is_long ? 0 : products_of(m, std::int64_t{begin} + lane, end, Lanes);
 #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) products += __shfl_xor_sync(full_warp, products, d);
-    for (unsigned left = __ballot_sync(full_warp, is_long && lane == 0); left != 0; left &= left - 1) {
-      const int holder = __ffs(static_cast<int>(left)) - 1;
-      const O first = __shfl_sync(full_warp, begin, holder), last = __shfl_sync(full_warp, end, holder);
-      const std::int64_t sum = warp_sum(products_of(m, first + lane_id(), last, 32));
-      if (lane_id() == holder) products = sum;
-    }
     if (row < m.rows && lane == 0) {
-      const row_class c = class_of(products, m.rows <= few_rows);
-      classes[row] = c;
-      if (c == empty_row) entries[row] = 0;
-      atomicAdd(shared + c, 1);
-      sum += static_cast<unsigned long long>(products);
+      if (is_long) {
+        late[atomicAdd(&late_count, 1)] = static_cast<index_t>(row);
+      } else {
+        rows.classify(static_cast<index_t>(row), products, end - begin);
+      }
     }
+    __syncthreads();
+    for (int i = 0; i < late_count; ++i) {
+      const index_t mine = late[i];
+      const O start = m.a_rowptr[mine], stop = m.a_rowptr[mine + 1];
+      if (threadIdx.x == 0) late_products = 0;
+      __syncthreads();
+      const std::int64_t sum = warp_sum(products_of(m, std::int64_t{start} + threadIdx.x, stop, block));
+      if (lane_id() == 0) atomicAdd(&late_products, static_cast<unsigned long long>(sum));
+      __syncthreads();
+      if (threadIdx.x == 0) rows.classify(mine, static_cast<std::int64_t>(late_products), stop - start);
+    }
+    __syncthreads();
   }
-  found.add_to(counts);
-  sum = warp_sum(sum);
+  rows.found.add_to(counts);
+  const unsigned long long sum = warp_sum(rows.products);
   if (lane_id() == 0) atomicAdd(all_products, sum);
 }
 
@@ -108,7 +133,7 @@ __global__ void __launch_bounds__(block) list_kernel(row_list from, const std::u
       sum += counts[c];
     }
   }
-  const int lane = lane_id(), warp = static_cast<int>(threadIdx.x) / 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
   for (std::int64_t first = std::int64_t{blockIdx.x} * block; first < from.count();
        first += std::int64_t{gridDim.x} * block) {
     if (threadIdx.x < warps * row_classes) place[threadIdx.x / row_classes][threadIdx.x % row_classes] = 0;
@@ -118,7 +143,7 @@ __global__ void __launch_bounds__(block) list_kernel(row_list from, const std::u
     const index_t row = mine ? from[static_cast<index_t>(i)] : 0;
     const int c = mine ? classes[row] : row_classes;
     const unsigned alike = __match_any_sync(full_warp, c);
-    const int before = __popc(alike & ((1u << lane) - 1));
+    const int before = __popc(alike & lanes_before());
     if (mine && before == 0) place[warp][c] = __popc(alike);
     __syncthreads();
     if (threadIdx.x < row_classes) {
@@ -153,7 +178,8 @@ void classify_rows(const product_pattern<O>& m, double mean_row, std::uint8_t* c
     check_launch("spgemm: classify_rows");
   };
   if (mean_row <= 4) return run(classify_kernel<2, O>, 2);
-  if (mean_row <= 24) return run(classify_kernel<8, O>, 8);
+  if (mean_row <= 8) return run(classify_kernel<4, O>, 4);
+  if (mean_row <= 48) return run(classify_kernel<8, O>, 8);
   run(classify_kernel<32, O>, 32);
 }
 

@@ -1,24 +1,23 @@
 // Entries of the rows with few products: columns sorted in registers, changes counted. Method: sorted_rows.cuh.
 // Bytes a product: 4, through L1 and L2.
 #include "cuda/runtime/check.hpp"
-#include "cuda/spgemm/sorted_rows.cuh"
-#include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/sorted_launch.hpp"
 
 namespace tulle::cuda {
 namespace {
 
+/// The rows of one block.
 template <class Shape, class O>
-__global__ void __launch_bounds__(sorted_block, Shape::items <= 8 ? 12 : 1)
-    count_sorted_kernel(product_pattern<O> m, row_list list, index_t* __restrict__ entries) {
+__device__ __forceinline__ void count_rows(const product_pattern<O>& m, const row_list& list, index_t block,
+                                           index_t* __restrict__ entries, std::uint32_t* shared) {
   constexpr int lanes = Shape::lanes, items = Shape::items;
-  __shared__ std::uint32_t shared[Shape::groups][Shape::stride];
   const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
-  if (std::int64_t{blockIdx.x} * Shape::groups >= list.count()) return;
-  const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
+  const std::int64_t i = std::int64_t{block} * Shape::groups + group;
+  if (i - group >= list.count()) return;
   const bool mine = i < list.count();
   const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
   const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
-  std::uint32_t* columns = shared[group];
+  std::uint32_t* columns = shared + group * Shape::stride;
   index_t column[expand_depth];
   const int products = lay_out_products<lanes>(
       m, begin, end, lane, [](O, bool) {}, [](int, int) {}, [&](int u, O k) { column[u] = __ldg(m.b_colind + k); },
@@ -41,23 +40,43 @@ __global__ void __launch_bounds__(sorted_block, Shape::items <= 8 ? 12 : 1)
   if (mine && lane == 0) entries[row] = heads;
 }
 
-}  // namespace
+template <class Shape, class O>
+__global__ void __launch_bounds__(sorted_block, Shape::items <= 8 ? 12 : 1)
+    count_class_kernel(product_pattern<O> m, row_list list, index_t* __restrict__ entries) {
+  __shared__ std::uint32_t shared[Shape::groups * Shape::stride];
+  count_rows<Shape>(m, list, static_cast<index_t>(blockIdx.x), entries, shared);
+}
 
 template <class O>
-void count_sorted(const product_pattern<O>& m, int row_class, const row_list& list, index_t* entries,
-                  cudaStream_t stream) {
-  if (list.most == 0) return;
-  with_sorted_shape(row_class, [&](auto shape) {
-    using Shape = decltype(shape);
-    const auto blocks = (std::int64_t{list.most} + Shape::groups - 1) / Shape::groups;
-    count_sorted_kernel<Shape, O><<<static_cast<unsigned>(blocks), sorted_block, 0, stream>>>(m, list, entries);
-    check_launch("spgemm: count_sorted");
+__global__ void __launch_bounds__(sorted_block, 8)
+    count_classes_kernel(product_pattern<O> m, sorted_lists lists, index_t* __restrict__ entries) {
+  __shared__ std::uint32_t shared[largest_shape::groups * largest_shape::stride];
+  with_own_class(lists, [&]<class Shape>(Shape, const row_list& list, index_t block) {
+    count_rows<Shape>(m, list, block, entries, shared);
   });
 }
 
-template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, int, const row_list&, index_t*,
+}  // namespace
+
+template <class O>
+void count_sorted(const product_pattern<O>& m, const sorted_lists& lists, index_t* entries, cudaStream_t stream) {
+  lay_out_classes(
+      lists,
+      [&](int c, const row_list& list, unsigned blocks) {
+        with_sorted_shape(c, [&]<class Shape>(Shape) {
+          count_class_kernel<Shape, O><<<blocks, sorted_block, 0, stream>>>(m, list, entries);
+          check_launch("spgemm: count_sorted");
+        });
+      },
+      [&](const sorted_lists& others, unsigned blocks) {
+        count_classes_kernel<O><<<blocks, sorted_block, 0, stream>>>(m, others, entries);
+        check_launch("spgemm: count_sorted");
+      });
+}
+
+template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, const sorted_lists&, index_t*,
                                          cudaStream_t);
-template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, int, const row_list&, index_t*,
+template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, const sorted_lists&, index_t*,
                                          cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -1,10 +1,9 @@
 // Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added
 // up one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written
 // once, coalesced over the rows of a warp.
+#include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/check.hpp"
-#include "cuda/spgemm/sorted_rows.cuh"
-#include "cuda/spgemm/sorted_rows.hpp"
-#include "cuda/spgemm/value_walk.cuh"
+#include "cuda/spgemm/sorted_launch.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -58,23 +57,28 @@ __device__ __forceinline__ void sum_runs(T (&value)[Shape::items], unsigned begi
   }
 }
 
-template <class Shape, class T, class O, class Key>
-__global__ void __launch_bounds__(sorted_block, Shape::items <= 4   ? 12
-                                                : Shape::items <= 8 ? 9
-                                                                    : 1)
-    fill_sorted_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
+/// In shared memory: the products of each group, then its entries.
+template <class Shape, class T, class Key>
+struct sorted_space {
+  Key keys[Shape::groups * Shape::stride];
+  T values[Shape::groups * Shape::stride];
+};
+
+/// The rows of one block.
+template <class Shape, class Key, class T, class O>
+__device__ __forceinline__ void fill_rows(const product_pattern<O>& m, const product_values<T, O>& v,
+                                          const row_list& list, index_t block, bool write_columns, Key* shared_keys,
+                                          T* shared_values) {
   constexpr int lanes = Shape::lanes, items = Shape::items, shift = Shape::shift;
   constexpr Key none = ~Key{0};
-  __shared__ Key shared_keys[Shape::groups][Shape::stride];
-  __shared__ T shared_values[Shape::groups][Shape::stride];
   const int lane = static_cast<int>(threadIdx.x) % lanes, group = static_cast<int>(threadIdx.x) / lanes;
-  const std::int64_t i = std::int64_t{blockIdx.x} * Shape::groups + group;
+  const std::int64_t i = std::int64_t{block} * Shape::groups + group;
   const bool mine = i < list.count();
   const index_t row = mine ? list[static_cast<index_t>(i)] : 0;
   const O begin = mine ? m.a_rowptr[row] : 0, end = mine ? m.a_rowptr[row + 1] : 0;
   const O to = mine ? v.c_rowptr[row] : 0;
-  Key* keys = shared_keys[group];
-  T* values = shared_values[group];
+  Key* const keys = shared_keys + group * Shape::stride;
+  T* const values = shared_values + group * Shape::stride;
   index_t column[expand_depth];
   T factor = 0, a[expand_depth], b[expand_depth];
   const int products = lay_out_products<lanes>(
@@ -99,7 +103,7 @@ __global__ void __launch_bounds__(sorted_block, Shape::items <= 4   ? 12
   const key_runs<Shape, Key> runs(key, lane);
   sum_runs<Shape>(value, runs.begins, min(max(products - lane * items, 0), items));
   int entries;
-  int at = sum_before<lanes>(__popc(runs.ends), lane, entries);
+  int at = sum_before<lanes>(__popc(runs.ends), entries);
   __syncwarp();  // the products have been read: their place serves for the entries
 #pragma unroll
   for (int e = 0; e < items; ++e) {
@@ -116,29 +120,60 @@ __global__ void __launch_bounds__(sorted_block, Shape::items <= 4   ? 12
   }
 }
 
-}  // namespace
+template <class Shape, class Key, class T, class O>
+__global__ void __launch_bounds__(sorted_block, Shape::items <= 4   ? 10
+                                                : Shape::items <= 8 ? 8
+                                                                    : 1)
+    fill_class_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, bool write_columns) {
+  __shared__ sorted_space<Shape, T, Key> space;
+  fill_rows<Shape>(m, v, list, static_cast<index_t>(blockIdx.x), write_columns, space.keys, space.values);
+}
 
-template <class T, class O>
-void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, int row_class, const row_list& list,
-                 bool columns, cudaStream_t stream) {
-  if (list.most == 0) return;
-  with_sorted_shape(row_class, [&](auto shape) {
-    using Shape = decltype(shape);
-    const auto blocks = static_cast<unsigned>((std::int64_t{list.most} + Shape::groups - 1) / Shape::groups);
-    const bool narrow = std::int64_t{m.cols} * Shape::most < std::int64_t{1} << 32;
-    const auto run = [&](auto kernel) { kernel<<<blocks, sorted_block, 0, stream>>>(m, v, list, columns); };
-    narrow ? run(fill_sorted_kernel<Shape, T, O, std::uint32_t>) : run(fill_sorted_kernel<Shape, T, O, std::uint64_t>);
-    check_launch("spgemm: fill_sorted");
+template <class Key, class T, class O>
+__global__ void __launch_bounds__(sorted_block, 4)
+    fill_classes_kernel(product_pattern<O> m, product_values<T, O> v, sorted_lists lists, bool write_columns) {
+  __shared__ sorted_space<largest_shape, T, Key> space;
+  with_own_class(lists, [&]<class Shape>(Shape, const row_list& list, index_t block) {
+    fill_rows<Shape>(m, v, list, block, write_columns, space.keys, space.values);
   });
 }
 
-template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<float, std::int32_t>&, int,
-                          const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<float, std::int64_t>&, int,
-                          const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int32_t>&, const product_values<double, std::int32_t>&, int,
-                          const row_list&, bool, cudaStream_t);
-template void fill_sorted(const product_pattern<std::int64_t>&, const product_values<double, std::int64_t>&, int,
-                          const row_list&, bool, cudaStream_t);
+/// Whether a column and the number of a product fit 32 bits.
+template <class Shape>
+bool narrow_keys(index_t cols) {
+  return std::int64_t{cols} * Shape::most < std::int64_t{1} << 32;
+}
+
+}  // namespace
+
+template <class T, class O>
+void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, const sorted_lists& lists, bool columns,
+                 cudaStream_t stream) {
+  const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
+    kernel<<<blocks, sorted_block, 0, stream>>>(m, v, rows, columns);
+    check_launch("spgemm: fill_sorted");
+  };
+  lay_out_classes(
+      lists,
+      [&](int c, const row_list& list, unsigned blocks) {
+        with_sorted_shape(c, [&]<class Shape>(Shape) {
+          narrow_keys<Shape>(m.cols) ? run(fill_class_kernel<Shape, std::uint32_t, T, O>, blocks, list)
+                                     : run(fill_class_kernel<Shape, std::uint64_t, T, O>, blocks, list);
+        });
+      },
+      [&](const sorted_lists& others, unsigned blocks) {
+        narrow_keys<largest_shape>(m.cols) ? run(fill_classes_kernel<std::uint32_t, T, O>, blocks, others)
+                                           : run(fill_classes_kernel<std::uint64_t, T, O>, blocks, others);
+      });
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                                                \
+  template void fill_sorted(const product_pattern<O>&, const product_values<T, O>&, const sorted_lists&, bool, \
+                            cudaStream_t);
+TULLE_INSTANTIATE(float, std::int32_t)
+TULLE_INSTANTIATE(float, std::int64_t)
+TULLE_INSTANTIATE(double, std::int32_t)
+TULLE_INSTANTIATE(double, std::int64_t)
+#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

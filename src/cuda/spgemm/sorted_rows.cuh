@@ -4,8 +4,9 @@
 #pragma once
 
 #include <bit>
+#include <iterator>
 
-#include "cuda/spgemm/product_rows.cuh"
+#include "cuda/spgemm/sorted_rows.hpp"
 
 namespace tulle::cuda {
 
@@ -22,24 +23,49 @@ struct sorted_shape {
   static constexpr int stride = most + Lanes;          // so that the groups of a warp meet in no bank
 };
 
-/// Calls f with the shape of a class, sorted_8 to sorted_256 or sorted_512.
+/// The sorted classes, from the smallest.
+constexpr row_class sorted_classes[] = {sorted_8, sorted_16, sorted_32, sorted_64, sorted_128, sorted_256, sorted_512};
+constexpr int sorted_count = static_cast<int>(std::size(sorted_classes));
+
+using largest_shape = sorted_shape<32, 16>;
+
+/// Calls f with the shape of the c-th of the sorted classes.
+#pragma nv_exec_check_disable
 template <class F>
-void with_sorted_shape(int row_class, F&& f) {
-  switch (row_class) {
-    case sorted_8:
+__host__ __device__ __forceinline__ void with_sorted_shape(int c, F&& f) {
+  switch (c) {
+    case 0:
       return f(sorted_shape<4, 2>{});
-    case sorted_16:
+    case 1:
       return f(sorted_shape<4, 4>{});
-    case sorted_32:
+    case 2:
       return f(sorted_shape<8, 4>{});
-    case sorted_64:
+    case 3:
       return f(sorted_shape<8, 8>{});
-    case sorted_128:
+    case 4:
       return f(sorted_shape<16, 8>{});
-    case sorted_256:
+    case 5:
       return f(sorted_shape<32, 8>{});
     default:
-      return f(sorted_shape<32, 16>{});
+      return f(largest_shape{});
+  }
+}
+
+/// Rows of a block at a time, by sorted class.
+__host__ __device__ constexpr int groups_of(int c) {
+  constexpr int lanes[] = {4, 4, 8, 8, 16, 32, 32};
+  return sorted_block / lanes[c];
+}
+
+/// Calls run(shape, list, block among those of the list) for the class to which a block of a grid over several classes
+/// belongs; nothing where there are more blocks than rows to make.
+template <class Run>
+__device__ __forceinline__ void with_own_class(const sorted_lists& lists, Run run) {
+  index_t block = static_cast<index_t>(blockIdx.x);
+  for (int c = 0; c < sorted_count; ++c) {
+    const index_t blocks = (lists.of[c].count() + groups_of(c) - 1) / groups_of(c);
+    if (block < blocks) return with_sorted_shape(c, [&](auto shape) { run(shape, lists.of[c], block); });
+    block -= blocks;
   }
 }
 
@@ -114,12 +140,7 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
       length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
     }
     batch(mine, mine < end);
-    int after = length;
-#pragma unroll
-    for (int d = 1; d < Lanes; d *= 2) {
-      const int other = __shfl_up_sync(full_warp, after, d, Lanes);
-      if (lane >= d) after += other;
-    }
+    const int after = sum_up_to<Lanes>(length);
 #pragma unroll
     for (int j = 0; j < Lanes; j += depth) {
       if (!__any_sync(full_warp, base + j < end)) break;
@@ -155,13 +176,8 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
 
 /// Exclusive sum over the lanes of a group, and the sum of all.
 template <int Lanes>
-__device__ __forceinline__ int sum_before(int mine, int lane, int& all) {
-  int sum = mine;
-#pragma unroll
-  for (int d = 1; d < Lanes; d *= 2) {
-    const int other = __shfl_up_sync(full_warp, sum, d, Lanes);
-    if (lane >= d) sum += other;
-  }
+__device__ __forceinline__ int sum_before(int mine, int& all) {
+  const int sum = sum_up_to<Lanes>(mine);
   all = __shfl_sync(full_warp, sum, Lanes - 1, Lanes);
   return sum - mine;
 }

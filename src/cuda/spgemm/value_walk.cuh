@@ -4,23 +4,11 @@
 // one meet; pieces of several rows side by side take turns. No atomics.
 #pragma once
 
+#include "cuda/device/arithmetic.cuh"
+#include "cuda/spgemm/column_search.cuh"
 #include "cuda/spgemm/product_rows.cuh"
 
 namespace tulle::cuda {
-
-/// First position in [begin, end) of ascending columns whose column is at least `column`.
-template <class O>
-__device__ __forceinline__ O lower_bound(const index_t* columns, O begin, O end, index_t column) {
-  while (begin < end) {
-    const O middle = begin + (end - begin) / 2;
-    if (__ldg(columns + middle) < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
 
 /// Columns [first, last] of C. Bounded: rows of B may reach beyond.
 template <bool Bounded>
@@ -31,9 +19,6 @@ struct column_range {
 
 /// Pieces of rows of B that a group of lanes has in flight: all are read before any of their products is added.
 constexpr int walk_depth = 4;
-
-__device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 
 /// What the lanes hold of 32 entries of A: the row of B (or its part in the range) and the factor.
 template <class T, class O>
@@ -51,7 +36,7 @@ struct pieces {
   T factor[walk_depth];
 
   /// next(u, first, last, factor): piece u's first position of this lane, its end and its factor.
-  template <class O, class Next>
+  template <bool Values, class O, class Next>
   __device__ __forceinline__ void load(const product_pattern<O>& m, const T* b, Next next) {
 #pragma unroll
     for (int u = 0; u < walk_depth; ++u) {
@@ -59,7 +44,7 @@ struct pieces {
       next(u, position, end, factor[u]);
       const bool has = position < end;
       column[u] = has ? __ldg(m.b_colind + position) : -1;
-      value[u] = has ? __ldg(b + position) : T{0};
+      value[u] = Values && has ? __ldg(b + position) : T{0};
     }
   }
 
@@ -105,46 +90,41 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
   };
   pieces<T> now;
   if constexpr (Ahead) {
-    now.load(m, b, next);
+    now.template load<true>(m, b, next);
     while (left != 0 || position < end) {
       pieces<T> ahead;
-      ahead.load(m, b, next);
+      ahead.template load<true>(m, b, next);
       now.template add_to<32>(sums);
       now = ahead;
     }
     now.template add_to<32>(sums);
   } else {
     while (left != 0 || position < end) {
-      now.load(m, b, next);
+      now.template load<true>(m, b, next);
       now.template add_to<32>(sums);
     }
   }
 }
 
 /// Groups of lanes take pieces of `Lanes` entries, in order.
-template <int Lanes, class T, class O, class Sums>
+template <int Lanes, bool Values, class T, class O, class Sums>
 __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held,
                                                 Sums& sums) {
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
-  const int count = static_cast<int>((held.stop - held.start + Lanes - 1) / Lanes);
-  int after = count;
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const int other = __shfl_up_sync(full_warp, after, d);
-    if (lane_id() >= d) after += other;
-  }
-  const int all = __shfl_sync(full_warp, after, 31);
-  for (int base = 0; base < all; base += walk_depth * side_by_side) {
+  const std::int64_t count = (std::int64_t{held.stop} - held.start + Lanes - 1) / Lanes;
+  const std::int64_t after = sum_up_to(count);
+  const std::int64_t all = __shfl_sync(full_warp, after, 31);
+  for (std::int64_t base = 0; base < all; base += walk_depth * side_by_side) {
     pieces<T> now;
-    now.load(m, b, [&](int u, O& first, O& last, T& f) {
-      const int piece = base + u * side_by_side + group;
+    now.template load<Values>(m, b, [&](int u, O& first, O& last, T& f) {
+      const std::int64_t piece = base + u * side_by_side + group;
       int source = 0;  // the first row with more pieces up to its end than come before this one
 #pragma unroll
       for (int step = 16; step > 0; step /= 2) {
         if (__shfl_sync(full_warp, after, source + step - 1) <= piece) source += step;
       }
-      const int ordinal = piece - __shfl_sync(full_warp, after - count, source);
+      const std::int64_t ordinal = piece - __shfl_sync(full_warp, after - count, source);
       first = __shfl_sync(full_warp, held.start, source) + static_cast<O>(ordinal) * Lanes + lane;
       last = __shfl_sync(full_warp, held.stop, source);
       if (piece >= all) last = 0;
@@ -155,8 +135,8 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
 }
 
 /// Entries [begin, end) of A; `Lanes` lanes a row of B. sums.place(column) says where a product goes (-1: nowhere), and
-/// sums.add(place, product) adds it; all lanes of the warp call this.
-template <int Lanes, bool Bounded, bool Ahead, class T, class O, class Sums>
+/// sums.add(place, product) adds it; all lanes of the warp call this. Not Values: `a` and `b` are not read.
+template <int Lanes, bool Bounded, bool Ahead, bool Values = true, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
                                             column_range<Bounded> range, Sums& sums) {
   for (O base = begin; base < end; base += 32) {
@@ -166,16 +146,17 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
       const index_t inner = __ldg(m.a_colind + mine);
       held.start = __ldg(m.b_rowptr + inner);
       held.stop = __ldg(m.b_rowptr + inner + 1);
-      held.factor = __ldg(a + mine);
+      if constexpr (Values) held.factor = __ldg(a + mine);
       if constexpr (Bounded) {
         held.start = lower_bound(m.b_colind, held.start, held.stop, range.first);
         held.stop = lower_bound(m.b_colind, held.start, held.stop, range.last + 1);
       }
     }
     if constexpr (Lanes == 32) {
+      static_assert(Values);
       walk_rows<Ahead>(m, b, held, sums);
     } else {
-      walk_short_rows<Lanes>(m, b, held, sums);
+      walk_short_rows<Lanes, Values>(m, b, held, sums);
     }
   }
 }

@@ -1,7 +1,7 @@
 // Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
 // in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
-// One block a row; one thread: an entry (or word) of B at a time, then words of the bitmap. Bytes a product: 4, or 8 a
-// word.
+// One block a row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes a product:
+// 4, or 8 a word.
 #include <algorithm>
 
 #include "cuda/runtime/check.hpp"
@@ -10,19 +10,18 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256;
+constexpr int block = 256, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
-constexpr unsigned narrow_bitmap =
-    4096;  // so few words are cleared sooner than a row's first and last column are found
+/// So few words are cleared sooner than a row's first and last column are found.
+constexpr unsigned narrow_bitmap = 4096;
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
 template <class O>
 __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shared) {
-  __syncthreads();
   if (threadIdx.x == 0) shared = {INT_MAX, -1};
   __syncthreads();
   int first = INT_MAX, last = -1;
-  for (O k = m.a_rowptr[row] + threadIdx.x; k < m.a_rowptr[row + 1]; k += block) {
+  for (std::int64_t k = m.a_rowptr[row] + threadIdx.x; k < m.a_rowptr[row + 1]; k += block) {
     const index_t inner = m.a_colind[k];
     const O begin = m.b_rowptr[inner], end = m.b_rowptr[inner + 1];
     if (begin == end) continue;
@@ -39,26 +38,57 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
   return shared;
 }
 
-/// Sets the bits of the row's columns in words [first, first + count).
+/// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
+/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes a row of B.
 template <int Lanes, bool Words, class O>
 __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
-                         unsigned count, unsigned* bits) {
-  for (unsigned i = threadIdx.x; i < count; i += block) bits[i] = 0;
+                         unsigned count, uint4* bits) {
+  constexpr int side_by_side = 32 / Lanes, depth = Lanes / 8;  // entries of a row of B that a lane has in flight
+  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  for (O k = m.a_rowptr[row] + threadIdx.x / Lanes; k < m.a_rowptr[row + 1]; k += block / Lanes) {
-    const index_t inner = m.a_colind[k];
-    for (O q = b.begin[inner] + lane; q < b.begin[inner + 1]; q += Lanes) {
-      const uint2 word = b.template at<Words>(q);
-      if (word.x - first < count) atomicOr(bits + (word.x - first), word.y);
+  unsigned* const words = &bits->x;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t end = m.a_rowptr[row + 1];
+  for (std::int64_t base = m.a_rowptr[row] + warp; base < end; base += 32 * warps) {
+    const std::int64_t k = base + lane_id() * warps;
+    O start = 0, stop = 0;
+    if (k < end) {
+      const index_t inner = __ldg(m.a_colind + k);
+      start = __ldg(b.begin + inner);
+      stop = __ldg(b.end + inner);
+    }
+    const int held = static_cast<int>(min(std::int64_t{32}, (end - base + warps - 1) / warps));
+    for (int j = 0; j < held; j += side_by_side) {
+      const int source = j + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
+      const std::int64_t last = __shfl_sync(full_warp, stop, source);
+      for (std::int64_t q = __shfl_sync(full_warp, start, source) + lane_id() % Lanes; q < last; q += Lanes * depth) {
+        uint2 word[depth];
+#pragma unroll
+        for (int u = 0; u < depth; ++u) {
+          word[u] = q + u * Lanes < last ? b.template at<Words>(static_cast<O>(q + u * Lanes)) : uint2{0, 0};
+        }
+#pragma unroll
+        for (int u = 0; u < depth; ++u) {
+          if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+        }
+      }
     }
   }
   __syncthreads();
 }
 
+/// Bits of this thread's share of the words.
+__device__ int count_bits(const uint4* bits, unsigned count) {
+  int found = 0;
+  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) {
+    const uint4 word = bits[i];
+    found += __popc(word.x) + __popc(word.y) + __popc(word.z) + __popc(word.w);
+  }
+  return found;
+}
+
 /// Writes the columns of the bits, in order, from `to` on; a warp takes a stretch of the words. Returns their number.
 __device__ int write_columns(const unsigned* bits, unsigned first, unsigned count, index_t* to) {
-  constexpr unsigned warps = block / 32;
   __shared__ int found[warps];
   const unsigned warp = threadIdx.x / 32, share = (count + block - 1) / block * 32;
   const unsigned begin = min(warp * share, count), end = min(begin + share, count);
@@ -75,11 +105,7 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
   for (unsigned base = begin; base < end; base += 32) {
     const unsigned i = base + lane_id();
     unsigned mask = i < end ? bits[i] : 0;
-    int after = __popc(mask);
-    for (int d = 1; d < 32; d *= 2) {
-      const int other = __shfl_up_sync(full_warp, after, d);
-      if (lane_id() >= d) after += other;
-    }
+    const int after = sum_up_to(__popc(mask));
     for (index_t* c = to + after - __popc(mask); mask != 0; mask &= mask - 1) {
       *c++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
     }
@@ -91,73 +117,77 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
 
 /// Counts where c_colind is null.
 template <int Lanes, bool Words, class O>
-__global__ void __launch_bounds__(block)
+__global__ void __launch_bounds__(block, 6)
     wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries,
                 const O* c_rowptr, index_t* c_colind) {
-  extern __shared__ unsigned bits[];
+  extern __shared__ uint4 bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
-  for (index_t i = static_cast<index_t>(blockIdx.x); i < list.count(); i += static_cast<index_t>(gridDim.x)) {
-    const index_t row = list[i];
+  for (std::int64_t i = blockIdx.x; i < list.count(); i += gridDim.x) {
+    const index_t row = list[static_cast<index_t>(i)];
     const int2 span = capacity <= narrow_bitmap ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
     if (threadIdx.x == 0) total = 0;
-    if (span.y < 0) continue;
     O written = 0;
-    const unsigned last = static_cast<unsigned>(span.y) / 32;
-    for (unsigned first = static_cast<unsigned>(span.x) / 32; first <= last; first += capacity) {
-      const unsigned count = min(capacity, last - first + 1);
-      set_bits<Lanes, Words>(m, b, row, first, count, bits);
+    for (std::int64_t first = span.x / 32; first <= span.y / 32 && span.y >= 0; first += capacity) {
+      const auto begin = static_cast<unsigned>(first);
+      const unsigned count = min(capacity, static_cast<unsigned>(span.y) / 32 - begin + 1);
+      set_bits<Lanes, Words>(m, b, row, begin, count, bits);
       if (c_colind != nullptr) {
-        written += write_columns(bits, first, count, c_colind + c_rowptr[row] + written);
+        written += write_columns(&bits->x, begin, count, c_colind + c_rowptr[row] + written);
       } else {
-        int found = 0;
-        for (unsigned w = threadIdx.x; w < count; w += block) found += __popc(bits[w]);
-        found = warp_sum(found);
+        const int found = warp_sum(count_bits(bits, count));
         if (lane_id() == 0) atomicAdd(&total, found);
         __syncthreads();
       }
     }
     if (c_colind == nullptr && threadIdx.x == 0) entries[row] = total;
+    __syncthreads();
   }
 }
 
+/// A block a row, so that the device balances them; a few blocks where the number of rows is not known.
+unsigned blocks_of(const row_list& list, int multiprocessors) {
+  const auto most = static_cast<unsigned>(list.most);
+  return list.counted == nullptr ? most : std::min(most, 16u * static_cast<unsigned>(multiprocessors));
+}
+
 template <class O>
-void run_wide(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
+void run_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
               const wide_launch& device, index_t* entries, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
   if (list.most == 0) return;
-  const auto most = std::min<std::size_t>(widest_bitmap, (device.shared_bytes - 8192) / sizeof(unsigned));
-  const auto capacity = static_cast<unsigned>(std::min<std::size_t>(most, static_cast<std::size_t>(m.cols) / 32 + 1));
-  const auto bytes = capacity * sizeof(unsigned);
+  const std::size_t most = std::min<std::size_t>(widest_bitmap, (device.shared_bytes - 16384) / 16 * 4);
+  const std::size_t capacity = std::min<std::size_t>(most, (static_cast<std::size_t>(m.cols) / 32 + 4) / 4 * 4);
   const auto run = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(most * sizeof(unsigned))),  // the same for all that may launch it
           "cudaFuncSetAttribute");
-    const auto blocks = std::min<std::int64_t>(list.most, std::int64_t{16} * device.multiprocessors);
-    kernel<<<static_cast<unsigned>(blocks), block, bytes, stream>>>(m, b, list, capacity, entries, c_rowptr, c_colind);
+    kernel<<<blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned), stream>>>(
+        m, b, list, static_cast<unsigned>(capacity), entries, c_rowptr, c_colind);
     check_launch("spgemm: wide pattern");
   };
   if (b.words != nullptr) return run(wide_kernel<8, true, O>);
-  short_rows ? run(wide_kernel<8, false, O>) : run(wide_kernel<32, false, O>);
+  if (mean_b <= 12) return run(wide_kernel<8, false, O>);
+  mean_b <= 48 ? run(wide_kernel<16, false, O>) : run(wide_kernel<32, false, O>);
 }
 
 }  // namespace
 
 template <class O>
-void count_wide(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
+void count_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                 const wide_launch& device, index_t* entries, cudaStream_t stream) {
-  run_wide<O>(m, b, short_rows, list, device, entries, nullptr, nullptr, stream);
+  run_wide<O>(m, b, mean_b, list, device, entries, nullptr, nullptr, stream);
 }
 
 template <class O>
-void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
+void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
-  run_wide<O>(m, b, short_rows, list, device, nullptr, c_rowptr, c_colind, stream);
+  run_wide<O>(m, b, mean_b, list, device, nullptr, c_rowptr, c_colind, stream);
 }
 
-#define TULLE_INSTANTIATE(O)                                                                                          \
-  template void count_wide(const product_pattern<O>&, const word_rows<O>&, bool, const row_list&, const wide_launch&, \
-                           index_t*, cudaStream_t);                                                                   \
-  template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, bool, const row_list&,              \
+#define TULLE_INSTANTIATE(O)                                                                                           \
+  template void count_wide(const product_pattern<O>&, const word_rows<O>&, float, const row_list&, const wide_launch&, \
+                           index_t*, cudaStream_t);                                                                    \
+  template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, float, const row_list&,              \
                                   const wide_launch&, const O*, index_t*, cudaStream_t);
 TULLE_INSTANTIATE(std::int32_t)
 TULLE_INSTANTIATE(std::int64_t)

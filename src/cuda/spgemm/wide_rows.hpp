@@ -13,25 +13,60 @@ struct wide_launch {
   std::size_t shared_bytes;  // that a block may have
 };
 
-/// entries[row] = entries of row `row` of C, for the rows of a list.
+/// entries[row] = entries of row `row` of C, for the rows of a list. mean_b: entries of the rows of B that A asks for.
 template <class O>
-void count_wide(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
+void count_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                 const wide_launch& device, index_t* entries, cudaStream_t stream);
 
 /// Columns of C in the rows of a list.
 template <class O>
-void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, bool short_rows, const row_list& list,
+void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream);
 
-/// Entries of C that a warp makes at a time, at most.
-constexpr int wide_chunk = 1024;
+/// Entries of C that a block makes at a time, at most: of a row that has no more, and of a longer one.
+constexpr int narrow_chunk = 1024, wide_chunk = 4096;
 
-/// Values of C in the rows of a list, whose columns are there. chunk_begin[i]: chunks of the rows before the i-th of
-/// the list, which has list.most rows; `next` is a number on the device; mean_b: entries of the rows of B that A asks
-/// for.
+/// The part-th of the equal parts of a row of C.
+struct wide_task {
+  index_t row;
+  index_t part;
+};
+
+/// All of them, on the device, in three lists: short_rows (made whole, up to narrow_chunk entries), long_rows (made
+/// whole, more) and row_parts.
+struct wide_tasks {
+  enum kind { short_rows, long_rows, row_parts, kinds };
+
+  wide_task* begin;
+  std::int64_t rows;          // of all tasks together
+  std::int64_t entries;       // at most so many in them
+  unsigned long long* count;  // of each kind, on the device, zeroed
+  int chunk;                  // a row of more entries is cut into parts of at most so many
+
+  /// A bound on the tasks of a kind.
+  __host__ __device__ std::int64_t most(kind k) const {
+    const std::int64_t cut = entries / chunk;
+    if (k == row_parts) return 2 * cut;
+    return k == short_rows || entries / narrow_chunk > rows ? rows : entries / narrow_chunk;
+  }
+  /// Long rows stand behind the short ones, from the end.
+  __host__ __device__ wide_task* at(kind k, std::int64_t i) const {
+    return begin + (k == short_rows ? i : k == long_rows ? rows - 1 - i : rows + i);
+  }
+};
+
+/// How many tasks there can be of `rows` rows with `entries` entries in all.
+constexpr std::int64_t most_wide_tasks(std::int64_t rows, std::int64_t entries, int chunk) {
+  return rows + 2 * (entries / chunk);
+}
+
+/// Cuts the rows of a list.
+template <class O>
+void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream);
+
+/// Values of C in the tasks, whose columns are there.
 template <class T, class O>
-void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, float mean_b, const row_list& list,
-                      const std::int64_t* chunk_begin, unsigned long long* next, const wide_launch& device,
+void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
                       cudaStream_t stream);
 
 }  // namespace tulle::cuda

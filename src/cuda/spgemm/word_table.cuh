@@ -65,7 +65,7 @@ struct word_table {
       if (mine < end) {
         const index_t inner = __ldg(m.a_colind + mine);
         first = __ldg(b.begin + inner);
-        last = __ldg(b.begin + inner + 1);
+        last = __ldg(b.end + inner);
       }
       bool full = false;
       walk_words<Lanes, Words>(

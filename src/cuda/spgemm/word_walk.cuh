@@ -9,7 +9,8 @@ namespace tulle::cuda {
 /// The rows of B as words: made once (column_words.hpp), or column by column where few columns share a word.
 template <class O>
 struct word_rows {
-  const O* begin;      // of the words, or of the columns
+  const O* begin;  // of the words, or of the columns, of each row
+  const O* end;
   const uint2* words;  // null: columns
   const index_t* columns;
 
