@@ -18,6 +18,7 @@ json to_json(const csr_stats& s) {
           {"sell_sorted_padding", s.sell_sorted_padding},
           {"block_fill", fill},
           {"gather_sectors", s.gather_sectors},
+          {"gather_span", s.gather_span},
           {"column_window", s.column_window}};
 }
 

@@ -13,8 +13,8 @@ namespace tulle {
 inline constexpr double scattered_sectors = 24;
 
 /// Whether a CSR is sound, and what the choice of a kernel needs to know of it: rows, cols, nnz, mean, max and skew;
-/// gather_sectors and, of rows that are alike, a rough block_fill where the matrix is so large that they matter. The
-/// rest may be at its default.
+/// gather_sectors, gather_span and, of rows that are alike, a rough block_fill where the matrix is so large that they
+/// matter. The rest may be at its default.
 struct inspection {
   validation found;
   csr_stats stats;

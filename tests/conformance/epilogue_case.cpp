@@ -104,7 +104,7 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
 
 bool must_have_epilogues(const spmv_kernel& kernel) {
   constexpr std::string_view cpu[] = {"csr.serial", "csr.balanced", "packed"};
-  constexpr std::string_view cuda[] = {"packed", "csr.stream"};
+  constexpr std::string_view cuda[] = {"packed", "csr.stream", "csr5.blocked"};
   return kernel.backend == backend_kind::cpu ? std::ranges::find(cpu, kernel.name) != std::end(cpu)
                                              : std::ranges::find(cuda, kernel.name) != std::end(cuda);
 }

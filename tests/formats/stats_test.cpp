@@ -45,17 +45,24 @@ double block_fill(const matrix& m, index_t b) {
   return ratio(static_cast<double>(entries), static_cast<double>(blocks * b * b));
 }
 
-double gather_sectors(const matrix& m) {
+/// Sectors, and the range of columns, of the sampled warps.
+std::pair<double, double> gathers(const matrix& m) {
   const std::int64_t warps = (m.nnz() + 31) / 32;
   const std::int64_t count = std::min<std::int64_t>(warps, 65536);
   std::int64_t sectors = 0;
+  std::int64_t span = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t first = i * warps / count * 32;
     std::set<index_t> touched;
-    for (std::int64_t k = first; k < std::min(first + 32, m.nnz()); ++k) touched.insert(m.colind[k] / 4);
-    sectors += static_cast<std::int64_t>(touched.size());
+    for (std::int64_t k = first; k < std::min(first + 32, m.nnz()); ++k) touched.insert(m.colind[k]);
+    span += *touched.rbegin() - *touched.begin() + 1;
+    std::set<index_t> in_sectors;
+    for (const index_t column : touched) in_sectors.insert(column / 4);
+    sectors += static_cast<std::int64_t>(in_sectors.size());
   }
-  return count == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(count);
+  if (count == 0) return {0, 0};
+  return {static_cast<double>(sectors) / static_cast<double>(count),
+          static_cast<double>(span) / static_cast<double>(count)};
 }
 
 index_t column_window(const matrix& m) {
@@ -95,7 +102,9 @@ void expect_statistics(const csr_stats& s, const matrix& m) {
   EXPECT_DOUBLE_EQ(s.ell_padding, ratio(static_cast<double>(longest) * m.rows, nnz));
   EXPECT_DOUBLE_EQ(s.sell_padding, ratio(static_cast<double>(sell_slots(m, 32)), nnz));
   EXPECT_DOUBLE_EQ(s.sell_sorted_padding, ratio(static_cast<double>(sell_slots(m, 1024)), nnz));
-  EXPECT_DOUBLE_EQ(s.gather_sectors, gather_sectors(m));
+  const auto [sectors, span] = gathers(m);
+  EXPECT_DOUBLE_EQ(s.gather_sectors, sectors);
+  EXPECT_DOUBLE_EQ(s.gather_span, span);
   for (index_t b = 2; b <= 8; ++b) EXPECT_DOUBLE_EQ(s.block_fill[b], block_fill(m, b)) << b;
 
   // The variance is a difference of two numbers of about E[length^2], each with a few roundings.

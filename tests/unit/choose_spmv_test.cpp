@@ -1,15 +1,19 @@
 // The choice of a kernel is a pure function: these are its rules, on statistics made by hand.
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "core/backends.hpp"
+#include "kernels/column_blocks.hpp"
 #include "plan/choose_spmv.hpp"
 
 namespace tulle {
 namespace {
 
 constexpr type_key f64{scalar_type::f64, offset_type::i32};
+constexpr type_key f32{scalar_type::f32, offset_type::i32};
 constexpr type_key i32{scalar_type::i32, offset_type::i32};
 
 device_info gpu() {
@@ -83,6 +87,49 @@ TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
   EXPECT_EQ(standard(with_longest(regular(325'000, 10), 2700)), "csr5");
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 2.5), 4)), "csr5");
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
+}
+
+/// As gen:uniform gives.
+csr_stats from_all_over(index_t rows, double mean) {
+  csr_stats s = regular(rows, mean);
+  s.gather_sectors = 31.99;
+  s.gather_span = s.cols * std::min(0.94, 32 / mean);
+  return s;
+}
+
+TEST(ChooseSpmv, BlocksColumnsWhereRowsReadAllOfAnXBeyondL2) {
+  EXPECT_EQ(standard(from_all_over(1 << 24, 8)), "csr5.blocked");
+  EXPECT_EQ(standard(from_all_over(1 << 24, 8), f32), "csr5.blocked");
+  EXPECT_EQ(standard(from_all_over(1 << 24, 100)), "csr5.blocked");  // 32 entries are a third of a row
+  EXPECT_EQ(standard(from_all_over(1 << 24, 8), i32), "csr.stream");
+  EXPECT_EQ(standard(from_all_over(7'500'000, 8)), "packed");  // x fits
+  EXPECT_EQ(standard(from_all_over(10'000'000, 8), f32), "packed");
+  EXPECT_EQ(standard(from_all_over(1 << 24, 3)), "csr5");    // y would cost more than x
+  EXPECT_EQ(standard(from_all_over(1 << 28, 8)), "packed");  // so it would in 32 blocks
+}
+
+TEST(ChooseSpmv, LeavesColumnsTogetherWhereL2HoldsWhatIsRead) {
+  csr_stats s = with_longest(from_all_over(1 << 24, 8), 100'000);  // as R-MAT has
+  EXPECT_EQ(standard(s), "csr5");
+  s = from_all_over(1 << 24, 8);
+  s.gather_sectors = 30;  // some columns are read often
+  EXPECT_EQ(standard(s), "packed");
+  s = from_all_over(1 << 24, 8);
+  s.gather_span = 100'000;  // a band
+  EXPECT_EQ(standard(s), "packed");
+}
+
+TEST(ChooseSpmv, ColumnBlocksCoverAllColumnsAndFitL2) {
+  for (const index_t cols : {0, 1, 2, 3, 5, 7, 1000, 1 << 24, 1 << 30, std::numeric_limits<index_t>::max()}) {
+    const column_blocks blocks = column_blocks_for(cols, 8, gpu().l2_bytes);
+    SCOPED_TRACE(cols);
+    EXPECT_GE(blocks.count, cols < 2 ? 1 : 2);
+    EXPECT_EQ(blocks.end(blocks.count - 1, cols), cols);
+    EXPECT_LE(blocks.first(blocks.count - 1), cols);
+    for (index_t b = 1; b < blocks.count; ++b) EXPECT_EQ(blocks.first(b), blocks.end(b - 1, cols));
+  }
+  EXPECT_EQ(column_blocks_for(1 << 24, 8, gpu().l2_bytes).count, 4);
+  EXPECT_EQ(column_blocks_for(1 << 24, 4, gpu().l2_bytes).count, 2);
 }
 
 TEST(ChooseSpmv, LeavesEmptyRowsInPlace) {

@@ -29,6 +29,8 @@ struct csr_stats {
   /// Mean number of 32-byte sectors of x (of 8-byte values) that 32 consecutive nonzeros touch: 8 is dense, 32 is
   /// scattered. From up to 65536 warps at equal distances.
   double gather_sectors = 0;
+  /// Mean range of columns (max - min + 1) that the same nonzeros reach over.
+  double gather_span = 0;
   /// Widest range of columns (max - min + 1) over aligned groups of 128 rows.
   index_t column_window = 0;
 };

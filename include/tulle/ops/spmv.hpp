@@ -132,7 +132,8 @@ class spmv_plan {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
   /// Of A, or of A^T when the plan multiplies by that. What the choice of the kernel did not ask for is at its default:
   /// bandwidth, column_window and block_fill, and on CUDA all but rows, cols, nnz, mean, max, skew and, from two and a
-  /// half million nonzeros on, gather_sectors and (of rows alike in length) a rough block_fill. `statistics` makes them all.
+  /// half million nonzeros on, gather_sectors, gather_span and (of rows alike in length) a rough block_fill.
+  /// `statistics` makes them all.
   [[nodiscard]] const csr_stats& stats() const noexcept;
   /// {elements of y, elements of x}.
   [[nodiscard]] shape dimensions() const noexcept;

@@ -108,24 +108,28 @@ bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
 
 /// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
 template <scalar T, offset O>
-double gather_sectors(const context& ctx, csr_view<T, O> a, std::int64_t most) {
+void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, csr_stats& stats) {
   const auto nnz = static_cast<std::int64_t>(a.nnz);
   const std::int64_t warps = nnz / warp + (nnz % warp != 0);
   const std::int64_t sampled = std::min(warps, most);
-  std::int64_t sectors = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : sectors)
+  std::int64_t sectors = 0, span = 0;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : sectors, span)
   for (std::int64_t i = 0; i < sampled; ++i) {
     const std::int64_t begin = (sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled) * warp;
+    const auto [low, high] = std::minmax_element(a.colind + begin, a.colind + std::min(begin + warp, nnz));
+    span += std::int64_t{*high} - *low + 1;
     index_t touched[warp];
     index_t* end = touched;
     for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_a_sector;
     std::sort(touched, end);
     sectors += std::unique(touched, end) - touched;
   }
-  return sampled == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(sampled);
+  if (sampled == 0) return;
+  stats.gather_sectors = static_cast<double>(sectors) / static_cast<double>(sampled);
+  stats.gather_span = static_cast<double>(span) / static_cast<double>(sampled);
 }
 
-/// Everything but what the pass over the columns and the blocks say. `warps`: sampled for gather_sectors at most.
+/// Everything but what the pass over the columns and the blocks say. `warps`: sampled for the gathers at most.
 template <scalar T, offset O>
 csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t warps) {
   csr_stats stats;
@@ -133,7 +137,7 @@ csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t wa
   stats.cols = a.cols;
   stats.nnz = static_cast<std::int64_t>(a.nnz);
   row_statistics(ctx, a, stats);
-  stats.gather_sectors = gather_sectors(ctx, a, warps);
+  gather_statistics(ctx, a, warps, stats);
   return stats;
 }
 

@@ -61,18 +61,23 @@ __global__ void widest_range(column_ranges ranges, std::int64_t groups, column_t
 }
 
 /// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
-__global__ void count_sectors(std::int64_t nnz, const index_t* colind, std::int64_t warps, std::int64_t sampled,
-                              unsigned long long* sectors) {
-  unsigned long long mine = 0;
+__global__ void sample_gathers(std::int64_t nnz, const index_t* colind, std::int64_t warps, std::int64_t sampled,
+                               gather_sums* sums) {
+  gather_sums mine;
   for (std::int64_t i = first_item() / 32; i < sampled; i += item_step() / 32) {
     const std::int64_t chosen = sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled;
     const std::int64_t k = chosen * 32 + lane_id();
-    const index_t sector = k < nnz ? colind[k] / columns_a_sector : -1;
+    const index_t column = colind[min(k, nnz - 1)];
+    const index_t sector = k < nnz ? column / columns_a_sector : -1;
     const unsigned same = __match_any_sync(full_warp, sector);
     const bool first = sector >= 0 && (same & ((1u << lane_id()) - 1)) == 0;
-    mine += __popc(__ballot_sync(full_warp, first));
+    mine.sectors += __popc(__ballot_sync(full_warp, first));
+    mine.span += std::int64_t{warp_max(column)} - warp_min(column) + 1;
   }
-  if (lane_id() == 0 && mine > 0) atomicAdd(sectors, mine);
+  if (lane_id() == 0 && mine.span > 0) {
+    atomicAdd(&sums->sectors, mine.sectors);
+    atomicAdd(&sums->span, mine.span);
+  }
 }
 
 }  // namespace
@@ -94,18 +99,23 @@ bool column_statistics(const context& ctx, const O* rowptr, const index_t* colin
   return totals.unsorted == 0;
 }
 
-std::int64_t count_gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind, unsigned long long* sectors) {
+std::int64_t add_gathers(const context& ctx, std::int64_t nnz, const index_t* colind, gather_sums* sums) {
   const std::int64_t warps = blocks_for(nnz, 32);
   const std::int64_t sampled = std::min(warps, most_warps);
-  launch_items(ctx, "count_sectors", count_sectors, sampled * 32, nnz, colind, warps, sampled, sectors);
+  launch_items(ctx, "sample_gathers", sample_gathers, sampled * 32, nnz, colind, warps, sampled, sums);
   return sampled;
 }
 
-double gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind) {
-  if (nnz == 0) return 0;
-  auto sectors = device_value<unsigned long long>(ctx);
-  const std::int64_t sampled = count_gather_sectors(ctx, nnz, colind, sectors.data());
-  return static_cast<double>(read_back(ctx, sectors.data())) / static_cast<double>(sampled);
+void set_gathers(const gather_sums& sums, std::int64_t warps, csr_stats& stats) {
+  stats.gather_sectors = static_cast<double>(sums.sectors) / static_cast<double>(warps);
+  stats.gather_span = static_cast<double>(sums.span) / static_cast<double>(warps);
+}
+
+void gather_statistics(const context& ctx, const index_t* colind, csr_stats& stats) {
+  if (stats.nnz == 0) return;
+  auto sums = device_value<gather_sums>(ctx);
+  const std::int64_t warps = add_gathers(ctx, stats.nnz, colind, sums.data());
+  set_gathers(read_back(ctx, sums.data()), warps, stats);
 }
 
 template bool column_statistics(const context&, const std::int32_t*, const index_t*, csr_stats&);

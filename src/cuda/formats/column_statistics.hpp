@@ -9,10 +9,19 @@ namespace tulle::cuda {
 template <offset O>
 bool column_statistics(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats);
 
-/// Mean number of 32-byte sectors that a sample of warps touches; see csr_stats::gather_sectors.
-double gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind);
+/// What a sample of warps of 32 nonzeros reads of x, added up.
+struct gather_sums {
+  unsigned long long sectors = 0;  // of 32 bytes
+  unsigned long long span = 0;     // columns from the first to the last
+};
 
-/// Queues the same count: *sectors grows by the sectors that the returned number of warps touch.
-std::int64_t count_gather_sectors(const context& ctx, std::int64_t nnz, const index_t* colind, unsigned long long* sectors);
+/// Queues the addition to *sums; returns the number of warps.
+std::int64_t add_gathers(const context& ctx, std::int64_t nnz, const index_t* colind, gather_sums* sums);
+
+/// Sets gather_sectors and gather_span to the means.
+void set_gathers(const gather_sums& sums, std::int64_t warps, csr_stats& stats);
+
+/// Both, for nnz as stats has it. Waits for the stream.
+void gather_statistics(const context& ctx, const index_t* colind, csr_stats& stats);
 
 }  // namespace tulle::cuda

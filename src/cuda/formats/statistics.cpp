@@ -15,7 +15,7 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   stats.nnz = a.nnz;
   row_statistics(ctx, a.rowptr, stats);
   const bool sorted = column_statistics(ctx, a.rowptr, a.colind, stats);
-  stats.gather_sectors = gather_sectors(ctx, stats.nnz, a.colind);
+  gather_statistics(ctx, a.colind, stats);
   block_fill(ctx, a.rowptr, a.colind, sorted, stats);
   return stats;
 }

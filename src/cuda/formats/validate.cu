@@ -68,7 +68,7 @@ struct inspected {
   unsigned long long bad_offset = nothing_found;
   unsigned long long bad_entry = nothing_found;
   unsigned long long longest = 0;
-  unsigned long long sectors = 0;
+  gather_sums gathers;
 };
 
 __global__ void start_inspection(inspected* out) { *out = {}; }
@@ -114,7 +114,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, &out->bad_offset);
   launch_items(ctx, "find_longest", find_longest<O>, a.rows, a.rows, a.rowptr, &out->longest);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
-  const std::int64_t sampled = a.nnz >= large ? count_gather_sectors(ctx, a.nnz, a.colind, &out->sectors) : 1;
+  const std::int64_t sampled = a.nnz >= large ? add_gathers(ctx, a.nnz, a.colind, &out->gathers) : 1;
   const inspected seen = read_back(ctx, out);
   if (seen.bad_offset != nothing_found || seen.bad_entry != nothing_found) return {cuda::validate(ctx, a, {}), {}};
   csr_stats s;
@@ -124,7 +124,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   s.mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
   s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
-  s.gather_sectors = static_cast<double>(seen.sectors) / static_cast<double>(sampled);
+  set_gathers(seen.gathers, sampled, s);
   constexpr double alike = 16;  // blocks are for rows that are; a sample that holds a very long row would take long
   if (a.nnz >= large && s.skew < alike) rough_block_fill(ctx, a.rowptr, a.colind, s);
   return {{}, s};

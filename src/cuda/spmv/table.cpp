@@ -15,6 +15,7 @@ TULLE_DECLARE(make_csr_vector_shared);
 TULLE_DECLARE(make_csr_merge);
 TULLE_DECLARE(make_csr_stream);
 TULLE_DECLARE(make_csr5);
+TULLE_DECLARE(make_csr5_blocked);
 TULLE_DECLARE(make_coo);
 TULLE_DECLARE(make_ell);
 TULLE_DECLARE(make_sell);
@@ -47,6 +48,7 @@ std::span<const spmv_kernel> spmv_table() {
       spmv_kernel{"csr.merge", "merge-path: equal work a thread whatever the row lengths", gpu, all, false, always_supported, make_csr_merge},
       spmv_kernel{"csr.stream", "equal tiles of nonzeros, products in shared memory, one launch, no set-up", gpu, all, false, always_supported, make_csr_stream},
       spmv_kernel{"csr5", "CSR5 with tiles of whole rows: equal work, and no read but x waits for another", gpu, floating, false, always_supported, make_csr5},
+      spmv_kernel{"csr5.blocked", "csr5 by blocks of columns whose part of x stays in L2", gpu, floating, false, always_supported, make_csr5_blocked},
       spmv_kernel{"coo", "segmented sums over coordinates", gpu, floating, false, always_supported, make_coo},
       spmv_kernel{"ell", "ELLPACK, one thread a row", gpu, floating, false, supports_ell, make_ell},
       spmv_kernel{"sell", "SELL-32-sigma, one lane a row", gpu, floating, false, supports_sell, make_sell},
