@@ -96,6 +96,32 @@ operands products_mixed(const std::vector<index_t>& counts) {
   return m.finish(5000);
 }
 
+/// The same among so many rows that the kernels look at their numbers first.
+operands products_among_many(const std::vector<index_t>& counts) {
+  builder m;
+  for (const index_t k : counts) {
+    if (k <= 2049) add_rows_of_products(m, k, 5000);
+  }
+  for (index_t i = 0; i < 4200; ++i) m.a.push_back({i % static_cast<index_t>(m.b.size())});
+  return m.finish(5000);
+}
+
+/// Runs of neighbouring columns, asked for by rows of A of 3 entries, some dozens, and thousands.
+operands runs_of_columns(index_t rows) {
+  const auto run = [](index_t i) {
+    columns c;
+    for (index_t j = 0; j < 40; ++j) c.push_back(37 * (i % 90) + j);
+    return c;
+  };
+  const auto named = [rows](index_t i) {
+    const index_t entries = i == 0 ? rows : i == 1 ? 2049 : i == 2 ? 1025 : i % 50 == 3 ? 65 : 3;
+    columns c;
+    for (index_t j = 0; j < std::min(entries, rows); ++j) c.push_back(j);
+    return c;
+  };
+  return {matrix_of(rows, rows, named), matrix_of(rows, 3500, run)};
+}
+
 }  // namespace
 
 void add_boundary_products(std::vector<product_recipe>& all) {
@@ -111,6 +137,10 @@ void add_boundary_products(std::vector<product_recipe>& all) {
     all.push_back({"span_" + text, [k] { return span_a_row(k); }, quick, true});
   }
   all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
+  all.push_back({"products_among_many", [counts] { return products_among_many(counts); }, true, true});
+  for (const index_t rows : {4096, 4097}) {
+    all.push_back({"runs_of_columns_" + std::to_string(rows), [rows] { return runs_of_columns(rows); }, true, true});
+  }
 }
 
 }  // namespace tulle::test

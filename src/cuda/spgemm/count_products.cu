@@ -1,10 +1,11 @@
-// What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: a row of A.
+// What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: an eighth of a row of A.
 #include <algorithm>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/functional>
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
+#include "cuda/formats/warp.cuh"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
@@ -12,6 +13,7 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
+constexpr int lanes = 8;  // a row of A
 
 template <class T, class O>
 __global__ void __launch_bounds__(threads_a_block)
@@ -19,10 +21,21 @@ __global__ void __launch_bounds__(threads_a_block)
   using reduce = cub::BlockReduce<unsigned long long, threads_a_block>;
   __shared__ typename reduce::TempStorage shared[3];
   unsigned long long products = 0, most = 0, bound = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * threads_a_block + threadIdx.x; i < a.rows;
-       i += std::int64_t{gridDim.x} * threads_a_block) {
+  constexpr int rows_a_block = threads_a_block / lanes;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * rows_a_block; first < a.rows;
+       first += std::int64_t{gridDim.x} * rows_a_block) {
+    const std::int64_t i = first + threadIdx.x / lanes;
+    const std::int64_t end = i < a.rows ? a.rowptr[i + 1] : 0;
     unsigned long long row = 0;
-    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) row += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+#pragma unroll 4
+    for (std::int64_t k = i < a.rows ? a.rowptr[i] + lane : 0; k < end; k += lanes) {
+      const index_t inner = a.colind[k];
+      row += static_cast<unsigned long long>(b.rowptr[inner + 1] - b.rowptr[inner]);
+    }
+#pragma unroll
+    for (int d = lanes / 2; d > 0; d /= 2) row += __shfl_xor_sync(full_warp, row, d);
+    if (lane != 0 || i >= a.rows) continue;
     const unsigned long long limit = mask_rowptr ? mask_rowptr[i + 1] - mask_rowptr[i] : b.cols;
     products += row;
     most = max(most, row);
@@ -45,7 +58,7 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
   const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
   buffer<unsigned long long> work(ctx, 3);
   fill_bytes(ctx, work.data(), memory_space::device, 0, work.bytes());
-  const auto blocks = std::min<std::int64_t>((std::int64_t{p.a.rows} + threads_a_block - 1) / threads_a_block,
+  const auto blocks = std::min<std::int64_t>((std::int64_t{p.a.rows} * lanes + threads_a_block - 1) / threads_a_block,
                                              std::int64_t{8} * ctx.info().multiprocessors);
   dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() {
     count_kernel<<<static_cast<unsigned>(blocks), threads_a_block, 0, stream>>>(
