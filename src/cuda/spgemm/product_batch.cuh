@@ -13,8 +13,8 @@ struct product_batch {
 
   O start[Threads];         // of the pieces that are not empty, in B
   int before[Threads + 1];  // products before each of them; then all
-  int products_of_warp[warps];
-  int pieces_of_warp[warps];
+  alignas(16) int products_of_warp[warps];  // read four at a time, and no neighbour that is being written with them
+  alignas(16) int pieces_of_warp[warps];
   int pieces;
 
   __device__ int products() const { return before[pieces]; }
