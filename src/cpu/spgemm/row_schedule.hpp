@@ -19,7 +19,7 @@ class row_schedule {
   /// Work from which a part is worth cutting in two.
   static constexpr std::int64_t work_a_part = 1 << 11;
   /// Work for which another thread is worth waking.
-  static constexpr std::int64_t work_a_thread = 1 << 13;
+  static constexpr std::int64_t work_a_thread = 1 << 12;
 
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.
