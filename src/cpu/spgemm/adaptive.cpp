@@ -36,7 +36,7 @@ namespace tulle::cpu {
 namespace {
 
 /// Products in windows for a row and entry of B from which B is compressed.
-constexpr std::int64_t worth_compressing = 8;
+constexpr std::int64_t worth_compressing = 4;
 
 /// Columns of B in a word of 64, on average, from which words are marked in place of columns.
 constexpr double full_words = 1.5;

@@ -17,7 +17,7 @@ class row_schedule {
  public:
   static constexpr int most_parts = 16;  // of a thread
   /// Work from which a part is worth cutting in two.
-  static constexpr std::int64_t work_a_part = 1 << 11;
+  static constexpr std::int64_t work_a_part = 1 << 12;
   /// Work for which another thread is worth waking.
   static constexpr std::int64_t work_a_thread = 1 << 12;
 
