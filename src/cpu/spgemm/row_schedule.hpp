@@ -53,6 +53,14 @@ class row_schedule {
   /// The work before a part.
   [[nodiscard]] std::int64_t before(int part) const { return before_.data()[part]; }
 
+  /// f(part, begin, end) for the parts that a thread begins with.
+  template <class F>
+  void for_each_part_of(int thread, F f) const {
+    const int each = parts() / threads_;
+    for (int part = thread * each; part < (thread + 1) * each; ++part) {
+      f(part, cuts_.data()[part], cuts_.data()[part + 1]);
+    }
+  }
   /// f(thread, part, begin, end) for every part.
   template <class F>
   void run(F f) {
