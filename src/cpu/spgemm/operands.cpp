@@ -16,8 +16,8 @@ int threads_for(const context& ctx, std::int64_t work) {
 }
 int threads_for(const context& ctx, const csr_ref& a) { return threads_for(ctx, a.rows + a.nnz); }
 
-/// Rows begin .. end - 1. Columns that do not exceed the one before are counted in one sweep over all entries, which the
-/// compiler turns to vectors, and those among them that begin a row in another.
+/// Rows begin .. end - 1. Columns that do not exceed the one before are counted in one sweep over all entries, which
+/// the compiler turns to vectors; those among them that begin a row are taken off in another.
 template <class T, class O>
 row_findings inspect_columns(csr_view<T, O> a, index_t begin, index_t end) {
   const O first = a.rowptr[begin], last = a.rowptr[end];
