@@ -36,7 +36,7 @@ namespace tulle::cpu {
 namespace {
 
 /// Products in windows for a row and entry of B from which B is compressed.
-constexpr std::int64_t worth_compressing = 8;
+constexpr std::int64_t worth_compressing = 4;
 
 /// Columns of B in a word of 64, on average, from which words are marked in place of columns.
 constexpr double full_words = 1.5;
@@ -58,11 +58,13 @@ class adaptive final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(need.hashed);
+    const std::vector<std::int64_t> most = begin_threads();
     if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
       words_ = compressed_rows::of(ctx_, product_.b, full_words);
       if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
     }
-    columns_.resize(static_cast<std::size_t>(schedule_.parts()));
+    columns_.resize(most.size());
+    for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
     find_columns();
     words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
@@ -70,12 +72,14 @@ class adaptive final : public spgemm_operator {
   }
 
   void fill(double alpha, const csr_sink& c) override {
-    write_offsets(schedule_.threads(), offsets_.data(), product_.a.rows, c);
     product_.alpha = static_cast<T>(alpha);
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
       numeric(product_, scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
     });
+    const std::int64_t rows = product_.a.rows;
+    write_offsets(offsets_.data(), rows, rows + 1, c);
   }
 
   void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
@@ -157,12 +161,28 @@ class adaptive final : public spgemm_operator {
     hash_ = {static_cast<std::size_t>(hashed)};
     scratch_bytes_ = wide.bytes(sizeof(T)) + hash_.bytes(sizeof(T));
     scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
+  }
+
+  /// Every thread clears its scratch and counts what its parts keep: the most columns of each part.
+  std::vector<std::int64_t> begin_threads() {
+    std::vector<std::int64_t> most(static_cast<std::size_t>(schedule_.parts()));
 #pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
     for (int thread = 0; thread < schedule_.threads(); ++thread) {
       std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
-      std::fill_n(memory, wide.bytes(sizeof(T)), std::byte{0});
+      std::fill_n(memory, scratch_bytes_ - hash_.bytes(sizeof(T)), std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
+      schedule_.for_each_part_of(thread, [&](int part, index_t begin, index_t end) {
+        most[static_cast<std::size_t>(part)] = most_kept(part, begin, end);
+      });
     }
+    return most;
+  }
+
+  [[nodiscard]] std::int64_t most_kept(int part, index_t begin, index_t end) const {
+    std::int64_t sum = 0;
+    for_each_row(part, begin, end,
+                 [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+    return sum;
   }
 
   scratch_space scratch(int thread) {
@@ -173,14 +193,6 @@ class adaptive final : public spgemm_operator {
 
   /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
   void find_columns() {
-    std::vector<std::int64_t> most(columns_.size());
-    schedule_.run([&](int, int part, index_t begin, index_t end) {
-      std::int64_t sum = 0;
-      for_each_row(part, begin, end,
-                   [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
-      most[static_cast<std::size_t>(part)] = sum;
-    });
-    for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
     std::exception_ptr failure;
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       try {

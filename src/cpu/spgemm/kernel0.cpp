@@ -44,7 +44,7 @@ class kernel0 final : public spgemm_operator {
     return offsets_.data()[a_.rows] = nnz;
   }
   void fill(double alpha, const csr_sink& c) override {
-    write_offsets(1, offsets_.data(), a_.rows, c);
+    write_offsets(offsets_.data(), 0, std::int64_t{a_.rows} + 1, c);
     run(alpha, a_.values, b_.values, c, [&](std::int64_t at, index_t column) { c.colind[at] = column; });
   }
   void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {

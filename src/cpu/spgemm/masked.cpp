@@ -55,9 +55,10 @@ class masked final : public spgemm_operator {
   }
 
   void fill(double alpha, const csr_sink& c) override {
-    write_offsets(schedule_.threads(), offsets_.data(), product_.a.rows, c);
+    const std::int64_t rows = product_.a.rows;
     product_.alpha = static_cast<T>(alpha);
     schedule_.run([&](int thread, int, index_t begin, index_t end) {
+      write_offsets(offsets_.data(), begin, end, c);
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         std::int64_t at = c.first + offsets_.data()[i];
@@ -68,6 +69,7 @@ class masked final : public spgemm_operator {
         });
       }
     });
+    write_offsets(offsets_.data(), rows, rows + 1, c);
   }
 
   /// With C's pattern for a mask.

@@ -1,9 +1,11 @@
-// Rows in parts of about equal work, handed to the threads as they become free.
+// Rows in parts of about equal work. A thread begins with parts of its own, the same ones in every run, so that what it
+// wrote in one run is in its cache in the next; then it takes what others have left.
 #pragma once
 
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
@@ -13,14 +15,18 @@ namespace tulle::cpu {
 
 class row_schedule {
  public:
-  static constexpr int parts_a_thread = 16;
+  static constexpr int most_parts = 16;  // of a thread
+  /// Work from which a part is worth cutting in two.
+  static constexpr std::int64_t work_a_part = 1 << 12;
   /// Work for which another thread is worth waking.
-  static constexpr std::int64_t work_a_thread = 1 << 13;
+  static constexpr std::int64_t work_a_thread = 1 << 12;
 
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.
   row_schedule(const context& ctx, index_t rows, const std::int64_t* work)
       : threads_(threads_for(ctx.threads(), work[rows])),
+        parts_a_thread_(parts_for(work[rows] / threads_)),
+        taken_(ctx, static_cast<std::size_t>(ctx.threads())),
         cuts_(ctx, most_cuts(ctx.threads())),
         before_(ctx, most_cuts(ctx.threads())) {
     const int parts = this->parts();
@@ -36,27 +42,60 @@ class row_schedule {
   static int threads_for(int most, std::int64_t work) {
     return static_cast<int>(std::clamp<std::int64_t>(work / work_a_thread, 1, most));
   }
-  static std::size_t bound(int threads) { return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)); }
+  static std::size_t bound(int threads) {
+    return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)) +
+           static_cast<std::size_t>(threads) * sizeof(counter);
+  }
 
   [[nodiscard]] int threads() const { return threads_; }
-  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread : 1; }
-  [[nodiscard]] std::size_t bytes() const { return cuts_.bytes() + before_.bytes(); }
+  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread_ : 1; }
+  [[nodiscard]] std::size_t bytes() const { return taken_.bytes() + cuts_.bytes() + before_.bytes(); }
   /// The work before a part.
   [[nodiscard]] std::int64_t before(int part) const { return before_.data()[part]; }
 
+  /// f(part, begin, end) for the parts that a thread begins with.
+  template <class F>
+  void for_each_part_of(int thread, F f) const {
+    const int each = parts() / threads_;
+    for (int part = thread * each; part < (thread + 1) * each; ++part) {
+      f(part, cuts_.data()[part], cuts_.data()[part + 1]);
+    }
+  }
   /// f(thread, part, begin, end) for every part.
   template <class F>
-  void run(F f) const {
-    const index_t* cuts = cuts_.data();
-    const int parts = this->parts();
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int part = 0; part < parts; ++part) f(omp_get_thread_num(), part, cuts[part], cuts[part + 1]);
+  void run(F f) {
+    if (threads_ == 1) return f(0, 0, cuts_.data()[0], cuts_.data()[1]);
+    for (int thread = 0; thread < threads_; ++thread) taken_.data()[thread].parts = 0;
+#pragma omp parallel num_threads(threads_)
+    {
+      const int thread = omp_get_thread_num();
+      for (int i = 0; i < threads_; ++i) run_parts_of((thread + i) % threads_, thread, f);
+    }
   }
 
  private:
-  static std::size_t most_cuts(int threads) { return static_cast<std::size_t>(threads) * parts_a_thread + 1; }
+  struct alignas(64) counter {  // on a cache line of its own
+    int parts;
+  };
+
+  static std::size_t most_cuts(int threads) { return static_cast<std::size_t>(threads) * most_parts + 1; }
+  static int parts_for(std::int64_t work) {
+    return static_cast<int>(std::clamp<std::int64_t>(work / work_a_part, 1, most_parts));
+  }
+
+  template <class F>
+  void run_parts_of(int owner, int thread, F& f) {
+    std::atomic_ref<int> taken(taken_.data()[owner].parts);
+    const index_t* cuts = cuts_.data();
+    for (int at; (at = taken.fetch_add(1, std::memory_order_relaxed)) < parts_a_thread_;) {
+      const int part = owner * parts_a_thread_ + at;
+      f(thread, part, cuts[part], cuts[part + 1]);
+    }
+  }
 
   int threads_ = 1;
+  int parts_a_thread_ = 1;
+  buffer<counter> taken_;        // parts of each thread that were begun
   buffer<index_t> cuts_;         // the first rows of the parts, and rows
   buffer<std::int64_t> before_;  // the work before them
 };
