@@ -43,7 +43,7 @@ spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_p
   for (const spgemm_kernel& k : table) {
     if (!k.reference_only) order.push_back(&k);
   }
-  std::ranges::stable_partition(order, [](const spgemm_kernel* k) { return is_default(*k); });
+  std::stable_partition(order.begin(), order.end(), [](const spgemm_kernel* k) { return is_default(*k); });
   std::string refusals;
   for (const spgemm_kernel* k : order) {
     const support s = takes(*k, problem, device);
