@@ -131,7 +131,7 @@ class adaptive final : public spgemm_operator {
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
 #pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) \
-    reduction(+ : in_windows) if (std::int64_t{a.rows} + a.nnz > row_schedule::work_a_thread)
+    reduction(+ : in_windows) if (row_schedule::worth_sharing(a))
     for (index_t i = 0; i < a.rows; ++i) {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       kinds[i] = kind_of(i, entries, products);

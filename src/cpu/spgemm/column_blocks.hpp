@@ -7,6 +7,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
+#include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/operands.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/simd.hpp"
@@ -33,17 +34,17 @@ class column_blocks {
     std::int64_t longest = 0;
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static) \
     reduction(max                                                    \
-              : longest) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
+              : longest) if (row_schedule::worth_sharing(b))
     for (index_t r = 0; r < b.rows; ++r) {
       longest = std::max<std::int64_t>(longest, b.rowptr[r + 1] - b.rowptr[r]);
-      offsets[r + 1] = count(b, r);
+      offsets[r + 1] = count_column_groups<3>(b, r);
     }
     scan_counts(ctx.threads(), offsets, b.rows);
     if (longest > longest_row || least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
 #pragma omp parallel for num_threads(ctx.threads()) \
-    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
+    schedule(static) if (row_schedule::worth_sharing(b))
     for (index_t r = 0; r < b.rows; ++r) collect(b, r, blocks + offsets[r]);
     return made;
   }
@@ -57,16 +58,6 @@ class column_blocks {
   }
 
  private:
-  template <scalar T, offset O>
-  static std::int64_t count(csr_view<T, O> b, index_t r) {
-    std::int64_t n = 0;
-    index_t index = -1;
-    for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) {
-      n += b.colind[l] >> 3 != index ? 1 : 0;
-      index = b.colind[l] >> 3;
-    }
-    return n;
-  }
   template <scalar T, offset O>
   static void collect(csr_view<T, O> b, index_t r, block* to) {
     for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++to) {

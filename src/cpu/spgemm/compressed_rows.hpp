@@ -5,6 +5,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/parallel.hpp"
+#include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "kernels/spgemm.hpp"
 
@@ -22,14 +23,14 @@ class compressed_rows {
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
 #pragma omp parallel for num_threads(ctx.threads()) \
-    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
-    for (index_t r = 0; r < b.rows; ++r) offsets[r + 1] = count(b, r);
+    schedule(static) if (row_schedule::worth_sharing(b))
+    for (index_t r = 0; r < b.rows; ++r) offsets[r + 1] = count_column_groups<6>(b, r);
     scan_counts(ctx.threads(), offsets, b.rows);
     if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
     made.indices_ = buffer<index_t>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     made.bits_ = buffer<std::uint64_t>(ctx, made.indices_.size());
 #pragma omp parallel for num_threads(ctx.threads()) \
-    schedule(static) if (std::int64_t{b.rows} + b.nnz > row_schedule::work_a_thread)
+    schedule(static) if (row_schedule::worth_sharing(b))
     for (index_t r = 0; r < b.rows; ++r) made.pack(b, r, offsets[r]);
     return made;
   }
@@ -45,16 +46,6 @@ class compressed_rows {
   }
 
  private:
-  template <scalar T, offset O>
-  static std::int64_t count(csr_view<T, O> b, index_t r) {
-    std::int64_t n = 0;
-    index_t word = -1;
-    for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) {
-      n += b.colind[l] >> 6 != word ? 1 : 0;
-      word = b.colind[l] >> 6;
-    }
-    return n;
-  }
   template <scalar T, offset O>
   void pack(csr_view<T, O> b, index_t r, std::int64_t at) {
     for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++at) {

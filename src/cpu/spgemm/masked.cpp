@@ -131,7 +131,7 @@ class masked final : public spgemm_operator {
     std::int64_t* work = offsets_.data();
 #pragma omp parallel for num_threads(ctx_.threads()) schedule(static) \
     reduction(max                                                     \
-              : hashed) if (std::int64_t{a.rows} + a.nnz > row_schedule::work_a_thread)
+              : hashed) if (row_schedule::worth_sharing(a))
     for (index_t i = 0; i < a.rows; ++i) {
       const row_pattern m = mask_row(i);
       std::int64_t products = 0;

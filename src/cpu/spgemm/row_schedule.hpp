@@ -42,6 +42,11 @@ class row_schedule {
   static int threads_for(int most, std::int64_t work) {
     return static_cast<int>(std::clamp<std::int64_t>(work / work_a_thread, 1, most));
   }
+  /// Whether one pass over a matrix is worth another thread.
+  template <scalar T, offset O>
+  static bool worth_sharing(const csr_view<T, O>& a) {
+    return std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz) > work_a_thread;
+  }
   static std::size_t bound(int threads) {
     return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)) +
            static_cast<std::size_t>(threads) * sizeof(counter);
