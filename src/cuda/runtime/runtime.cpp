@@ -14,6 +14,7 @@
 #include "cuda/runtime/graph.hpp"
 #include "cuda/runtime/measure.hpp"
 #include "cuda/runtime/memory.hpp"
+#include "cuda/runtime/pinned_slot.hpp"
 #include "cuda/runtime/stream.hpp"
 
 namespace tulle::cuda {
@@ -50,33 +51,16 @@ cudaMemcpyKind direction(memory_space to, memory_space from) {
   return from == memory_space::device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-/// Brings a few bytes back through pinned memory, which spares the driver's own detour. Kept until the process ends.
-class pinned_results {
- public:
-  static constexpr std::size_t most = 4096;
-
-  /// False where there is no pinned memory to have, or another thread waits for its own.
-  bool copy(stream_view stream, void* to, const void* from, std::size_t bytes) {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return false;
-    if (!asked_ && cudaHostAlloc(&memory_, most, cudaHostAllocPortable) != cudaSuccess) {
-      (void)cudaGetLastError();
-      memory_ = nullptr;
-    }
-    asked_ = true;
-    if (memory_ == nullptr) return false;
-    check(cudaMemcpyAsync(memory_, from, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync",
-          status::cuda_memcpy);
-    check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize after a copy", status::cuda_memcpy);
-    std::memcpy(to, memory_, bytes);
-    return true;
-  }
-
- private:
-  std::mutex mutex_;
-  bool asked_ = false;
-  void* memory_ = nullptr;
-};
+/// Brings a few bytes back through pinned memory, which spares the driver's own detour; false where there is none.
+bool copy_by_slot(stream_view stream, void* to, const void* from, std::size_t bytes) {
+  const pinned_slot slot;
+  if (slot.data() == nullptr) return false;
+  check(cudaMemcpyAsync(slot.data(), from, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync",
+        status::cuda_memcpy);
+  check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize after a copy", status::cuda_memcpy);
+  std::memcpy(to, slot.data(), bytes);
+  return true;
+}
 
 class runtime_api final : public device_runtime {
  public:
@@ -145,7 +129,7 @@ class runtime_api final : public device_runtime {
     if (bytes == 0) return;
     const device_guard guard(device);
     const bool back = to_space == memory_space::host && from_space == memory_space::device;
-    if (back && bytes <= pinned_results::most && results_.copy(stream, to, from, bytes)) return;
+    if (back && bytes <= pinned_slot::bytes && copy_by_slot(stream, to, from, bytes)) return;
     check(cudaMemcpyAsync(to, from, bytes, direction(to_space, from_space), native(stream)), "cudaMemcpyAsync",
           status::cuda_memcpy);
     if (to_space == memory_space::device && from_space == memory_space::device) return;
@@ -213,7 +197,6 @@ class runtime_api final : public device_runtime {
 
   std::mutex mutex_;
   std::array<per_device, 64> devices_;
-  pinned_results results_;
 };
 
 }  // namespace
