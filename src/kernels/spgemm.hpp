@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/spgemm_operands.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -40,6 +41,13 @@ struct csr_sink {
   void* values = nullptr;
 };
 
+/// Counts of the operands' patterns (spgemm_operands.hpp), in the backend's memory: the patterns are sound and their rows
+/// increase where all of them are 0, which may be known there before it is known to the host.
+struct operand_check {
+  const pattern_counts* counts = nullptr;
+  int size = 0;
+};
+
 /// C with sorted rows, the same bits in every run. Every product's entry is in the pattern, also where it cancels.
 class spgemm_operator {
  public:
@@ -48,6 +56,9 @@ class spgemm_operator {
   spgemm_operator& operator=(const spgemm_operator&) = delete;
   virtual ~spgemm_operator() = default;
 
+  /// Enqueues what `symbolic` can do before anyone has waited for the check. Where that turns out bad, what was enqueued
+  /// reads nothing out of bounds, and the operator is of no more use. Optional, before symbolic; may allocate.
+  virtual void begin(const operand_check&) {}
   /// nnz(C). May allocate and synchronise. Once, before the others.
   virtual std::int64_t symbolic() = 0;
   /// Offsets, columns and values. May allocate. c.offset is i64 where i32 does not hold c.first + nnz.
@@ -71,6 +82,8 @@ struct spgemm_kernel {
   /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows. From sizes
   /// alone: the arrays are not read, and more rows, entries or work never make it less.
   std::size_t (*workspace_bound)(const context&, const spgemm_problem&, const spgemm_work&);
+  /// Whether `make` reads no arrays and the operator's `begin` has something to enqueue.
+  bool begins_early = false;
 };
 
 }  // namespace tulle

@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <span>
 #include <tulle/core/buffer.hpp>
-#include <vector>
 
 #include "kernels/spmv.hpp"
 
 namespace tulle {
 
-struct row_findings {
-  bool sound = true;       // offsets ascend from 0 to nnz, columns are in range
-  bool increasing = true;  // and every row's columns increase strictly
+/// What one look at a pattern counts. Sound: offsets ascend from 0 to nnz, columns are in range.
+struct pattern_counts {
+  unsigned long long defects = 0;   // 0 where the pattern is sound
+  unsigned long long descents = 0;  // and then 0 where every row's columns increase strictly
+
+  [[nodiscard]] bool sound() const noexcept { return defects == 0; }
+  [[nodiscard]] bool increasing() const noexcept { return defects == 0 && descents == 0; }
 };
 
 /// A pattern without its duplicates: entry i stands for entries segments[i] .. segments[i + 1] - 1 of the old one.
@@ -35,10 +38,11 @@ struct value_gather {
   void* to = nullptr;
 };
 
-/// Arguments are in the backend's memory. Nothing but `inspect` and `fold` waits or allocates.
+/// Arguments are in the backend's memory. Nothing but `fold` waits; nothing but `inspect` and `fold` allocates.
 struct spgemm_operand_kernels {
-  /// Never reads out of bounds of arrays that have the sizes the refs imply. One wait for all of them.
-  std::vector<row_findings> (*inspect)(const context&, std::span<const csr_ref>);
+  /// Counts in the backend's memory, one for each pattern, there once the context's stream comes to them. Never reads
+  /// out of bounds of arrays that have the sizes the refs imply.
+  buffer<pattern_counts> (*inspect)(const context&, std::span<const csr_ref>);
   /// 0, 1 .. n - 1 as i32 or f64.
   void (*number)(const context&, scalar_type, std::int64_t n, void* to);
   /// Rows are ascending, equal columns side by side.

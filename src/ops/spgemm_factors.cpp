@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "core/backends.hpp"
@@ -62,54 +61,89 @@ spgemm_operand operand(const context& ctx, const char* name, const csr_ref& give
 }  // namespace
 
 spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
+    : spgemm_factors(ctx, in, options, begin_only{}) {
+  finish();
+}
+
+spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only)
     : ctx_(ctx),
       shape_(checked_shape(in, options)),
+      transpose_a_(options.transpose_a),
+      transpose_b_(options.transpose_b),
       tile_size_(options.tile_size),
       a_(ctx, in.name_a, in.a),
       b_(operand(ctx, in.name_b, in.b, {&a_})) {
   if (in.mask) mask_.emplace(operand(ctx, "the mask", *in.mask, {&a_, &b_}, spgemm_operand::reads::pattern));
   if (in.d) d_.emplace(operand(ctx, "D", *in.d, {&a_, &b_}));
-  check_patterns(options.transpose_a, options.transpose_b);
+  look();
+}
 
+std::array<spgemm_operand*, 4> spgemm_factors::operands() {
+  return {&a_, &b_, mask_ ? &*mask_ : nullptr, d_ ? &*d_ : nullptr};
+}
+
+/// One look for all the operands, each pattern once.
+void spgemm_factors::look() {
+  const auto all = operands();
+  std::vector<csr_ref> patterns;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == nullptr) continue;
+    const csr_ref& mine = all[i]->source();
+    const auto known = std::ranges::find_if(patterns, [&](const csr_ref& r) { return same_pattern(r, mine); });
+    place_[i] = static_cast<std::size_t>(known - patterns.begin());
+    if (known == patterns.end()) patterns.push_back(mine);
+  }
+  counts_ = spgemm_operands_of(ctx_.backend()).inspect(ctx_, patterns);
+}
+
+std::optional<spgemm_problem> spgemm_factors::expected_problem() const {
+  const offset_type offsets = common_offsets();
+  const bool as_given = !transpose_a_ && !transpose_b_ && !mask_ && !d_ && a_.ref().types.offset == offsets &&
+                        b_.ref().types.offset == offsets;
+  return as_given ? std::optional(problem()) : std::nullopt;
+}
+
+operand_check spgemm_factors::check() const noexcept { return {counts_.data(), static_cast<int>(counts_.size())}; }
+
+bool spgemm_factors::finish() {
+  const std::vector<pattern_counts> found = to_vector(ctx_, counts_);
+  counts_ = {};
+  arrange(found);
+  fit_offsets();
+  return std::ranges::all_of(found, &pattern_counts::increasing);
+}
+
+/// B, the mask and D need strictly increasing rows.
+void spgemm_factors::arrange(const std::vector<pattern_counts>& found) {
+  const auto all = operands();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != nullptr) all[i]->require(found[place_[i]]);
+  }
+  if (transpose_a_) a_.transpose();
+  if (transpose_b_) b_.transpose();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i] == nullptr || found[place_[i]].increasing()) continue;
+    i == 1 && transpose_b_ ? all[i]->fold() : all[i]->sort();
+  }
+}
+
+offset_type spgemm_factors::common_offsets() const {
   const std::int64_t more = d_ && !mask_ ? shape_.rows : 0;  // [A | I] and [B ; D]
-  const std::int64_t most =
-      std::max({a_.ref().nnz + more, b_.ref().nnz + (more > 0 ? d_->ref().nnz : 0), mask_ ? mask_->ref().nnz : 0});
-  const bool one_matrix = !options.transpose_a && !options.transpose_b && same_pattern(a_.ref(), b_.ref());
-  a_.fit_offsets(fitting_offsets(most));
+  return fitting_offsets(
+      std::max({a_.ref().nnz + more, b_.ref().nnz + (more > 0 ? d_->ref().nnz : 0), mask_ ? mask_->ref().nnz : 0}));
+}
+
+void spgemm_factors::fit_offsets() {
+  const offset_type offsets = common_offsets();
+  const bool one_matrix = !transpose_a_ && !transpose_b_ && same_pattern(a_.ref(), b_.ref());
+  a_.fit_offsets(offsets);
   if (one_matrix) {
     b_.borrow_offsets(a_.ref());
   } else {
-    b_.fit_offsets(fitting_offsets(most));
+    b_.fit_offsets(offsets);
   }
-  if (mask_) mask_->fit_offsets(fitting_offsets(most));
-  if (d_ && !mask_) d_->fit_offsets(fitting_offsets(most));
-}
-
-/// One wait for all the operands. B, the mask and D need strictly increasing rows.
-void spgemm_factors::check_patterns(bool transpose_a, bool transpose_b) {
-  std::array<spgemm_operand*, 4> operands{&a_, &b_, mask_ ? &*mask_ : nullptr, d_ ? &*d_ : nullptr};
-  std::vector<csr_ref> looked_at;
-  std::array<std::size_t, 4> place{};
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i] == nullptr) continue;
-    const csr_ref& mine = operands[i]->source();
-    const auto known = std::ranges::find_if(looked_at, [&](const csr_ref& r) { return same_pattern(r, mine); });
-    place[i] = static_cast<std::size_t>(known - looked_at.begin());
-    if (known == looked_at.end()) looked_at.push_back(mine);
-  }
-  const auto found = spgemm_operands_of(ctx_.backend()).inspect(ctx_, looked_at);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i] != nullptr) operands[i]->require(found[place[i]]);
-  }
-  if (transpose_a) a_.transpose();
-  if (transpose_b) b_.transpose();
-  const auto arrange = [&](std::size_t i, bool transposed) {
-    if (operands[i] == nullptr || found[place[i]].increasing) return;
-    transposed ? operands[i]->fold() : operands[i]->sort();
-  };
-  arrange(1, transpose_b);
-  arrange(2, false);
-  arrange(3, false);
+  if (mask_) mask_->fit_offsets(offsets);
+  if (d_ && !mask_) d_->fit_offsets(offsets);
 }
 
 spgemm_problem spgemm_factors::problem() const {

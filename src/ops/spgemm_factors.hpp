@@ -1,6 +1,7 @@
 // A, B, M and D made ready for a kernel: checked, on the backend, turned, sorted, with offsets of one width.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -26,6 +27,15 @@ class spgemm_factors {
   /// Throws INVALID_DIMENSIONS, INVALID_STRUCTURE and what spgemm_operand throws.
   spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
 
+  /// The same in two steps, so that a product may begin while the device still looks at the operands.
+  struct begin_only {};
+  spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only);
+  /// What problem() will be where nothing has to be turned, sorted or widened; none where that is known not to be so.
+  [[nodiscard]] std::optional<spgemm_problem> expected_problem() const;
+  [[nodiscard]] operand_check check() const noexcept;
+  /// The second step: waits. True where what was expected has come true.
+  bool finish();
+
   /// M o (A B), or A B where there is no M.
   [[nodiscard]] spgemm_problem problem() const;
   [[nodiscard]] shape dimensions() const noexcept { return shape_; }
@@ -40,15 +50,23 @@ class spgemm_factors {
   [[nodiscard]] const spgemm_operand& d() const { return d_.value(); }
 
  private:
-  void check_patterns(bool transpose_a, bool transpose_b);
+  [[nodiscard]] std::array<spgemm_operand*, 4> operands();
+  void look();
+  void arrange(const std::vector<pattern_counts>& found);
+  [[nodiscard]] offset_type common_offsets() const;
+  void fit_offsets();
 
   context ctx_;
   shape shape_;  // of C
+  bool transpose_a_;
+  bool transpose_b_;
   index_t tile_size_;
   spgemm_operand a_;
   spgemm_operand b_;
   std::optional<spgemm_operand> mask_;
   std::optional<spgemm_operand> d_;
+  std::array<std::size_t, 4> place_{};  // of the pattern of A, B, the mask and D among those that were looked at
+  buffer<pattern_counts> counts_;
 };
 
 }  // namespace tulle::detail

@@ -32,8 +32,8 @@ spgemm_operand::spgemm_operand(const context& ctx, std::string name, const csr_r
   ref_ = source_;
 }
 
-void spgemm_operand::require(const row_findings& found) const {
-  if (found.sound) return;
+void spgemm_operand::require(const pattern_counts& found) const {
+  if (found.sound()) return;
   dispatch<type_set::floating>(source_.types, [&]<class T, class O>() {
     const validation v = formats_of<T, O>(ctx_.backend()).validate(ctx_, source_.as<T, O>(), {});
     throw error(status::invalid_structure, name_ + ": " + v.message());

@@ -28,7 +28,7 @@ class spgemm_operand {
   [[nodiscard]] const csr_ref& ref() const noexcept { return ref_; }
 
   /// Throws INVALID_STRUCTURE naming the matrix and the row, where the pattern was found not to be sound.
-  void require(const row_findings& found) const;
+  void require(const pattern_counts& found) const;
   /// Replaces the pattern by that of its transpose. Its rows are then ascending; duplicates are side by side.
   void transpose();
   /// Makes every row increase strictly: a stable sort, and duplicates become one entry.

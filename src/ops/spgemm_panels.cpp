@@ -109,12 +109,29 @@ std::unique_ptr<spgemm_operator> panelled_product::make(const panel& p) const {
   return kernel_->make(ctx_, panels_.size() == 1 ? problem_ : panel_of(ctx_, problem_, p.begin, p.end));
 }
 
-void panelled_product::build() {
+void panelled_product::begin(const operand_check& check) {
+  make_only();
+  operator_->begin(check);
+}
+
+bool panelled_product::has_present_values() const noexcept {
+  return operator_ != nullptr && made_for_a_ == problem_.a.values && made_for_b_ == problem_.b.values;
+}
+
+void panelled_product::make_only() {
   operator_.reset();
   operator_ = make(panels_.front());
-  panels_.front().nnz = operator_->symbolic();
+  counted_ = false;
   made_for_a_ = problem_.a.values;
   made_for_b_ = problem_.b.values;
+}
+
+/// The operator of the only panel, for the present values, with its entries counted.
+void panelled_product::build() {
+  if (!has_present_values()) make_only();
+  if (counted_) return;
+  panels_.front().nnz = operator_->symbolic();
+  counted_ = true;
 }
 
 std::int64_t panelled_product::symbolic() {
@@ -133,7 +150,7 @@ std::int64_t panelled_product::symbolic() {
 void panelled_product::fill(double alpha, const csr_sink& c) {
   symbolic();
   if (panels_.size() > 1) return fill_panels(alpha, c);
-  if (operator_ == nullptr || made_for_a_ != problem_.a.values || made_for_b_ != problem_.b.values) build();
+  build();
   operator_->fill(alpha, c);
 }
 
@@ -148,7 +165,7 @@ void panelled_product::fill_panels(double alpha, const csr_sink& c) {
 }
 
 void panelled_product::numeric(double alpha, const csr_sink& c) {
-  if (operator_ == nullptr) return fill(alpha, c);
+  if (!counted_) return fill(alpha, c);
   operator_->numeric(alpha, problem_.a.values, problem_.b.values, c);
 }
 

@@ -39,6 +39,8 @@ class panelled_product {
   /// saying the least that would do. 0: no limit.
   panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem, std::size_t limit);
 
+  /// What can be enqueued before the operands are known to be sound (spgemm_operator::begin). Only without a limit.
+  void begin(const operand_check& check);
   /// Once more than once costs nothing.
   std::int64_t symbolic();
   void fill(double alpha, const csr_sink& c);
@@ -55,7 +57,9 @@ class panelled_product {
     index_t end;
     std::int64_t nnz = 0;
   };
+  void make_only();
   void build();
+  [[nodiscard]] bool has_present_values() const noexcept;
   void cut(index_t begin, index_t end, std::size_t limit);
   [[nodiscard]] std::unique_ptr<spgemm_operator> make(const panel& p) const;
   void fill_panels(double alpha, const csr_sink& c);
@@ -66,6 +70,7 @@ class panelled_product {
   std::vector<panel> panels_;
   std::optional<std::int64_t> nnz_;
   std::unique_ptr<spgemm_operator> operator_;  // of the only panel
+  bool counted_ = false;                       // whether its symbolic has run
   const void* made_for_a_ = nullptr;           // the values that it was made for
   const void* made_for_b_ = nullptr;
 };

@@ -9,10 +9,11 @@
 namespace tulle::detail {
 
 spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
-    : ctx_(ctx), limit_(options.memory_limit), factors_(ctx, in, options) {
+    : ctx_(ctx), limit_(options.memory_limit), factors_(ctx, in, options, spgemm_factors::begin_only{}) {
+  const bool begun = begin(options);
+  if (factors_.finish() && begun) return;
   spgemm_problem problem = factors_.problem();
-  const std::string wanted = requested_spgemm_kernel(ctx.backend(), options.kernel);
-  choice_ = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(), wanted);
+  choose(problem, options);
   if (factors_.has_d() && !problem.mask) {
     join();
     problem.a = left_->ref();
@@ -20,6 +21,22 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
   }
   if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
   product_.emplace(ctx, *choice_.kernel, problem, limit_);
+}
+
+void spgemm_plan_impl::choose(const spgemm_problem& problem, const spgemm_options& options) {
+  const std::string wanted = requested_spgemm_kernel(ctx_.backend(), options.kernel);
+  choice_ = choose_spgemm(spgemm_kernels(ctx_.backend()), problem, ctx_.info(), wanted);
+}
+
+/// Sets the product going, where it can be before the operands are known to be sound, and says whether it was.
+bool spgemm_plan_impl::begin(const spgemm_options& options) {
+  const std::optional<spgemm_problem> problem = factors_.expected_problem();
+  if (!problem || limit_ > 0) return false;
+  choose(*problem, options);
+  if (!choice_.kernel->begins_early) return false;
+  product_.emplace(ctx_, *choice_.kernel, *problem, limit_);
+  product_->begin(factors_.check());
+  return true;
 }
 
 /// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.

@@ -37,6 +37,8 @@ class spgemm_plan_impl {
   [[nodiscard]] bool filled() const noexcept { return filled_; }
 
  private:
+  void choose(const spgemm_problem& problem, const spgemm_options& options);
+  bool begin(const spgemm_options& options);
   void check_limit_of_sum(const spgemm_problem& problem) const;
   void join();
   void add_d();

@@ -91,6 +91,21 @@ TEST_F(SpgemmDevice, NamesTheBrokenOperandAndItsRow) {
   EXPECT_EQ(message.find("B: row 2"), 0u) << message;
 }
 
+TEST_F(SpgemmDevice, NamesTheBrokenOperandWhateverItsSize) {
+  for (const index_t rows : {40, 5000}) {
+    SCOPED_TRACE(rows);
+    auto a = random_sparse(rows, 310, 4, 1);
+    const auto b = random_sparse(310, 190, 5, 2);
+    const any_csr<double> good = host(spgemm_plan<double>(*gpu, a.view(), b.view()).multiply());
+    const index_t was = std::exchange(a.colind[static_cast<std::size_t>(a.rowptr[33])], index_t{1} << 30);
+    const auto [code, message] = failure_of([&] { spgemm_plan<double>(*gpu, a.view(), b.view()); });
+    EXPECT_EQ(code, status::invalid_structure);
+    EXPECT_EQ(message.find("A: row 33"), 0u) << message;
+    a.colind[static_cast<std::size_t>(a.rowptr[33])] = was;
+    EXPECT_TRUE(same_bits(host(spgemm_plan<double>(*gpu, a.view(), b.view()).multiply()), good));
+  }
+}
+
 TEST_F(SpgemmDevice, SameBitsUnderLimits) {
   const auto a = random_sparse(2300, 3100, 9, 1), b = random_sparse(3100, 1900, 8, 2),
              p = random_sparse(1900, 70, 2, 3);

@@ -19,7 +19,7 @@ int threads_for(const context& ctx, const csr_ref& a) { return threads_for(ctx, 
 /// Rows begin .. end - 1. Columns that do not exceed the one before are counted in one sweep over all entries, which
 /// the compiler turns to vectors; those among them that begin a row are taken off in another.
 template <class T, class O>
-row_findings inspect_columns(csr_view<T, O> a, index_t begin, index_t end) {
+pattern_counts inspect_columns(csr_view<T, O> a, index_t begin, index_t end) {
   const O first = a.rowptr[begin], last = a.rowptr[end];
   if (first == last) return {};
   std::uint32_t largest = static_cast<std::uint32_t>(a.colind[first]);  // where one is negative, beyond all columns
@@ -32,38 +32,38 @@ row_findings inspect_columns(csr_view<T, O> a, index_t begin, index_t end) {
     const O k = a.rowptr[r];
     if (k > first && k < a.rowptr[r + 1]) descents -= a.colind[k] <= a.colind[k - 1] ? 1 : 0;
   }
-  return {largest < static_cast<std::uint32_t>(a.cols), descents == 0};
+  return {largest < static_cast<std::uint32_t>(a.cols) ? 0u : 1u, static_cast<unsigned long long>(descents)};
 }
 
 template <class T, class O>
-row_findings inspect_one(int threads, csr_view<T, O> a) {
+pattern_counts inspect_one(int threads, csr_view<T, O> a) {
   // Between 0 and nnz, offsets that nowhere fall stay in range.
-  if (a.rowptr[0] != 0 || a.rowptr[a.rows] != a.nnz) return {false, false};
+  if (a.rowptr[0] != 0 || a.rowptr[a.rows] != a.nnz) return {1, 0};
   index_t falls = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : falls)
   for (index_t r = 0; r < a.rows; ++r) falls += a.rowptr[r] > a.rowptr[r + 1] ? 1 : 0;
-  if (falls > 0) return {false, false};
-  bool sound = true;
-  bool increasing = true;
+  if (falls > 0) return {1, 0};
+  pattern_counts all;
   parallel_rows(threads, a.rows, a.rowptr, [&](index_t begin, index_t end) {
-    const row_findings mine = inspect_columns(a, begin, end);
-    if (mine.sound && mine.increasing) return;
+    const pattern_counts mine = inspect_columns(a, begin, end);
+    if (mine.increasing()) return;
 #pragma omp critical(tulle_spgemm_inspect)
     {
-      sound = sound && mine.sound;
-      increasing = increasing && mine.increasing;
+      all.defects += mine.defects;
+      all.descents += mine.descents;
     }
   });
-  return {sound, sound && increasing};
+  return all;
 }
 
-std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> matrices) {
-  std::vector<row_findings> found;
-  for (const csr_ref& a : matrices) {
-    found.push_back(dispatch<type_set::floating>(
-        a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); }));
+buffer<pattern_counts> inspect(const context& ctx, std::span<const csr_ref> matrices) {
+  buffer<pattern_counts> counts(ctx, matrices.size());
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const csr_ref& a = matrices[i];
+    counts.data()[i] = dispatch<type_set::floating>(
+        a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); });
   }
-  return found;
+  return counts;
 }
 
 template <class T>

@@ -15,6 +15,7 @@
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_words.hpp"
 #include "cuda/spgemm/cub_memory.cuh"
+#include "cuda/spgemm/early_report.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/masked.hpp"
 #include "cuda/spgemm/row_classes.hpp"
@@ -26,13 +27,18 @@ namespace {
 
 /// Where the rows of B that A asks for have at most this many entries on average, they are walked several at a time.
 constexpr double short_row = 12;
-/// Where A has at most this many rows, waiting for the device would take longer than it saves: there are no trials, and
-/// the host does not ask how many rows are in each class before their entries are counted.
-constexpr index_t few_rows = 4096;
+/// Where all the rows of B have at least this many on average, each warp has one to itself. (The mean over those that A
+/// asks for says little here: it may come from a few long rows.)
+constexpr double long_row = 48;
+/// Rows with more products than this are not sorted: where there are few rows a block makes each sooner.
+constexpr int largest_sorted = 512, largest_sorted_small = 128;
 constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 
-/// Numbers that the device counts and the host reads.
+/// Numbers that the device counts and the host reads. They lie right behind the entries of C's rows, so that a scan of
+/// those ends in the first of them.
 struct counters {
+  index_t scanned;              // entries of C
+  index_t most;                 // of a wide row
   index_t first[row_classes];   // rows of each class before the trials
   index_t second[row_classes];  // and what the trials made of theirs
   index_t cursors[2 * row_classes];
@@ -40,7 +46,7 @@ struct counters {
   unsigned long long products;
   unsigned long long words;  // of B
   unsigned long long tasks[wide_tasks::kinds];
-  long long entries;  // of C
+  long long entries;  // of C, where they are too many for a scan of 32 bits
 };
 
 /// Entries of C that a task has at least, where the device can be filled with more.
@@ -59,26 +65,43 @@ __global__ void place_offsets(std::int64_t count, const index_t* from, P first, 
 template <class T, class O>
 class adaptive_spgemm final : public spgemm_operator {
  public:
-  adaptive_spgemm(const context& ctx, const spgemm_problem& p) : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()) {
+  adaptive_spgemm(const context& ctx, const spgemm_problem& p)
+      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), report_(ctx) {
     if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
-    if (b_.rows > 0) products_a_entry_ = static_cast<double>(b_.nnz) / b_.rows;  // until the products are counted
+    if (b_.rows > 0) mean_b_row_ = products_a_entry_ = static_cast<double>(b_.nnz) / b_.rows;
+  }
+
+  void begin(const operand_check& check) override {
+    if (a_.rows == 0) return;
+    const device_guard guard(ctx_.device());
+    reserve();
+    counters* const device = counted();
+    classify_rows(pattern(), mean_a_, is_small() ? largest_sorted_small : largest_sorted, check,
+                  {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, entries()},
+                  stream());
+    if (is_small()) {
+      count_listed();
+    } else {
+      list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
+                rows_.data(), report_.of(device), stream());
+    }
+    begun_ = true;
   }
 
   std::int64_t symbolic() override {
     if (a_.rows == 0) return 0;
     const device_guard guard(ctx_.device());
-    const auto rows = static_cast<std::size_t>(a_.rows);
-    classes_ = buffer<std::uint8_t>(ctx_, rows);
-    entries_ = buffer<index_t>(ctx_, rows + 1);
-    counted_ = buffer<counters>(ctx_, 1);
-    fill_bytes(ctx_, counted_.data(), memory_space::device, 0, sizeof(counters));
-    fill_bytes(ctx_, entries_.data() + rows, memory_space::device, 0, sizeof(index_t));
-    rows_ = buffer<index_t>(ctx_, rows);
-    counters* const device = counted_.data();
-    classify_rows(pattern(), mean_a_, classes_.data(), device->first, &device->products, entries_.data(), stream());
-    list_rows({nullptr, a_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
-              rows_.data(), stream());
-    nnz_ = a_.rows <= few_rows && std::int64_t{a_.rows} * b_.cols <= most_narrow ? count_few() : count_many();
+    if (!begun_) begin({});
+    const counters found = report_.wait(counted());
+    products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
+    if (is_small()) {
+      place_listed(found.first);
+      most_ = found.most;
+      nnz_ = found.scanned;
+    } else {
+      place(found.first, rows_.data(), 0, first_classes);
+      nnz_ = count(found);
+    }
     classes_ = {};
     return nnz_;
   }
@@ -113,8 +136,8 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return classes_.bytes() + entries_.bytes() + counted_.bytes() + rows_.bytes() + tried_.bytes() +
-           word_ends_.bytes() + words_.bytes() + tasks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
+    return classes_.bytes() + counts_.bytes() + rows_.bytes() + tried_.bytes() + word_ends_.bytes() + bitmaps_.bytes() +
+           words_.bytes() + tasks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
   }
 
  private:
@@ -141,50 +164,72 @@ class adaptive_spgemm final : public spgemm_operator {
     return formats<T, O>().widen_offsets(ctx_, m.rowptr, static_cast<std::size_t>(m.rows) + 1);
   }
 
-  /// All classes at once, their sizes known to the device alone until the entries are counted.
-  std::int64_t count_few() {
-    counters* const device = counted_.data();
-    for (int c = 0; c < first_classes; ++c) {
-      lists_[c] = {rows_.data(), a_.rows, device->first + c, device->begins + c};
-    }
-    leave_out_trials();
-    count_rows();
-    scan_counts();
-    const counters found = read_back(ctx_, device);
-    place(found.first, rows_.data(), 0, first_classes);
-    leave_out_trials();
-    set_products(found);
-    return found.entries;
+  /// Few rows: trials, or waiting to know how many rows each class has, would take longer than they save.
+  [[nodiscard]] bool is_small() const {
+    return a_.rows <= most_listed && std::int64_t{a_.rows} * b_.cols <= most_narrow;
   }
 
-  std::int64_t count_many() {
-    counters* const device = counted_.data();
-    const counters found = read_back(ctx_, device);
-    set_products(found);
-    place(found.first, rows_.data(), 0, first_classes);
+  void reserve() {
+    const auto rows = static_cast<std::size_t>(a_.rows);
+    const std::size_t lead = (rows * sizeof(index_t) + alignof(counters) - 1) / alignof(counters);
+    counts_ = buffer<std::uint64_t>(ctx_, lead + (sizeof(counters) + 7) / 8);
+    counted_ = lead;
+    if (is_small()) {
+      rows_ = buffer<index_t>(ctx_, rows * first_classes);
+    } else {
+      classes_ = buffer<std::uint8_t>(ctx_, rows);
+      rows_ = buffer<index_t>(ctx_, rows);
+    }
+    fill_bytes(ctx_, counted(), memory_space::device, 0, sizeof(counters));
+  }
+  [[nodiscard]] counters* counted() { return reinterpret_cast<counters*>(counts_.data() + counted_); }
+  /// Of each row of C, and 0; their offsets where scanned_.
+  [[nodiscard]] index_t* entries() { return &counted()->scanned - a_.rows; }
+
+  /// All classes at once, their sizes known to the device alone.
+  void count_listed() {
+    counters* const device = counted();
+    for (int c = sorted_8; c < first_classes; ++c) {
+      lists_[c] = {rows_.data() + std::int64_t{c} * a_.rows, a_.rows, device->first + c, nullptr};
+    }
+    lists_[trial_512] = {};
+    leave_out_trials();
+    count_rows();
+    scan_listed(a_.rows, entries(), report_.of(device), stream());
+    scanned_ = true;
+  }
+  void place_listed(const index_t (&counts)[row_classes]) {
+    for (int c = sorted_8; c < first_classes; ++c) {
+      lists_[c] = {rows_.data() + std::int64_t{c} * a_.rows, counts[c], nullptr, nullptr};
+    }
+    leave_out_trials();
+  }
+
+  std::int64_t count(const counters& found) {
+    counters* const device = counted();
     const index_t tried = found.first[trial_512] + found.first[trial];
-    tried_hashed_ = tried > 0 && a_.rows > few_rows && compress();
-    if (tried_hashed_) {
+    const bool tries = tried > 0 && a_.rows > most_listed && compress();
+    if (tries) {
       try_as_hashed(tried);
-    } else {  // few rows, or few columns that share a word, so that no row would fit the table
+    } else {  // few columns share a word: no row would fit the table
       leave_out_trials();
     }
     count_rows();
     if (found.products <= static_cast<unsigned long long>(most_narrow)) {
-      scan_counts();
+      with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(memory, bytes, entries(), std::int64_t{a_.rows} + 1, stream());
+      });
+      scanned_ = true;
     } else {
       with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
-        return cub::DeviceReduce::TransformReduce(memory, bytes, entries_.data(), &device->entries, a_.rows,
+        return cub::DeviceReduce::TransformReduce(memory, bytes, entries(), &device->entries, a_.rows,
                                                   ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
       });
     }
     const counters now = read_back(ctx_, device);
-    if (tried_hashed_) place(now.second, tried_.data(), first_classes, row_classes);
-    return now.entries;
-  }
-
-  void set_products(const counters& found) {
-    products_a_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * a_.rows);
+    if (tries) place(now.second, tried_.data(), first_classes, row_classes);
+    most_ = now.most;
+    return scanned_ ? now.scanned : now.entries;
   }
 
   /// Lists of the classes [from, to), one after the other in `rows`.
@@ -200,35 +245,33 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   void count_rows() {
-    count_sorted(pattern(), sorted(), entries_.data(), stream());
-    count_wide(pattern(), word_view(), mean_b(), lists_[wide], device(), entries_.data(), stream());
+    count_sorted(pattern(), sorted(), entries(), stream());
+    count_wide(pattern(), word_view(), mean_b(), lists_[wide], device(), entries(), &counted()->most, keep_bitmaps(),
+               stream());
+  }
+  /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much.
+  [[nodiscard]] uint4* keep_bitmaps() {
+    const std::size_t bytes = kept_bytes(lists_[wide].most, b_.cols);
+    bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
+    return bitmaps_.data();
   }
   [[nodiscard]] sorted_lists sorted() const {
     return {{lists_[sorted_8], lists_[sorted_16], lists_[sorted_32], lists_[sorted_64], lists_[sorted_128],
              lists_[sorted_256], lists_[sorted_512]}};
   }
 
-  /// The counts become offsets, and the last of them the number of entries.
-  void scan_counts() {
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(memory, bytes, entries_.data(), std::int64_t{a_.rows} + 1, stream());
-    });
-    copy_bytes(ctx_, &counted_.data()->entries, memory_space::device, entries_.data() + a_.rows, memory_space::device,
-               sizeof(index_t));  // the lower half of a zero
-    scanned_ = true;
-  }
-
   void try_as_hashed(index_t tried) {
     for (const row_class c : {trial_512, trial}) {
-      try_hashed(pattern(), word_view(), c, lists_[c], entries_.data(), classes_.data(), stream());
+      try_hashed(pattern(), word_view(), c, lists_[c], entries(), &counted()->most, classes_.data(), stream());
     }
-    counters* const device = counted_.data();
+    counters* const device = counted();
     const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr,
                         nullptr};
     tried_ = buffer<index_t>(ctx_, static_cast<std::size_t>(tried));
     index_t* const begins = device->begins + row_classes;
     count_classes(from, classes_.data(), device->second, stream());
-    list_rows(from, classes_.data(), device->second, device->cursors + row_classes, begins, tried_.data(), stream());
+    list_rows(from, classes_.data(), device->second, device->cursors + row_classes, begins, tried_.data(), {},
+              stream());
     lists_[sorted_512] = {tried_.data(), lists_[trial_512].most, device->second + sorted_512, begins + sorted_512};
     lists_[wide] = {tried_.data(), lists_[trial].most, device->second + wide, begins + wide};
   }
@@ -238,9 +281,9 @@ class adaptive_spgemm final : public spgemm_operator {
   bool compress() {
     word_ends_ = buffer<O>(ctx_, static_cast<std::size_t>(b_.rows));
     words_ = buffer<uint2>(ctx_, static_cast<std::size_t>(b_.nnz));
-    auto* const counted = &counted_.data()->words;
-    fill_words(b_.rows, b_.rowptr, b_.colind, word_ends_.data(), words_.data(), counted, stream());
-    if (static_cast<double>(read_back(ctx_, counted)) <= 0.6 * static_cast<double>(b_.nnz)) return true;
+    auto* const words = &counted()->words;
+    fill_words(b_.rows, b_.rowptr, b_.colind, word_ends_.data(), words_.data(), words, stream());
+    if (static_cast<double>(read_back(ctx_, words)) <= 0.6 * static_cast<double>(b_.nnz)) return true;
     words_ = {};
     word_ends_ = {};
     return false;
@@ -277,21 +320,30 @@ class adaptive_spgemm final : public spgemm_operator {
     if (a_.rows == 0) return fill_value(rowptr, static_cast<P>(c.first));
     const auto count = std::int64_t{a_.rows} + 1;
     if (scanned_) {
-      launch_items(ctx_, "spgemm: place_offsets", place_offsets<P>, count, count, entries_.data(),
-                   static_cast<P>(c.first), rowptr);
+      launch_items(ctx_, "spgemm: place_offsets", place_offsets<P>, count, count, entries(), static_cast<P>(c.first),
+                   rowptr);
     } else {
       with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveScan(memory, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
+        return cub::DeviceScan::ExclusiveScan(memory, bytes, entries(), rowptr, ::cuda::std::plus<P>{},
                                               static_cast<P>(c.first), count, stream());
       });
     }
-    fill_wide_columns(m, b, mean_b(), wide_list(), device(), rowptr, c.colind, stream());
+    fill_columns(m, b, rowptr, c.colind);
     cut_rows(rowptr);
     values(m, b, values_of<P>(alpha, a_.values, b_.values, c), true);
   }
 
   void fill_value(auto* to, auto value) {
     copy_bytes(ctx_, to, memory_space::device, &value, memory_space::host, sizeof(value));
+  }
+
+  /// Columns of the wide rows.
+  template <class P>
+  void fill_columns(const product_pattern<P>& m, const word_rows<P>& b, const P* rowptr, index_t* colind) {
+    if (bitmaps_.empty()) return fill_wide_columns(m, b, mean_b(), wide_list(), device(), rowptr, colind, stream());
+    fill_wide_columns(m, b, mean_b(), lists_[wide_counted], device(), rowptr, colind, stream());
+    fill_kept_columns(lists_[wide], bitmaps_.data(), m.cols, rowptr, colind, stream());
+    bitmaps_ = {};
   }
 
   /// Both classes lie side by side.
@@ -304,37 +356,44 @@ class adaptive_spgemm final : public spgemm_operator {
   template <class P>
   void cut_rows(const P* c_rowptr) {
     const row_list list = wide_list();
-    if (list.most == 0 || !tasks_.empty()) return;
     const std::int64_t share = nnz_ / blocks_to_fill(ctx_);
     chunk_ = static_cast<int>(std::clamp<std::int64_t>(share, smallest_chunk, wide_chunk));
+    if (most_ <= std::min(chunk_, narrow_chunk) || !tasks_.empty()) return;
     tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most_wide_tasks(list.most, nnz_, chunk_)));
     cut_wide_rows(list, c_rowptr, tasks(), stream());
   }
-  [[nodiscard]] wide_tasks tasks() { return {tasks_.data(), wide_list().most, nnz_, counted_.data()->tasks, chunk_}; }
+  [[nodiscard]] wide_tasks tasks() {
+    return {wide_list(), tasks_.data(), wide_list().most, nnz_, counted()->tasks, chunk_};
+  }
 
   template <class P>
   void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
     fill_sorted(m, v, sorted(), columns, stream());
     for (const row_class c : {hashed_256, hashed_512})
       fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
-    if (!tasks_.empty()) fill_wide_values(m, v, tasks(), stream());
+    if (wide_list().most == 0) return;
+    mean_b_row_ >= long_row ? fill_by_owners(m, v, tasks(), stream()) : fill_by_turns(m, v, tasks(), stream());
   }
 
   context ctx_;
   csr_view<T, O> a_, b_;
   double mean_a_ = 0;
-  bool tried_hashed_ = false;
-  double products_a_entry_ = 0;  // mean length of the rows of B that A asks for
+  double mean_b_row_ = 0;
+  double products_a_entry_ = 0;  // mean length of the rows of B that A asks for, once the products are counted
   std::int64_t nnz_ = 0;         // of C
   buffer<std::uint8_t> classes_;
-  buffer<index_t> entries_;  // of each row of C, and 0; their offsets where scanned_
+  buffer<std::uint64_t> counts_;  // the entries of each row of C, then the counters
+  std::size_t counted_ = 0;       // where those begin
   bool scanned_ = false;
-  buffer<counters> counted_;
+  early_report<counters> report_;
+  bool begun_ = false;
+  index_t most_ = 0;       // entries of a wide row of C
   buffer<index_t> rows_;   // by class
   buffer<index_t> tried_;  // those that were tried as hashed rows, by class
   row_list lists_[row_classes] = {};
   buffer<O> word_ends_;
   buffer<uint2> words_;
+  buffer<uint4> bitmaps_;  // of lists_[wide]
   int chunk_ = wide_chunk;
   buffer<wide_task> tasks_;
   buffer<std::int64_t> wide_a_, wide_b_;  // offsets, where C needs 64 bits and A and B do not
@@ -361,11 +420,14 @@ std::size_t bound_adaptive_spgemm(const context& ctx, const spgemm_problem& p, c
   }
   const auto entries = static_cast<std::size_t>(p.b.nnz);
   const auto tasks = rows + 2 * static_cast<std::size_t>(blocks_to_fill(ctx) + work.nnz_bound / wide_chunk);
-  const std::size_t lists = rows * (1 + 3 * sizeof(index_t)) + tasks * sizeof(wide_task);
+  const std::size_t of_rows = rows > most_listed ? 1 + 3 * sizeof(index_t) : (2 + first_classes) * sizeof(index_t);
+  const std::size_t lists = rows * of_rows + tasks * sizeof(wide_task);
   const std::size_t words = inner * size_of(p.a.types.offset) + entries * sizeof(uint2);
   const bool narrow = p.a.types.offset == offset_type::i32;
   const std::size_t offsets = narrow ? (rows + inner + 2) * sizeof(std::int64_t) : (rows + 1) * 12;
-  return lists + (rows > few_rows ? words : 0) + offsets + (rows + inner) / 16 + small;
+  const std::size_t bitmap = bitmap_words(p.b.cols);
+  const std::size_t bitmaps = bitmap > narrow_bitmap ? 0 : std::min(most_kept_bytes, rows * bitmap * sizeof(unsigned));
+  return lists + bitmaps + (rows > most_listed ? words : 0) + offsets + (rows + inner) / 16 + small;
 }
 
 }  // namespace tulle::cuda

@@ -11,25 +11,58 @@ constexpr int block = 256, warps = block / 32;
 
 constexpr int depth = 4;  // entries that a thread has in flight
 
-/// Calls at_head(ordinal of the word in its row, position, column) where an entry is the first of its word; returns the
-/// words of the row. All lanes of the warp call it.
-template <class O, class AtHead>
-__device__ index_t for_each_word(O begin, O end, const index_t* colind, AtHead at_head) {
+/// 32 neighbouring entries of a row, one a lane.
+struct word_run {
+  int word = -1;       // -1: no entry
+  unsigned mask = 0;   // this entry's column, then those of the entries of its word from this lane on
+  unsigned heads = 0;  // lanes whose entry is the first of its word
+
+  /// `before`: the word of the entry before these. All lanes of the warp call it.
+  __device__ __forceinline__ void gather(int before) {
+    int left = __shfl_up_sync(full_warp, word, 1);
+    if (lane_id() == 0) left = before;
+    const unsigned real = __ballot_sync(full_warp, word >= 0);
+    heads = __ballot_sync(full_warp, word >= 0 && word != left);
+    const unsigned later = (heads | ~real) & ~(lanes_before() << 1 | 1);
+    const int end = later == 0 ? 32 : __ffs(static_cast<int>(later)) - 1;  // of the word's entries among these
+    for (int d = 1; __any_sync(full_warp, lane_id() + d < end); d *= 2) {
+      const unsigned more = __shfl_down_sync(full_warp, mask, d);
+      if (lane_id() + d < end) mask |= more;
+    }
+  }
+};
+
+/// Calls put(ordinal of the word in its row, word, mask) for each word; returns the words of the row. All lanes of the
+/// warp call it.
+template <class O, class Put>
+__device__ index_t for_each_word(O begin, O end, const index_t* colind, Put put) {
   index_t words = 0;
+  int before = -1;
   for (std::int64_t base = begin; base < end; base += 32 * depth) {
-    index_t column[depth], before[depth];
+    word_run run[depth + 1];  // a word has at most 32 columns: it ends in the next 32 entries
 #pragma unroll
-    for (int u = 0; u < depth; ++u) {
+    for (int u = 0; u <= depth; ++u) {
+      if (base + 32 * u >= end) break;
       const std::int64_t k = base + 32 * u + lane_id();
-      column[u] = k < end ? __ldg(colind + k) : -1;
-      before[u] = k < end && k > begin ? __ldg(colind + k - 1) : -1;
+      const index_t column = k < end ? __ldg(colind + k) : -1;
+      if (column >= 0) run[u] = {column / 32, 1u << column % 32};
     }
 #pragma unroll
+    for (int u = 0; u <= depth; ++u) {
+      if (base + 32 * u >= end) break;
+      run[u].gather(u == 0 ? before : __shfl_sync(full_warp, run[u == 0 ? 0 : u - 1].word, 31));
+    }
+    before = __shfl_sync(full_warp, run[depth - 1].word, 31);
+#pragma unroll
     for (int u = 0; u < depth; ++u) {
-      const bool head = column[u] >= 0 && (before[u] < 0 || column[u] / 32 != before[u] / 32);
-      const unsigned heads = __ballot_sync(full_warp, head);
-      if (head) at_head(words + __popc(heads & lanes_before()), static_cast<O>(base + 32 * u + lane_id()), column[u]);
-      words += __popc(heads);
+      if (base + 32 * u >= end) break;
+      const int next = __shfl_sync(full_warp, run[u + 1].word, 0);
+      const unsigned more = __shfl_sync(full_warp, run[u + 1].mask, 0);
+      if ((run[u].heads >> lane_id() & 1) != 0) {
+        put(words + __popc(run[u].heads & lanes_before()), static_cast<unsigned>(run[u].word),
+            run[u].mask | (run[u].word == next ? more : 0));
+      }
+      words += __popc(run[u].heads);
     }
   }
   return words;
@@ -45,13 +78,8 @@ __global__ void __launch_bounds__(block) fill_words_kernel(index_t rows, const O
   for (std::int64_t row = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; row < rows;
        row += std::int64_t{gridDim.x} * warps) {
     const O begin = rowptr[row], end = rowptr[row + 1];
-    const index_t found = for_each_word(begin, end, colind, [&](index_t ordinal, O k, index_t column) {
-      const index_t word = column / 32;
-      unsigned mask = 1u << column % 32;
-      for (O other = k + 1; other < end && (column = __ldg(colind + other)) / 32 == word; ++other) {
-        mask |= 1u << column % 32;
-      }
-      words[begin + ordinal] = {static_cast<unsigned>(word), mask};
+    const index_t found = for_each_word(begin, end, colind, [&](index_t ordinal, unsigned word, unsigned mask) {
+      words[begin + ordinal] = {word, mask};
     });
     if (lane_id() == 0) ends[row] = begin + found;
     mine += static_cast<unsigned long long>(found);

@@ -11,11 +11,12 @@ namespace {
 
 constexpr int block = 128, warps = block / 32;
 /// A row of A with more entries would keep one warp busy while the others have long finished.
-constexpr std::int64_t longest_tried = 1024;
+constexpr std::int64_t longest_tried = 160;
 
 template <class O>
-__global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise,
-                                                    row_list list, index_t* entries, std::uint8_t* classes) {
+__global__ void __launch_bounds__(block)
+    try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise, row_list list, index_t* entries,
+               index_t* most, std::uint8_t* classes) {
   constexpr int slots = 256;
   __shared__ word_table<slots> tables[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
@@ -32,6 +33,7 @@ __global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_r
   count = warp_sum(count);
   if (lane_id() != 0) return;
   entries[row] = count;
+  if (count > 512) atomicMax(most, count);
   classes[row] = table.used <= 64 && count <= 256 ? hashed_256 : count <= 512 ? hashed_512 : wide_counted;
 }
 
@@ -39,16 +41,16 @@ __global__ void __launch_bounds__(block) try_kernel(product_pattern<O> m, word_r
 
 template <class O>
 void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class trial_class, const row_list& list,
-                index_t* entries, std::uint8_t* classes, cudaStream_t stream) {
+                index_t* entries, index_t* most, std::uint8_t* classes, cudaStream_t stream) {
   if (list.most == 0) return;
   try_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps), block, 0, stream>>>(
-      m, b, trial_class == trial_512 ? sorted_512 : wide, list, entries, classes);
+      m, b, trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
   check_launch("spgemm: try_hashed");
 }
 
 template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class,
-                         const row_list&, index_t*, std::uint8_t*, cudaStream_t);
+                         const row_list&, index_t*, index_t*, std::uint8_t*, cudaStream_t);
 template void try_hashed(const product_pattern<std::int64_t>&, const word_rows<std::int64_t>&, row_class,
-                         const row_list&, index_t*, std::uint8_t*, cudaStream_t);
+                         const row_list&, index_t*, index_t*, std::uint8_t*, cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -16,14 +16,8 @@
 namespace tulle::cuda {
 namespace {
 
-/// What one pass over a pattern counts.
-struct counted {
-  unsigned long long defects = 0;
-  unsigned long long descents = 0;  // within rows: all of them, less those from one row to the next
-};
-
 /// Adds what the threads of a block found to `found`, with one atomic a number.
-__device__ void add_counted(counted mine, counted* found) {
+__device__ void add_counts(pattern_counts mine, pattern_counts* found) {
   using reduce = cub::BlockReduce<unsigned long long, block_threads>;
   __shared__ typename reduce::TempStorage shared[2];
   const unsigned long long defects = reduce(shared[0]).Sum(mine.defects);
@@ -38,7 +32,7 @@ __device__ void add_counted(counted mine, counted* found) {
 template <class O>
 __global__ void __launch_bounds__(block_threads)
     inspect_kernel(index_t rows, index_t cols, std::int64_t nnz, const O* __restrict__ rowptr,
-                   const index_t* __restrict__ colind, counted* found) {
+                   const index_t* __restrict__ colind, pattern_counts* found) {
   constexpr int depth = 4;  // entries, or rows, that a thread has in flight
   unsigned defects = 0;
   std::int64_t descents = 0;
@@ -72,12 +66,12 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   if (first_item() == 0) defects += rowptr[0] != 0 || rowptr[rows] != nnz;
-  add_counted({defects, static_cast<unsigned long long>(descents)}, found);
+  add_counts({defects, static_cast<unsigned long long>(descents)}, found);
 }
 
-std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> matrices) {
+buffer<pattern_counts> inspect(const context& ctx, std::span<const csr_ref> matrices) {
   const device_guard guard(ctx.device());
-  buffer<counted> counts(ctx, matrices.size());
+  buffer<pattern_counts> counts(ctx, matrices.size());
   fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
   for (std::size_t i = 0; i < matrices.size(); ++i) {
     const csr_ref& a = matrices[i];
@@ -86,9 +80,7 @@ std::vector<row_findings> inspect(const context& ctx, std::span<const csr_ref> m
                    static_cast<const O*>(a.rowptr), a.colind, counts.data() + i);
     });
   }
-  std::vector<row_findings> found;
-  for (const counted& c : to_vector(ctx, counts)) found.push_back({c.defects == 0, c.defects == 0 && c.descents == 0});
-  return found;
+  return counts;
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 // Classes of rows by products, and lists of the rows of each class. Two small passes: one reads A and two offsets of B
-// an entry, the other a byte a row. One thread: an entry of A at a time, 2 to 32 lanes a row; then a row.
+// an entry, the other a byte a row; up to 4096 rows are listed by the first. One thread: an entry of A at a time, 2 to
+// 32 lanes a row; then a row.
 #include <algorithm>
+#include <cub/block/block_scan.cuh>
 
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/row_classes.hpp"
@@ -9,33 +11,45 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int block = 256;
-/// A row of A with more entries than this, of which most name empty rows of B, is too long for a sorted class.
-constexpr std::int64_t longest_sorted = 1024;
+/// A row of A with more entries than this, each of which has few products, would keep the few lanes of a sorted row
+/// busy while others have long finished.
+constexpr std::int64_t longest_sorted = 64;
 
-__device__ row_class class_of(std::int64_t products, std::int64_t entries) {
+__device__ row_class class_of(std::int64_t products, std::int64_t entries, std::int64_t largest_sorted) {
   if (products == 0) return empty_row;
-  if (entries > longest_sorted) return trial;
+  if (entries > longest_sorted || products > largest_sorted) return trial;
   if (products <= 64)
     return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
   if (products <= 256) return products <= 128 ? sorted_128 : sorted_256;
-  return products <= 512 ? trial_512 : trial;
+  return trial_512;
 }
 
-/// Counts of a block in shared memory, added to the device's at the end.
+/// Whether the operands are sound, as far as is known on the device.
+__device__ bool is_good(const operand_check& check) {
+  unsigned long long found = 0;
+  for (int i = 0; i < check.size; ++i) found |= check.counts[i].defects | check.counts[i].descents;
+  return found == 0;
+}
+
+/// Rows of each class that a block finds, in shared memory.
 struct block_counts {
   index_t* shared;
   __device__ void clear() const {
     if (threadIdx.x < row_classes) shared[threadIdx.x] = 0;
     __syncthreads();
   }
+  /// Afterwards `shared` holds what `counts` had before.
   __device__ void add_to(index_t* counts) const {
     __syncthreads();
-    if (threadIdx.x < row_classes && shared[threadIdx.x] != 0) atomicAdd(counts + threadIdx.x, shared[threadIdx.x]);
+    if (threadIdx.x < row_classes && shared[threadIdx.x] != 0) {
+      shared[threadIdx.x] = atomicAdd(counts + threadIdx.x, shared[threadIdx.x]);
+    }
+    __syncthreads();
   }
 };
 
 template <class O>
-__device__ std::int64_t products_of(const product_pattern<O>& m, std::int64_t begin, O end, int step) {
+__device__ std::int64_t products_of(const product_pattern<O>& m, std::int64_t begin, std::int64_t end, int step) {
   std::int64_t products = 0;
 #pragma unroll 4
   for (std::int64_t k = begin; k < end; k += step) {
@@ -45,67 +59,92 @@ __device__ std::int64_t products_of(const product_pattern<O>& m, std::int64_t be
   return products;
 }
 
-/// What a block has found, and where it leaves it.
-struct row_finder {
-  block_counts found;
-  std::uint8_t* classes;
-  index_t* entries;
-  unsigned long long products = 0;
-
-  __device__ void classify(index_t row, std::int64_t row_products, std::int64_t row_entries) {
-    const row_class c = class_of(row_products, row_entries);
-    classes[row] = c;
-    if (c == empty_row) entries[row] = 0;
-    atomicAdd(found.shared + c, 1);
-    products += static_cast<unsigned long long>(row_products);
-  }
+/// A row of A that is left to the whole block.
+template <class O>
+struct long_row {
+  int slot;  // among the rows of the block
+  O begin;
+  O end;
+  unsigned long long products;
 };
 
+/// Pieces of the long rows are taken by the warps in turn.
+template <class O>
+__device__ void add_long_rows(const product_pattern<O>& m, long_row<O>* rows, int count) {
+  constexpr int piece = 512, warps = block / 32;
+  int turn = static_cast<int>(threadIdx.x) / 32;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t end = rows[i].end;
+    for (std::int64_t k = rows[i].begin; k < end; k += piece, turn = turn == 0 ? warps - 1 : turn - 1) {
+      if (turn != 0) continue;
+      const std::int64_t sum = warp_sum(products_of(m, k + lane_id(), min(k + piece, end), 32));
+      if (lane_id() == 0) atomicAdd(&rows[i].products, static_cast<unsigned long long>(sum));
+    }
+  }
+}
+
 template <int Lanes, class O>
-__global__ void __launch_bounds__(block) classify_kernel(product_pattern<O> m, std::uint8_t* classes, index_t* counts,
-                                                         unsigned long long* all_products, index_t* entries) {
+__global__ void __launch_bounds__(block)
+    classify_kernel(product_pattern<O> m, std::int64_t largest_sorted, operand_check check, class_sink out) {
   constexpr int groups = block / Lanes;
-  constexpr int longest = Lanes < 32 ? 64 : 2048;  // a row of A with more entries is left to the whole block
+  constexpr int longest = Lanes < 32 ? 64 : 512;  // a row of A with more entries is left to the whole block
   __shared__ index_t shared[row_classes];
-  __shared__ index_t late[groups];
+  __shared__ std::uint8_t class_in[groups];
+  __shared__ index_t place_in[groups];
+  __shared__ long_row<O> late[groups];
   __shared__ int late_count;
-  __shared__ unsigned long long late_products;
-  row_finder rows{{shared}, classes, entries};
-  rows.found.clear();
-  const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * groups; first < m.rows;
-       first += std::int64_t{gridDim.x} * groups) {
+  const block_counts found{shared};
+  found.clear();
+  const bool good = is_good(check);
+  const int lane = static_cast<int>(threadIdx.x) % Lanes, group = static_cast<int>(threadIdx.x) / Lanes;
+  unsigned long long all_products = 0;
+  const auto classify = [&](std::int64_t first, int slot, std::int64_t products, std::int64_t entries) {
+    const row_class c = class_of(products, entries, largest_sorted);
+    class_in[slot] = c;
+    place_in[slot] = atomicAdd(shared + c, 1);
+    if (out.classes != nullptr) out.classes[first + slot] = c;
+    if (c == empty_row) out.entries[first + slot] = 0;
+    all_products += static_cast<unsigned long long>(products);
+  };
+  std::int64_t first = std::int64_t{blockIdx.x} * groups;
+  for (; first < m.rows; first += std::int64_t{gridDim.x} * groups) {
     if (threadIdx.x == 0) late_count = 0;
     __syncthreads();
-    const std::int64_t row = first + threadIdx.x / Lanes;
-    const O begin = row < m.rows ? m.a_rowptr[row] : 0, end = row < m.rows ? m.a_rowptr[row + 1] : 0;
+    const std::int64_t row = first + group;
+    const bool real = row < m.rows;
+    const O begin = real && good ? m.a_rowptr[row] : 0, end = real && good ? m.a_rowptr[row + 1] : 0;
     const bool is_long = end - begin > longest;
-    std::int64_t products = is_long ? 0 : products_of(m, std::int64_t{begin} + lane, end, Lanes);
+    std::int64_t products = is_long ? 0 : products_of(m, std::int64_t{begin} + lane, std::int64_t{end}, Lanes);
 #pragma unroll
     for (int d = Lanes / 2; d > 0; d /= 2) products += __shfl_xor_sync(full_warp, products, d);
-    if (row < m.rows && lane == 0) {
+    if (real && lane == 0) {
       if (is_long) {
-        late[atomicAdd(&late_count, 1)] = static_cast<index_t>(row);
+        late[atomicAdd(&late_count, 1)] = {group, begin, end, 0};
       } else {
-        rows.classify(static_cast<index_t>(row), products, end - begin);
+        classify(first, group, products, end - begin);
       }
     }
     __syncthreads();
-    for (int i = 0; i < late_count; ++i) {
-      const index_t mine = late[i];
-      const O start = m.a_rowptr[mine], stop = m.a_rowptr[mine + 1];
-      if (threadIdx.x == 0) late_products = 0;
+    if (late_count > 0) {
+      add_long_rows(m, late, late_count);
       __syncthreads();
-      const std::int64_t sum = warp_sum(products_of(m, std::int64_t{start} + threadIdx.x, stop, block));
-      if (lane_id() == 0) atomicAdd(&late_products, static_cast<unsigned long long>(sum));
-      __syncthreads();
-      if (threadIdx.x == 0) rows.classify(mine, static_cast<std::int64_t>(late_products), stop - start);
+      if (threadIdx.x < late_count) {
+        const long_row<O>& mine = late[threadIdx.x];
+        classify(first, mine.slot, static_cast<std::int64_t>(mine.products), mine.end - mine.begin);
+      }
     }
     __syncthreads();
   }
-  rows.found.add_to(counts);
-  const unsigned long long sum = warp_sum(rows.products);
-  if (lane_id() == 0) atomicAdd(all_products, sum);
+  found.add_to(out.counts);
+  if (out.lists != nullptr) {  // the block went round once
+    first = std::int64_t{blockIdx.x} * groups;
+    for (int slot = static_cast<int>(threadIdx.x); slot < groups && first + slot < m.rows; slot += block) {
+      const int c = class_in[slot];
+      out.lists[std::int64_t{c} * m.rows + shared[c] + place_in[slot]] = static_cast<index_t>(first + slot);
+    }
+  }
+  const unsigned long long sum = warp_sum(all_products);
+  if (lane_id() == 0 && sum != 0) atomicAdd(out.products, sum);
 }
 
 __global__ void __launch_bounds__(block) count_kernel(row_list from, const std::uint8_t* classes, index_t* counts) {
@@ -120,9 +159,11 @@ __global__ void __launch_bounds__(block) count_kernel(row_list from, const std::
 }
 
 /// A block takes 256 neighbours at a time; those of one class stay together and in order.
-__global__ void __launch_bounds__(block) list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts,
-                                                     index_t* cursors, index_t* begins, index_t* list) {
+__global__ void __launch_bounds__(block)
+    list_kernel(row_list from, const std::uint8_t* classes, const index_t* counts, index_t* cursors, index_t* begins,
+                index_t* list, word_copy report) {
   constexpr int warps = block / 32;
+  if (blockIdx.x == 0) report.run();
   __shared__ index_t place[warps][row_classes];
   __shared__ index_t begin[row_classes];
   if (threadIdx.x == 0) {
@@ -164,6 +205,25 @@ __global__ void __launch_bounds__(block) list_kernel(row_list from, const std::u
 
 static_assert(block >= block / 32 * row_classes);
 
+constexpr int scan_block = 1024, scan_items = most_listed / scan_block;
+
+__global__ void __launch_bounds__(scan_block) scan_kernel(index_t rows, index_t* entries, word_copy report) {
+  using scan = cub::BlockScan<index_t, scan_block>;
+  __shared__ typename scan::TempStorage shared;
+  const int first = static_cast<int>(threadIdx.x) * scan_items;
+  index_t mine[scan_items], sum = 0;
+#pragma unroll
+  for (int u = 0; u < scan_items; ++u) mine[u] = first + u < rows ? entries[first + u] : 0;
+  scan(shared).ExclusiveSum(mine, mine, sum);
+#pragma unroll
+  for (int u = 0; u < scan_items; ++u) {
+    if (first + u < rows) entries[first + u] = mine[u];
+  }
+  if (threadIdx.x == 0) entries[rows] = sum;
+  __syncthreads();
+  report.run();
+}
+
 unsigned blocks_for_rows(std::int64_t rows, int rows_a_block) {
   return static_cast<unsigned>(std::clamp<std::int64_t>((rows + rows_a_block - 1) / rows_a_block, 1, 4096));
 }
@@ -171,16 +231,16 @@ unsigned blocks_for_rows(std::int64_t rows, int rows_a_block) {
 }  // namespace
 
 template <class O>
-void classify_rows(const product_pattern<O>& m, double mean_row, std::uint8_t* classes, index_t* counts,
-                   unsigned long long* products, index_t* entries, cudaStream_t stream) {
+void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sorted, const operand_check& check,
+                   const class_sink& out, cudaStream_t stream) {
   const auto run = [&](auto kernel, int lanes) {
-    kernel<<<blocks_for_rows(m.rows, block / lanes), block, 0, stream>>>(m, classes, counts, products, entries);
+    kernel<<<blocks_for_rows(m.rows, block / lanes), block, 0, stream>>>(m, largest_sorted, check, out);
     check_launch("spgemm: classify_rows");
   };
-  if (mean_row <= 4) return run(classify_kernel<2, O>, 2);
-  if (mean_row <= 8) return run(classify_kernel<4, O>, 4);
-  if (mean_row <= 48) return run(classify_kernel<8, O>, 8);
-  run(classify_kernel<32, O>, 32);
+  // Where there are few rows, more lanes a row than its entries need leave less to the longest.
+  if (mean_row > 48 || m.rows <= 8192) return run(classify_kernel<32, O>, 32);
+  if (mean_row > 8 || m.rows <= 32768) return run(classify_kernel<8, O>, 8);
+  mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
 }
 
 void count_classes(const row_list& from, const std::uint8_t* classes, index_t* counts, cudaStream_t stream) {
@@ -190,15 +250,21 @@ void count_classes(const row_list& from, const std::uint8_t* classes, index_t* c
 }
 
 void list_rows(const row_list& from, const std::uint8_t* classes, const index_t* counts, index_t* cursors,
-               index_t* begins, index_t* list, cudaStream_t stream) {
+               index_t* begins, index_t* list, const word_copy& report, cudaStream_t stream) {
   if (from.most == 0) return;
-  list_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts, cursors, begins, list);
+  list_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts, cursors, begins, list,
+                                                                       report);
   check_launch("spgemm: list_rows");
 }
 
-template void classify_rows<std::int32_t>(const product_pattern<std::int32_t>&, double, std::uint8_t*, index_t*,
-                                          unsigned long long*, index_t*, cudaStream_t);
-template void classify_rows<std::int64_t>(const product_pattern<std::int64_t>&, double, std::uint8_t*, index_t*,
-                                          unsigned long long*, index_t*, cudaStream_t);
+void scan_listed(index_t rows, index_t* entries, const word_copy& report, cudaStream_t stream) {
+  scan_kernel<<<1, scan_block, 0, stream>>>(rows, entries, report);
+  check_launch("spgemm: scan_listed");
+}
+
+template void classify_rows(const product_pattern<std::int32_t>&, double, int, const operand_check&, const class_sink&,
+                            cudaStream_t);
+template void classify_rows(const product_pattern<std::int64_t>&, double, int, const operand_check&, const class_sink&,
+                            cudaStream_t);
 
 }  // namespace tulle::cuda

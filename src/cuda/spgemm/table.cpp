@@ -22,7 +22,7 @@ std::size_t bound_kernel0(const context&, const spgemm_problem&, const spgemm_wo
 std::span<const spgemm_kernel> spgemm_table() {
   constexpr auto gpu = backend_kind::cuda;
   static constexpr std::array table{
-      spgemm_kernel{"default", "rows by class: sorted in registers, hashed by words of 32 columns, or bitmaps and chunks", gpu, false, true, supports_adaptive_spgemm, make_adaptive_spgemm, bound_adaptive_spgemm},
+      spgemm_kernel{"default", "rows by class: sorted in registers, hashed by words of 32 columns, or bitmaps and chunks", gpu, false, true, supports_adaptive_spgemm, make_adaptive_spgemm, bound_adaptive_spgemm, true},
       spgemm_kernel{"kernel0", "one thread a row, a tile of columns at a time: the first kernel, the oracle", gpu, false, true, supports_kernel0, make_kernel0, bound_kernel0},
       spgemm_kernel{"cusparse.spgemm1", "cuSPARSE SpGEMM algorithm 1: all products at once", gpu, true, false, supports_cusparse_spgemm, make_cusparse_spgemm1, nullptr},
       spgemm_kernel{"cusparse.spgemm2", "cuSPARSE SpGEMM algorithm 2: less memory", gpu, true, false, supports_cusparse_spgemm, make_cusparse_spgemm2, nullptr},

@@ -12,8 +12,6 @@ namespace {
 
 constexpr int block = 256, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
-/// So few words are cleared sooner than a row's first and last column are found.
-constexpr unsigned narrow_bitmap = 4096;
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
 template <class O>
@@ -77,11 +75,12 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
   __syncthreads();
 }
 
-/// Bits of this thread's share of the words.
-__device__ int count_bits(const uint4* bits, unsigned count) {
+/// Bits of this thread's share of the words, which are kept if they have a place.
+__device__ int count_bits(const uint4* bits, unsigned count, uint4* kept) {
   int found = 0;
   for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) {
     const uint4 word = bits[i];
+    if (kept != nullptr) kept[i] = word;
     found += __popc(word.x) + __popc(word.y) + __popc(word.z) + __popc(word.w);
   }
   return found;
@@ -118,8 +117,8 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
 /// Counts where c_colind is null.
 template <int Lanes, bool Words, class O>
 __global__ void __launch_bounds__(block, 6)
-    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries,
-                const O* c_rowptr, index_t* c_colind) {
+    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries, index_t* most,
+                uint4* kept, const O* c_rowptr, index_t* c_colind) {
   extern __shared__ uint4 bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
@@ -135,14 +134,26 @@ __global__ void __launch_bounds__(block, 6)
       if (c_colind != nullptr) {
         written += write_columns(&bits->x, begin, count, c_colind + c_rowptr[row] + written);
       } else {
-        const int found = warp_sum(count_bits(bits, count));
+        uint4* const place = kept == nullptr ? nullptr : kept + i * (capacity / 4);
+        const int found = warp_sum(count_bits(bits, count, place));
         if (lane_id() == 0) atomicAdd(&total, found);
         __syncthreads();
       }
     }
-    if (c_colind == nullptr && threadIdx.x == 0) entries[row] = total;
+    if (c_colind == nullptr && threadIdx.x == 0) {
+      entries[row] = total;
+      atomicMax(most, total);
+    }
     __syncthreads();
   }
+}
+
+/// Columns from the bitmaps that were kept.
+template <class O>
+__global__ void __launch_bounds__(block) kept_kernel(row_list list, const uint4* kept, unsigned stride, unsigned words,
+                                                     const O* c_rowptr, index_t* c_colind) {
+  const index_t i = static_cast<index_t>(blockIdx.x);
+  write_columns(&kept[std::int64_t{i} * (stride / 4)].x, 0, words, c_colind + c_rowptr[list[i]]);
 }
 
 /// A block a row, so that the device balances them; a few blocks where the number of rows is not known.
@@ -153,16 +164,17 @@ unsigned blocks_of(const row_list& list, int multiprocessors) {
 
 template <class O>
 void run_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-              const wide_launch& device, index_t* entries, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
+              const wide_launch& device, index_t* entries, index_t* most_entries, uint4* kept, const O* c_rowptr,
+              index_t* c_colind, cudaStream_t stream) {
   if (list.most == 0) return;
   const std::size_t most = std::min<std::size_t>(widest_bitmap, (device.shared_bytes - 16384) / 16 * 4);
-  const std::size_t capacity = std::min<std::size_t>(most, (static_cast<std::size_t>(m.cols) / 32 + 4) / 4 * 4);
+  const std::size_t capacity = std::min(most, bitmap_words(m.cols));
   const auto run = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(most * sizeof(unsigned))),  // the same for all that may launch it
           "cudaFuncSetAttribute");
     kernel<<<blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned), stream>>>(
-        m, b, list, static_cast<unsigned>(capacity), entries, c_rowptr, c_colind);
+        m, b, list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
     check_launch("spgemm: wide pattern");
   };
   if (b.words != nullptr) return run(wide_kernel<8, true, O>);
@@ -174,21 +186,32 @@ void run_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, 
 
 template <class O>
 void count_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-                const wide_launch& device, index_t* entries, cudaStream_t stream) {
-  run_wide<O>(m, b, mean_b, list, device, entries, nullptr, nullptr, stream);
+                const wide_launch& device, index_t* entries, index_t* most, uint4* kept, cudaStream_t stream) {
+  run_wide<O>(m, b, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream);
 }
 
 template <class O>
 void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
-  run_wide<O>(m, b, mean_b, list, device, nullptr, c_rowptr, c_colind, stream);
+  run_wide<O>(m, b, mean_b, list, device, nullptr, nullptr, nullptr, c_rowptr, c_colind, stream);
+}
+
+template <class O>
+void fill_kept_columns(const row_list& list, const uint4* kept, index_t cols, const O* c_rowptr, index_t* c_colind,
+                       cudaStream_t stream) {
+  if (list.most == 0) return;
+  kept_kernel<O><<<static_cast<unsigned>(list.most), block, 0, stream>>>(
+      list, kept, static_cast<unsigned>(bitmap_words(cols)), static_cast<unsigned>(cols - 1) / 32 + 1, c_rowptr,
+      c_colind);
+  check_launch("spgemm: kept columns");
 }
 
 #define TULLE_INSTANTIATE(O)                                                                                           \
   template void count_wide(const product_pattern<O>&, const word_rows<O>&, float, const row_list&, const wide_launch&, \
-                           index_t*, cudaStream_t);                                                                    \
+                           index_t*, index_t*, uint4*, cudaStream_t);                                                  \
   template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, float, const row_list&,              \
-                                  const wide_launch&, const O*, index_t*, cudaStream_t);
+                                  const wide_launch&, const O*, index_t*, cudaStream_t);                               \
+  template void fill_kept_columns(const row_list&, const uint4*, index_t, const O*, index_t*, cudaStream_t);
 TULLE_INSTANTIATE(std::int32_t)
 TULLE_INSTANTIATE(std::int64_t)
 #undef TULLE_INSTANTIATE

@@ -13,15 +13,32 @@ struct wide_launch {
   std::size_t shared_bytes;  // that a block may have
 };
 
-/// entries[row] = entries of row `row` of C, for the rows of a list. mean_b: entries of the rows of B that A asks for.
+/// Words of the bitmap of a row of C, a multiple of 4.
+constexpr std::size_t bitmap_words(index_t cols) { return (static_cast<std::size_t>(cols) / 32 + 4) / 4 * 4; }
+/// Bitmaps of more columns than this are made between a row's first and last column, and never kept.
+constexpr std::size_t narrow_bitmap = 4096;
+constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
+/// Bytes that the bitmaps of `rows` wide rows take, where they are worth keeping from the count to the fill; else 0.
+constexpr std::size_t kept_bytes(std::int64_t rows, index_t cols) {
+  const std::size_t words = bitmap_words(cols), bytes = static_cast<std::size_t>(rows) * words * sizeof(unsigned);
+  return words > narrow_bitmap || bytes > most_kept_bytes ? 0 : bytes;
+}
+
+/// entries[row] = entries of row `row` of C, for the rows of a list, the most of which go to `most`. mean_b: entries of
+/// the rows of B that A asks for. kept: where the bitmaps go, one after the other in the order of the list; or null.
 template <class O>
 void count_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-                const wide_launch& device, index_t* entries, cudaStream_t stream);
+                const wide_launch& device, index_t* entries, index_t* most, uint4* kept, cudaStream_t stream);
 
 /// Columns of C in the rows of a list.
 template <class O>
 void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
                        const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream);
+
+/// The same from kept bitmaps.
+template <class O>
+void fill_kept_columns(const row_list& list, const uint4* kept, index_t cols, const O* c_rowptr, index_t* c_colind,
+                       cudaStream_t stream);
 
 /// Entries of C that a block makes at a time, at most: of a row that has no more, and of a longer one.
 constexpr int narrow_chunk = 1024, wide_chunk = 4096;
@@ -33,11 +50,12 @@ struct wide_task {
 };
 
 /// All of them, on the device, in three lists: short_rows (made whole, up to narrow_chunk entries), long_rows (made
-/// whole, more) and row_parts.
+/// whole, more) and row_parts. Where all rows are short, they are those of `list`.
 struct wide_tasks {
   enum kind { short_rows, long_rows, row_parts, kinds };
 
-  wide_task* begin;
+  row_list list;
+  wide_task* begin;           // null: all rows are short
   std::int64_t rows;          // of all tasks together
   std::int64_t entries;       // at most so many in them
   unsigned long long* count;  // of each kind, on the device, zeroed
@@ -64,9 +82,13 @@ constexpr std::int64_t most_wide_tasks(std::int64_t rows, std::int64_t entries, 
 template <class O>
 void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream);
 
-/// Values of C in the tasks, whose columns are there.
+/// Values of C in the tasks, whose columns are there. By turns: the products of several rows of B at once. By owners: a
+/// row of B after the other, which pays where those are long.
 template <class T, class O>
-void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
-                      cudaStream_t stream);
+void fill_by_turns(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
+                   cudaStream_t stream);
+template <class T, class O>
+void fill_by_owners(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
+                    cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -1,4 +1,4 @@
-// Values of the rows whose entries are many or far apart: a block makes up to 1024 or 4096 neighbouring entries of C,
+// Values of the wide rows where the rows of B are short: a block makes up to 1024 or 4096 neighbouring entries of C,
 // whose sums lie in shared memory, and takes from each row of B the columns between its first and its last (by a
 // search, where a row of C has several such parts). The products are read, multiplied and placed by all warps at once,
 // in the order of A's entries (product_batch.cuh), then added by the warps in turn, so that every sum has that order;
@@ -6,48 +6,15 @@
 #include <cooperative_groups.h>
 
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/column_places.cuh"
 #include "cuda/spgemm/column_search.cuh"
 #include "cuda/spgemm/product_batch.cuh"
-#include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/wide_part.cuh"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int depth = 4;  // products that a thread has in flight
-constexpr int cut_block = 256;
-
-__host__ __device__ constexpr std::int64_t parts_of(std::int64_t entries, std::int64_t chunk) {
-  return (entries + chunk - 1) / chunk;
-}
-
-/// Places for `mine` tasks of each lane among those that `count` counts. All lanes call it.
-__device__ std::int64_t claim(std::int64_t mine, unsigned long long* count) {
-  const std::int64_t after = sum_up_to(mine);
-  unsigned long long first = 0;
-  if (lane_id() == 31 && after > 0) first = atomicAdd(count, static_cast<unsigned long long>(after));
-  return static_cast<std::int64_t>(__shfl_sync(full_warp, first, 31)) + after - mine;
-}
-
-/// One thread a row: its tasks, in any order among the rows.
-template <class O>
-__global__ void __launch_bounds__(cut_block) cut_kernel(row_list list, const O* c_rowptr, wide_tasks tasks) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * cut_block + threadIdx.x;
-  const bool real = i < list.count();
-  const index_t row = real ? list[static_cast<index_t>(i)] : 0;
-  const std::int64_t entries = real ? c_rowptr[row + 1] - c_rowptr[row] : 0;
-  const std::int64_t parts = parts_of(entries, tasks.chunk);
-  const bool is_short = parts == 1 && entries <= narrow_chunk, is_long = parts == 1 && !is_short;
-  const std::int64_t of_short = claim(is_short ? 1 : 0, tasks.count + wide_tasks::short_rows);
-  const std::int64_t of_long = claim(is_long ? 1 : 0, tasks.count + wide_tasks::long_rows);
-  const std::int64_t of_parts = claim(parts > 1 ? parts : 0, tasks.count + wide_tasks::row_parts);
-  if (is_short) *tasks.at(wide_tasks::short_rows, of_short) = {row, 0};
-  if (is_long) *tasks.at(wide_tasks::long_rows, of_long) = {row, 0};
-  for (std::int64_t part = 0; part < parts && parts > 1; ++part) {
-    *tasks.at(wide_tasks::row_parts, of_parts + part) = {row, static_cast<index_t>(part)};
-  }
-}
 
 template <int Threads, int Chunk, class T, class O>
 struct wide_space {
@@ -124,22 +91,16 @@ __device__ void add_products(const product_pattern<O>& m, const T* b, wide_space
 
 template <int Threads, int Chunk, class T, class O>
 __global__ void __launch_bounds__(Threads, 1024 / Threads)
-    wide_values_kernel(product_pattern<O> m, product_values<T, O> v, wide_tasks tasks, wide_tasks::kind kind) {
+    wide_values_kernel(product_pattern<O> m, product_values<T, O> v, wide_tasks tasks, kinds_of_tasks kinds) {
   extern __shared__ __align__(16) unsigned char shared[];
   auto& space = *reinterpret_cast<wide_space<Threads, Chunk, T, O>*>(shared);
-  if (blockIdx.x >= tasks.count[kind]) return;
-  const auto [row, part] = *tasks.at(kind, blockIdx.x);
-  const std::int64_t begin = v.c_rowptr[row], entries = v.c_rowptr[row + 1] - begin;
-  const std::int64_t parts = parts_of(entries, tasks.chunk), share = parts_of(entries, parts);
-  const std::int64_t to = begin + part * share;
-  const int count = static_cast<int>(min(share, begin + entries - to));
-  if (count <= 0) return;  // of a row with millions of entries, where shares are rounded up
-  const index_t first = v.c_colind[to], last = v.c_colind[to + count - 1];
-  const column_map<Chunk> map(first, last);
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += Threads) space.sum[i] = 0;
-  space.places.index(cooperative_groups::this_thread_block(), map, v.c_colind + to, count);
-  const std::int64_t a_end = m.a_rowptr[row + 1];
-  for (std::int64_t base = m.a_rowptr[row]; base < a_end; base += Threads) {
+  const wide_part part(tasks, kinds, v.c_rowptr, v.c_colind);
+  if (part.count == 0) return;
+  const column_map<Chunk> map(part.first, part.last);
+  for (int i = static_cast<int>(threadIdx.x); i < part.count; i += Threads) space.sum[i] = 0;
+  space.places.index(cooperative_groups::this_thread_block(), map, v.c_colind + part.to, part.count);
+  const std::int64_t a_end = m.a_rowptr[part.row + 1];
+  for (std::int64_t base = m.a_rowptr[part.row]; base < a_end; base += Threads) {
     const std::int64_t k = base + threadIdx.x;
     O start = 0, stop = 0;
     T factor = 0;
@@ -148,7 +109,7 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
       start = __ldg(m.b_rowptr + inner);
       stop = __ldg(m.b_rowptr + inner + 1);
       factor = __ldg(v.a + k);
-      if (parts > 1) lower_bounds(m.b_colind, start, stop, first, last + 1, start, stop);
+      if (!part.whole) lower_bounds(m.b_colind, start, stop, part.first, part.last + 1, start, stop);
     }
     const int at = space.batch.put(start, stop);
     if (at >= 0) space.factor[at] = factor;
@@ -156,45 +117,28 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
     add_products(m, v.b, space, map);
   }
   __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += Threads) v.c[to + i] = v.alpha * space.sum[i];
+  for (int i = static_cast<int>(threadIdx.x); i < part.count; i += Threads) v.c[part.to + i] = v.alpha * space.sum[i];
 }
 
 template <int Threads, int Chunk, class T, class O>
-void run_values(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
-                wide_tasks::kind kind, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(tasks.most(kind));
-  if (blocks == 0) return;
-  const auto kernel = wide_values_kernel<Threads, Chunk, T, O>;
-  constexpr int bytes = sizeof(wide_space<Threads, Chunk, T, O>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
-  kernel<<<blocks, Threads, bytes, stream>>>(m, v, tasks, kind);
-  check_launch("spgemm: fill_wide_values");
+void run(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
+         const kinds_of_tasks& kinds, cudaStream_t stream) {
+  launch_tasks(wide_values_kernel<Threads, Chunk, T, O>, Threads, sizeof(wide_space<Threads, Chunk, T, O>), m, v, tasks,
+               kinds, stream);
 }
 
 }  // namespace
 
-template <class O>
-void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream) {
-  if (list.most == 0) return;
-  cut_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + cut_block - 1) / cut_block), cut_block, 0, stream>>>(
-      list, c_rowptr, tasks);
-  check_launch("spgemm: cut_wide_rows");
-}
-
 template <class T, class O>
-void fill_wide_values(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
-                      cudaStream_t stream) {
-  run_values<256, wide_chunk>(m, v, tasks, wide_tasks::row_parts, stream);  // those that take longest first
-  run_values<256, wide_chunk>(m, v, tasks, wide_tasks::long_rows, stream);
-  run_values<128, narrow_chunk>(m, v, tasks, wide_tasks::short_rows, stream);
+void fill_by_turns(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
+                   cudaStream_t stream) {
+  for_each_launch(tasks, [&](const kinds_of_tasks& kinds, bool narrow) {
+    narrow ? run<128, narrow_chunk>(m, v, tasks, kinds, stream) : run<256, wide_chunk>(m, v, tasks, kinds, stream);
+  });
 }
 
-template void cut_wide_rows(const row_list&, const std::int32_t*, const wide_tasks&, cudaStream_t);
-template void cut_wide_rows(const row_list&, const std::int64_t*, const wide_tasks&, cudaStream_t);
-
-#define TULLE_INSTANTIATE(T, O)                                                                             \
-  template void fill_wide_values(const product_pattern<O>&, const product_values<T, O>&, const wide_tasks&, \
-                                 cudaStream_t);
+#define TULLE_INSTANTIATE(T, O) \
+  template void fill_by_turns(const product_pattern<O>&, const product_values<T, O>&, const wide_tasks&, cudaStream_t);
 TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)

@@ -1,0 +1,50 @@
+// Wide rows of C cut into tasks. One thread: a row.
+#include "cuda/runtime/check.hpp"
+#include "cuda/spgemm/wide_part.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int cut_block = 256;
+
+/// Places for `mine` tasks of each lane among those that `count` counts. All lanes call it.
+__device__ std::int64_t claim(std::int64_t mine, unsigned long long* count) {
+  const std::int64_t after = sum_up_to(mine);
+  unsigned long long first = 0;
+  if (lane_id() == 31 && after > 0) first = atomicAdd(count, static_cast<unsigned long long>(after));
+  return static_cast<std::int64_t>(__shfl_sync(full_warp, first, 31)) + after - mine;
+}
+
+/// One thread a row: its tasks, in any order among the rows.
+template <class O>
+__global__ void __launch_bounds__(cut_block) cut_kernel(row_list list, const O* c_rowptr, wide_tasks tasks) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * cut_block + threadIdx.x;
+  const bool real = i < list.count();
+  const index_t row = real ? list[static_cast<index_t>(i)] : 0;
+  const std::int64_t entries = real ? c_rowptr[row + 1] - c_rowptr[row] : 0;
+  const std::int64_t parts = parts_of(entries, tasks.chunk);
+  const bool is_short = parts == 1 && entries <= narrow_chunk, is_long = parts == 1 && !is_short;
+  const std::int64_t of_short = claim(is_short ? 1 : 0, tasks.count + wide_tasks::short_rows);
+  const std::int64_t of_long = claim(is_long ? 1 : 0, tasks.count + wide_tasks::long_rows);
+  const std::int64_t of_parts = claim(parts > 1 ? parts : 0, tasks.count + wide_tasks::row_parts);
+  if (is_short) *tasks.at(wide_tasks::short_rows, of_short) = {row, 0};
+  if (is_long) *tasks.at(wide_tasks::long_rows, of_long) = {row, 0};
+  for (std::int64_t part = 0; part < parts && parts > 1; ++part) {
+    *tasks.at(wide_tasks::row_parts, of_parts + part) = {row, static_cast<index_t>(part)};
+  }
+}
+
+}  // namespace
+
+template <class O>
+void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream) {
+  if (list.most == 0) return;
+  cut_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + cut_block - 1) / cut_block), cut_block, 0, stream>>>(
+      list, c_rowptr, tasks);
+  check_launch("spgemm: cut_wide_rows");
+}
+
+template void cut_wide_rows(const row_list&, const std::int32_t*, const wide_tasks&, cudaStream_t);
+template void cut_wide_rows(const row_list&, const std::int64_t*, const wide_tasks&, cudaStream_t);
+
+}  // namespace tulle::cuda
