@@ -122,14 +122,14 @@ operands runs_of_columns(index_t rows) {
   return {matrix_of(rows, rows, named), matrix_of(rows, 3500, run)};
 }
 
-/// Rows of A of so many entries that ask for `length` entries of B each, far apart: rows of C with hundreds to
-/// thousands of entries, more than half a million in all.
-operands long_rows(index_t length) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(length) + 3);
-  const index_t inner = 24000 / length, cols = 9000;
-  const auto row_of_a = [&](index_t i) { return random_columns(random, 1 + (i * 37) % inner, 0, inner); };
-  const auto a = matrix_of(280, inner, row_of_a);
-  return {a, matrix_of(inner, cols, [&](index_t) { return random_columns(random, length, 0, cols); })};
+/// Rows of A that ask for one to six of forty long rows of B: rows of C with 1150 to some 4800 entries, far apart, and
+/// more than half a million in all. `others`: rows of B with one entry, which nobody asks for.
+operands long_rows(index_t others) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(others) + 3);
+  const index_t longs = 40, cols = 9000;
+  const auto a = matrix_of(230, longs + others, [&](index_t i) { return random_columns(random, 1 + i % 6, 0, longs); });
+  return {a, matrix_of(longs + others, cols,
+                       [&](index_t i) { return random_columns(random, i < longs ? 1150 : 1, 0, cols); })};
 }
 
 /// Rows of A with k entries among rows of B with none, one or two.
@@ -156,8 +156,8 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   }
   all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
   all.push_back({"products_among_many", [counts] { return products_among_many(counts); }, true, true});
-  for (const index_t length : {20, 120}) {
-    all.push_back({"long_rows_" + std::to_string(length), [length] { return long_rows(length); }, true, true});
+  for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
+    all.push_back({"long_rows_beside_" + std::to_string(others), [others] { return long_rows(others); }, true, true});
   }
   for (const index_t k : {64, 65, 160, 161, 512, 513, 1100}) {
     all.push_back({"many_short_rows_" + std::to_string(k), [k] { return many_short_rows(k); }, k >= 512, true});
