@@ -369,7 +369,7 @@ class adaptive_spgemm final : public spgemm_operator {
   template <class P>
   void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
     fill_sorted(m, v, sorted(), columns, stream());
-    for (const row_class c : {hashed_256, hashed_512})
+    for (const row_class c : {hashed_256, hashed_376, hashed_480})
       fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
     if (wide_list().most == 0) return;
     mean_b_row_ >= long_row ? fill_by_owners(m, v, tasks(), stream()) : fill_by_turns(m, v, tasks(), stream());

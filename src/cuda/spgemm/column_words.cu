@@ -3,6 +3,7 @@
 
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/column_words.hpp"
+#include "cuda/spgemm/word_run.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -10,27 +11,6 @@ namespace {
 constexpr int block = 256, warps = block / 32;
 
 constexpr int depth = 4;  // entries that a thread has in flight
-
-/// 32 neighbouring entries of a row, one a lane.
-struct word_run {
-  int word = -1;       // -1: no entry
-  unsigned mask = 0;   // this entry's column, then those of the entries of its word from this lane on
-  unsigned heads = 0;  // lanes whose entry is the first of its word
-
-  /// `before`: the word of the entry before these. All lanes of the warp call it.
-  __device__ __forceinline__ void gather(int before) {
-    int left = __shfl_up_sync(full_warp, word, 1);
-    if (lane_id() == 0) left = before;
-    const unsigned real = __ballot_sync(full_warp, word >= 0);
-    heads = __ballot_sync(full_warp, word >= 0 && word != left);
-    const unsigned later = (heads | ~real) & ~(lanes_before() << 1 | 1);
-    const int end = later == 0 ? 32 : __ffs(static_cast<int>(later)) - 1;  // of the word's entries among these
-    for (int d = 1; __any_sync(full_warp, lane_id() + d < end); d *= 2) {
-      const unsigned more = __shfl_down_sync(full_warp, mask, d);
-      if (lane_id() + d < end) mask |= more;
-    }
-  }
-};
 
 /// Calls put(ordinal of the word in its row, word, mask) for each word; returns the words of the row. All lanes of the
 /// warp call it.

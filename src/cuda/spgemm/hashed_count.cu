@@ -13,6 +13,11 @@ constexpr int block = 128, warps = block / 32;
 /// A row of A with more entries would keep one warp busy while the others have long finished.
 constexpr std::int64_t longest_tried = 160;
 
+__device__ row_class class_of(int words, int entries) {
+  if (words <= 64 && entries <= 376) return entries <= 256 ? hashed_256 : hashed_376;
+  return entries <= 480 ? hashed_480 : wide_counted;
+}
+
 template <class O>
 __global__ void __launch_bounds__(block)
     try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise, row_list list, index_t* entries,
@@ -33,8 +38,9 @@ __global__ void __launch_bounds__(block)
   count = warp_sum(count);
   if (lane_id() != 0) return;
   entries[row] = count;
-  if (count > 512) atomicMax(most, count);
-  classes[row] = table.used <= 64 && count <= 256 ? hashed_256 : count <= 512 ? hashed_512 : wide_counted;
+  const row_class c = class_of(table.used, count);
+  if (c == wide_counted) atomicMax(most, count);
+  classes[row] = c;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
+#include "cuda/spgemm/word_run.cuh"
 #include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
@@ -67,22 +68,43 @@ struct hashed_space {
 
   /// The table from the columns of C.
   __device__ void index(const index_t* columns, int count) {
+    constexpr int depth = 4;  // columns that a lane has in flight
     table.clear();
-    for (int i = lane_id(); i < count; i += 32) {
-      const index_t word = columns[i] / 32;
-      if (i > 0 && columns[i - 1] / 32 == word) continue;
-      table.entry[table.insert(static_cast<unsigned>(word))].y = static_cast<unsigned>(i);
-    }
-    __syncwarp();
-    for (int i = lane_id(); i < count; i += 32) {
-      const auto column = static_cast<unsigned>(columns[i]);
-      atomicOr(&table.entry[table.find(column / 32)].x, 1u << column % 32);
+    int before = -1;
+    for (int base = 0; base < count; base += 32 * depth) {
+      word_run run[depth];
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        const int i = base + 32 * u + lane_id();
+        const index_t column = i < count ? columns[i] : -1;
+        if (column >= 0) run[u] = {column / 32, 1u << column % 32};
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (base + 32 * u >= count) break;
+        run[u].gather(u == 0 ? before : __shfl_sync(full_warp, run[u == 0 ? 0 : u - 1].word, 31));
+        const bool head = (run[u].heads >> lane_id() & 1) != 0;
+        if (head || lane_id() == 0) {  // the first lane may go on with the word before
+          uint2& entry = table.entry[table.insert(static_cast<unsigned>(run[u].word))];
+          if (head) entry.y = static_cast<unsigned>(base + 32 * u + lane_id());
+          atomicOr(&entry.x, run[u].mask);
+        }
+        __syncwarp();
+      }
+      before = __shfl_sync(full_warp, run[depth - 1].word, 31);
     }
   }
 };
 
+/// So many blocks are to share a multiprocessor, as the sums of doubles just let them; registers do not always. Where
+/// they are few, the next pieces are read ahead.
+template <int Lanes, int Slots, class O>
+constexpr int blocks_at_once = Slots > 128                     ? 8
+                               : Lanes == 32 && sizeof(O) == 4 ? 12
+                                                               : 10;
+
 template <int Lanes, int Slots, int Most, class T, class O>
-__global__ void __launch_bounds__(block)
+__global__ void __launch_bounds__(block, blocks_at_once<Lanes, Slots, O>)
     fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list, bool columns) {
   __shared__ hashed_space<T, Slots, Most> spaces[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
@@ -100,8 +122,8 @@ __global__ void __launch_bounds__(block)
   }
   for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
   __syncwarp();
-  walk_values<Lanes, false, (Most > 256)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{},
-                                          space);
+  walk_values<Lanes, false, (Slots > 128)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{},
+                                           space);
   __syncwarp();
   for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
 }
@@ -116,8 +138,10 @@ void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const produ
   const auto run = [&](auto kernel) { kernel<<<blocks, block, 0, stream>>>(m, b, v, list, columns); };
   if (c == hashed_256) {
     short_rows ? run(fill_hashed_kernel<8, 128, 256, T, O>) : run(fill_hashed_kernel<32, 128, 256, T, O>);
+  } else if (c == hashed_376) {
+    short_rows ? run(fill_hashed_kernel<8, 128, 376, T, O>) : run(fill_hashed_kernel<32, 128, 376, T, O>);
   } else {
-    short_rows ? run(fill_hashed_kernel<8, 256, 512, T, O>) : run(fill_hashed_kernel<32, 256, 512, T, O>);
+    short_rows ? run(fill_hashed_kernel<8, 256, 480, T, O>) : run(fill_hashed_kernel<32, 256, 480, T, O>);
   }
   check_launch("spgemm: fill_hashed");
 }

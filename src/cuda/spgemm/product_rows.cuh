@@ -46,7 +46,8 @@ enum row_class : std::uint8_t {
   trial,
   first_classes,  // what a row is before its entries are counted
   hashed_256 = first_classes,
-  hashed_512,
+  hashed_376,
+  hashed_480,
   sorted_512,
   wide_counted,  // its entries were counted by a trial
   wide,
