@@ -122,6 +122,37 @@ operands runs_of_columns(index_t rows) {
   return {matrix_of(rows, rows, named), matrix_of(rows, 3500, run)};
 }
 
+/// k columns in so many words of 32.
+columns columns_in_words(index_t k, index_t words, index_t first) {
+  columns c;
+  for (index_t i = 0; i < k; ++i) {
+    const index_t word = static_cast<index_t>(std::int64_t{i} * words / k);
+    const auto first_of_word = static_cast<index_t>((std::int64_t{word} * k + words - 1) / words);
+    c.push_back(first + 32 * 3 * word + (first + i - first_of_word) % 32);
+  }
+  std::sort(c.begin(), c.end());
+  return c;
+}
+
+/// Rows of C with so many entries in so many words, among enough others that B is looked at by words.
+operands entries_in_words() {
+  builder m;
+  for (const index_t words : {1, 8, 9, 12, 16, 63, 64, 65, 127, 128, 129}) {
+    for (const index_t k : {32, 100, 255, 256, 257, 375, 376, 377, 479, 480, 481, 600}) {
+      if (k < 2 * words || k > 32 * words) continue;
+      const columns all = columns_in_words(k, words, 96 * (k % 7));
+      columns some;
+      for (std::size_t i = 0; i < all.size(); i += 3) some.push_back(all[i]);
+      const index_t whole = m.add_b(all);
+      m.a.push_back({whole, m.add_b(some), m.add_b(all)});
+      m.a.push_back({m.add_b(some), whole, whole, whole, whole, whole, whole});  // duplicates
+    }
+  }
+  const index_t last = m.add_b({7, 8, 9, 10});
+  while (m.a.size() < 4200) m.a.push_back({last});
+  return m.finish(13000);
+}
+
 /// Rows of A that ask for one to six of forty long rows of B: rows of C with 1150 to some 4800 entries, far apart, and
 /// more than half a million in all. `others`: rows of B with one entry, which nobody asks for.
 operands long_rows(index_t others) {
@@ -156,6 +187,7 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   }
   all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
   all.push_back({"products_among_many", [counts] { return products_among_many(counts); }, true, true});
+  all.push_back({"entries_in_words", entries_in_words, true, true});
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     all.push_back({"long_rows_beside_" + std::to_string(others), [others] { return long_rows(others); }, true, true});
   }
