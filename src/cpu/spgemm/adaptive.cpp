@@ -5,6 +5,7 @@
 // C are found first, exactly and without values, and kept; then values are added at known columns, which is all that
 // `numeric` does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
 //   single  nothing: a row of A with one entry scales a row of B;
+//   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
@@ -43,7 +44,7 @@ constexpr double full_words = 1.5;
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
 constexpr double full_blocks = 3;
 
-enum class row_kind : std::uint8_t { single, tiny, window, hash, wide };
+enum class row_kind : std::uint8_t { single, repeat, tiny, window, hash, wide };
 
 template <scalar T, offset O>
 class adaptive final : public spgemm_operator {
@@ -220,6 +221,14 @@ class adaptive final : public spgemm_operator {
       before = after;
     }
   }
+  /// Whether row i has the columns of the row before, and so has C's. Not where columns of C are found in several windows.
+  [[nodiscard]] bool repeats(index_t i) const {
+    const csr_view<T, O>& a = product_.a;
+    const O before = a.rowptr[i - 1], begin = a.rowptr[i], end = a.rowptr[i + 1];
+    return end - begin == begin - before && a.colind[begin] == a.colind[before] &&
+           a.colind[end - 1] == a.colind[begin - 1] && kinds_.data()[i] != row_kind::wide &&
+           std::equal(a.colind + begin, a.colind + end, a.colind + before);
+  }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const {
     return kinds_.data()[i] != row_kind::single && products > 0;
   }
@@ -231,6 +240,11 @@ class adaptive final : public spgemm_operator {
     for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
       if (!is_kept(i, products)) return;
+      if (i > begin && repeats(i)) {
+        kinds_.data()[i] = row_kind::repeat;
+        offsets[i + 1] = offsets[i];
+        return;
+      }
       const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
       offsets[i + 1] = n;
@@ -321,7 +335,9 @@ class adaptive final : public spgemm_operator {
     for (index_t i = begin; i < end; ++i) {
       const std::int64_t at = offsets_.data()[i], n = offsets_.data()[i + 1] - at;
       if (n == 0) continue;
-      if (kinds_.data()[i] == row_kind::single) {
+      if (kinds_.data()[i] == row_kind::repeat) {
+        std::copy_n(colind + at - n, n, colind + at);
+      } else if (kinds_.data()[i] == row_kind::single) {
         std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[i]]], n, colind + at);
       } else {
         std::copy_n(kept.next(n), n, colind + at);
