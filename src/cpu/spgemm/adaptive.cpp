@@ -61,8 +61,8 @@ class adaptive final : public spgemm_operator {
     allocate_scratch(need.hashed);
     const std::vector<std::int64_t> most = begin_threads();
     if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
-      words_ = compressed_rows::of(ctx_, product_.b, full_words);
-      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+      words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
+      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, isa_, product_.b, full_blocks);
     }
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
