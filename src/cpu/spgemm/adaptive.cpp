@@ -221,7 +221,8 @@ class adaptive final : public spgemm_operator {
       before = after;
     }
   }
-  /// Whether row i has the columns of the row before, and so has C's. Not where columns of C are found in several windows.
+  /// Whether row i has the columns of the row before, and so has C's. Not where columns of C are found in several
+  /// windows.
   [[nodiscard]] bool repeats(index_t i) const {
     const csr_view<T, O>& a = product_.a;
     const O before = a.rowptr[i - 1], begin = a.rowptr[i], end = a.rowptr[i + 1];
@@ -332,15 +333,19 @@ class adaptive final : public spgemm_operator {
 
   void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
     kept_columns::reader kept(columns_[static_cast<std::size_t>(part)]);
-    for (index_t i = begin; i < end; ++i) {
-      const std::int64_t at = offsets_.data()[i], n = offsets_.data()[i + 1] - at;
-      if (n == 0) continue;
-      if (kinds_.data()[i] == row_kind::repeat) {
+    const std::int64_t* offsets = offsets_.data();
+    const row_kind* kinds = kinds_.data();
+    const auto was_found = [&](index_t i) { return kinds[i] != row_kind::repeat && kinds[i] != row_kind::single; };
+    for (index_t i = begin; i < end;) {
+      const index_t first = i++;
+      const std::int64_t at = offsets[first], n = offsets[i] - at;
+      if (kinds[first] == row_kind::repeat) {
         std::copy_n(colind + at - n, n, colind + at);
-      } else if (kinds_.data()[i] == row_kind::single) {
-        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[i]]], n, colind + at);
+      } else if (kinds[first] == row_kind::single) {
+        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
       } else {
-        std::copy_n(kept.next(n), n, colind + at);
+        while (i < end && was_found(i)) ++i;
+        kept.copy(offsets[i] - at, colind + at);
       }
     }
   }
