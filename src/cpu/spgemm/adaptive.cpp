@@ -353,9 +353,14 @@ class adaptive final : public spgemm_operator {
   void numeric(const spgemm_operands<T, O>& p, const scratch_space& s, index_t begin, index_t end,
                const index_t* colind, T* values) const {
     const std::int64_t* offsets = offsets_.data();
+    const bool one_by_one = blocks_.empty() && p.b.cols <= widest_window;
     for (index_t i = begin; i < end; ++i) {
       const std::int64_t n = offsets[i + 1] - offsets[i];
-      if (n > 0) numeric_row(p, s, i, colind + offsets[i], n, values + offsets[i]);
+      if (one_by_one && kinds_.data()[i] != row_kind::single) {
+        p.add_to(i, s.wide.sums);
+        s.wide.take(0, colind + offsets[i], n, values + offsets[i]);
+      } else if (n > 0)
+        numeric_row(p, s, i, colind + offsets[i], n, values + offsets[i]);
     }
   }
 
