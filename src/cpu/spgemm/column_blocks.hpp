@@ -100,30 +100,41 @@ class column_blocks {
 };
 
 #if TULLE_X86
-/// sums[0 .. 7] += scale times the values that `mask` spreads over them, a product being rounded first. Adding the 0 of
-/// the other lanes changes nothing: a sum that began as 0 is never -0.
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(double* sums, double scale, const double* values,
-                                                             __mmask8 mask) {
-  const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), _mm512_maskz_expandloadu_pd(mask, values));
+/// Of 8 columns. A product is rounded before it is added; adding the 0 of the lanes outside `mask` changes nothing: a
+/// sum that began as 0 is never -0.
+[[gnu::always_inline, TULLE_AVX512BW]] inline __m512d spread(const double* values, __mmask8 mask) {
+  return _mm512_maskz_expandloadu_pd(mask, values);
+}
+[[gnu::always_inline, TULLE_AVX512BW]] inline __m256 spread(const float* values, __mmask8 mask) {
+  return _mm256_maskz_expandloadu_ps(mask, values);
+}
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(double* sums, double scale, __m512d values,
+                                                              __mmask8 mask) {
+  const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), values);
   _mm512_store_pd(sums, _mm512_add_pd(_mm512_load_pd(sums), product));
 }
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(float* sums, float scale, const float* values,
-                                                             __mmask8 mask) {
-  const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), _mm256_maskz_expandloadu_ps(mask, values));
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(float* sums, float scale, __m256 values, __mmask8 mask) {
+  const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), values);
   _mm256_store_ps(sums, _mm256_add_ps(_mm256_load_ps(sums), product));
 }
 
-/// Adds the products of row i to the sums of the columns from `base` on, a multiple of 8.
-template <scalar T, offset O>
+/// Adds the products of rows i .. i + Rows - 1, which have the same columns, to the sums of the columns from `base` on,
+/// a multiple of 8. The sums of the next row lie `stride` further.
+template <int Rows, scalar T, offset O>
 [[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const spgemm_operands<T, O>& p, const column_blocks& blocks,
-                                                         index_t i, index_t base, T* sums) {
-  for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
-    const T scale = p.alpha * p.a.values[k];
+                                                         index_t i, index_t base, T* sums, std::int64_t stride) {
+  const O begin = p.a.rowptr[i], end = p.a.rowptr[i + 1];
+  for (O k = begin; k < end; ++k) {
+    T scale[Rows];
+    for (int row = 0; row < Rows; ++row) scale[row] = p.alpha * p.a.values[k + row * (end - begin)];
     const index_t r = p.a.colind[k];
     const T* values = p.b.values + p.b.rowptr[r];
     const column_blocks::block* at = blocks.blocks() + blocks.offsets()[r];
-    for (const column_blocks::block* end = blocks.blocks() + blocks.offsets()[r + 1]; at != end; ++at) {
-      add_block(sums + (8 * at->index - base), scale, values + (at->place >> 8), static_cast<__mmask8>(at->place));
+    for (const column_blocks::block* last = blocks.blocks() + blocks.offsets()[r + 1]; at != last; ++at) {
+      const auto mask = static_cast<__mmask8>(at->place);
+      const auto spread_values = spread(values + (at->place >> 8), mask);
+      T* to = sums + (8 * at->index - base);
+      for (int row = 0; row < Rows; ++row) add_scaled(to + row * stride, scale[row], spread_values, mask);
     }
   }
 }
