@@ -56,7 +56,11 @@ template <class O>
 void scan_counts(int threads, O* offsets, std::int64_t n) {
   offsets[0] = 0;
   constexpr std::int64_t serial_below = 1 << 15;
-  const int parts = n < serial_below ? 1 : threads;
+  if (threads == 1 || n < serial_below) {
+    for (std::int64_t i = 1; i <= n; ++i) offsets[i] += offsets[i - 1];
+    return;
+  }
+  const int parts = threads;
   std::vector<O> sums(static_cast<std::size_t>(parts) + 1, O{0});
   const auto first = [&](int part) { return 1 + n / parts * part + n % parts * part / parts; };
 #pragma omp parallel for num_threads(parts) schedule(static, 1)

@@ -306,6 +306,32 @@ TYPED_TEST(spgemm_cpu, neighbours) {
   }
 }
 
+/// Rows of A with the columns of the row before: one alone, several at once, and more than are added together.
+TYPED_TEST(spgemm_cpu, repeated_rows) {
+  using T = typename TestFixture::value;
+  using O = typename TestFixture::offset;
+  for (const index_t apart : {10, 6'000, 90'000}) {
+    for (const index_t run : {1, 9}) {
+      std::mt19937 random(26);
+      host_csr<T, O> b(6 * apart + 20);
+      for (index_t r = 0; r < 40; ++r) {
+        std::vector<index_t> columns;
+        for (index_t j = 0; j < 7 * run; ++j) columns.push_back(apart * (j / run) + r % 5 + j % run);
+        b.add_row(r % 13 == 5 ? std::vector<index_t>{} : columns, random);
+      }
+      b.values[5] = std::numeric_limits<T>::infinity();
+      host_csr<T, O> a(40);
+      for (index_t group = 0; group < 90; ++group) {
+        const std::vector<index_t> columns = some_columns(40, group % 12, random);
+        for (index_t i = 0; i <= group % 7; ++i) a.add_row(columns, random);
+      }
+      spgemm_problem p{a.ref(), b.ref()};
+      p.tile_size = 1 << 19;
+      check_all<T, O>("runs of " + std::to_string(run) + ", " + std::to_string(apart) + " apart", p, -1.5);
+    }
+  }
+}
+
 TYPED_TEST(spgemm_cpu, masks) {
   using T = typename TestFixture::value;
   using O = typename TestFixture::offset;

@@ -5,6 +5,7 @@
 // C are found first, exactly and without values, and kept; then values are added at known columns, which is all that
 // `numeric` does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
 //   single  nothing: a row of A with one entry scales a row of B;
+//   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
@@ -25,7 +26,9 @@
 #include "cpu/spgemm/kept_columns.hpp"
 #include "cpu/spgemm/masked.hpp"
 #include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
+#include "cpu/spgemm/row_sums.hpp"
 #include "cpu/spgemm/sink.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
@@ -43,8 +46,6 @@ constexpr double full_words = 1.5;
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
 constexpr double full_blocks = 3;
 
-enum class row_kind : std::uint8_t { single, tiny, window, hash, wide };
-
 template <scalar T, offset O>
 class adaptive final : public spgemm_operator {
  public:
@@ -57,12 +58,12 @@ class adaptive final : public spgemm_operator {
     const needs need = classify();
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
-    allocate_scratch(need.hashed);
-    const std::vector<std::int64_t> most = begin_threads();
-    if (need.in_windows / worth_compressing > static_cast<std::int64_t>(product_.b.nnz) + product_.b.rows) {
-      words_ = compressed_rows::of(ctx_, product_.b, full_words);
-      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+    if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
+      words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
+      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, isa_, product_.b, full_blocks);
     }
+    allocate_scratch(need);
+    const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
     find_columns();
@@ -76,7 +77,7 @@ class adaptive final : public spgemm_operator {
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
-      numeric(product_, scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
+      add(product_, thread, begin, end, c);
     });
     const std::int64_t rows = product_.a.rows;
     write_offsets(offsets_.data(), rows, rows + 1, c);
@@ -87,9 +88,7 @@ class adaptive final : public spgemm_operator {
     p.a.values = static_cast<const T*>(a_values);
     p.b.values = static_cast<const T*>(b_values);
     p.alpha = static_cast<T>(alpha);
-    schedule_.run([&](int thread, int, index_t begin, index_t end) {
-      numeric(p, scratch(thread), begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
-    });
+    schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -105,41 +104,48 @@ class adaptive final : public spgemm_operator {
     const bool hashes = p.b.cols > widest_window;
     const std::int64_t hashed =
         hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
+    const bool together = p.a.rows > 1 && is_worth_compressing(work.products, p.b.rows, p.b.nnz);
     const std::size_t compressed = std::min(
         compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
         static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
     return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
-           threads * (window_layout(p.b.cols).bytes(sizeof(T)) +
-                      hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
+           threads *
+               (window_layout(p.b.cols).bytes(sizeof(T)) + (together ? together_layout(p.b.cols).bytes(sizeof(T)) : 0) +
+                hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
            compressed + kept_columns::bound(work.nnz_bound);
   }
 
  private:
-  struct scratch_space {
-    window<T> wide;
-    hash_table<T> table;
-  };
   struct needs {
     std::int64_t hashed;      // the most products of a row that needs a table
-    std::int64_t in_windows;  // products
+    std::int64_t in_windows;  // products whose columns are looked for there
+    bool repeats;             // whether a row has the columns of the row before
   };
+
+  static bool is_worth_compressing(std::int64_t in_windows, std::int64_t rows, std::int64_t nnz) {
+    return in_windows / worth_compressing > rows + nnz;
+  }
 
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {
     const csr_view<T, O>& a = product_.a;
     std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
+    bool repeats = false;
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
 #pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) \
-    reduction(+ : in_windows) if (row_schedule::worth_sharing(a))
+    reduction(+ : in_windows) reduction(|| : repeats) if (row_schedule::worth_sharing(a))
     for (index_t i = 0; i < a.rows; ++i) {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
-      kinds[i] = kind_of(i, entries, products);
-      if (kinds[i] == row_kind::hash) hashed = std::max(hashed, products);
-      if (kinds[i] == row_kind::window || kinds[i] == row_kind::wide) in_windows += products;
+      row_kind kind = kind_of(i, entries, products);
+      if (kind == row_kind::hash) hashed = std::max(hashed, products);
+      if (kind != row_kind::single && kind != row_kind::wide && has_columns_of_row_before(i)) kind = row_kind::repeat;
+      if (kind == row_kind::window || kind == row_kind::wide) in_windows += products;
+      repeats = repeats || kind == row_kind::repeat;
+      kinds[i] = kind;
       work[i + 1] = products + overhead(i);
     }
-    return {hashed, in_windows};
+    return {hashed, in_windows, repeats};
   }
 
   /// Work of row i that is no product.
@@ -156,10 +162,19 @@ class adaptive final : public spgemm_operator {
     return products < span / sparse_span ? row_kind::hash : row_kind::wide;
   }
 
-  void allocate_scratch(std::int64_t hashed) {
-    const window_layout wide(product_.b.cols);
-    hash_ = {static_cast<std::size_t>(hashed)};
-    scratch_bytes_ = wide.bytes(sizeof(T)) + hash_.bytes(sizeof(T));
+  [[nodiscard]] bool has_columns_of_row_before(index_t i) const {
+    if (i == 0) return false;
+    const csr_view<T, O>& a = product_.a;
+    const O before = a.rowptr[i - 1], begin = a.rowptr[i], end = a.rowptr[i + 1];
+    return begin < end && end - begin == begin - before && a.colind[begin] == a.colind[before] &&
+           a.colind[end - 1] == a.colind[begin - 1] && std::equal(a.colind + begin, a.colind + end, a.colind + before);
+  }
+
+  /// For each thread a window, sums of rows that are added together, and a hash table.
+  void allocate_scratch(const needs& need) {
+    hash_ = {static_cast<std::size_t>(need.hashed)};
+    together_bytes_ = need.repeats && !blocks_.empty() ? together_layout(product_.b.cols).bytes(sizeof(T)) : 0;
+    scratch_bytes_ = window_layout(product_.b.cols).bytes(sizeof(T)) + together_bytes_ + hash_.bytes(sizeof(T));
     scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
   }
 
@@ -172,10 +187,18 @@ class adaptive final : public spgemm_operator {
       std::fill_n(memory, scratch_bytes_ - hash_.bytes(sizeof(T)), std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
       schedule_.for_each_part_of(thread, [&](int part, index_t begin, index_t end) {
+        find_first(part, begin, end);
         most[static_cast<std::size_t>(part)] = most_kept(part, begin, end);
       });
     }
     return most;
+  }
+
+  /// The columns of a part's first row are looked for: those of the row before are another part's.
+  void find_first(int part, index_t begin, index_t end) {
+    if (begin == end || kinds_.data()[begin] != row_kind::repeat) return;
+    const std::int64_t products = offsets_.data()[begin + 1] - schedule_.before(part) - overhead(begin);
+    kinds_.data()[begin] = kind_of(begin, product_.a.rowptr[begin + 1] - product_.a.rowptr[begin], products);
   }
 
   [[nodiscard]] std::int64_t most_kept(int part, index_t begin, index_t end) const {
@@ -185,10 +208,12 @@ class adaptive final : public spgemm_operator {
     return sum;
   }
 
-  scratch_space scratch(int thread) {
+  sum_space<T> scratch(int thread) {
     std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
     const window_layout wide(product_.b.cols);
-    return {wide.at<T>(memory), hash_.at<T>(memory + wide.bytes(sizeof(T)))};
+    std::byte* together = memory + wide.bytes(sizeof(T));
+    return {wide.at<T>(memory), hash_.at<T>(together + together_bytes_),
+            together_bytes_ > 0 ? reinterpret_cast<T*>(together) : nullptr};
   }
 
   /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
@@ -221,15 +246,15 @@ class adaptive final : public spgemm_operator {
     }
   }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const {
-    return kinds_.data()[i] != row_kind::single && products > 0;
+    return kinds_.data()[i] != row_kind::single && kinds_.data()[i] != row_kind::repeat && products > 0;
   }
 
-  void find_columns(const scratch_space& s, int part, index_t begin, index_t end) {
+  void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     std::int64_t* offsets = offsets_.data();
     for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
-      offsets[i + 1] = products;
+      offsets[i + 1] = kinds_.data()[i] == row_kind::repeat ? offsets[i] : products;
       if (!is_kept(i, products)) return;
       const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
@@ -239,7 +264,7 @@ class adaptive final : public spgemm_operator {
     home = std::move(kept);
   }
 
-  std::int64_t find_columns(const scratch_space& s, index_t i, std::int64_t products, index_t* colind) const {
+  std::int64_t find_columns(const sum_space<T>& s, index_t i, std::int64_t products, index_t* colind) const {
     switch (kinds_.data()[i]) {
       case row_kind::tiny:
         return by_sorting(i, products, colind);
@@ -318,50 +343,26 @@ class adaptive final : public spgemm_operator {
 
   void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
     kept_columns::reader kept(columns_[static_cast<std::size_t>(part)]);
-    for (index_t i = begin; i < end; ++i) {
-      const std::int64_t at = offsets_.data()[i], n = offsets_.data()[i + 1] - at;
-      if (n == 0) continue;
-      if (kinds_.data()[i] == row_kind::single) {
-        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[i]]], n, colind + at);
+    const std::int64_t* offsets = offsets_.data();
+    const row_kind* kinds = kinds_.data();
+    const auto was_found = [&](index_t i) { return kinds[i] != row_kind::repeat && kinds[i] != row_kind::single; };
+    for (index_t i = begin; i < end;) {
+      const index_t first = i++;
+      const std::int64_t at = offsets[first], n = offsets[i] - at;
+      if (kinds[first] == row_kind::repeat) {
+        std::copy_n(colind + at - n, n, colind + at);
+      } else if (kinds[first] == row_kind::single) {
+        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
       } else {
-        std::copy_n(kept.next(n), n, colind + at);
+        while (i < end && was_found(i)) ++i;
+        kept.copy(offsets[i] - at, colind + at);
       }
     }
   }
 
-  void numeric(const spgemm_operands<T, O>& p, const scratch_space& s, index_t begin, index_t end,
-               const index_t* colind, T* values) const {
-    const std::int64_t* offsets = offsets_.data();
-    for (index_t i = begin; i < end; ++i) {
-      const std::int64_t n = offsets[i + 1] - offsets[i];
-      if (n > 0) numeric_row(p, s, i, colind + offsets[i], n, values + offsets[i]);
-    }
-  }
-
-  void numeric_row(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, const index_t* colind,
-                   std::int64_t n, T* values) const {
-    if (kinds_.data()[i] == row_kind::single) {
-      p.for_each_product(i, [&](index_t, T value) { *values++ = T{0} + value; });
-      return;
-    }
-    const column_span span{colind[0], colind[n - 1]};
-#if TULLE_X86
-    if (!blocks_.empty() && span.size() <= widest_window) {
-      const index_t base = span.first & ~7;
-      add_blocks_avx512(p, blocks_, i, base, s.wide.sums);
-      return s.wide.take(base, colind, n, values);
-    }
-#endif
-    if (span.size() > widest_window && kinds_.data()[i] != row_kind::wide)
-      return s.table.numeric(p, i, colind, n, values);
-    p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
-      for_each([&](index_t at, O l, T scale) { s.wide.sums[at] += scale * p.b.values[l]; });
-      const std::int64_t here = std::upper_bound(colind, colind + n, last) - colind;
-      s.wide.take(base, colind, here, values);
-      colind += here;
-      values += here;
-      n -= here;
-    });
+  void add(const spgemm_operands<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
+    const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data()};
+    sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
   }
 
   context ctx_;
@@ -372,9 +373,10 @@ class adaptive final : public spgemm_operator {
   row_schedule schedule_;
   compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
   column_blocks blocks_;               // of B; empty where they hold few entries
-  std::vector<kept_columns> columns_;  // of the parts; of all but single rows
+  std::vector<kept_columns> columns_;  // of the parts; of all but single and repeat rows
   hash_layout hash_{0};
-  std::size_t scratch_bytes_ = 0;  // of one thread
+  std::size_t together_bytes_ = 0;  // of one thread
+  std::size_t scratch_bytes_ = 0;   // of one thread
   buffer<std::byte> scratch_;
 };
 

@@ -27,25 +27,20 @@ class column_blocks {
 
   /// Blocks of B; none where they would hold fewer than `least` entries on average, or rows are too long.
   template <scalar T, offset O>
-  static column_blocks of(const context& ctx, csr_view<T, O> b, double least) {
+  static column_blocks of(const context& ctx, isa set, csr_view<T, O> b, double least) {
     column_blocks made;
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
-    std::int64_t longest = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) \
-    reduction(max                                                    \
-              : longest) if (row_schedule::worth_sharing(b))
-    for (index_t r = 0; r < b.rows; ++r) {
-      longest = std::max<std::int64_t>(longest, b.rowptr[r + 1] - b.rowptr[r]);
-      offsets[r + 1] = count_column_groups<3>(b, r);
-    }
-    scan_counts(ctx.threads(), offsets, b.rows);
-    if (longest > longest_row || least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) return {};
+    number_column_groups<3>(ctx, set, b, offsets);
+    if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz) || !short_rows(b)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
-#pragma omp parallel for num_threads(ctx.threads()) \
-    schedule(static) if (row_schedule::worth_sharing(b))
-    for (index_t r = 0; r < b.rows; ++r) collect(b, r, blocks + offsets[r]);
+    parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr, [&](index_t begin, index_t end) {
+#if TULLE_X86
+      if (set == isa::avx512) return collect_avx512(b, begin, end, offsets, blocks);
+#endif
+      for (index_t r = begin; r < end; ++r) collect(b, r, blocks + offsets[r]);
+    });
     return made;
   }
 
@@ -59,42 +54,87 @@ class column_blocks {
 
  private:
   template <scalar T, offset O>
+  static bool short_rows(csr_view<T, O> b) {
+    for (index_t r = 0; b.cols > longest_row && r < b.rows; ++r) {
+      if (b.rowptr[r + 1] - b.rowptr[r] > longest_row) return false;
+    }
+    return true;
+  }
+  template <scalar T, offset O>
   static void collect(csr_view<T, O> b, index_t r, block* to) {
-    for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++to) {
-      *to = {b.colind[l] >> 3, static_cast<std::uint32_t>(l - b.rowptr[r]) << 8};
-      for (; l < end && b.colind[l] >> 3 == to->index; ++l) to->place |= 1u << (b.colind[l] & 7);
+    block last{-1, 0};
+    --to;
+    for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++l) {  // no branch: where blocks end is not predictable
+      const index_t index = b.colind[l] >> 3;
+      const bool begins = index != last.index;
+      last = {index,
+              (begins ? static_cast<std::uint32_t>(l - b.rowptr[r]) << 8 : last.place) | 1u << (b.colind[l] & 7)};
+      to += begins ? 1 : 0;
+      *to = last;
     }
   }
+
+#if TULLE_X86
+  /// The sums' upper halves number the entries, so that those before a block say where it begins.
+  template <scalar T, offset O>
+  [[TULLE_AVX512BW, gnu::noinline]] static void collect_avx512(csr_view<T, O> b, index_t begin, index_t end,
+                                                               const std::int64_t* offsets, block* blocks) {
+    const __m512i entry = _mm512_set1_epi64(std::int64_t{1} << 32), lower = _mm512_set1_epi64(0xff);
+    for (index_t r = begin; r < end; ++r) {
+      block* to = blocks + offsets[r];
+      group_reader_avx512<3> reader;
+      for (O l = b.rowptr[r], last = b.rowptr[r + 1]; l < last; l += 8) {
+        const auto found = reader.next(b.colind + l, last - l, entry);
+        const __m512i columns = _mm512_and_si512(_mm512_sub_epi64(found.through, found.before), lower);
+        const __m512i place = _mm512_or_si512(columns, _mm512_slli_epi64(_mm512_srli_epi64(found.before, 32), 8));
+        const __m512i stored = _mm512_or_si512(found.index, _mm512_slli_epi64(place, 32));
+        _mm512_mask_storeu_epi64(to, static_cast<__mmask8>((1u << found.count) - 1), stored);
+        to += found.count;
+      }
+    }
+  }
+#endif
 
   buffer<std::int64_t> offsets_;  // rows + 1; none: not made
   buffer<block> blocks_;
 };
 
 #if TULLE_X86
-/// sums[0 .. 7] += scale times the values that `mask` spreads over them, a product being rounded first. Adding the 0 of
-/// the other lanes changes nothing: a sum that began as 0 is never -0.
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(double* sums, double scale, const double* values,
-                                                             __mmask8 mask) {
-  const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), _mm512_maskz_expandloadu_pd(mask, values));
+/// Of 8 columns. A product is rounded before it is added; adding the 0 of the lanes outside `mask` changes nothing: a
+/// sum that began as 0 is never -0.
+[[gnu::always_inline, TULLE_AVX512BW]] inline __m512d spread(const double* values, __mmask8 mask) {
+  return _mm512_maskz_expandloadu_pd(mask, values);
+}
+[[gnu::always_inline, TULLE_AVX512BW]] inline __m256 spread(const float* values, __mmask8 mask) {
+  return _mm256_maskz_expandloadu_ps(mask, values);
+}
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(double* sums, double scale, __m512d values,
+                                                              __mmask8 mask) {
+  const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), values);
   _mm512_store_pd(sums, _mm512_add_pd(_mm512_load_pd(sums), product));
 }
-[[gnu::always_inline, TULLE_AVX512BW]] inline void add_block(float* sums, float scale, const float* values,
-                                                             __mmask8 mask) {
-  const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), _mm256_maskz_expandloadu_ps(mask, values));
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(float* sums, float scale, __m256 values, __mmask8 mask) {
+  const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), values);
   _mm256_store_ps(sums, _mm256_add_ps(_mm256_load_ps(sums), product));
 }
 
-/// Adds the products of row i to the sums of the columns from `base` on, a multiple of 8.
-template <scalar T, offset O>
+/// Adds the products of rows i .. i + Rows - 1, which have the same columns, to the sums of the columns from `base` on,
+/// a multiple of 8. The sums of the next row lie `stride` further.
+template <int Rows, scalar T, offset O>
 [[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const spgemm_operands<T, O>& p, const column_blocks& blocks,
-                                                         index_t i, index_t base, T* sums) {
-  for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
-    const T scale = p.alpha * p.a.values[k];
+                                                         index_t i, index_t base, T* sums, std::int64_t stride) {
+  const O begin = p.a.rowptr[i], end = p.a.rowptr[i + 1];
+  for (O k = begin; k < end; ++k) {
+    T scale[Rows];
+    for (int row = 0; row < Rows; ++row) scale[row] = p.alpha * p.a.values[k + row * (end - begin)];
     const index_t r = p.a.colind[k];
     const T* values = p.b.values + p.b.rowptr[r];
     const column_blocks::block* at = blocks.blocks() + blocks.offsets()[r];
-    for (const column_blocks::block* end = blocks.blocks() + blocks.offsets()[r + 1]; at != end; ++at) {
-      add_block(sums + (8 * at->index - base), scale, values + (at->place >> 8), static_cast<__mmask8>(at->place));
+    for (const column_blocks::block* last = blocks.blocks() + blocks.offsets()[r + 1]; at != last; ++at) {
+      const auto mask = static_cast<__mmask8>(at->place);
+      const auto spread_values = spread(values + (at->place >> 8), mask);
+      T* to = sums + (8 * at->index - base);
+      for (int row = 0; row < Rows; ++row) add_scaled(to + row * stride, scale[row], spread_values, mask);
     }
   }
 }

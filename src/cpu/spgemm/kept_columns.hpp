@@ -44,14 +44,18 @@ class kept_columns {
   class reader {
    public:
     explicit reader(const kept_columns& of) : of_(&of) {}
-    const index_t* next(std::int64_t n) {
-      while (at_ + n > of_->chunks_[chunk_].used) {
-        ++chunk_;
-        at_ = 0;
+    /// The columns of the next rows, which are n in all.
+    void copy(std::int64_t n, index_t* to) {
+      while (n > 0) {
+        const std::int64_t here = std::min(n, of_->chunks_[chunk_].used - at_);
+        to = std::copy_n(of_->chunks_[chunk_].columns.data() + at_, here, to);
+        at_ += here;
+        n -= here;
+        if (at_ == of_->chunks_[chunk_].used) {
+          ++chunk_;
+          at_ = 0;
+        }
       }
-      const index_t* row = of_->chunks_[chunk_].columns.data() + at_;
-      at_ += n;
-      return row;
     }
 
    private:

@@ -50,6 +50,19 @@ struct spgemm_operands {
     }
   }
 
+  /// sums[column] += alpha a_ik b_kj for the products of row i.
+  [[gnu::always_inline]] void add_to(index_t i, T* sums) const {
+    const T factor = alpha;
+    const O end = a.rowptr[i + 1];
+    for (O k = a.rowptr[i]; k < end; ++k) {
+      const T scale = factor * a.values[k];
+      const O* row = b.rowptr + a.colind[k];
+      const index_t *column = b.colind + row[0], *last = b.colind + row[1];
+      for (const T* value = b.values + row[0]; column != last; ++column, ++value) {
+        sums[static_cast<std::uint32_t>(*column)] += scale * *value;
+      }
+    }
+  }
   [[nodiscard, gnu::always_inline]] std::int64_t products(index_t i) const {
     std::int64_t sum = 0;
     for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) sum += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];

@@ -47,6 +47,10 @@ class row_schedule {
   static bool worth_sharing(const csr_view<T, O>& a) {
     return std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz) > work_a_thread;
   }
+  template <scalar T, offset O>
+  static int threads_for(int most, const csr_view<T, O>& a) {
+    return worth_sharing(a) ? most : 1;
+  }
   static std::size_t bound(int threads) {
     return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)) +
            static_cast<std::size_t>(threads) * sizeof(counter);

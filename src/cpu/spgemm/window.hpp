@@ -41,7 +41,7 @@ struct window {
   /// The sums at known columns; clears them.
   [[gnu::always_inline]] void take(index_t base, const index_t* colind, std::int64_t n, T* values) const {
     for (std::int64_t k = 0; k < n; ++k) {
-      const index_t at = colind[k] - base;
+      const auto at = static_cast<std::uint32_t>(colind[k] - base);
       values[k] = sums[at];
       sums[at] = 0;
     }

@@ -1,0 +1,114 @@
+// The values of C's rows at known columns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/spgemm/column_blocks.hpp"
+#include "cpu/spgemm/hash_table.hpp"
+#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_kind.hpp"
+#include "cpu/spgemm/window.hpp"
+
+namespace tulle::cpu {
+
+/// Rows that have the same columns and whose sums are made together, so that an entry of B is read once for all.
+inline constexpr index_t most_together = 4;
+
+/// One thread's sums for them.
+struct together_layout {
+  static constexpr index_t widest = 1 << 15;
+  static constexpr std::size_t apart = 256;  // not a multiple of 4 KiB: there, loads wait for stores of other rows
+
+  std::size_t stride;  // from one row's sums to the next row's
+
+  explicit together_layout(index_t cols)
+      : stride((static_cast<std::size_t>(std::min(cols, widest)) + 7 + 511) / 512 * 512 + apart) {}
+  [[nodiscard]] std::size_t bytes(std::size_t value_size) const { return most_together * stride * value_size; }
+};
+
+/// What one thread adds with.
+template <scalar T>
+struct sum_space {
+  window<T> wide;
+  hash_table<T> table;
+  T* together = nullptr;  // of most_together rows; none where there are no such rows
+};
+
+/// Adds the products of rows of C in A's order.
+template <scalar T, offset O>
+struct row_sums {
+  const spgemm_operands<T, O>& p;
+  const column_blocks& blocks;  // of B; may be empty
+  sum_space<T> space;
+  const row_kind* kinds;
+  const std::int64_t* offsets;  // of C's rows
+
+  /// Rows begin .. end - 1. `colind` and `values` are C's.
+  void add(index_t begin, index_t end, const index_t* colind, T* values) const {
+    const bool one_by_one = blocks.empty() && p.b.cols <= widest_window;
+    for (index_t i = begin, rows; i < end; i += rows) {
+      rows = 1;
+      const std::int64_t at = offsets[i], n = offsets[i + 1] - at;
+      if (n == 0) continue;
+      if (kinds[i] == row_kind::single) {
+        add_single(i, values + at);
+      } else if (one_by_one) {
+        p.add_to(i, space.wide.sums);
+        space.wide.take(0, colind + at, n, values + at);
+      } else {
+        const column_span span{colind[at], colind[at + n - 1]};
+        rows = span.size() <= together_layout::widest ? rows_together(i, end) : 1;
+        rows > 1 ? add_together(i, rows, colind + at, n, values + at) : add_row(i, span, colind + at, n, values + at);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] index_t rows_together(index_t i, index_t end) const {
+    if (space.together == nullptr) return 1;
+    const index_t most = std::min(end - i, most_together);
+    index_t rows = 1;
+    while (rows < most && kinds[i + rows] == row_kind::repeat) ++rows;
+    return rows;
+  }
+
+  void add_single(index_t i, T* values) const {
+    p.for_each_product(i, [&](index_t, T value) { *values++ = T{0} + value; });
+  }
+
+  void add_together(index_t i, index_t rows, const index_t* colind, std::int64_t n, T* values) const {
+    const index_t base = colind[0] & ~7;
+    const auto stride = static_cast<std::int64_t>(together_layout(p.b.cols).stride);
+#if TULLE_X86
+    if (rows == 2) add_blocks_avx512<2>(p, blocks, i, base, space.together, stride);
+    if (rows == 3) add_blocks_avx512<3>(p, blocks, i, base, space.together, stride);
+    if (rows == 4) add_blocks_avx512<4>(p, blocks, i, base, space.together, stride);
+    static_assert(most_together == 4);
+#endif
+    for (index_t row = 0; row < rows; ++row) {
+      window<T>{space.together + row * stride}.take(base, colind, n, values + row * n);
+    }
+  }
+
+  void add_row(index_t i, column_span span, const index_t* colind, std::int64_t n, T* values) const {
+#if TULLE_X86
+    if (!blocks.empty() && span.size() <= widest_window) {
+      const index_t base = span.first & ~7;
+      add_blocks_avx512<1>(p, blocks, i, base, space.wide.sums, 0);
+      return space.wide.take(base, colind, n, values);
+    }
+#endif
+    if (span.size() > widest_window && kinds[i] != row_kind::wide) return space.table.numeric(p, i, colind, n, values);
+    p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
+      for_each([&](index_t at, O l, T scale) { space.wide.sums[at] += scale * p.b.values[l]; });
+      const std::int64_t here = std::upper_bound(colind, colind + n, last) - colind;
+      space.wide.take(base, colind, here, values);
+      colind += here;
+      values += here;
+      n -= here;
+    });
+  }
+};
+
+}  // namespace tulle::cpu
