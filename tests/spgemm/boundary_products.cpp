@@ -138,8 +138,8 @@ columns columns_in_words(index_t k, index_t words, index_t first) {
 operands entries_in_words() {
   builder m;
   for (const index_t words : {1, 8, 9, 12, 16, 63, 64, 65, 127, 128, 129}) {
-    for (const index_t k : {32, 100, 255, 256, 257, 375, 376, 377, 479, 480, 481, 600}) {
-      if (k < 2 * words || k > 32 * words) continue;
+    for (const index_t k : {32, 100, 130, 170, 255, 256, 257, 375, 376, 377, 479, 480, 481, 600}) {
+      if (k < (k < 200 ? words : 2 * words) || k > 32 * words) continue;
       const columns all = columns_in_words(k, words, 96 * (k % 7));
       columns some;
       for (std::size_t i = 0; i < all.size(); i += 3) some.push_back(all[i]);
@@ -163,11 +163,28 @@ operands long_rows(index_t others) {
                        [&](index_t i) { return random_columns(random, i < longs ? 1150 : 1, 0, cols); })};
 }
 
-/// Rows of A with k entries among rows of B with none, one or two.
-operands many_short_rows(index_t k) {
+/// Rows of A with k entries, among others with one. Rows of B have two neighbours, or none.
+operands many_short_rows(index_t k, index_t rows) {
   const index_t inner = 5000, cols = 3000;
   std::mt19937_64 random(static_cast<std::uint64_t>(k) + 4);
-  const auto a = matrix_of(40, inner, [&](index_t i) { return random_columns(random, i % 5 == 0 ? k : 3, 0, inner); });
+  const auto a =
+      matrix_of(rows, inner, [&](index_t i) { return random_columns(random, i % (rows / 20) == 0 ? k : 1, 0, inner); });
+  return {a, matrix_of(inner, cols, [&](index_t i) {
+            const auto first = static_cast<index_t>(random() % 1500) * 2;
+            return i % 7 == 0 ? columns{} : columns{first, first + 1};
+          })};
+}
+
+/// Rows of A with `entries` entries, and some hubs.
+operands hubs_of_a(index_t rows, index_t entries) {
+  const index_t inner = 3500, cols = 4000;
+  std::mt19937_64 random(static_cast<std::uint64_t>(rows) + 5);
+  const auto entries_of = [&](index_t i) -> index_t {
+    if (i % (rows / 11) != 5) return entries;
+    const index_t hubs[] = {64, 65, 512, 513, 1025, 3000};
+    return hubs[i / (rows / 11) % 6];
+  };
+  const auto a = matrix_of(rows, inner, [&](index_t i) { return random_columns(random, entries_of(i), 0, inner); });
   return {a, matrix_of(inner, cols, [&](index_t i) { return random_columns(random, i % 3, 0, cols); })};
 }
 
@@ -192,7 +209,14 @@ void add_boundary_products(std::vector<product_recipe>& all) {
     all.push_back({"long_rows_beside_" + std::to_string(others), [others] { return long_rows(others); }, true, true});
   }
   for (const index_t k : {64, 65, 160, 161, 512, 513, 1100}) {
-    all.push_back({"many_short_rows_" + std::to_string(k), [k] { return many_short_rows(k); }, k >= 512, true});
+    for (const index_t rows : {40, 4200}) {
+      all.push_back({"many_short_rows_" + std::to_string(k) + "_of_" + std::to_string(rows),
+                     [k, rows] { return many_short_rows(k, rows); }, k >= 512 || (k > 65 && rows > 40), true});
+    }
+  }
+  for (const auto& [rows, entries] : {std::pair{8193, 1}, {32769, 1}, {32769, 5}}) {
+    all.push_back({"hubs_of_" + std::to_string(rows) + "_" + std::to_string(entries),
+                   [rows = rows, entries = entries] { return hubs_of_a(rows, entries); }, true, true});
   }
   for (const index_t rows : {4096, 4097}) {
     all.push_back({"runs_of_columns_" + std::to_string(rows), [rows] { return runs_of_columns(rows); }, true, true});

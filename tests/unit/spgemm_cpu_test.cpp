@@ -313,10 +313,10 @@ TYPED_TEST(spgemm_cpu, repeated_rows) {
   for (const index_t apart : {10, 6'000, 90'000}) {
     for (const index_t run : {1, 9}) {
       std::mt19937 random(26);
-      host_csr<T, O> b(6 * apart + 20);
+      host_csr<T, O> b(6 * apart + 1023);
       for (index_t r = 0; r < 40; ++r) {
         std::vector<index_t> columns;
-        for (index_t j = 0; j < 7 * run; ++j) columns.push_back(apart * (j / run) + r % 5 + j % run);
+        for (index_t j = 0; j < 7 * run; ++j) columns.push_back(1003 + apart * (j / run) + r % 5 + j % run);
         b.add_row(r % 13 == 5 ? std::vector<index_t>{} : columns, random);
       }
       b.values[5] = std::numeric_limits<T>::infinity();
@@ -329,6 +329,31 @@ TYPED_TEST(spgemm_cpu, repeated_rows) {
       p.tile_size = 1 << 19;
       check_all<T, O>("runs of " + std::to_string(run) + ", " + std::to_string(apart) + " apart", p, -1.5);
     }
+  }
+}
+
+TYPED_TEST(spgemm_cpu, repeated_rows_at_the_widest_span) {
+  using T = typename TestFixture::value;
+  using O = typename TestFixture::offset;
+  const index_t first = 1007;  // the last of eight neighbours
+  for (const index_t span : {32'767, 32'768, 32'769}) {
+    std::mt19937 random(27);
+    host_csr<T, O> b(first + span);
+    for (index_t r = 0; r < 20; ++r) {
+      std::vector<index_t> columns;
+      for (const index_t begin : {first, 5'000 + 9 * (r % 5), first + span - 9}) {
+        for (index_t j = 0; j < 9; ++j) columns.push_back(begin + j);
+      }
+      b.add_row(columns, random);
+    }
+    host_csr<T, O> a(20);
+    for (index_t group = 0; group < 30; ++group) {
+      const std::vector<index_t> columns = some_columns(20, 1 + group % 8, random);
+      for (index_t i = 0; i <= group % 6; ++i) a.add_row(columns, random);
+    }
+    spgemm_problem p{a.ref(), b.ref()};
+    p.tile_size = 1 << 16;
+    check_all<T, O>("a span of " + std::to_string(span), p, -1.5);
   }
 }
 

@@ -60,7 +60,7 @@ class adaptive final : public spgemm_operator {
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
       words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
-      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, isa_, product_.b, full_blocks);
+      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
     }
     allocate_scratch(need);
     const std::vector<std::int64_t> most = begin_threads();

@@ -25,21 +25,20 @@ class column_blocks {
 
   column_blocks() = default;
 
-  /// Blocks of B; none where they would hold fewer than `least` entries on average, or rows are too long.
+  /// Blocks of B, for AVX-512; none where they would hold fewer than `least` entries on average, or rows are too long.
   template <scalar T, offset O>
-  static column_blocks of(const context& ctx, isa set, csr_view<T, O> b, double least) {
+  static column_blocks of(const context& ctx, csr_view<T, O> b, double least) {
     column_blocks made;
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
-    number_column_groups<3>(ctx, set, b, offsets);
+    number_column_groups<3>(ctx, isa::avx512, b, offsets);
     if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz) || !short_rows(b)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
     parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr, [&](index_t begin, index_t end) {
 #if TULLE_X86
-      if (set == isa::avx512) return collect_avx512(b, begin, end, offsets, blocks);
+      collect_avx512(b, begin, end, offsets, blocks);
 #endif
-      for (index_t r = begin; r < end; ++r) collect(b, r, blocks + offsets[r]);
     });
     return made;
   }
@@ -60,20 +59,6 @@ class column_blocks {
     }
     return true;
   }
-  template <scalar T, offset O>
-  static void collect(csr_view<T, O> b, index_t r, block* to) {
-    block last{-1, 0};
-    --to;
-    for (O l = b.rowptr[r], end = b.rowptr[r + 1]; l < end; ++l) {  // no branch: where blocks end is not predictable
-      const index_t index = b.colind[l] >> 3;
-      const bool begins = index != last.index;
-      last = {index,
-              (begins ? static_cast<std::uint32_t>(l - b.rowptr[r]) << 8 : last.place) | 1u << (b.colind[l] & 7)};
-      to += begins ? 1 : 0;
-      *to = last;
-    }
-  }
-
 #if TULLE_X86
   /// The sums' upper halves number the entries, so that those before a block say where it begins.
   template <scalar T, offset O>

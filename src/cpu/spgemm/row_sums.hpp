@@ -18,7 +18,7 @@ inline constexpr index_t most_together = 4;
 /// One thread's sums for them.
 struct together_layout {
   static constexpr index_t widest = 1 << 15;
-  static constexpr std::size_t apart = 256;  // not a multiple of 4 KiB: there, loads wait for stores of other rows
+  static constexpr std::size_t apart = 128;  // four rows, no two a multiple of 4 KiB apart: loads would wait for stores
 
   std::size_t stride;  // from one row's sums to the next row's
 
