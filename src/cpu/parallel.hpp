@@ -60,19 +60,18 @@ void scan_counts(int threads, O* offsets, std::int64_t n) {
     for (std::int64_t i = 1; i <= n; ++i) offsets[i] += offsets[i - 1];
     return;
   }
-  const int parts = threads;
-  std::vector<O> sums(static_cast<std::size_t>(parts) + 1, O{0});
-  const auto first = [&](int part) { return 1 + n / parts * part + n % parts * part / parts; };
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-  for (int part = 0; part < parts; ++part) {
+  std::vector<O> sums(static_cast<std::size_t>(threads) + 1, O{0});
+  const auto first = [&](int part) { return 1 + n / threads * part + n % threads * part / threads; };
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int part = 0; part < threads; ++part) {
     O sum = 0;
     const std::int64_t end = first(part + 1);
     for (std::int64_t i = first(part); i < end; ++i) sum += offsets[i];
     sums[part + 1] = sum;
   }
-  for (int part = 0; part < parts; ++part) sums[part + 1] += sums[part];
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-  for (int part = 0; part < parts; ++part) {
+  for (int part = 0; part < threads; ++part) sums[part + 1] += sums[part];
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int part = 0; part < threads; ++part) {
     O sum = sums[part];
     const std::int64_t end = first(part + 1);
     for (std::int64_t i = first(part); i < end; ++i) offsets[i] = sum += offsets[i];

@@ -60,7 +60,9 @@ class adaptive final : public spgemm_operator {
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
       words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
+#if TULLE_X86
       if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+#endif
     }
     allocate_scratch(need);
     const std::vector<std::int64_t> most = begin_threads();
@@ -245,9 +247,11 @@ class adaptive final : public spgemm_operator {
       before = after;
     }
   }
-  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const {
-    return kinds_.data()[i] != row_kind::single && kinds_.data()[i] != row_kind::repeat && products > 0;
+  /// Whether the columns of row i are found by its own products, and kept.
+  [[nodiscard]] bool has_own_columns(index_t i) const {
+    return kinds_.data()[i] != row_kind::single && kinds_.data()[i] != row_kind::repeat;
   }
+  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
   void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
@@ -345,7 +349,6 @@ class adaptive final : public spgemm_operator {
     kept_columns::reader kept(columns_[static_cast<std::size_t>(part)]);
     const std::int64_t* offsets = offsets_.data();
     const row_kind* kinds = kinds_.data();
-    const auto was_found = [&](index_t i) { return kinds[i] != row_kind::repeat && kinds[i] != row_kind::single; };
     for (index_t i = begin; i < end;) {
       const index_t first = i++;
       const std::int64_t at = offsets[first], n = offsets[i] - at;
@@ -354,7 +357,7 @@ class adaptive final : public spgemm_operator {
       } else if (kinds[first] == row_kind::single) {
         std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
       } else {
-        while (i < end && was_found(i)) ++i;
+        while (i < end && has_own_columns(i)) ++i;
         kept.copy(offsets[i] - at, colind + at);
       }
     }

@@ -25,6 +25,7 @@ class column_blocks {
 
   column_blocks() = default;
 
+#if TULLE_X86
   /// Blocks of B, for AVX-512; none where they would hold fewer than `least` entries on average, or rows are too long.
   template <scalar T, offset O>
   static column_blocks of(const context& ctx, csr_view<T, O> b, double least) {
@@ -35,13 +36,11 @@ class column_blocks {
     if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz) || !short_rows(b)) return {};
     made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
     block* blocks = made.blocks_.data();
-    parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr, [&](index_t begin, index_t end) {
-#if TULLE_X86
-      collect_avx512(b, begin, end, offsets, blocks);
-#endif
-    });
+    parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr,
+                  [&](index_t begin, index_t end) { collect_avx512(b, begin, end, offsets, blocks); });
     return made;
   }
+#endif
 
   [[nodiscard]] bool empty() const { return offsets_.empty(); }
   [[nodiscard]] const std::int64_t* offsets() const { return offsets_.data(); }
@@ -52,6 +51,7 @@ class column_blocks {
   }
 
  private:
+#if TULLE_X86
   template <scalar T, offset O>
   static bool short_rows(csr_view<T, O> b) {
     for (index_t r = 0; b.cols > longest_row && r < b.rows; ++r) {
@@ -59,7 +59,6 @@ class column_blocks {
     }
     return true;
   }
-#if TULLE_X86
   /// The sums' upper halves number the entries, so that those before a block say where it begins.
   template <scalar T, offset O>
   [[TULLE_AVX512BW, gnu::noinline]] static void collect_avx512(csr_view<T, O> b, index_t begin, index_t end,

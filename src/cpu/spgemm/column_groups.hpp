@@ -37,8 +37,8 @@ template <int Shift, scalar T, offset O>
   }
 }
 
-/// Reads a row of B by up to 8 columns. What `Each` says of an entry is summed from the row's begin on, modulo 2^64:
-/// the sum over a group is that at its end less that before it, and for distinct bits it is their union.
+/// Reads a row of B by up to 8 columns. What the entries count is summed from the row's begin on, modulo 2^64: the sum
+/// over a group is that at its end less that before it, and for distinct bits it is their union.
 template <int Shift>
 class group_reader_avx512 {
  public:

@@ -77,7 +77,7 @@ struct row_sums {
     p.for_each_product(i, [&](index_t, T value) { *values++ = T{0} + value; });
   }
 
-  void add_together(index_t i, index_t rows, const index_t* colind, std::int64_t n, T* values) const {
+  void add_together([[maybe_unused]] index_t i, index_t rows, const index_t* colind, std::int64_t n, T* values) const {
     const index_t base = colind[0] & ~7;
     const auto stride = static_cast<std::int64_t>(together_layout(p.b.cols).stride);
 #if TULLE_X86
