@@ -3,6 +3,8 @@
 // accumulator), and the sums lie in the order of C. The table comes from the words of B, put in order by counting the
 // smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp a row, walked as
 // value_walk.cuh says; one thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+#include <utility>
+
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
@@ -96,16 +98,20 @@ struct hashed_space {
   }
 };
 
-/// So many blocks are to share a multiprocessor, as the sums of doubles just let them; registers do not always. Where
-/// they are few, the next pieces are read ahead.
-template <int Lanes, int Slots, class O>
-constexpr int blocks_at_once = Slots > 128                     ? 8
-                               : Lanes == 32 && sizeof(O) == 4 ? 12
-                                                               : 10;
+/// Where few warps share a multiprocessor the next pieces are read ahead.
+template <int Slots>
+constexpr bool reads_ahead = Slots > 128;
+/// Blocks that are to share a multiprocessor; 1 where the compiler's own choice of registers is as good. The sums of
+/// doubles let as many.
+template <int Lanes, int Most, class O>
+constexpr int blocks_at_once = Most > 376                                    ? 8
+                               : Most > 256 && Lanes == 32 && sizeof(O) == 4 ? 12
+                                                                             : 0;
 
-template <int Lanes, int Slots, int Most, class T, class O>
-__global__ void __launch_bounds__(block, blocks_at_once<Lanes, Slots, O>)
-    fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list, bool columns) {
+/// Columns: those of C are found and written first; else they are read.
+template <bool Columns, int Lanes, int Slots, int Most, class T, class O>
+__global__ void __launch_bounds__(block, blocks_at_once<Lanes, Most, O>)
+    fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list) {
   __shared__ hashed_space<T, Slots, Most> spaces[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
   if (i >= list.count()) return;
@@ -113,17 +119,17 @@ __global__ void __launch_bounds__(block, blocks_at_once<Lanes, Slots, O>)
   hashed_space<T, Slots, Most>& space = spaces[threadIdx.x / 32];
   const O to = v.c_rowptr[row];
   const int count = static_cast<int>(v.c_rowptr[row + 1] - to);
-  if (!columns) {
-    space.index(v.c_colind + to, count);
-  } else {
+  if constexpr (Columns) {
     b.words != nullptr ? space.table.template collect<8, true>(m, b, row)
                        : space.table.template collect<8, false>(m, b, row);
     space.put_in_order(v.c_colind + to, count);
+  } else {
+    space.index(v.c_colind + to, count);
   }
   for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
   __syncwarp();
-  walk_values<Lanes, false, (Slots > 128)>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1], column_range<false>{},
-                                           space);
+  walk_values<Lanes, false, reads_ahead<Slots>>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1],
+                                                column_range<false>{}, space);
   __syncwarp();
   for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
 }
@@ -135,13 +141,22 @@ void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const produ
                  row_class c, const row_list& list, bool columns, cudaStream_t stream) {
   if (list.most == 0) return;
   const auto blocks = static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps);
-  const auto run = [&](auto kernel) { kernel<<<blocks, block, 0, stream>>>(m, b, v, list, columns); };
+  const auto run = [&]<int Slots, int Most>(std::integer_sequence<int, Slots, Most>) {
+    const auto launch = [&](auto kernel) { kernel<<<blocks, block, 0, stream>>>(m, b, v, list); };
+    if (columns) {
+      short_rows ? launch(fill_hashed_kernel<true, 8, Slots, Most, T, O>)
+                 : launch(fill_hashed_kernel<true, 32, Slots, Most, T, O>);
+    } else {
+      short_rows ? launch(fill_hashed_kernel<false, 8, Slots, Most, T, O>)
+                 : launch(fill_hashed_kernel<false, 32, Slots, Most, T, O>);
+    }
+  };
   if (c == hashed_256) {
-    short_rows ? run(fill_hashed_kernel<8, 128, 256, T, O>) : run(fill_hashed_kernel<32, 128, 256, T, O>);
+    run(std::integer_sequence<int, 128, 256>{});
   } else if (c == hashed_376) {
-    short_rows ? run(fill_hashed_kernel<8, 128, 376, T, O>) : run(fill_hashed_kernel<32, 128, 376, T, O>);
+    run(std::integer_sequence<int, 128, 376>{});
   } else {
-    short_rows ? run(fill_hashed_kernel<8, 256, 480, T, O>) : run(fill_hashed_kernel<32, 256, 480, T, O>);
+    run(std::integer_sequence<int, 256, 480>{});
   }
   check_launch("spgemm: fill_hashed");
 }

@@ -58,25 +58,33 @@ struct wide_part {
   }
 };
 
-/// Calls run(kinds, whether they are narrow) for each launch that the tasks take, those that take longest first.
-template <class Run>
-void for_each_launch(const wide_tasks& tasks, Run run) {
+/// A kernel of a block a task, and the shared memory that it takes.
+template <class Kernel>
+struct task_kernel {
+  Kernel kernel;
+  int threads;
+  int bytes;
+
+  template <class T, class O>
+  void launch(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
+              const kinds_of_tasks& kinds, cudaStream_t stream) const {
+    const auto blocks = static_cast<unsigned>(kinds.most(tasks));
+    if (blocks == 0) return;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
+    kernel<<<blocks, threads, bytes, stream>>>(m, v, tasks, kinds);
+    check_launch("spgemm: values of wide rows");
+  }
+};
+
+/// All tasks, those that take longest first, by a kernel for up to narrow_chunk entries and one for up to wide_chunk.
+template <class Narrow, class Wide, class T, class O>
+void run_tasks(const task_kernel<Narrow>& narrow, const task_kernel<Wide>& wide, const product_pattern<O>& m,
+               const product_values<T, O>& v, const wide_tasks& tasks, cudaStream_t stream) {
   using enum wide_tasks::kind;
   const bool cut = tasks.begin != nullptr;
-  if (cut && tasks.chunk <= narrow_chunk) return run(kinds_of_tasks{{row_parts, short_rows}, 2}, true);
-  if (cut) run(kinds_of_tasks{{row_parts, long_rows}, 2}, false);
-  run(kinds_of_tasks{{short_rows}, 1}, true);
-}
-
-/// Launches a kernel of a block a task, with `bytes` of shared memory.
-template <class Kernel, class T, class O>
-void launch_tasks(Kernel kernel, int threads, int bytes, const product_pattern<O>& m, const product_values<T, O>& v,
-                  const wide_tasks& tasks, const kinds_of_tasks& kinds, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(kinds.most(tasks));
-  if (blocks == 0) return;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
-  kernel<<<blocks, threads, bytes, stream>>>(m, v, tasks, kinds);
-  check_launch("spgemm: fill_wide_values");
+  if (cut && tasks.chunk <= narrow_chunk) return narrow.launch(m, v, tasks, {{row_parts, short_rows}, 2}, stream);
+  if (cut) wide.launch(m, v, tasks, {{row_parts, long_rows}, 2}, stream);
+  narrow.launch(m, v, tasks, {{short_rows}, 1}, stream);
 }
 
 }  // namespace tulle::cuda

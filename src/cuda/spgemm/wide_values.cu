@@ -120,21 +120,14 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
   for (int i = static_cast<int>(threadIdx.x); i < part.count; i += Threads) v.c[part.to + i] = v.alpha * space.sum[i];
 }
 
-template <int Threads, int Chunk, class T, class O>
-void run(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
-         const kinds_of_tasks& kinds, cudaStream_t stream) {
-  launch_tasks(wide_values_kernel<Threads, Chunk, T, O>, Threads, sizeof(wide_space<Threads, Chunk, T, O>), m, v, tasks,
-               kinds, stream);
-}
-
 }  // namespace
 
 template <class T, class O>
 void fill_by_turns(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
                    cudaStream_t stream) {
-  for_each_launch(tasks, [&](const kinds_of_tasks& kinds, bool narrow) {
-    narrow ? run<128, narrow_chunk>(m, v, tasks, kinds, stream) : run<256, wide_chunk>(m, v, tasks, kinds, stream);
-  });
+  run_tasks(task_kernel{wide_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(wide_space<128, narrow_chunk, T, O>)},
+            task_kernel{wide_values_kernel<256, wide_chunk, T, O>, 256, sizeof(wide_space<256, wide_chunk, T, O>)}, m,
+            v, tasks, stream);
 }
 
 #define TULLE_INSTANTIATE(T, O) \
