@@ -41,11 +41,12 @@ struct csr_sink {
   void* values = nullptr;
 };
 
-/// Counts of the operands' patterns (spgemm_operands.hpp), in the backend's memory: the patterns are sound and their rows
-/// increase where all of them are 0, which may be known there before it is known to the host.
+/// Counts of the operands' patterns (spgemm_operands.hpp), in the backend's memory, where they may be known before the
+/// host knows them. Good where no pattern has a defect and B's has no descent.
 struct operand_check {
   const pattern_counts* counts = nullptr;
   int size = 0;
+  int of_b = 0;  // which of them is B's
 };
 
 /// C with sorted rows, the same bits in every run. Every product's entry is in the pattern, also where it cancels.

@@ -62,7 +62,7 @@ spgemm_operand operand(const context& ctx, const char* name, const csr_ref& give
 
 spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
     : spgemm_factors(ctx, in, options, begin_only{}) {
-  finish();
+  if (!wait()) finish();
 }
 
 spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only)
@@ -103,26 +103,32 @@ std::optional<spgemm_problem> spgemm_factors::expected_problem() const {
   return as_given ? std::optional(problem()) : std::nullopt;
 }
 
-operand_check spgemm_factors::check() const noexcept { return {counts_.data(), static_cast<int>(counts_.size())}; }
+operand_check spgemm_factors::check() const noexcept {
+  return {counts_.data(), static_cast<int>(counts_.size()), static_cast<int>(place_[1])};
+}
 
-bool spgemm_factors::finish() {
-  const std::vector<pattern_counts> found = to_vector(ctx_, counts_);
+bool spgemm_factors::wait() {
+  found_ = to_vector(ctx_, counts_);
   counts_ = {};
-  arrange(found);
+  const auto all = operands();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != nullptr) all[i]->require(found_[place_[i]]);
+  }
+  return expected_problem().has_value() && found_[place_[1]].increasing();
+}
+
+void spgemm_factors::finish() {
+  arrange();
   fit_offsets();
-  return std::ranges::all_of(found, &pattern_counts::increasing);
 }
 
 /// B, the mask and D need strictly increasing rows.
-void spgemm_factors::arrange(const std::vector<pattern_counts>& found) {
+void spgemm_factors::arrange() {
   const auto all = operands();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] != nullptr) all[i]->require(found[place_[i]]);
-  }
   if (transpose_a_) a_.transpose();
   if (transpose_b_) b_.transpose();
   for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i] == nullptr || found[place_[i]].increasing()) continue;
+    if (all[i] == nullptr || found_[place_[i]].increasing()) continue;
     i == 1 && transpose_b_ ? all[i]->fold() : all[i]->sort();
   }
 }

@@ -33,8 +33,10 @@ class spgemm_factors {
   /// What problem() will be where nothing has to be turned, sorted or widened; none where that is known not to be so.
   [[nodiscard]] std::optional<spgemm_problem> expected_problem() const;
   [[nodiscard]] operand_check check() const noexcept;
-  /// The second step: waits. True where what was expected has come true.
-  bool finish();
+  /// The second step: waits for the check. Throws where an operand is broken. True where problem() is what was
+  /// expected; else `finish` makes it.
+  bool wait();
+  void finish();
 
   /// M o (A B), or A B where there is no M.
   [[nodiscard]] spgemm_problem problem() const;
@@ -52,7 +54,7 @@ class spgemm_factors {
  private:
   [[nodiscard]] std::array<spgemm_operand*, 4> operands();
   void look();
-  void arrange(const std::vector<pattern_counts>& found);
+  void arrange();
   [[nodiscard]] offset_type common_offsets() const;
   void fit_offsets();
 
@@ -67,6 +69,7 @@ class spgemm_factors {
   std::optional<spgemm_operand> d_;
   std::array<std::size_t, 4> place_{};  // of the pattern of A, B, the mask and D among those that were looked at
   buffer<pattern_counts> counts_;
+  std::vector<pattern_counts> found_;
 };
 
 }  // namespace tulle::detail

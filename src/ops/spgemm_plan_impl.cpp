@@ -10,8 +10,15 @@ namespace tulle::detail {
 
 spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
     : ctx_(ctx), limit_(options.memory_limit), factors_(ctx, in, options, spgemm_factors::begin_only{}) {
-  const bool begun = begin(options);
-  if (factors_.finish() && begun) return;
+  bool begun = false;
+  try {
+    begun = begin(options);
+  } catch (const error&) {  // a broken operand comes first; else the same happens again below, or no more
+    product_.reset();
+  }
+  if (factors_.wait() && begun) return;
+  product_.reset();
+  factors_.finish();
   spgemm_problem problem = factors_.problem();
   choose(problem, options);
   if (factors_.has_d() && !problem.mask) {

@@ -148,19 +148,19 @@ class checked_product {
   void begun_before_the_check() const {
     const auto counts = to_buffer(ctx_, std::vector<pattern_counts>(2));
     const auto op = kernel_.make(ctx_, problem());
-    op->begin({counts.data(), 2});
+    op->begin({counts.data(), 2, 1});
     sink_memory<T> room(ctx_, rows(), op->symbolic(), offset_type_of<O>);
     op->fill(1, room.sink());
     expect_same(room.read(), first_, "begun before the check");
 
-    const std::vector<pattern_counts> defect{{}, {.defects = 1}}, descent{{.descents = 1}, {}};
+    const std::vector<pattern_counts> defect{{.defects = 1}, {}}, descent{{}, {.descents = 1}};
     buffer<index_t> nowhere(ctx_, pair_.a.colind.size());
     fill_bytes(ctx_, nowhere.data(), nowhere.space(), 0x7f, nowhere.bytes());
     spgemm_problem broken = problem();
     broken.a.colind = nowhere.data();
     for (const auto& found : {defect, descent}) {
       const auto bad = to_buffer(ctx_, found);
-      kernel_.make(ctx_, broken)->begin({bad.data(), 2});
+      kernel_.make(ctx_, broken)->begin({bad.data(), 2, 1});
       ctx_.synchronize();
     }
   }

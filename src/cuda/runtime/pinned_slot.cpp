@@ -41,7 +41,8 @@ class slot_pool {
   std::size_t made_ = 0;
 };
 
-/// Never destroyed: plans may outlive every other static. What is not in use is freed when the process ends.
+/// Never destroyed: plans may outlive every other static. What is not in use is freed when the process ends: before the
+/// CUDA runtime, which is linked statically and set up before main, is torn down.
 slot_pool& pool() {
   static slot_pool* const only = new slot_pool;
   static const struct at_exit {

@@ -249,9 +249,11 @@ class adaptive_spgemm final : public spgemm_operator {
     count_wide(pattern(), word_view(), mean_b(), lists_[wide], device(), entries(), &counted()->most, keep_bitmaps(),
                stream());
   }
-  /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much.
+  /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
+  /// few of a small matrix's rows, whose number is not known yet, will be wide.
   [[nodiscard]] uint4* keep_bitmaps() {
-    const std::size_t bytes = kept_bytes(lists_[wide].most, b_.cols);
+    const bool few = lists_[wide].counted != nullptr && is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
+    const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, b_.cols);
     bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
     return bitmaps_.data();
   }
@@ -420,8 +422,8 @@ std::size_t bound_adaptive_spgemm(const context& ctx, const spgemm_problem& p, c
   }
   const auto entries = static_cast<std::size_t>(p.b.nnz);
   const auto tasks = rows + 2 * static_cast<std::size_t>(blocks_to_fill(ctx) + work.nnz_bound / wide_chunk);
-  const std::size_t of_rows = rows > most_listed ? 1 + 3 * sizeof(index_t) : (2 + first_classes) * sizeof(index_t);
-  const std::size_t lists = rows * of_rows + tasks * sizeof(wide_task);
+  const std::size_t listed = std::min<std::size_t>(rows, most_listed) * (2 + first_classes) * sizeof(index_t);
+  const std::size_t lists = std::max(rows * (1 + 3 * sizeof(index_t)), listed) + tasks * sizeof(wide_task);
   const std::size_t words = inner * size_of(p.a.types.offset) + entries * sizeof(uint2);
   const bool narrow = p.a.types.offset == offset_type::i32;
   const std::size_t offsets = narrow ? (rows + inner + 2) * sizeof(std::int64_t) : (rows + 1) * 12;
