@@ -4,12 +4,14 @@
 
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/backends.hpp"
+#include "spgemm/far_columns.hpp"
 #include "spgemm/past_2_31.hpp"
 #include "spgemm/shared_products.hpp"
 #include "spgemm/spgemm_case.hpp"
@@ -75,6 +77,17 @@ void add_faults(const context& ctx, const spgemm_kernel& kernel) {
   }
 }
 
+/// The last column of which a word and a place still share 32 bits (the GPU's hashed rows), the next, and the last.
+void add_far_columns(const context& ctx, const spgemm_kernel& kernel) {
+  for (const product_recipe& recipe : recipes()) {
+    if (recipe.name != "entries_in_words" && recipe.name != "products_among_many") continue;
+    for (const index_t cols : {268'435'424, 268'435'425, std::numeric_limits<index_t>::max()}) {
+      add_test(fmt::format("{}.{}/{}/to_column_{}", name(ctx.backend()), kernel.name, recipe.name, cols),
+               [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
+    }
+  }
+}
+
 void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
   for (const type_key types : all_types) {
     for (const product_recipe& recipe : recipes()) {
@@ -83,6 +96,7 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
   }
   if (kernel.name == "kernel0") add_tile_sizes(ctx, kernel);
   add_faults(ctx, kernel);
+  if (kernel.name == "default") add_far_columns(ctx, kernel);
   if (quick()) return;
   for (const product_recipe& recipe : shared_products()) {
     add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, 0, true});

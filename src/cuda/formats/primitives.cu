@@ -1,24 +1,11 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "cuda/formats/cub_workspace.cuh"
 #include "cuda/formats/primitives.hpp"
-#include "cuda/runtime/check.hpp"
 #include "cuda/runtime/stream.hpp"
 
 namespace tulle::cuda {
-namespace {
-
-/// CUB's two calls: the first asks for the size of its workspace.
-template <class Algorithm>
-void with_workspace(const context& ctx, const char* name, Algorithm algorithm) {
-  std::size_t bytes = 0;
-  check(algorithm(nullptr, bytes), name, status::kernel_launch);
-  buffer<std::byte> workspace(ctx, std::max<std::size_t>(bytes, 1));
-  check(algorithm(workspace.data(), bytes), name, status::kernel_launch);
-}
-
-}  // namespace
-
 void sort_keys(const context& ctx, buffer<std::uint64_t>& keys, int begin_bit, int end_bit) {
   const auto n = static_cast<std::int64_t>(keys.size());
   if (n < 2 || begin_bit == end_bit) return;

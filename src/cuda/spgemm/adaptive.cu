@@ -11,10 +11,10 @@
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
+#include "cuda/formats/cub_workspace.cuh"
 #include "cuda/formats/launch.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_words.hpp"
-#include "cuda/spgemm/cub_memory.cuh"
 #include "cuda/spgemm/early_report.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/masked.hpp"
@@ -208,7 +208,7 @@ class adaptive_spgemm final : public spgemm_operator {
   std::int64_t count(const counters& found) {
     counters* const device = counted();
     const index_t tried = found.first[trial_512] + found.first[trial];
-    const bool tries = tried > 0 && a_.rows > most_listed && compress();
+    const bool tries = tried > 0 && a_.rows > most_listed && b_.cols <= most_hashed_columns && compress();
     if (tries) {
       try_as_hashed(tried);
     } else {  // few columns share a word: no row would fit the table
@@ -216,13 +216,13 @@ class adaptive_spgemm final : public spgemm_operator {
     }
     count_rows();
     if (found.products <= static_cast<unsigned long long>(most_narrow)) {
-      with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveSum(memory, bytes, entries(), std::int64_t{a_.rows} + 1, stream());
+      with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries(), std::int64_t{a_.rows} + 1, stream());
       });
       scanned_ = true;
     } else {
-      with_cub_memory(ctx_, "cub::DeviceReduce", [&](void* memory, std::size_t& bytes) {
-        return cub::DeviceReduce::TransformReduce(memory, bytes, entries(), &device->entries, a_.rows,
+      with_workspace(ctx_, "cub::DeviceReduce", [&](void* workspace, std::size_t& bytes) {
+        return cub::DeviceReduce::TransformReduce(workspace, bytes, entries(), &device->entries, a_.rows,
                                                   ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
       });
     }
@@ -325,8 +325,8 @@ class adaptive_spgemm final : public spgemm_operator {
       launch_items(ctx_, "spgemm: place_offsets", place_offsets<P>, count, count, entries(), static_cast<P>(c.first),
                    rowptr);
     } else {
-      with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveScan(memory, bytes, entries(), rowptr, ::cuda::std::plus<P>{},
+      with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveScan(workspace, bytes, entries(), rowptr, ::cuda::std::plus<P>{},
                                               static_cast<P>(c.first), count, stream());
       });
     }

@@ -25,14 +25,14 @@ __device__ index_t for_each_word(O begin, O end, const index_t* colind, Put put)
       if (base + 32 * u >= end) break;
       const std::int64_t k = base + 32 * u + lane_id();
       const index_t column = k < end ? __ldg(colind + k) : -1;
-      if (column >= 0) run[u] = {column / 32, 1u << column % 32};
+      run[u] = word_run::of(column);
     }
 #pragma unroll
     for (int u = 0; u <= depth; ++u) {
       if (base + 32 * u >= end) break;
-      run[u].gather(u == 0 ? before : __shfl_sync(full_warp, run[u == 0 ? 0 : u - 1].word, 31));
+      run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
     }
-    before = __shfl_sync(full_warp, run[depth - 1].word, 31);
+    before = run[depth - 1].last();
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
       if (base + 32 * u >= end) break;

@@ -9,14 +9,13 @@
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 #include "cuda/spgemm/word_run.cuh"
-#include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int block = 128, warps = block / 32;
 
-template <class T, int Slots, int Most>
+template <class T, class O, int Slots, int Most>
 struct hashed_space {
   using table_type = word_table<Slots>;
 
@@ -30,10 +29,11 @@ struct hashed_space {
     ordering order;
   };
   table_type table;
+  held_row<T, O> rows[32];
 
   __device__ __forceinline__ int place(index_t column) const {
-    const uint2 word = table.entry[table.find(static_cast<unsigned>(column) / 32)];
-    return static_cast<int>(word.y) + __popc(word.x & ((1u << column % 32) - 1));
+    const uint2 word = table.find(static_cast<unsigned>(column) / 32);
+    return static_cast<int>(table_type::place_of(word)) + __popc(word.x & ((1u << column % 32) - 1));
   }
   __device__ __forceinline__ void add(int at, T product) { sum[at] += product; }
 
@@ -41,11 +41,12 @@ struct hashed_space {
   __device__ void put_in_order(index_t* to, int count) {
     int listed = 0;
     for (int s = lane_id(); s < Slots; s += 32) {
-      const bool used = table.key[s] != table_type::none;
+      const uint2 entry = table.entry[s];
+      const bool used = entry.y != table_type::none;
       const unsigned all = __ballot_sync(full_warp, used);
       if (used) {
         order.word[listed + __popc(all & lanes_before())] = {
-            table.key[s], static_cast<unsigned>(s) | static_cast<unsigned>(__popc(table.entry[s].x)) << 16};
+            table_type::word_of(entry), static_cast<unsigned>(s) | static_cast<unsigned>(__popc(entry.x)) << 16};
       }
       listed += __popc(all);
     }
@@ -58,7 +59,7 @@ struct hashed_space {
         at += word.x < mine.x ? word.y >> 16 : 0;
       }
       uint2& entry = table.entry[mine.y & 0xffff];
-      entry.y = at;
+      entry.y = table_type::word_at(mine.x, at);
       for (unsigned mask = entry.x; mask != 0; mask &= mask - 1) {
         order.column[at++] = static_cast<index_t>(mine.x * 32) + __ffs(static_cast<int>(mask)) - 1;
       }
@@ -79,21 +80,19 @@ struct hashed_space {
       for (int u = 0; u < depth; ++u) {
         const int i = base + 32 * u + lane_id();
         const index_t column = i < count ? columns[i] : -1;
-        if (column >= 0) run[u] = {column / 32, 1u << column % 32};
+        run[u] = word_run::of(column);
       }
 #pragma unroll
       for (int u = 0; u < depth; ++u) {
         if (base + 32 * u >= count) break;
-        run[u].gather(u == 0 ? before : __shfl_sync(full_warp, run[u == 0 ? 0 : u - 1].word, 31));
+        run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
         const bool head = (run[u].heads >> lane_id() & 1) != 0;
         if (head || lane_id() == 0) {  // the first lane may go on with the word before
-          uint2& entry = table.entry[table.insert(static_cast<unsigned>(run[u].word))];
-          if (head) entry.y = static_cast<unsigned>(base + 32 * u + lane_id());
-          atomicOr(&entry.x, run[u].mask);
+          table.add(static_cast<unsigned>(run[u].word), run[u].mask, static_cast<unsigned>(base + 32 * u + lane_id()));
         }
         __syncwarp();
       }
-      before = __shfl_sync(full_warp, run[depth - 1].word, 31);
+      before = run[depth - 1].last();
     }
   }
 };
@@ -101,22 +100,22 @@ struct hashed_space {
 /// Where few warps share a multiprocessor the next pieces are read ahead.
 template <int Slots>
 constexpr bool reads_ahead = Slots > 128;
-/// Blocks that are to share a multiprocessor; 1 where the compiler's own choice of registers is as good. The sums of
-/// doubles let as many.
+/// Blocks that are to share a multiprocessor, as far as the sums of doubles let them; 0 where the compiler's own choice
+/// of registers is as good.
 template <int Lanes, int Most, class O>
-constexpr int blocks_at_once = Most > 376                                    ? 8
-                               : Most > 256 && Lanes == 32 && sizeof(O) == 4 ? 12
-                                                                             : 0;
+constexpr int blocks_at_once = Most > 376                      ? 8
+                               : Lanes == 32 && sizeof(O) == 4 ? 12
+                                                               : 0;
 
 /// Columns: those of C are found and written first; else they are read.
 template <bool Columns, int Lanes, int Slots, int Most, class T, class O>
 __global__ void __launch_bounds__(block, blocks_at_once<Lanes, Most, O>)
     fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list) {
-  __shared__ hashed_space<T, Slots, Most> spaces[warps];
+  __shared__ hashed_space<T, O, Slots, Most> spaces[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
   if (i >= list.count()) return;
   const index_t row = list[static_cast<index_t>(i)];
-  hashed_space<T, Slots, Most>& space = spaces[threadIdx.x / 32];
+  hashed_space<T, O, Slots, Most>& space = spaces[threadIdx.x / 32];
   const O to = v.c_rowptr[row];
   const int count = static_cast<int>(v.c_rowptr[row + 1] - to);
   if constexpr (Columns) {
@@ -129,7 +128,7 @@ __global__ void __launch_bounds__(block, blocks_at_once<Lanes, Most, O>)
   for (int q = lane_id(); q < count; q += 32) space.sum[q] = 0;
   __syncwarp();
   walk_values<Lanes, false, reads_ahead<Slots>>(m, v.a, v.b, m.a_rowptr[row], m.a_rowptr[row + 1],
-                                                column_range<false>{}, space);
+                                                column_range<false>{}, space, space.rows);
   __syncwarp();
   for (int q = lane_id(); q < count; q += 32) v.c[to + q] = v.alpha * space.sum[q];
 }

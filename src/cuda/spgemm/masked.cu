@@ -12,10 +12,10 @@
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
+#include "cuda/formats/cub_workspace.cuh"
 #include "cuda/formats/launch.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/column_places.cuh"
-#include "cuda/spgemm/cub_memory.cuh"
 #include "cuda/spgemm/masked.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 
@@ -126,15 +126,15 @@ class masked_spgemm final : public spgemm_operator {
     fill_bytes(ctx_, chunk_begin_.data(), memory_space::device, 0, sizeof(std::int64_t));
     const auto chunks = thrust::make_transform_iterator(thrust::make_counting_iterator<std::int64_t>(0),
                                                         chunks_of_mask_row<O>{mask_.rowptr});
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(memory, bytes, chunks, chunk_begin_.data() + 1, a_.rows, stream());
+    with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
+      return cub::DeviceScan::InclusiveSum(workspace, bytes, chunks, chunk_begin_.data() + 1, a_.rows, stream());
     });
     chunks_ = read_back(ctx_, chunk_begin_.data() + a_.rows);
     entries_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(chunks_) + 1);
     run<false>({}, 0, false);
     fill_bytes(ctx_, entries_.data() + chunks_, memory_space::device, 0, sizeof(std::int64_t));
-    with_cub_memory(ctx_, "cub::DeviceScan", [&](void* memory, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(memory, bytes, entries_.data(), chunks_ + 1, stream());
+    with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), chunks_ + 1, stream());
     });
     return read_back(ctx_, entries_.data() + chunks_);
   }

@@ -12,26 +12,31 @@
 namespace tulle::cuda {
 namespace {
 
-template <int Chunk, class T>
+template <int Threads, int Chunk, class T, class O>
 struct owned_space {
   T sum[Chunk];
   column_places<Chunk> places;
+  held_row<T, O> rows[Threads];  // 32 a warp
 };
 
-template <int Chunk, class T>
+template <class Space>
 struct owned_sums {
-  owned_space<Chunk, T>& space;
-  const column_map<Chunk>& map;
+  Space& space;
+  const decltype(Space::places)::map_type& map;
 
   __device__ __forceinline__ int place(index_t column) const { return space.places.template find<false>(map, column); }
-  __device__ __forceinline__ void add(int at, T product) { space.sum[at] += product; }
+  template <class T>
+  __device__ __forceinline__ void add(int at, T product) {
+    space.sum[at] += product;
+  }
 };
 
 template <int Threads, int Chunk, class T, class O>
 __global__ void __launch_bounds__(Threads, 1024 / Threads)
     owned_values_kernel(product_pattern<O> m, product_values<T, O> v, wide_tasks tasks, kinds_of_tasks kinds) {
   extern __shared__ __align__(16) unsigned char shared[];
-  auto& space = *reinterpret_cast<owned_space<Chunk, T>*>(shared);
+  using space_type = owned_space<Threads, Chunk, T, O>;
+  auto& space = *reinterpret_cast<space_type*>(shared);
   const wide_part part(tasks, kinds, v.c_rowptr, v.c_colind);
   if (part.count == 0) return;
   const column_map<Chunk> map(part.first, part.last);
@@ -41,8 +46,9 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
   const int begin = warp * share, end = min(begin + share, part.count);
   if (begin >= end) return;
   const column_range<true> own{v.c_colind[part.to + begin], v.c_colind[part.to + end - 1]};
-  owned_sums<Chunk, T> sums{space, map};
-  walk_values<32, true, true>(m, v.a, v.b, m.a_rowptr[part.row], m.a_rowptr[part.row + 1], own, sums);
+  owned_sums<space_type> sums{space, map};
+  walk_values<32, true, true>(m, v.a, v.b, m.a_rowptr[part.row], m.a_rowptr[part.row + 1], own, sums,
+                              space.rows + warp * 32);
   __syncwarp();
   for (int i = begin + lane_id(); i < end; i += 32) v.c[part.to + i] = v.alpha * space.sum[i];
 }
@@ -52,9 +58,10 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
 template <class T, class O>
 void fill_by_owners(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
                     cudaStream_t stream) {
-  run_tasks(task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<narrow_chunk, T>)},
-            task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<wide_chunk, T>)}, m, v,
-            tasks, stream);
+  run_tasks(
+      task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<128, narrow_chunk, T, O>)},
+      task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<256, wide_chunk, T, O>)}, m, v,
+      tasks, stream);
 }
 
 #define TULLE_INSTANTIATE(T, O) \

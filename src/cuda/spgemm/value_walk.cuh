@@ -20,9 +20,9 @@ struct column_range {
 /// Pieces of rows of B that a group of lanes has in flight: all are read before any of their products is added.
 constexpr int walk_depth = 4;
 
-/// What the lanes hold of 32 entries of A: the row of B (or its part in the range) and the factor.
+/// An entry of A: the row of B that it asks for (or its part in the range) and its factor.
 template <class T, class O>
-struct held_rows {
+struct alignas(16) held_row {
   O start = 0;
   O stop = 0;
   T factor = 0;
@@ -67,21 +67,21 @@ struct pieces {
   }
 };
 
-/// A warp a row of B at a time. Ahead: the next pieces are on their way while these are added, which pays where few
-/// warps share a multiprocessor.
+/// A warp a row of B at a time: those of `rows`, in shared memory (a broadcast read takes less of its bandwidth than as
+/// many shuffles). Ahead: the next pieces are on their way while these are added, which pays where few warps share a
+/// multiprocessor.
 template <bool Ahead, class T, class O, class Sums>
-__device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held,
-                                          Sums& sums) {
-  unsigned left = __ballot_sync(full_warp, held.start < held.stop);
+__device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_row<T, O>* rows,
+                                          int count, Sums& sums) {
+  const held_row<T, O>* const stop = rows + count;
   O position = 0, end = 0;
   T factor = 0;
   const auto next = [&](int, O& first, O& last, T& f) {
-    if (position >= end && left != 0) {
-      const int source = __ffs(static_cast<int>(left)) - 1;
-      left &= left - 1;
-      position = __shfl_sync(full_warp, held.start, source);
-      end = __shfl_sync(full_warp, held.stop, source);
-      factor = __shfl_sync(full_warp, held.factor, source);
+    if (position >= end && rows < stop) {
+      const held_row<T, O> row = *rows++;
+      position = row.start;
+      end = row.stop;
+      factor = row.factor;
     }
     first = position + lane_id();
     last = end;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
   pieces<T> now;
   if constexpr (Ahead) {
     now.template load<true>(m, b, next);
-    while (left != 0 || position < end) {
+    while (rows < stop || position < end) {
       pieces<T> ahead;
       ahead.template load<true>(m, b, next);
       now.template add_to<32>(sums);
@@ -99,7 +99,7 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
     }
     now.template add_to<32>(sums);
   } else {
-    while (left != 0 || position < end) {
+    while (rows < stop || position < end) {
       now.template load<true>(m, b, next);
       now.template add_to<32>(sums);
     }
@@ -108,7 +108,7 @@ __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* 
 
 /// Groups of lanes take pieces of `Lanes` entries, in order.
 template <int Lanes, bool Values, class T, class O, class Sums>
-__device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_rows<T, O>& held,
+__device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, const T* b, const held_row<T, O>& held,
                                                 Sums& sums) {
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
@@ -135,13 +135,15 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
 }
 
 /// Entries [begin, end) of A; `Lanes` lanes a row of B. sums.place(column) says where a product goes (-1: nowhere), and
-/// sums.add(place, product) adds it; all lanes of the warp call this. Not Values: `a` and `b` are not read.
+/// sums.add(place, product) adds it; all lanes of the warp call this. Not Values: `a` and `b` are not read. `rows`:
+/// room for 32 in shared memory of the warp's own, where Lanes is 32.
 template <int Lanes, bool Bounded, bool Ahead, bool Values = true, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,
-                                            column_range<Bounded> range, Sums& sums) {
+                                            column_range<Bounded> range, Sums& sums,
+                                            [[maybe_unused]] held_row<T, O>* rows = nullptr) {
   for (O base = begin; base < end; base += 32) {
     const O mine = base + lane_id();
-    held_rows<T, O> held;
+    held_row<T, O> held;
     if (mine < end) {
       const index_t inner = __ldg(m.a_colind + mine);
       held.start = __ldg(m.b_rowptr + inner);
@@ -154,7 +156,11 @@ __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T
     }
     if constexpr (Lanes == 32) {
       static_assert(Values);
-      walk_rows<Ahead>(m, b, held, sums);
+      const unsigned filled = __ballot_sync(full_warp, held.start < held.stop);
+      if (held.start < held.stop) rows[__popc(filled & lanes_before())] = held;
+      __syncwarp();
+      walk_rows<Ahead>(m, b, rows, __popc(filled), sums);
+      __syncwarp();
     } else {
       walk_short_rows<Lanes, Values>(m, b, held, sums);
     }

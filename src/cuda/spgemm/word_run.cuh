@@ -11,6 +11,12 @@ struct word_run {
   unsigned mask = 0;   // this entry's column, then those of the entries of its word from this lane on
   unsigned heads = 0;  // lanes whose entry is the first of its word
 
+  /// -1: no column.
+  __device__ __forceinline__ static word_run of(index_t column) {
+    return column >= 0 ? word_run{column / 32, 1u << column % 32} : word_run{};
+  }
+  __device__ __forceinline__ int last() const { return __shfl_sync(full_warp, word, 31); }
+
   /// `before`: the word of the entry before these. All lanes of the warp call it.
   __device__ __forceinline__ void gather(int before) {
     int left = __shfl_up_sync(full_warp, word, 1);

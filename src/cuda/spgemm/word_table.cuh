@@ -8,50 +8,61 @@
 
 namespace tulle::cuda {
 
+/// A word and a place, of which there are up to 512, share 32 bits: so a probe brings all of an entry.
+constexpr int place_bits = 9;
+/// More columns are too many for that.
+constexpr index_t most_hashed_columns = ((1 << (32 - place_bits)) - 1) * 32;
+
 /// Slots is a power of two, of which up to half are used.
 template <int Slots>
 struct word_table {
   static constexpr unsigned none = ~0u;
   static constexpr int most = Slots / 2;
 
-  uint2 entry[Slots];  // mask of the columns, place of the first of them
-  unsigned key[Slots];
+  uint2 entry[Slots];  // mask of the columns; the word and, in its low bits, the place of the first of them, or none
   int used;
 
-  __device__ static unsigned first_slot(unsigned word) { return word * 0x9e3779b1u >> (32 - log2_slots); }
+  __device__ static unsigned word_of(uint2 entry) { return entry.y >> place_bits; }
+  __device__ static unsigned place_of(uint2 entry) { return entry.y % (1u << place_bits); }
+  __device__ static unsigned word_at(unsigned word, unsigned place) { return word << place_bits | place; }
 
   __device__ void clear() {
-    for (int i = lane_id(); i < Slots; i += 32) {
-      key[i] = none;
-      entry[i] = {0, 0};
-    }
+    for (int i = lane_id(); i < Slots; i += 32) entry[i] = {0, none};
     if (lane_id() == 0) used = 0;
     __syncwarp();
   }
 
-  /// Where the word is or came to be; Slots where more than `most` words are in the table.
-  __device__ int insert(unsigned word) {
+  /// Adds columns of a word; the place counts where the word is new. False where more than `most` words are in the
+  /// table.
+  __device__ bool add(unsigned word, unsigned mask, unsigned place = 0) {
     unsigned slot = first_slot(word);
     for (int probe = 1;; ++probe) {
-      unsigned found = key[slot];
-      if (found == none) {
-        found = atomicCAS(key + slot, none, word);
-        if (found == none) {
-          if (atomicAdd(&used, 1) >= most) return Slots;
-          return static_cast<int>(slot);
+      uint2 found = entry[slot];
+      if (found.y == none) {
+        found = {0, atomicCAS(&entry[slot].y, none, word_at(word, place))};
+        if (found.y == none) {
+          if (atomicAdd(&used, 1) >= most) return false;
+          found.y = word_at(word, place);
         }
       }
-      if (found == word) return static_cast<int>(slot);
-      if (probe % 16 == 0 && *static_cast<volatile int*>(&used) > most) return Slots;
+      if (word_of(found) == word) {
+        if ((mask & ~found.x) != 0) atomicOr(&entry[slot].x, mask);
+        return true;
+      }
+      if (probe % 16 == 0 && *static_cast<volatile int*>(&used) > most) return false;
       slot = (slot + 1) % Slots;
     }
   }
 
-  /// Where a word that is in the table is.
-  __device__ __forceinline__ unsigned find(unsigned word) const {
+  /// A word that is in the table.
+  __device__ __forceinline__ uint2 find(unsigned word) const {
     unsigned slot = first_slot(word);
-    while (key[slot] != word) slot = (slot + 1) % Slots;
-    return slot;
+    uint2 found = entry[slot];
+    while (word_of(found) != word) {
+      slot = (slot + 1) % Slots;
+      found = entry[slot];
+    }
+    return found;
   }
 
   /// The words of a row of A B, with their masks. False where they are more than `most`.
@@ -70,12 +81,7 @@ struct word_table {
       bool full = false;
       walk_words<Lanes, Words>(
           b, first, last, end - base < 32 ? static_cast<int>(end - base) : 32,
-          [&](unsigned word, unsigned mask) {
-            const int slot = full ? Slots : insert(word);
-            full = slot == Slots;
-            if (!full && (mask & ~entry[slot].x) != 0) atomicOr(&entry[slot].x, mask);
-          },
-          [&] { return full; });
+          [&](unsigned word, unsigned mask) { full = full || !add(word, mask); }, [&] { return full; });
       if (__any_sync(full_warp, full)) return false;
     }
     __syncwarp();
@@ -84,6 +90,8 @@ struct word_table {
 
  private:
   static constexpr int log2_slots = std::bit_width(static_cast<unsigned>(Slots)) - 1;
+
+  __device__ static unsigned first_slot(unsigned word) { return word * 0x9e3779b1u >> (32 - log2_slots); }
 };
 
 }  // namespace tulle::cuda
