@@ -6,7 +6,7 @@ namespace {
 
 using namespace test;
 
-class SpgemmDevice : public ::testing::Test {
+class SpgemmCuda : public ::testing::Test {
  protected:
   void SetUp() override {
     if (cuda_device_count() == 0) GTEST_SKIP() << cuda_unavailable_reason();
@@ -44,14 +44,14 @@ class SpgemmDevice : public ::testing::Test {
   std::optional<context> gpu;
 };
 
-TEST_F(SpgemmDevice, OperandsFromEitherSide) {
+TEST_F(SpgemmCuda, OperandsFromEitherSide) {
   operands_from_either_side<double, std::int32_t>();
   operands_from_either_side<double, std::int64_t>();
   operands_from_either_side<float, std::int32_t>();
   operands_from_either_side<float, std::int64_t>();
 }
 
-TEST_F(SpgemmDevice, MaskAlphaAndDAndNewValues) {
+TEST_F(SpgemmCuda, MaskAlphaAndDAndNewValues) {
   for (const rows_are order : {rows_are::increasing, rows_are::repeating}) {
     const auto a = random_sparse(223, 131, 4, 1), b = random_sparse(131, 319, 5, 2, order);
     const auto mask = random_sparse(223, 319, 9, 3, order), d = random_sparse(223, 319, 3, 4, order);
@@ -78,7 +78,7 @@ TEST_F(SpgemmDevice, MaskAlphaAndDAndNewValues) {
   }
 }
 
-TEST_F(SpgemmDevice, NamesTheBrokenOperandAndItsRow) {
+TEST_F(SpgemmCuda, NamesTheBrokenOperandAndItsRow) {
   const auto a = random_sparse(23, 31, 4, 1);
   auto b = random_sparse(31, 19, 5, 2);
   b.colind[static_cast<std::size_t>(b.rowptr[2])] = 19;
@@ -91,7 +91,7 @@ TEST_F(SpgemmDevice, NamesTheBrokenOperandAndItsRow) {
   EXPECT_EQ(message.find("B: row 2"), 0u) << message;
 }
 
-TEST_F(SpgemmDevice, NamesTheBrokenOperandWhateverItsSize) {
+TEST_F(SpgemmCuda, NamesTheBrokenOperandWhateverItsSize) {
   for (const index_t rows : {40, 5000}) {
     SCOPED_TRACE(rows);
     auto a = random_sparse(rows, 310, 4, 1);
@@ -106,7 +106,7 @@ TEST_F(SpgemmDevice, NamesTheBrokenOperandWhateverItsSize) {
   }
 }
 
-TEST_F(SpgemmDevice, SameBitsUnderLimits) {
+TEST_F(SpgemmCuda, SameBitsUnderLimits) {
   const auto a = random_sparse(2300, 3100, 9, 1), b = random_sparse(3100, 1900, 8, 2),
              p = random_sparse(1900, 70, 2, 3);
   const auto on_gpu_a = clone(*gpu, a.view()), on_gpu_b = clone(*gpu, b.view()), on_gpu_p = clone(*gpu, p.view());
