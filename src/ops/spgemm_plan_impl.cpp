@@ -14,7 +14,6 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
   try {
     begun = begin(options);
   } catch (const error&) {  // a broken operand comes first; else the same happens again below, or no more
-    product_.reset();
   }
   if (factors_.wait() && begun) return;
   product_.reset();

@@ -148,9 +148,13 @@ operands entries_in_words() {
       m.a.push_back({m.add_b(some), whole, whole, whole, whole, whole, whole});  // duplicates
     }
   }
+  constexpr index_t cols = 13000;
+  columns at_end = columns_in_words(200, 25, 0);
+  for (const index_t by = cols - 1 - at_end.back(); index_t & column : at_end) column += by;
+  m.a.push_back(columns(3, m.add_b(at_end)));
   const index_t last = m.add_b({7, 8, 9, 10});
   while (m.a.size() < 4200) m.a.push_back({last});
-  return m.finish(13000);
+  return m.finish(cols);
 }
 
 /// Rows of A that ask for one to six of forty long rows of B: rows of C with 1150 to some 4800 entries, far apart, and

@@ -207,6 +207,12 @@ TEST_F(SpgemmPlan, NamesTheBrokenOperandAndItsRow) {
     EXPECT_EQ(code, status::invalid_structure);
     EXPECT_EQ(message.find(name + ": row 2"), 0u) << message;
   }
+  auto broken = a;
+  broken.rowptr[3] = -1;  // comes before what else is wrong
+  EXPECT_EQ(failure_of([&] { spgemm_plan<double>(ctx, broken.view(), b.view(), {.kernel = "no_kernel"}); }).first,
+            status::invalid_structure);
+  EXPECT_EQ(failure_of([&] { spgemm_plan<double>(ctx, a.view(), b.view(), {.kernel = "no_kernel"}); }).first,
+            status::invalid_argument);
   auto missing = a.view();
   missing.values = nullptr;
   EXPECT_EQ(failure_of([&] { spgemm_plan<double>(ctx, missing, b.view()); }).first, status::null_pointer);

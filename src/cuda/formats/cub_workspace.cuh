@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/runtime/check.hpp"

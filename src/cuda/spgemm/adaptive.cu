@@ -21,6 +21,7 @@
 #include "cuda/spgemm/row_classes.hpp"
 #include "cuda/spgemm/sorted_rows.hpp"
 #include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -252,7 +253,7 @@ class adaptive_spgemm final : public spgemm_operator {
   /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
   /// few of a small matrix's rows, whose number is not known yet, will be wide.
   [[nodiscard]] uint4* keep_bitmaps() {
-    const bool few = lists_[wide].counted != nullptr && is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
+    const bool few = is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
     const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, b_.cols);
     bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
     return bitmaps_.data();

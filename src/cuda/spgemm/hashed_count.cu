@@ -4,6 +4,7 @@
 // of B at a time. Bytes a product: 8 a word of B, through L1 and L2.
 #include "cuda/runtime/check.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
 namespace {

@@ -9,14 +9,16 @@
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 #include "cuda/spgemm/word_run.cuh"
+#include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int block = 128, warps = block / 32;
 
-template <class T, class O, int Slots, int Most>
+template <int Lanes, int Slots, int Most, class T, class O>
 struct hashed_space {
+  static_assert(Most <= 1 << place_bits);
   using table_type = word_table<Slots>;
 
   /// Words in no order: the word; its slot and, above, its number of columns.
@@ -29,7 +31,7 @@ struct hashed_space {
     ordering order;
   };
   table_type table;
-  held_row<T, O> rows[32];
+  held_row<T, O> rows[Lanes == 32 ? 32 : 1];
 
   __device__ __forceinline__ int place(index_t column) const {
     const uint2 word = table.find(static_cast<unsigned>(column) / 32);
@@ -111,11 +113,11 @@ constexpr int blocks_at_once = Most > 376                      ? 8
 template <bool Columns, int Lanes, int Slots, int Most, class T, class O>
 __global__ void __launch_bounds__(block, blocks_at_once<Lanes, Most, O>)
     fill_hashed_kernel(product_pattern<O> m, word_rows<O> b, product_values<T, O> v, row_list list) {
-  __shared__ hashed_space<T, O, Slots, Most> spaces[warps];
+  __shared__ hashed_space<Lanes, Slots, Most, T, O> spaces[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
   if (i >= list.count()) return;
   const index_t row = list[static_cast<index_t>(i)];
-  hashed_space<T, O, Slots, Most>& space = spaces[threadIdx.x / 32];
+  hashed_space<Lanes, Slots, Most, T, O>& space = spaces[threadIdx.x / 32];
   const O to = v.c_rowptr[row];
   const int count = static_cast<int>(v.c_rowptr[row + 1] - to);
   if constexpr (Columns) {

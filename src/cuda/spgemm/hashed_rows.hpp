@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/spgemm/word_table.cuh"
+#include "cuda/spgemm/word_walk.cuh"
 
 namespace tulle::cuda {
 

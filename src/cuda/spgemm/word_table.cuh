@@ -10,7 +10,7 @@ namespace tulle::cuda {
 
 /// A word and a place, of which there are up to 512, share 32 bits: so a probe brings all of an entry.
 constexpr int place_bits = 9;
-/// More columns are too many for that.
+/// More columns are too many for that: the word after the last of these would look like an empty slot.
 constexpr index_t most_hashed_columns = ((1 << (32 - place_bits)) - 1) * 32;
 
 /// Slots is a power of two, of which up to half are used.
@@ -18,6 +18,7 @@ template <int Slots>
 struct word_table {
   static constexpr unsigned none = ~0u;
   static constexpr int most = Slots / 2;
+  static_assert(none >> place_bits == most_hashed_columns / 32);
 
   uint2 entry[Slots];  // mask of the columns; the word and, in its low bits, the place of the first of them, or none
   int used;
