@@ -10,7 +10,7 @@ namespace tulle::cuda {
 
 /// A word and a place, of which there are up to 512, share 32 bits: so a probe brings all of an entry.
 constexpr int place_bits = 9;
-/// More columns are too many for that: the word after the last of these would look like an empty slot.
+/// Words of more columns would not fit: no slot would ever match them.
 constexpr index_t most_hashed_columns = ((1 << (32 - place_bits)) - 1) * 32;
 
 /// Slots is a power of two, of which up to half are used.
