@@ -51,12 +51,10 @@ class SpgemmCuda : public ::testing::Test {
   std::optional<context> gpu;
 };
 
-TEST_F(SpgemmCuda, OperandsFromEitherSide) {
-  operands_from_either_side<double, std::int32_t>();
-  operands_from_either_side<double, std::int64_t>();
-  operands_from_either_side<float, std::int32_t>();
-  operands_from_either_side<float, std::int64_t>();
-}
+TEST_F(SpgemmCuda, OperandsFromEitherSideF64I32) { operands_from_either_side<double, std::int32_t>(); }
+TEST_F(SpgemmCuda, OperandsFromEitherSideF64I64) { operands_from_either_side<double, std::int64_t>(); }
+TEST_F(SpgemmCuda, OperandsFromEitherSideF32I32) { operands_from_either_side<float, std::int32_t>(); }
+TEST_F(SpgemmCuda, OperandsFromEitherSideF32I64) { operands_from_either_side<float, std::int64_t>(); }
 
 TEST_F(SpgemmCuda, MaskAlphaAndDAndNewValues) {
   for (const rows_are order : {rows_are::increasing, rows_are::repeating}) {
