@@ -112,7 +112,7 @@ TEST_F(SpgemmCuda, NamesTheBrokenOperandWhateverItsSize) {
 }
 
 TEST_F(SpgemmCuda, SameBitsUnderLimits) {
-  const auto a = random_sparse(2300, 3100, 9, 1), b = random_sparse(3100, 1900, 8, 2),
+  const auto a = random_sparse(430, 600, 9, 1), b = random_sparse(600, 1900, 8, 2),
              p = random_sparse(1900, 70, 2, 3);
   const auto on_gpu_a = clone(*gpu, a.view()), on_gpu_b = clone(*gpu, b.view()), on_gpu_p = clone(*gpu, p.view());
   const spgemm_estimate e = estimate_spgemm(*gpu, on_gpu_a, on_gpu_b);
