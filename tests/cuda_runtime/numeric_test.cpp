@@ -1,0 +1,89 @@
+// The numeric phase of C = M o (alpha A B) + beta D neither allocates nor synchronises, and works inside a CUDA graph.
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/backends.hpp"
+#include "failing_cuda.hpp"
+#include "fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+class cuda_numeric_test : public cuda_test {
+ protected:
+  void SetUp() override {
+    cuda_test::SetUp();
+    if (!IsSkipped()) ctx_.emplace(context::cuda());
+  }
+
+  csr<double, std::int32_t> on_gpu(const char* name) const {
+    const context cpu = context::cpu();
+    const auto narrow = with_offsets<std::int32_t>(cpu, generate<double>(cpu, name).view());
+    return clone(*ctx_, narrow.view());
+  }
+  std::vector<double> values_of(const any_csr<double>& c) const {
+    return std::visit([&](const auto& m) { return to_vector(*ctx_, m.values); }, c);
+  }
+  void poison(any_csr<double>& c) const {
+    std::visit([&](auto& m) { fill_bytes(*ctx_, m.values.data(), memory_space::device, 0xff, m.values.bytes()); }, c);
+  }
+
+  /// By events counted, and by what a graph of the same call leaves in C.
+  void expect_only_launches(spgemm_plan<double>& plan, double beta) const {
+    const std::vector<double> expected = values_of(plan.multiply(2.5, beta));
+    any_csr<double> c = plan.multiply(1, beta);
+    const auto numeric = [&] { plan.numeric(c, 2.5, beta); };
+    numeric();
+    ctx_->synchronize();
+    const cuda_counts before = counts();
+    numeric();
+    const cuda_counts after = counts();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.deallocations, before.deallocations);
+    EXPECT_EQ(after.synchronizations, before.synchronizations);
+    EXPECT_EQ(after.copies, before.copies);
+    EXPECT_GT(after.launches, before.launches);
+
+    const auto graph = cuda_runtime()->capture(0, ctx_->stream(), numeric);
+    for (int run = 0; run < 2; ++run) {
+      poison(c);
+      graph->launch(ctx_->stream());
+      EXPECT_EQ(values_of(c), expected) << "launch " << run;
+    }
+  }
+
+  std::optional<context> ctx_;
+};
+
+/// Rows that are sorted, hashed, long, and made of few long rows of B.
+constexpr const char* squares[] = {"gen:fem:n=6", "gen:stencil:points=27,n=18", "gen:rmat:scale=13,degree=8",
+                                   "gen:short:n=5000", "gen:arrow:n=3000,dense=4"};
+
+TEST_F(cuda_numeric_test, only_launches_and_can_be_captured_in_a_graph) {
+  for (const char* name : squares) {
+    SCOPED_TRACE(name);
+    const auto a = on_gpu(name);
+    spgemm_plan<double> plan(*ctx_, a.view(), a.view());
+    expect_only_launches(plan, 0);
+  }
+}
+
+TEST_F(cuda_numeric_test, with_a_mask_and_with_d) {
+  const auto a = on_gpu("gen:stencil:points=7,n=12"), other = on_gpu("gen:stencil:points=27,n=12");
+  for (const bool masked : {false, true}) {
+    for (const bool adds : {false, true}) {
+      SCOPED_TRACE(masked * 10 + adds);
+      spgemm_terms<double, std::int32_t> terms;
+      if (masked) terms.mask = other.view();
+      if (adds) terms.d = other.view();
+      spgemm_plan<double> plan(*ctx_, a.view(), a.view(), {}, terms);
+      expect_only_launches(plan, adds ? -0.5 : 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
