@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/backends.hpp"
@@ -14,9 +15,12 @@ namespace {
 
 using operation = std::function<std::vector<double>()>;  // its result, or nothing
 
+/// What an operation may do without, so that its failure goes unnoticed.
+enum class may_fail { nothing, allocations, anything };
+
 class cuda_fault_test : public cuda_test {
  protected:
-  void fail_each_call(const std::string& name, const operation& run, bool may_do_without = false);
+  void fail_each_call(const std::string& name, const operation& run, may_fail unnoticed = may_fail::nothing);
 };
 
 struct outcome {
@@ -36,8 +40,7 @@ outcome attempt(const operation& run) {
   return o;
 }
 
-/// `may_do_without`: an allocation that fails may be done without.
-void cuda_fault_test::fail_each_call(const std::string& name, const operation& run, bool may_do_without) {
+void cuda_fault_test::fail_each_call(const std::string& name, const operation& run, may_fail unnoticed) {
   SCOPED_TRACE(name);
   const std::vector<double> want = run();  // makes what is kept for good, too
   const cuda_counts before = counts();
@@ -59,8 +62,10 @@ void cuda_fault_test::fail_each_call(const std::string& name, const operation& r
       EXPECT_NE(std::find(failed.allowed.begin(), failed.allowed.end(), o.code), failed.allowed.end())
           << tulle::name(o.code) << ": " << o.message;
     } else {
-      const bool without = may_do_without && failed.allowed.front() == status::device_out_of_memory;
-      EXPECT_TRUE(without) << "the failure went unnoticed";
+      const bool memory = failed.allowed.front() == status::device_out_of_memory;
+      EXPECT_TRUE(unnoticed == may_fail::anything || (unnoticed == may_fail::allocations && memory))
+          << "the failure went unnoticed";
+      EXPECT_EQ(o.result, want);
     }
     if (HasFailure()) return;
   }
@@ -146,8 +151,38 @@ TEST_F(cuda_fault_test, plans) {
           plan.apply(2, x, 1, y);
           return to_vector(ctx, y);
         },
-        kernel.empty());
+        kernel.empty() ? may_fail::allocations : may_fail::nothing);
   }
+}
+
+/// A product that begins before its operands are known to be sound begins again where that fails.
+TEST_F(cuda_fault_test, products) {
+  const context ctx = context::cuda();
+  const csr<double> a = clone(ctx, small_matrix().view());
+  const csr<double> many = clone(ctx, generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
+  const auto values_of = [&](const any_csr<double>& c) {
+    return std::visit([&](const auto& m) { return to_vector(ctx, m.values); }, c);
+  };
+  const auto product = [&](const csr<double>& m, const spgemm_options& options,
+                           const spgemm_terms<double, std::int64_t>& terms) {
+    return [&, options, terms] {
+      spgemm_plan<double> plan(ctx, m.view(), m.view(), options, terms);
+      const double beta = terms.d ? 0.5 : 0;
+      any_csr<double> c = plan.multiply(1, beta);
+      plan.numeric(c, 2, beta);
+      return values_of(c);
+    };
+  };
+  for (const char* kernel : {"default", "kernel0"}) {
+    fail_each_call(kernel, product(a, {.kernel = kernel}, {}), may_fail::anything);
+  }
+  fail_each_call("more than 4096 rows", product(many, {}, {}), may_fail::anything);
+  fail_each_call("transposed", product(a, {.transpose_a = true, .transpose_b = true}, {}));
+  const csr<double> unsorted = reversed(ctx, small_matrix());
+  fail_each_call("unsorted", product(unsorted, {}, {}), may_fail::anything);
+  fail_each_call("mask and D", product(a, {}, {.mask = unsorted.view(), .d = unsorted.view()}));
+  fail_each_call(
+      "R A P", [&] { return values_of(triple_product(ctx, a, a, a)); }, may_fail::anything);
 }
 
 }  // namespace

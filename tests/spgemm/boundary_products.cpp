@@ -167,6 +167,47 @@ operands long_rows(index_t others) {
                        [&](index_t i) { return random_columns(random, i < longs ? 1150 : 1, 0, cols); })};
 }
 
+/// Rows of C that reach over one pass of the bitmap of a wide row (48 K words), one column more, two passes, and all
+/// columns; among `others` rows of one product.
+operands wide_spans(index_t others) {
+  constexpr index_t pass = 48 * 1024 * 32, cols = 2 * pass + 5000;
+  builder m;
+  std::mt19937_64 random(static_cast<std::uint64_t>(others) + 6);
+  for (const index_t span : {pass - 1, pass, pass + 1, 2 * pass, 2 * pass + 1, cols}) {
+    for (const index_t first : {0, 31, 1000}) {
+      const index_t end = std::min(first + span, cols);
+      columns named = {m.add_b({first}), m.add_b({end - 1})};
+      for (index_t i = 0; i < 5; ++i) named.push_back(m.add_b(random_columns(random, 300, first, end)));
+      m.a.push_back(named);
+    }
+  }
+  for (index_t i = 0; i < others; ++i) m.a.push_back({0});
+  return m.finish(cols);
+}
+
+/// So many rows of C with 4095 to 8193 entries that a block makes 4096 of them at a time. `others`: rows of B with one
+/// entry, which nobody asks for.
+operands rows_of_4096(index_t others) {
+  constexpr index_t rows = 420, cols = 40000;
+  std::mt19937_64 random(static_cast<std::uint64_t>(others) + 7);
+  std::vector<columns> all;
+  for (const index_t k : {4095, 4096, 4097, 8191, 8192, 8193}) {
+    all.push_back(random_columns(random, k, 0, cols));
+    columns some;
+    for (std::size_t i = 0; i < all.back().size(); i += 7) some.push_back(all.back()[i]);
+    all.push_back(some);
+  }
+  const auto b = [&](index_t i) {
+    return i < static_cast<index_t>(all.size()) ? all[static_cast<std::size_t>(i)] : columns{i % cols};
+  };
+  const auto inner = static_cast<index_t>(all.size()) + others;
+  return {matrix_of(rows, inner,
+                    [](index_t i) {
+                      return columns{i % 6 * 2, i % 6 * 2 + 1};
+                    }),
+          matrix_of(inner, cols, b)};
+}
+
 /// Rows of A with k entries, among others with one. Rows of B have two neighbours, or none.
 operands many_short_rows(index_t k, index_t rows) {
   const index_t inner = 5000, cols = 3000;
@@ -211,6 +252,13 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   all.push_back({"entries_in_words", entries_in_words, true, true});
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     all.push_back({"long_rows_beside_" + std::to_string(others), [others] { return long_rows(others); }, true, true});
+  }
+  for (const index_t others : {0, 700}) {  // few rows, and more than a list of each class is kept for
+    all.push_back({"wide_spans_among_" + std::to_string(others), [others] { return wide_spans(others); }, true, true});
+  }
+  for (const index_t others : {0, 2000}) {
+    all.push_back(
+        {"rows_of_4096_beside_" + std::to_string(others), [others] { return rows_of_4096(others); }, false, true});
   }
   for (const index_t k : {64, 65, 160, 161, 512, 513, 1100}) {
     for (const index_t rows : {40, 4200}) {

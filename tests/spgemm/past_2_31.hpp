@@ -14,5 +14,7 @@ void run_products_past_2_31(const context& ctx, const spgemm_kernel& kernel);
 void run_row_past_2_31(const context& ctx, const spgemm_kernel& kernel);
 /// A 65 536 x 2 times a full 2 x 40 000: 2.6e9 entries of C from 32-bit operands. Offsets and sampled rows are checked.
 void run_nnz_past_2_31(const context& ctx, const spgemm_kernel& kernel);
+/// The same C by a plan, which has to give it 64-bit offsets.
+void run_plan_past_2_31(const context& ctx);
 
 }  // namespace tulle::test

@@ -120,6 +120,17 @@ class checked_product {
   }
   host_product<T> product_of(const spgemm_problem& p) const { return product_of(ctx_, p, 1, offset_type_of<O>, 0); }
 
+  /// By the origin: one row after the other, products in the order of A's entries.
+  host_product<T> by_kernel0() const {
+    const context cpu = context::cpu(2);
+    const auto& kernels = spgemm_kernels(backend_kind::cpu);
+    const auto kernel0 = std::ranges::find(kernels, "kernel0", &spgemm_kernel::name);
+    const auto op = kernel0->make(cpu, {csr_ref::of(a_.host()), csr_ref::of(b_.host())});
+    sink_memory<T> room(cpu, rows(), op->symbolic(), offset_type_of<O>);
+    op->fill(1, room.sink());
+    return room.read();
+  }
+
   void whole() {
     const auto memory = std::make_shared<counting_memory>(ctx_);
     {
@@ -132,6 +143,7 @@ class checked_product {
       first_ = room.read();
       check(first_, expected_, 1);
       if (testing::Test::HasFatalFailure()) return;
+      if (kernel_.name == "default" && !brief()) expect_same(by_kernel0(), first_, "kernel0 on the CPU");
       EXPECT_GE(op->workspace_bytes(), memory->now());
       numeric(*op, room, *memory);
       expect_bound(*memory);
@@ -295,10 +307,14 @@ class checked_product {
 
 }  // namespace
 
-void run_allocation_faults(const context& ctx, const spgemm_case& c) {
+void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked) {
   const operands pair = c.recipe.make();
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  const spgemm_problem problem{csr_ref::of(a.device()), csr_ref::of(b.device()), {}, c.tile_size};
+  spgemm_problem problem{csr_ref::of(a.device()), csr_ref::of(b.device()), {}, c.tile_size};
+  std::mt19937_64 random(37);
+  const typed_matrix<double, std::int32_t> mask(
+      ctx, matrix_of(pair.a.rows, pair.b.cols, [&](index_t) { return random_columns(random, 5, 0, pair.b.cols); }));
+  if (masked) problem.mask = csr_ref::of(mask.device());
   bool done = false;
   for (std::size_t failing = 0; !done; ++failing) {
     ASSERT_LT(failing, 1000u) << "the kernel never came to its end";

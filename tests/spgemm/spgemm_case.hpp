@@ -25,7 +25,8 @@ struct spgemm_case {
 void run_spgemm_case(const context& ctx, const spgemm_case& c);
 
 /// Every allocation of the kernel fails once, each in turn: a typed error, and nothing leaked.
-void run_allocation_faults(const context& ctx, const spgemm_case& c);
+/// `masked`: with a mask of five entries a row.
+void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked);
 
 /// TULLE_CONFORMANCE=quick: nothing that takes minutes under a sanitizer.
 bool quick();
