@@ -1,9 +1,11 @@
 // What a product will take: bounds from a count of the products, nnz(C) from exact counts of a few panels of rows.
 #include <algorithm>
+#include <memory>
 #include <tulle/ops/spgemm.hpp>
 
 #include "core/backends.hpp"
 #include "core/instantiate.hpp"
+#include "core/peak_memory.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "ops/spgemm_sink.hpp"
@@ -44,7 +46,8 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
 }
 
 spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  detail::spgemm_factors factors(ctx, in, options);
+  const auto memory = std::make_shared<peak_memory>(ctx);  // a plan makes the same copies of its operands
+  detail::spgemm_factors factors(ctx.with_memory(memory), in, options);
   factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
@@ -58,7 +61,9 @@ spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, co
   const auto offset = detail::fits_narrow(work.nnz_bound) ? offset_type::i32 : offset_type::i64;
   e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
   if (choice.kernel->workspace_bound != nullptr) {
-    e.workspace_bytes = choice.kernel->workspace_bound(ctx, problem, work);
+    const std::size_t looked = 4 * sizeof(pattern_counts);  // what is held while the operands are looked at
+    e.workspace_bytes =
+        std::max(memory->peak(), factors.bytes() + looked + choice.kernel->workspace_bound(ctx, problem, work));
     e.least_memory_limit = detail::least_limit(ctx, *choice.kernel, problem, work);
   }
   return e;

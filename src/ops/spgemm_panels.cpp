@@ -169,6 +169,11 @@ void panelled_product::numeric(double alpha, const csr_sink& c) {
   operator_->numeric(alpha, problem_.a.values, problem_.b.values, c);
 }
 
+void panelled_product::release() noexcept {
+  operator_.reset();
+  counted_ = false;
+}
+
 void panelled_product::set_values(const void* a, const void* b) noexcept {
   problem_.a.values = a;
   problem_.b.values = b;

@@ -45,6 +45,8 @@ class panelled_product {
   std::int64_t symbolic();
   void fill(double alpha, const csr_sink& c);
   void numeric(double alpha, const csr_sink& c);
+  /// Gives back what is kept from one call to the next but the counts.
+  void release() noexcept;
   /// Other arrays with the values of A and B.
   void set_values(const void* a, const void* b) noexcept;
 

@@ -82,6 +82,7 @@ void spgemm_plan_impl::add_d() {
   right_.emplace(ctx_, rows, nnz, d.ref());
   masked_ = {offset, 0, right_->rowptr(), right_->colind(), right_->values()};
   product_->fill(alpha_, masked_);
+  if (limit_ > 0) product_->release();  // one of the two at a time
   right_->place_d();
   right_->set_d(d.ref().values, beta_);
   spgemm_problem problem;
@@ -116,7 +117,9 @@ void spgemm_plan_impl::set_values(double alpha, double beta) {
     product_->set_values(a, b);
   }
   if (!sum_) return;
+  if (limit_ > 0) sum_->release();
   product_->numeric(alpha, masked_);
+  if (limit_ > 0) product_->release();
   right_->set_d(factors_.d().ref().values, beta);
 }
 

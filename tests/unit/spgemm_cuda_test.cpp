@@ -1,4 +1,5 @@
 // Plans of C = M o (alpha A B) + beta D on a GPU: operands from either side in every state, against the exact product.
+#include "cuda_test.hpp"
 #include "spgemm_oracle.hpp"
 
 namespace tulle {
@@ -6,24 +7,11 @@ namespace {
 
 using namespace test;
 
-class SpgemmCuda : public ::testing::Test {
+class SpgemmCuda : public CudaTest {
  protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << cuda_unavailable_reason();
-    gpu.emplace(context::cuda());
-  }
-
-  /// C on the host.
   template <class T>
   any_csr<T> host(const any_csr<T>& c) const {
-    return std::visit(
-        [&]<class O>(const csr<T, O>& m) -> any_csr<T> {
-          const context cpu = context::cpu();
-          return csr<T, O>{m.rows, m.cols, to_buffer<O>(cpu, to_vector(*gpu, m.rowptr)),
-                           to_buffer<index_t>(cpu, to_vector(*gpu, m.colind)),
-                           to_buffer<T>(cpu, to_vector(*gpu, m.values))};
-        },
-        c);
+    return on_host(*gpu, c);
   }
 
   template <class T, class O>
@@ -47,8 +35,6 @@ class SpgemmCuda : public ::testing::Test {
     spgemm_plan<T> turned(*gpu, at.view(), bt.view(), {.transpose_a = true, .transpose_b = true});
     expect_product<T>(host(turned.multiply()), {223, 319}, exact);
   }
-
-  std::optional<context> gpu;
 };
 
 TEST_F(SpgemmCuda, OperandsFromEitherSideF64I32) { operands_from_either_side<double, std::int32_t>(); }
@@ -109,23 +95,6 @@ TEST_F(SpgemmCuda, NamesTheBrokenOperandWhateverItsSize) {
     a.colind[static_cast<std::size_t>(a.rowptr[33])] = was;
     EXPECT_TRUE(same_bits(host(spgemm_plan<double>(*gpu, a.view(), b.view()).multiply()), good));
   }
-}
-
-TEST_F(SpgemmCuda, SameBitsUnderLimits) {
-  const auto a = random_sparse(430, 600, 9, 1), b = random_sparse(600, 1900, 8, 2),
-             p = random_sparse(1900, 70, 2, 3);
-  const auto on_gpu_a = clone(*gpu, a.view()), on_gpu_b = clone(*gpu, b.view()), on_gpu_p = clone(*gpu, p.view());
-  const spgemm_estimate e = estimate_spgemm(*gpu, on_gpu_a, on_gpu_b);
-  if (e.workspace_bytes == 0) GTEST_SKIP() << "the kernel has no bound";
-  const any_csr<double> whole = host(spgemm(*gpu, on_gpu_a, on_gpu_b));
-  for (const std::size_t limit : {e.least_memory_limit, (e.least_memory_limit + e.workspace_bytes) / 2}) {
-    EXPECT_TRUE(same_bits(host(spgemm(*gpu, on_gpu_a, on_gpu_b, {.memory_limit = limit})), whole)) << limit;
-  }
-  EXPECT_EQ(failure_of([&] { spgemm(*gpu, on_gpu_a, on_gpu_b, {.memory_limit = 1}); }).first,
-            status::device_out_of_memory);
-  const any_csr<double> rap = host(triple_product(*gpu, on_gpu_a, on_gpu_b, on_gpu_p));
-  const auto ab = widen(*gpu, spgemm(*gpu, on_gpu_a, on_gpu_b));
-  EXPECT_TRUE(same_bits(rap, host(spgemm(*gpu, ab, on_gpu_p))));
 }
 
 }  // namespace

@@ -1,120 +1,170 @@
 // Memory limits of C = A B and of R A P, from too small to ample: what is held stays below, and the bits are the same.
-#include <atomic>
 #include <memory>
 
+#include "cuda_test.hpp"
+#include "spgemm/counting_memory.hpp"
 #include "spgemm_oracle.hpp"
 
 namespace tulle {
 namespace {
 
 using namespace test;
+using matrix = csr<double, std::int32_t>;
 
-/// Host memory that knows how much of it was live at most.
-class watched_memory final : public memory_resource {
+matrix random_matrix(const context& ctx, index_t rows, index_t cols, index_t a_row, unsigned seed) {
+  return random_sparse<double, std::int32_t>(rows, cols, a_row, seed).owned(ctx);
+}
+
+/// Bytes of a CSR like the operands.
+std::size_t csr_bytes(std::int64_t rows, std::int64_t nnz) {
+  return static_cast<std::size_t>(rows + 1) * sizeof(std::int32_t) +
+         static_cast<std::size_t>(nnz) * (sizeof(index_t) + sizeof(double));
+}
+
+/// What is held beyond C stays within the limit, before there is a C as well.
+class watched {
  public:
-  void* allocate(std::size_t bytes, stream_view stream) override {
-    live_ += bytes;
-    most_ = std::max<std::size_t>(most_, live_);
-    return host_memory()->allocate(bytes, stream);
-  }
-  void deallocate(void* p, std::size_t bytes, stream_view stream) noexcept override {
-    live_ -= bytes;
-    host_memory()->deallocate(p, bytes, stream);
-  }
-  [[nodiscard]] memory_space space() const noexcept override { return memory_space::host; }
-  [[nodiscard]] std::size_t most() const { return most_; }
-  [[nodiscard]] std::size_t live() const { return live_; }
+  watched(const context& ctx, std::size_t limit) : limit_(limit), memory_(std::make_shared<counting_memory>(ctx)) {}
+  [[nodiscard]] context ctx(const context& ctx) const { return ctx.with_memory(memory_); }
+  void expect_within_limit(std::size_t beyond) const { EXPECT_LE(memory_->peak(), limit_ + beyond); }
+  void expect_nothing_left() const { EXPECT_EQ(memory_->now(), 0u); }
 
  private:
-  std::atomic<std::size_t> live_ = 0, most_ = 0;
+  std::size_t limit_;
+  std::shared_ptr<counting_memory> memory_;
 };
 
-template <class T>
-std::size_t bytes_of(const any_csr<T>& c) {
-  return std::visit([](const auto& m) { return m.rowptr.bytes() + m.colind.bytes() + m.values.bytes(); }, c);
+/// The refusal of a limit of 1 byte, and the least limit that its message says. One byte less is refused as well.
+std::size_t least_of(const context& ctx, const std::function<void(std::size_t)>& product) {
+  const auto refused = ctx.space() == memory_space::host ? status::out_of_memory : status::device_out_of_memory;
+  const auto [code, message] = failure_of([&] { product(1); });
+  EXPECT_EQ(code, refused);
+  const std::string before = "less than ";
+  const std::size_t at = message.find(before);
+  EXPECT_NE(at, std::string::npos) << message;
+  if (at == std::string::npos) return 1;
+  const std::size_t least = std::stoul(message.substr(at + before.size()));
+  const auto [again, same] = failure_of([&] { product(least - 1); });
+  EXPECT_EQ(again, refused);
+  EXPECT_NE(same.find(before + std::to_string(least) + " bytes"), std::string::npos) << same;
+  return least;
 }
 
-class SpgemmLimit : public ::testing::Test {
- protected:
-  context ctx = context::cpu(2);
-  csr<double, std::int32_t> a = random_sparse<double, std::int32_t>(700, 600, 6, 1).owned(ctx);
-  csr<double, std::int32_t> b = random_sparse<double, std::int32_t>(600, 900, 7, 2).owned(ctx);
-};
+/// A, of so many rows, and B, on the backend of a context.
+class limits {
+ public:
+  limits(const context& ctx, index_t rows)
+      : ctx_(ctx), a_(random_matrix(ctx, rows, 600, 6, 1)), b_(random_matrix(ctx, 600, cols, 7, 2)) {}
 
-TEST_F(SpgemmLimit, SameBitsUnderEveryLimitThatCanBeKept) {
-  for (const char* kernel : {"default", "kernel0"}) {
-    SCOPED_TRACE(kernel);
-    const spgemm_estimate e = estimate_spgemm(ctx, a, b, {.kernel = kernel});
-    ASSERT_LT(e.least_memory_limit, e.workspace_bytes);
-    const any_csr<double> whole = spgemm(ctx, a, b, {.kernel = kernel});
-    const std::size_t least = e.least_memory_limit, all = e.workspace_bytes;
-    for (const std::size_t limit : {least, least + 1, (least + all) / 2, all - 1, all, 10 * all}) {
-      SCOPED_TRACE(limit);
-      const auto memory = std::make_shared<watched_memory>();
-      {
-        spgemm_plan<double> plan(ctx.with_memory(memory), a.view(), b.view(),
-                                 {.kernel = kernel, .memory_limit = limit});
-        any_csr<double> c = plan.multiply();
-        EXPECT_TRUE(same_bits(c, whole));
-        EXPECT_LE(memory->most() - bytes_of(c), limit);
-        EXPECT_EQ(plan.explain().find("panels") != std::string::npos, limit < all) << plan.explain();
-        plan.numeric(c);
-        EXPECT_TRUE(same_bits(c, whole));
+  void same_bits_under_every_limit_that_can_be_kept() const {
+    for (const char* kernel : {"default", "kernel0"}) {
+      SCOPED_TRACE(kernel);
+      const spgemm_estimate e = estimate_spgemm(ctx_, a_, b_, {.kernel = kernel});
+      const std::size_t all = e.workspace_bytes, least = least_of(ctx_, [&](std::size_t limit) {
+                                                   spgemm(ctx_, a_, b_, {.kernel = kernel, .memory_limit = limit});
+                                                 });
+      ASSERT_EQ(e.least_memory_limit, least);
+      ASSERT_LT(least, all);
+      const any_csr<double> whole = on_host(ctx_, spgemm(ctx_, a_, b_, {.kernel = kernel}));
+      for (const std::size_t limit : {least, least + 1, (least + all) / 2, all, 10 * all}) {
+        SCOPED_TRACE(limit);
+        keeps({.kernel = kernel, .memory_limit = limit}, limit < all, whole);
       }
-      EXPECT_EQ(memory->live(), 0u);
-    }
-    for (const std::size_t limit : {std::size_t{1}, least - 1}) {
-      const auto [code, message] = failure_of([&] { spgemm(ctx, a, b, {.kernel = kernel, .memory_limit = limit}); });
-      EXPECT_EQ(code, status::out_of_memory);
-      EXPECT_NE(message.find("less than " + std::to_string(least) + " bytes"), std::string::npos) << message;
     }
   }
-}
 
-TEST_F(SpgemmLimit, WithMaskAndD) {
-  const auto mask = random_sparse<double, std::int32_t>(700, 900, 40, 3),
-             d = random_sparse<double, std::int32_t>(700, 900, 5, 4);
-  for (int which = 1; which < 4; ++which) {
-    SCOPED_TRACE(which);
-    spgemm_terms<double, std::int32_t> terms;
-    if (which & 1) terms.mask = mask.view();
-    if (which & 2) terms.d = d.view();
-    const any_csr<double> whole =
-        spgemm_plan<double>(ctx, a.view(), b.view(), {}, terms).multiply(2, which & 2 ? 3 : 0);
-    const auto with_limit = [&](std::size_t limit) {
-      return spgemm_plan<double>(ctx, a.view(), b.view(), {.memory_limit = limit}, terms);
-    };
-    const auto [code, message] = failure_of([&] { with_limit(1).multiply(); });
-    EXPECT_EQ(code, status::out_of_memory);
-    const std::size_t least = std::stoul(message.substr(message.find("less than ") + 10));
-    EXPECT_EQ(failure_of([&] { with_limit(least - 1).multiply(); }).first, status::out_of_memory);
-    for (const std::size_t limit : {least, least + 999, 10 * least}) {
-      auto plan = with_limit(limit);
-      any_csr<double> c = plan.multiply(2, which & 2 ? 3 : 0);
-      EXPECT_TRUE(same_bits(c, whole));
-      any_csr<double> again = plan.multiply();
-      plan.numeric(again, 2, which & 2 ? 3 : 0);
-      EXPECT_TRUE(same_bits(again, whole));
+  void with_mask_and_d() const {
+    const matrix mask = random_matrix(ctx_, a_.rows, cols, 40, 3), d = random_matrix(ctx_, a_.rows, cols, 5, 4);
+    for (int which = 1; which < 4; ++which) {
+      SCOPED_TRACE(which);
+      spgemm_terms<double, std::int32_t> terms;
+      if (which & 1) terms.mask = mask.view();
+      if (which & 2) terms.d = d.view();
+      const double beta = which & 2 ? 3 : 0;
+      const auto make = [&](const context& ctx, std::size_t limit) {
+        return spgemm_plan<double>(ctx, a_.view(), b_.view(), {.memory_limit = limit}, terms);
+      };
+      const any_csr<double> whole = on_host(ctx_, make(ctx_, 0).multiply(2, beta));
+      const std::size_t least = least_of(ctx_, [&](std::size_t limit) { make(ctx_, limit).multiply(); });
+      for (const std::size_t limit : {least, least + 999, least + least / 3, 2 * least, 10 * least}) {
+        SCOPED_TRACE(limit);
+        const watched memory(ctx_, limit);
+        spgemm_plan<double> plan = make(memory.ctx(ctx_), limit);
+        any_csr<double> c = plan.multiply(2, beta);
+        EXPECT_TRUE(same_bits(on_host(ctx_, c), whole));
+        memory.expect_within_limit(bytes_of(c) + joined_bytes(terms));
+        any_csr<double> again = plan.multiply();
+        plan.numeric(again, 2, beta);
+        EXPECT_TRUE(same_bits(on_host(ctx_, again), whole));
+        memory.expect_within_limit(bytes_of(c) + bytes_of(again) + joined_bytes(terms));
+      }
     }
   }
-}
 
-TEST_F(SpgemmLimit, TripleProduct) {
-  const auto p = random_sparse<double, std::int32_t>(900, 80, 2, 5).owned(ctx);
-  const any_csr<double> whole = triple_product(ctx, a, b, p);
-  const auto [code, message] = failure_of([&] { triple_product(ctx, a, b, p, {.memory_limit = 1}); });
-  EXPECT_EQ(code, status::out_of_memory);
-  const std::size_t least = std::stoul(message.substr(message.find("less than ") + 10));
-  EXPECT_EQ(failure_of([&] { triple_product(ctx, a, b, p, {.memory_limit = least - 1}); }).first,
-            status::out_of_memory);
-  for (const std::size_t limit : {least, least + least / 3, 2 * least, 100 * least}) {
-    SCOPED_TRACE(limit);
-    const auto memory = std::make_shared<watched_memory>();
-    const any_csr<double> c = triple_product(ctx.with_memory(memory), a, b, p, {.memory_limit = limit});
-    EXPECT_TRUE(same_bits(c, whole));
-    EXPECT_LE(memory->most() - bytes_of(c), limit);
+  void of_triple_product() const {
+    const matrix p = random_matrix(ctx_, cols, 80, 2, 5);
+    const any_csr<double> whole = on_host(ctx_, triple_product(ctx_, a_, b_, p));
+    const std::size_t least =
+        least_of(ctx_, [&](std::size_t limit) { triple_product(ctx_, a_, b_, p, {.memory_limit = limit}); });
+    for (const std::size_t limit : {least, least + least / 3, 2 * least, 100 * least}) {
+      SCOPED_TRACE(limit);
+      const watched memory(ctx_, limit);
+      const any_csr<double> c = triple_product(memory.ctx(ctx_), a_, b_, p, {.memory_limit = limit});
+      EXPECT_TRUE(same_bits(on_host(ctx_, c), whole));
+      memory.expect_within_limit(bytes_of(c));
+    }
   }
+
+ private:
+  static constexpr index_t cols = 900;
+
+  void keeps(const spgemm_options& options, bool by_panels, const any_csr<double>& whole) const {
+    const watched memory(ctx_, options.memory_limit);
+    {
+      spgemm_plan<double> plan(memory.ctx(ctx_), a_.view(), b_.view(), options);
+      plan.symbolic();
+      memory.expect_within_limit(0);
+      any_csr<double> c = plan.multiply();
+      EXPECT_TRUE(same_bits(on_host(ctx_, c), whole));
+      EXPECT_EQ(plan.explain().find("panels") != std::string::npos, by_panels) << plan.explain();
+      plan.numeric(c);
+      EXPECT_TRUE(same_bits(on_host(ctx_, c), whole));
+      memory.expect_within_limit(bytes_of(c));
+    }
+    memory.expect_nothing_left();
+  }
+
+  /// Copies that a D is joined in: [A | I] and [B ; D], or with a mask I, [I | I] and [M o (A B) ; D].
+  [[nodiscard]] std::size_t joined_bytes(const spgemm_terms<double, std::int32_t>& terms) const {
+    if (!terms.d) return 0;
+    const std::int64_t rows = a_.rows, more = terms.d->nnz;
+    if (!terms.mask) return csr_bytes(rows, a_.nnz() + rows) + csr_bytes(b_.rows + rows, b_.nnz() + more);
+    spgemm_plan<double> masked(ctx_, a_.view(), b_.view(), {}, {.mask = terms.mask});
+    masked.symbolic();
+    return csr_bytes(rows, rows) + csr_bytes(rows, 2 * rows) + csr_bytes(2 * rows, masked.nnz() + more);
+  }
+
+  context ctx_;
+  matrix a_, b_;
+};
+
+limits on_cpu() { return limits(context::cpu(2), 700); }
+
+TEST(SpgemmLimit, SameBitsUnderEveryLimitThatCanBeKept) { on_cpu().same_bits_under_every_limit_that_can_be_kept(); }
+TEST(SpgemmLimit, WithMaskAndD) { on_cpu().with_mask_and_d(); }
+TEST(SpgemmLimit, TripleProduct) { on_cpu().of_triple_product(); }
+
+/// Of few rows: the least limit gives each a panel.
+class SpgemmLimitCuda : public CudaTest {
+ protected:
+  [[nodiscard]] limits on_gpu() const { return limits(*gpu, 80); }
+};
+
+TEST_F(SpgemmLimitCuda, SameBitsUnderEveryLimitThatCanBeKept) {
+  on_gpu().same_bits_under_every_limit_that_can_be_kept();
 }
+TEST_F(SpgemmLimitCuda, WithMaskAndD) { on_gpu().with_mask_and_d(); }
+TEST_F(SpgemmLimitCuda, TripleProduct) { on_gpu().of_triple_product(); }
 
 }  // namespace
 }  // namespace tulle

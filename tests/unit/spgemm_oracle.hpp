@@ -14,8 +14,8 @@
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 #include <tulle/tulle.hpp>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -124,7 +124,16 @@ exact_matrix exact_product(const sparse<T, O>& a, const sparse<T, O>& b, T alpha
   return c;
 }
 
-/// The pattern exactly, sorted; every value within gamma(n + 2) of the sum of absolute values.
+/// Within gamma(n + 2) of the sum of absolute values.
+template <class T>
+void expect_value(T value, const exact_matrix::value_type& expected) {
+  const auto& [place, e] = expected;
+  const long double u = std::numeric_limits<T>::epsilon() / 2, n = e.terms + 2;
+  EXPECT_LE(std::abs(value - e.sum), n * u / (1 - n * u) * e.magnitude)
+      << "entry " << place.first << ", " << place.second;
+}
+
+/// The pattern exactly, sorted, and every value.
 template <class T>
 void expect_product(const any_csr<T>& c, shape s, const exact_matrix& exact) {
   std::visit(
@@ -137,10 +146,7 @@ void expect_product(const any_csr<T>& c, shape s, const exact_matrix& exact) {
         for (index_t i = 0; i < m.rows; ++i) {
           for (O k = m.rowptr.data()[i]; k < m.rowptr.data()[i + 1]; ++k, ++expected) {
             ASSERT_EQ(std::pair(i, m.colind.data()[k]), expected->first);
-            const exact_entry& e = expected->second;
-            const long double u = std::numeric_limits<T>::epsilon() / 2, n = e.terms + 2;
-            EXPECT_LE(std::abs(m.values.data()[k] - e.sum), n * u / (1 - n * u) * e.magnitude)
-                << "entry " << i << ", " << expected->first.second;
+            expect_value(m.values.data()[k], *expected);
           }
         }
       },
@@ -160,6 +166,24 @@ bool same_bits(const any_csr<T>& x, const any_csr<T>& y) {
                same(a.colind, b->colind) && same(a.values, b->values);
       },
       x);
+}
+
+/// C on the host, from the memory of a context.
+template <class T>
+any_csr<T> on_host(const context& ctx, const any_csr<T>& c) {
+  return std::visit(
+      [&]<class O>(const csr<T, O>& m) -> any_csr<T> {
+        const context cpu = context::cpu();
+        return csr<T, O>{m.rows, m.cols, to_buffer<O>(cpu, to_vector(ctx, m.rowptr)),
+                         to_buffer<index_t>(cpu, to_vector(ctx, m.colind)),
+                         to_buffer<T>(cpu, to_vector(ctx, m.values))};
+      },
+      c);
+}
+
+template <class T>
+std::size_t bytes_of(const any_csr<T>& c) {
+  return std::visit([](const auto& m) { return m.rowptr.bytes() + m.colind.bytes() + m.values.bytes(); }, c);
 }
 
 /// The status and the message of what f throws; SUCCESS where it throws nothing.

@@ -53,7 +53,9 @@ struct spgemm_estimate {
   std::int64_t nnz_bound = 0;        // nnz(C) is at most this
   std::int64_t nnz = 0;              // and about this, from rows that were counted
   std::size_t c_bytes_bound = 0;     // C takes at most this
-  std::size_t workspace_bytes = 0;   // without a limit, at most this beyond A, B and C; 0: the kernel cannot say
+  /// Without a limit a plan holds at most this beyond A, B and C, its copies of operands included; 0: the kernel cannot
+  /// say.
+  std::size_t workspace_bytes = 0;
   std::size_t least_memory_limit = 0;  // the smallest memory_limit that can be kept; 0: none
 };
 
