@@ -15,13 +15,13 @@ class extras {
 
   void masked() const {
     const matrix mask = random_sparse(23, 19, 8, 3, rows_are::shuffled);
-    expect_product<double>(on_host(ctx_, spgemm_masked(ctx_, on_backend(a), on_backend(b), on_backend(mask))), {23, 19},
-                           exact_product(a, b, 1.0, &mask));
+    expect_product<double>(on_host(ctx_, spgemm_masked(ctx_, on_backend(a_), on_backend(b_), on_backend(mask))),
+                           {23, 19}, exact_product(a_, b_, 1.0, &mask));
   }
 
   void widened() const {
-    const auto wide = widen(ctx_, spgemm(ctx_, on_backend(a), on_backend(b)));
-    expect_product<double>(on_host<double>(ctx_, clone(ctx_, wide.view())), {23, 19}, exact_product(a, b));
+    const auto wide = widen(ctx_, spgemm(ctx_, on_backend(a_), on_backend(b_)));
+    expect_product<double>(on_host<double>(ctx_, clone(ctx_, wide.view())), {23, 19}, exact_product(a_, b_));
     EXPECT_EQ(widen(ctx_, any_csr<double>(clone(ctx_, wide.view()))).nnz(), wide.nnz());
   }
 
@@ -36,19 +36,19 @@ class extras {
 
   void triple_product_is_two_products() const {
     const matrix r = random_sparse(11, 23, 5, 5, rows_are::repeating);
-    const any_csr<double> expected = two_products(ctx_, r, a, b);
-    EXPECT_TRUE(same_bits(three_at_once(r, a, b), expected));
+    const any_csr<double> expected = two_products(ctx_, r, a_, b_);
+    EXPECT_TRUE(same_bits(three_at_once(r, a_, b_), expected));
     const auto i32 = [&](const matrix& m) { return with_offsets<std::int32_t>(ctx_, on_backend(m).view()); };
-    EXPECT_TRUE(same_bits(on_host(ctx_, triple_product(ctx_, i32(r), i32(a), i32(b))), expected));
+    EXPECT_TRUE(same_bits(on_host(ctx_, triple_product(ctx_, i32(r), i32(a_), i32(b_))), expected));
 
     const matrix p = random_sparse(19, 12, 3, 6, rows_are::shuffled);
-    const auto [code, message] = failure_of([&] { three_at_once(r, a, p); });
+    const auto [code, message] = failure_of([&] { three_at_once(r, a_, p); });
     EXPECT_EQ(code, status::invalid_dimensions);
     EXPECT_EQ(message, "R is 11 x 23, A is 23 x 31 and P is 19 x 12: inner dimensions differ");
-    matrix broken = b;
+    matrix broken = b_;
     broken.colind[0] = -1;
-    EXPECT_EQ(failure_of([&] { three_at_once(r, a, broken); }).second.find("P: row 0"), 0u);
-    EXPECT_EQ(failure_of([&] { three_at_once(r, a, b, {.transpose_a = true}); }).first, status::invalid_argument);
+    EXPECT_EQ(failure_of([&] { three_at_once(r, a_, broken); }).second.find("P: row 0"), 0u);
+    EXPECT_EQ(failure_of([&] { three_at_once(r, a_, b_, {.transpose_a = true}); }).first, status::invalid_argument);
   }
 
   /// R A has so many products that it comes in several panels, of 64 MB at most: 5.6 million entries. The first rows of
@@ -64,8 +64,8 @@ class extras {
   }
 
   void estimate_bounds_and_counts() const {
-    const spgemm_estimate small = estimate_spgemm(ctx_, on_backend(a), on_backend(b));
-    EXPECT_EQ(small.nnz, static_cast<std::int64_t>(exact_product(a, b).size())) << "so few rows are counted";
+    const spgemm_estimate small = estimate_spgemm(ctx_, on_backend(a_), on_backend(b_));
+    EXPECT_EQ(small.nnz, static_cast<std::int64_t>(exact_product(a_, b_).size())) << "so few rows are counted";
     for (const char* spec : {"gen:stencil:n=16,points=27", "gen:rmat:scale=11", "gen:banded:n=3000"}) {
       SCOPED_TRACE(spec);
       const auto m = clone(ctx_, generate<double>(context::cpu(2), spec).view());
@@ -125,7 +125,7 @@ class extras {
   }
 
   context ctx_;
-  matrix a = random_sparse(23, 31, 4, 1), b = random_sparse(31, 19, 5, 2, rows_are::repeating);
+  matrix a_ = random_sparse(23, 31, 4, 1), b_ = random_sparse(31, 19, 5, 2, rows_are::repeating);
 };
 
 extras on_cpu() { return extras(context::cpu(2)); }
