@@ -229,6 +229,24 @@ void tulle_spgemm_plan_destroy(tulle_spgemm_plan* plan);
 
 /* C = A B in one call. */
 tulle_status tulle_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b, tulle_csr** c);
+/* C = R A P by panels of rows of R, so that neither R A nor A P ever exists whole: the Galerkin product of algebraic
+ * multigrid. `options` may be NULL; its transposes must be 0, its mask and d NULL. */
+tulle_status tulle_triple_product(const tulle_context* context, const tulle_csr* r, const tulle_csr* a,
+                                  const tulle_csr* p, const tulle_spgemm_options* options, tulle_csr** c);
+
+/* What a product will take, before it is made. */
+typedef struct tulle_spgemm_estimate {
+  int64_t products;          /* multiplications a_ik b_kj */
+  int64_t nnz_bound;         /* nnz(C) is at most this */
+  int64_t nnz;               /* and about this, from rows that were counted */
+  size_t c_bytes_bound;      /* C takes at most this */
+  size_t workspace_bytes;    /* without a limit, a plan holds at most this beyond A, B and C; 0: nobody knows */
+  size_t least_memory_limit; /* the smallest memory_limit that can be kept; 0: none */
+} tulle_spgemm_estimate;
+/* Of C = A B. Costs a pass over A and the exact count of about a thousand rows. `options` may be NULL; its mask and d
+ * must be. */
+tulle_status tulle_estimate_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
+                                   const tulle_spgemm_options* options, tulle_spgemm_estimate* estimate);
 
 #ifdef __cplusplus
 }

@@ -34,23 +34,22 @@ spgemm_options options_of(const tulle_spgemm_options& from) {
   return options;
 }
 
+using owner_list = std::vector<std::shared_ptr<const void>>;
+
 /// The matrices of a product, and what keeps their arrays.
 struct operands {
   csr_ref a, b;
   std::optional<csr_ref> mask, d;
-  std::vector<std::shared_ptr<const void>> owners;
+  owner_list owners;
+};
 
-  template <class F>
-  void for_each(const F& f) {
-    f(a, "a");
-    f(b, "b");
-    if (mask) f(*mask, "options->mask");
-    if (d) f(*d, "options->d");
-  }
+struct named_matrix {
+  csr_ref* ref;
+  const char* name;
 };
 
 /// The same matrix with 64-bit offsets, which `owners` keeps.
-csr_ref widened(const context& ctx, csr_ref ref, std::vector<std::shared_ptr<const void>>& owners) {
+csr_ref widened(const context& ctx, csr_ref ref, owner_list& owners) {
   const context home = ref.space == memory_space::host ? context::cpu() : ctx;
   dispatch<type_set::floating>(ref.types, [&]<class T, class O>() {
     auto wide = std::make_shared<buffer<std::int64_t>>(
@@ -64,27 +63,36 @@ csr_ref widened(const context& ctx, csr_ref ref, std::vector<std::shared_ptr<con
 }
 
 /// Value types must be the same; offsets are made so.
+void make_alike(const context& ctx, const std::vector<named_matrix>& all, owner_list& owners) {
+  const named_matrix& first = all.front();
+  bool wide = false;
+  for (const auto& [ref, name] : all) {
+    if (ref->types.value != first.ref->types.value) {
+      throw error(status::invalid_argument,
+                  fmt::format("{} holds {} values, {} holds {}", name, tulle::name(ref->types.value), first.name,
+                              tulle::name(first.ref->types.value)));
+    }
+    wide = wide || ref->types.offset == offset_type::i64;
+  }
+  for (const auto& [ref, name] : all) {
+    if (wide && ref->types.offset == offset_type::i32) *ref = widened(ctx, *ref, owners);
+  }
+}
+
 operands operands_of(const context& ctx, const tulle_csr& a, const tulle_csr& b, const tulle_spgemm_options& options) {
   operands x{a.ref, b.ref, {}, {}, {a.owner, b.owner}};
+  std::vector<named_matrix> all{{&x.a, "a"}, {&x.b, "b"}};
   if (options.mask != nullptr) {
     x.mask = options.mask->ref;
     x.owners.push_back(options.mask->owner);
+    all.push_back({&*x.mask, "options->mask"});
   }
   if (options.d != nullptr) {
     x.d = options.d->ref;
     x.owners.push_back(options.d->owner);
+    all.push_back({&*x.d, "options->d"});
   }
-  bool wide = false;
-  x.for_each([&](const csr_ref& ref, const char* name) {
-    if (ref.types.value != x.a.types.value) {
-      throw error(status::invalid_argument, fmt::format("{} holds {} values, a holds {}", name,
-                                                        tulle::name(ref.types.value), tulle::name(x.a.types.value)));
-    }
-    wide = wide || ref.types.offset == offset_type::i64;
-  });
-  x.for_each([&](csr_ref& ref, const char*) {
-    if (wide && ref.types.offset == offset_type::i32) ref = widened(ctx, ref, x.owners);
-  });
+  make_alike(ctx, all, x.owners);
   return x;
 }
 
@@ -123,6 +131,37 @@ tulle_csr* multiply(tulle_spgemm_plan& plan, double alpha, double beta) {
              },
              plan.value)
       .release();
+}
+
+void no_terms(const tulle_spgemm_options& from) {
+  if (from.mask != nullptr) throw error(status::invalid_argument, "options->mask must be NULL here");
+  if (from.d != nullptr) throw error(status::invalid_argument, "options->d must be NULL here");
+}
+
+tulle_csr* triple(const context& ctx, const tulle_csr& r, const tulle_csr& a, const tulle_csr& p,
+                  const tulle_spgemm_options& from) {
+  const spgemm_options options = options_of(from);
+  no_terms(from);
+  csr_ref x = r.ref, y = a.ref, z = p.ref;
+  owner_list widened;  // until the product is there
+  make_alike(ctx, {{&x, "r"}, {&y, "a"}, {&z, "p"}}, widened);
+  return dispatch<type_set::floating>(x.types,
+                                      [&]<class T, class O>() {
+                                        return handle_of<T>(
+                                            triple_product(ctx, x.as<T, O>(), y.as<T, O>(), z.as<T, O>(), options), 0);
+                                      })
+      .release();
+}
+
+tulle_spgemm_estimate estimate(const context& ctx, const tulle_csr& a, const tulle_csr& b,
+                               const tulle_spgemm_options& from) {
+  const spgemm_options options = options_of(from);
+  no_terms(from);
+  const operands x = operands_of(ctx, a, b, {});
+  return dispatch<type_set::floating>(x.a.types, [&]<class T, class O>() -> tulle_spgemm_estimate {
+    const spgemm_estimate e = estimate_spgemm(ctx, x.a.as<T, O>(), x.b.as<T, O>(), options);
+    return {e.products, e.nnz_bound, e.nnz, e.c_bytes_bound, e.workspace_bytes, e.least_memory_limit};
+  });
 }
 
 }  // namespace
@@ -230,5 +269,27 @@ tulle_status tulle_spgemm(const tulle_context* context, const tulle_csr* a, cons
     require(b, "b");
     const std::unique_ptr<tulle_spgemm_plan> plan(tulle::capi::make_plan(context->value, *a, *b, {}));
     return tulle::capi::multiply(*plan, 1, 0);
+  });
+}
+
+tulle_status tulle_triple_product(const tulle_context* context, const tulle_csr* r, const tulle_csr* a,
+                                  const tulle_csr* p, const tulle_spgemm_options* options, tulle_csr** c) {
+  return create(c, "c", [&] {
+    require(context, "context");
+    require(r, "r");
+    require(a, "a");
+    require(p, "p");
+    return tulle::capi::triple(context->value, *r, *a, *p, options == nullptr ? tulle_spgemm_options{} : *options);
+  });
+}
+
+tulle_status tulle_estimate_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
+                                   const tulle_spgemm_options* options, tulle_spgemm_estimate* estimate) {
+  return guard([&] {
+    require(context, "context");
+    require(a, "a");
+    require(b, "b");
+    require(estimate, "estimate");
+    *estimate = tulle::capi::estimate(context->value, *a, *b, options == nullptr ? tulle_spgemm_options{} : *options);
   });
 }

@@ -72,13 +72,12 @@ spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, co
 }  // namespace
 
 template <scalar T, offset O>
-spgemm_estimate estimate_spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b,
-                                const spgemm_options& options) {
-  return estimate(ctx, {csr_ref::of(a.view()), csr_ref::of(b.view())}, options);
+spgemm_estimate estimate_spgemm(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options) {
+  return estimate(ctx, {csr_ref::of(a), csr_ref::of(b)}, options);
 }
 
 #define TULLE_INSTANTIATE(T, O) \
-  template spgemm_estimate estimate_spgemm(const context&, const csr<T, O>&, const csr<T, O>&, const spgemm_options&);
+  template spgemm_estimate estimate_spgemm(const context&, csr_view<T, O>, csr_view<T, O>, const spgemm_options&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

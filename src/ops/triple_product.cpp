@@ -222,17 +222,16 @@ class triple {
 }  // namespace
 
 template <scalar T, offset O>
-any_csr<T> triple_product(const context& ctx, const csr<T, O>& r, const csr<T, O>& a, const csr<T, O>& p,
+any_csr<T> triple_product(const context& ctx, csr_view<T, O> r, csr_view<T, O> a, csr_view<T, O> p,
                           const spgemm_options& options) {
-  check_shapes(csr_ref::of(r.view()), csr_ref::of(a.view()), csr_ref::of(p.view()));
-  any_csr<T> c =
-      triple(ctx, csr_ref::of(r.view()), csr_ref::of(a.view()), csr_ref::of(p.view()), options).multiply<T>();
+  check_shapes(csr_ref::of(r), csr_ref::of(a), csr_ref::of(p));
+  any_csr<T> c = triple(ctx, csr_ref::of(r), csr_ref::of(a), csr_ref::of(p), options).multiply<T>();
   ctx.synchronize();  // R, A and P may go after this
   return c;
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                            \
-  template any_csr<T> triple_product(const context&, const csr<T, O>&, const csr<T, O>&, const csr<T, O>&, \
+#define TULLE_INSTANTIATE(T, O)                                                                      \
+  template any_csr<T> triple_product(const context&, csr_view<T, O>, csr_view<T, O>, csr_view<T, O>, \
                                      const spgemm_options&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 

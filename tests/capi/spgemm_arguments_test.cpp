@@ -150,6 +150,34 @@ TEST_F(capi_spgemm_arguments, one_shot) {
   EXPECT_EQ(made, nullptr);
 }
 
+TEST_F(capi_spgemm_arguments, triple_product) {
+  tulle_csr* made = nullptr;
+  null(tulle_triple_product(nullptr, a.get(), a.get(), a.get(), nullptr, &made), "context");
+  null(tulle_triple_product(context.get(), nullptr, a.get(), a.get(), nullptr, &made), "r");
+  null(tulle_triple_product(context.get(), a.get(), nullptr, a.get(), nullptr, &made), "a");
+  null(tulle_triple_product(context.get(), a.get(), a.get(), nullptr, nullptr, &made), "p");
+  null(tulle_triple_product(context.get(), a.get(), a.get(), a.get(), nullptr, nullptr), "c");
+  refused(tulle_triple_product(context.get(), a.get(), a.get(), a.get(), nullptr, &made),
+          TULLE_STATUS_INVALID_DIMENSIONS, "3 x 4");
+  tulle_spgemm_options options{};
+  options.mask = a.get();
+  refused(tulle_triple_product(context.get(), a.get(), a.get(), a.get(), &options, &made),
+          TULLE_STATUS_INVALID_ARGUMENT, "options->mask");
+  EXPECT_EQ(made, nullptr);
+}
+
+TEST_F(capi_spgemm_arguments, estimate) {
+  tulle_spgemm_estimate e{};
+  null(tulle_estimate_spgemm(nullptr, a.get(), a.get(), nullptr, &e), "context");
+  null(tulle_estimate_spgemm(context.get(), nullptr, a.get(), nullptr, &e), "a");
+  null(tulle_estimate_spgemm(context.get(), a.get(), nullptr, nullptr, &e), "b");
+  null(tulle_estimate_spgemm(context.get(), a.get(), a.get(), nullptr, nullptr), "estimate");
+  tulle_spgemm_options options{};
+  options.d = a.get();
+  refused(tulle_estimate_spgemm(context.get(), a.get(), a.get(), &options, &e), TULLE_STATUS_INVALID_ARGUMENT,
+          "options->d");
+}
+
 TEST_F(capi_spgemm_arguments, copy_out) {
   std::vector<std::int32_t> rowptr(4), colind(5);
   std::vector<double> values(5);

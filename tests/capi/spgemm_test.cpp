@@ -56,6 +56,11 @@ class capi_spgemm : public on_each_backend {
     TULLE_EXPECT_OK(tulle_spgemm_plan_multiply(plan.get(), alpha, beta, &made));
     return csr_handle(made);
   }
+  csr_handle product_handle(const csr_handle& left, const csr_handle& right) {
+    tulle_csr* made = nullptr;
+    TULLE_EXPECT_OK(tulle_spgemm(context.get(), left.get(), right.get(), &made));
+    return csr_handle(made);
+  }
   dense_rows rows_of(const csr_handle& c) {
     tulle_csr_arrays arrays;
     TULLE_EXPECT_OK(tulle_csr_get_arrays(c.get(), &arrays));
@@ -143,6 +148,36 @@ TEST_P(capi_spgemm, a_mask_and_a_matrix_to_add) {
   options.mask = nullptr;
   EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)),
             (dense_rows{{0, 2, 3, 5}, {0, 1, 0, 0, 1}, {70, 1, 80, 13, 92}}));
+}
+
+TEST_P(capi_spgemm, a_triple_product) {
+  const csr_handle left = a(), right = b(), wide = b<double, std::int64_t>();
+  tulle_spgemm_options options{};
+  options.transpose_a = 1;
+  const csr_handle middle = multiply(plan_of(left, left, &options));  // A^T A
+  tulle_csr* made = nullptr;
+  TULLE_EXPECT_OK(
+      tulle_triple_product(context.get(), left.get(), middle.get(), right.get(), nullptr, &made));  // A (A^T A) B
+  const csr_handle c(made);
+  EXPECT_EQ(rows_of(c), rows_of(product_handle(product_handle(left, middle), right)));
+  options = {};
+  options.memory_limit = std::size_t{1} << 30;
+  TULLE_EXPECT_OK(tulle_triple_product(context.get(), left.get(), middle.get(), wide.get(), &options, &made));
+  EXPECT_EQ(rows_of(csr_handle(made)), rows_of(c)) << "offsets of both widths";
+}
+
+TEST_P(capi_spgemm, an_estimate) {
+  const csr_handle left = a(), right = b();
+  tulle_spgemm_estimate e{};
+  TULLE_EXPECT_OK(tulle_estimate_spgemm(context.get(), left.get(), right.get(), nullptr, &e));
+  EXPECT_EQ(e.products, 5);
+  EXPECT_GE(e.nnz_bound, 3);
+  EXPECT_EQ(e.nnz, 3);
+  EXPECT_GE(e.c_bytes_bound, 4 * 4 + 3 * 12u);
+  EXPECT_GE(e.workspace_bytes, e.least_memory_limit);
+  tulle_spgemm_options options{};
+  options.memory_limit = e.least_memory_limit;
+  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options))), product);
 }
 
 TEST_P(capi_spgemm, a_memory_limit_is_kept_or_refused) {

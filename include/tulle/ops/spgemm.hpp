@@ -127,11 +127,21 @@ coo<T> spgemm_coo(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, co
 /// grows, of which up to two copies are held; under a memory_limit (R A's panel included) every panel is made twice
 /// instead, to count first. The options' transposes must be off.
 template <scalar T, offset O>
-any_csr<T> triple_product(const context& ctx, const csr<T, O>& r, const csr<T, O>& a, const csr<T, O>& p,
+any_csr<T> triple_product(const context& ctx, csr_view<T, O> r, csr_view<T, O> a, csr_view<T, O> p,
                           const spgemm_options& options = {});
+template <scalar T, offset O>
+any_csr<T> triple_product(const context& ctx, const csr<T, O>& r, const csr<T, O>& a, const csr<T, O>& p,
+                          const spgemm_options& options = {}) {
+  return triple_product(ctx, r.view(), a.view(), p.view(), options);
+}
 /// Bounds and an estimate of C = A B. Costs a pass over A and the exact count of about a thousand rows.
 template <scalar T, offset O>
-spgemm_estimate estimate_spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b,
+spgemm_estimate estimate_spgemm(const context& ctx, csr_view<T, O> a, csr_view<T, O> b,
                                 const spgemm_options& options = {});
+template <scalar T, offset O>
+spgemm_estimate estimate_spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b,
+                                const spgemm_options& options = {}) {
+  return estimate_spgemm(ctx, a.view(), b.view(), options);
+}
 
 }  // namespace tulle
