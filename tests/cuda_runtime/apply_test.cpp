@@ -88,18 +88,9 @@ TEST_F(cuda_apply_test, works_on_another_stream) {
   }
 }
 
-/// Counts of what `work` calls must show neither memory nor waiting, and `work` must be fit for a graph.
-void expect_only_launches(const context& ctx, const std::function<void()>& work) {
-  work();  // what is set up once
-  ctx.synchronize();
-  const cuda_counts before = counts();
-  work();
-  const cuda_counts after = counts();
-  EXPECT_EQ(after.allocations, before.allocations);
-  EXPECT_EQ(after.deallocations, before.deallocations);
-  EXPECT_EQ(after.synchronizations, before.synchronizations);
-  EXPECT_EQ(after.copies, before.copies);
-
+/// And `work` must be fit for a graph.
+void expect_only_launches_and_a_graph(const context& ctx, const std::function<void()>& work) {
+  expect_only_launches(ctx, work);
   cuda_runtime()->capture(0, ctx.stream(), work)->launch(ctx.stream());
   ctx.synchronize();
 }
@@ -118,7 +109,7 @@ TEST_F(cuda_apply_test, several_right_hand_sides) {
     SCOPED_TRACE(kernel);
     spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel));
     fill_bytes(*ctx_, y.data(), memory_space::device, 0xff, y.bytes());
-    expect_only_launches(*ctx_, [&] { plan.apply(1.5, in, 0.0, out); });
+    expect_only_launches_and_a_graph(*ctx_, [&] { plan.apply(1.5, in, 0.0, out); });
     const std::vector<double> all = to_vector(*ctx_, y);
     for (index_t j = 0; j < count; ++j) {
       std::vector<double> one;
@@ -142,7 +133,7 @@ TEST_F(cuda_apply_test, the_transpose) {
     options.effort = effort;
     spmv_plan<double> plan(*ctx_, host_, options);
     fill_with_nan();
-    expect_only_launches(*ctx_, [&] { plan.apply(-2.0, x_, 0.0, y_); });
+    expect_only_launches_and_a_graph(*ctx_, [&] { plan.apply(-2.0, x_, 0.0, y_); });
     EXPECT_LE(error_ratio<double>(reference, to_vector(*ctx_, y_)), 1);
   }
 }

@@ -1,5 +1,7 @@
 #include "fixture.hpp"
 
+#include "failing_cuda.hpp"
+
 namespace tulle::test {
 
 csr<double> small_matrix() { return generate<double>(context::cpu(), "gen:fem:n=6"); }
@@ -8,6 +10,18 @@ spmv_options with_kernel(std::string_view name) {
   spmv_options options;
   options.kernel = name;
   return options;
+}
+
+void expect_only_launches(const context& ctx, const std::function<void()>& work) {
+  work();  // what is set up once
+  ctx.synchronize();
+  const cuda_counts before = counts();
+  work();
+  const cuda_counts after = counts();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.deallocations, before.deallocations);
+  EXPECT_EQ(after.synchronizations, before.synchronizations);
+  EXPECT_EQ(after.copies, before.copies);
 }
 
 }  // namespace tulle::test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <tulle/tulle.hpp>
 
@@ -20,5 +21,8 @@ class cuda_test : public testing::Test {
 csr<double> small_matrix();
 
 spmv_options with_kernel(std::string_view name);
+
+/// The second of two calls of `work` must neither take nor give back memory, nor copy, nor wait.
+void expect_only_launches(const context& ctx, const std::function<void()>& work);
 
 }  // namespace tulle::test
