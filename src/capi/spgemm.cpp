@@ -143,8 +143,8 @@ tulle_csr* triple(const context& ctx, const tulle_csr& r, const tulle_csr& a, co
   const spgemm_options options = options_of(from);
   no_terms(from);
   csr_ref x = r.ref, y = a.ref, z = p.ref;
-  owner_list widened;  // until the product is there
-  make_alike(ctx, {{&x, "r"}, {&y, "a"}, {&z, "p"}}, widened);
+  owner_list owners;  // of offsets that were widened, until the product is there
+  make_alike(ctx, {{&x, "r"}, {&y, "a"}, {&z, "p"}}, owners);
   return dispatch<type_set::floating>(x.types,
                                       [&]<class T, class O>() {
                                         return handle_of<T>(

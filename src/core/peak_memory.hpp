@@ -9,7 +9,7 @@
 
 namespace tulle {
 
-class peak_memory final : public memory_resource {
+class peak_memory : public memory_resource {
  public:
   explicit peak_memory(const context& ctx) : ctx_(ctx) {}
 
@@ -25,6 +25,7 @@ class peak_memory final : public memory_resource {
     held_ -= bytes;
   }
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+  [[nodiscard]] std::size_t now() const noexcept { return held_; }
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
  private:

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cuda_test.hpp"
+#include "kernels/spgemm_operands.hpp"
 #include "spgemm/counting_memory.hpp"
 #include "spgemm_oracle.hpp"
 
@@ -66,9 +67,10 @@ class limits {
       ASSERT_EQ(e.least_memory_limit, least);
       ASSERT_LT(least, all);
       const any_csr<double> whole = on_host(ctx_, spgemm(ctx_, a_, b_, {.kernel = kernel}));
-      for (const std::size_t limit : {least, least + 1, (least + all) / 2, all, 10 * all}) {
+      const std::size_t at_once = all - 4 * sizeof(pattern_counts);  // without what the look at the operands takes
+      for (const std::size_t limit : {least, least + 1, (least + at_once) / 2, at_once - 1, at_once, all, 10 * all}) {
         SCOPED_TRACE(limit);
-        keeps({.kernel = kernel, .memory_limit = limit}, limit < all, whole);
+        keeps({.kernel = kernel, .memory_limit = limit}, limit < at_once, whole);
       }
     }
   }
