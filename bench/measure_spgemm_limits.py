@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Multiplies A by A under the least memory limit that tulle promises to keep and under larger ones, and checks that the
-bytes counted never pass the limit and that C stays the same. Writes --json; exits with 1 if a limit was not kept."""
+bytes counted never pass the limit and that C stays the same. Writes --json; exits with 1 if a limit was not kept.
+
+Under the least limit a panel may be a single row, so that one is set for matrices of at most --least-rows rows only."""
 import argparse
 import datetime
 import json
@@ -11,7 +13,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SQUARES = ["gen:stencil:points=7,n=128", "gen:stencil:points=27,n=64", "gen:fem:dof=3,n=30", "gen:uniform:n=1048576,degree=8",
-           "gen:rmat:scale=16,degree=8", "gen:short:n=4194304"]
+           "gen:rmat:scale=16,degree=8", "gen:short:n=4194304", "gen:stencil:points=7,n=16", "gen:stencil:points=27,n=16",
+           "gen:fem:dof=3,n=12", "gen:uniform:n=8192,degree=8", "gen:rmat:scale=12,degree=8", "gen:short:n=8192"]
 
 
 def product(args, matrix, limit):
@@ -28,7 +31,8 @@ def measured(args, matrix):
     least = int(re.search(r"less than (\d+) bytes", refusal)[1])
     whole = product(args, matrix, None)
     out = []
-    for limit in [least * times for times in args.times] + [None]:
+    times = [t for t in args.times if t > 1 or whole["rows"] <= args.least_rows]
+    for limit in [least * t for t in times] + [None]:
         run = whole if limit is None else product(args, matrix, limit)
         kept = "error" not in run and (limit is None or run["peak_bytes"] <= limit)
         out.append({"matrix": matrix, "least": least, "limit": limit, "kept": kept, "same_bits": run.get("hash") == whole["hash"],
@@ -43,7 +47,8 @@ def main():
     parser.add_argument("matrices", nargs="*", default=SQUARES)
     parser.add_argument("--tulle", default=ROOT / "build" / "release" / "bin" / "tulle")
     parser.add_argument("--backend", default="cuda")
-    parser.add_argument("--times", type=int, nargs="+", default=[1, 4, 64], help="limits, in multiples of the least")
+    parser.add_argument("--times", type=int, nargs="+", default=[1, 2, 8, 64], help="limits, in multiples of the least")
+    parser.add_argument("--least-rows", type=int, default=10_000, help="rows up to which the least itself is set")
     parser.add_argument("--json", type=pathlib.Path, required=True)
     parser.add_argument("--commit", help="recorded where there is no git checkout")
     args = parser.parse_args()

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <tuple>
@@ -131,6 +133,14 @@ class checked_product {
     return room.read();
   }
 
+  /// Processors differ in the bits of the NaN that they make.
+  static host_product<T> with_one_nan(host_product<T> c) {
+    for (T& value : c.values) {
+      if (std::isnan(value)) value = std::numeric_limits<T>::quiet_NaN();
+    }
+    return c;
+  }
+
   void whole() {
     const auto memory = std::make_shared<counting_memory>(ctx_);
     {
@@ -143,7 +153,9 @@ class checked_product {
       first_ = room.read();
       check(first_, expected_, 1);
       if (testing::Test::HasFatalFailure()) return;
-      if (kernel_.name == "default" && !brief()) expect_same(by_kernel0(), first_, "kernel0 on the CPU");
+      if (kernel_.name == "default" && !brief()) {
+        expect_same(with_one_nan(by_kernel0()), with_one_nan(first_), "kernel0 on the CPU");
+      }
       EXPECT_GE(op->workspace_bytes(), memory->now());
       numeric(*op, room, *memory);
       expect_bound(*memory);
