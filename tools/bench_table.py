@@ -12,8 +12,8 @@ microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algori
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
-the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py and compare_spgemm_cpu.py have tables
-of their own, whatever the settings.
+the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py, compare_spgemm_cpu.py and
+measure_spgemm_limits.py have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -245,6 +245,22 @@ def cpu_table(run: dict) -> str:
     return table_of(run, "median") + "\n"
 
 
+def limits_table(run: dict) -> str:
+    """One row a matrix: its least memory limit, and under each multiple of it the bytes counted and the time."""
+    times = sorted({r["limit"] // r["least"] for r in run["limits"] if r["limit"]})
+    cells: dict[str, dict[int | None, str]] = {}
+    for r in run["limits"]:
+        text = f"{human_bytes(r['peak_bytes'])}, {r['microseconds'] / 1e3:.3g} ms"
+        good = r["kept"] and r["same_bits"]
+        row = cells.setdefault(r["matrix"], {0: human_bytes(r["least"])})
+        row[r["limit"] and r["limit"] // r["least"]] = text if good else f"**{text}: not kept**"
+    header = ["C = A A", "least limit", *(f"{t} times that" if t > 1 else "held, time under it" for t in times), "no limit"]
+    rows = [[matrix, row[0], *(row.get(t, "-") for t in times), row[None]] for matrix, row in cells.items()]
+    c = run["context"]
+    device = c["machine"]["cuda"]["devices"][0]["name"] if c["backend"] == "cuda" else c["machine"]["cpu"]["name"]
+    return markdown(header, rows) + f"\n{device}; commit {c['commit']}, {c['date'][:10]}.\n"
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -255,6 +271,8 @@ def replace_tables(text: str, results: Path) -> str:
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
         if "results" in run:
             return marker[1] + cpu_table(run) + marker[4]
+        if "limits" in run:
+            return marker[1] + limits_table(run) + marker[4]
         return marker[1] + table(run, DEFAULTS | given, results) + marker[4]
 
     return MARKER.sub(write, text)
