@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/backends.hpp"
+#include "core/limited_memory.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -77,36 +79,16 @@ void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t l
 
 panelled_product::panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                                    std::size_t limit)
-    : ctx_(ctx), kernel_(&kernel), problem_(problem) {
-  const index_t rows = problem.a.rows;
-  if (limit == 0) {
-    panels_.push_back({0, rows});
-    return;
-  }
-  const spgemm_work work = count_products(ctx, problem);
-  const std::size_t least = least_limit(ctx, kernel, problem, work);
+    : ctx_(ctx), kernel_(&kernel), problem_(problem), panels_{{0, problem.a.rows}} {
+  if (limit == 0) return;
+  const std::size_t least = least_limit(ctx, kernel, problem, count_products(ctx, problem));
   if (limit < least) refuse_limit(ctx, kernel, limit, least);
-  if (kernel.workspace_bound(ctx, problem, work) <= limit) {
-    panels_.push_back({0, rows});
-    return;
-  }
-  cut(0, rows / 2, limit);
-  cut(rows / 2, rows, limit);
-}
-
-void panelled_product::cut(index_t begin, index_t end, std::size_t limit) {
-  const spgemm_problem rows = panel_of(ctx_, problem_, begin, end);
-  if (end - begin <= 1 || kernel_->workspace_bound(ctx_, rows, count_products(ctx_, rows)) <= limit) {
-    panels_.push_back({begin, end});
-    return;
-  }
-  const index_t middle = begin + (end - begin) / 2;
-  cut(begin, middle, limit);
-  cut(middle, end, limit);
+  ctx_ = ctx.with_memory(std::make_shared<limited_memory>(ctx, limit));
 }
 
 std::unique_ptr<spgemm_operator> panelled_product::make(const panel& p) const {
-  return kernel_->make(ctx_, panels_.size() == 1 ? problem_ : panel_of(ctx_, problem_, p.begin, p.end));
+  const bool all = p.end - p.begin == problem_.a.rows;
+  return kernel_->make(ctx_, all ? problem_ : panel_of(ctx_, problem_, p.begin, p.end));
 }
 
 void panelled_product::begin(const operand_check& check) {
@@ -134,34 +116,60 @@ void panelled_product::build() {
   counted_ = true;
 }
 
+/// Calls work(panel), and where that passes the limit, work with either half of its rows.
+template <class F>
+void panelled_product::by_halves(panel p, const F& work) {
+  try {
+    return work(p);
+  } catch (const limit_exceeded&) {
+    if (p.end - p.begin <= 1) throw;
+    release();
+  }
+  const index_t middle = p.begin + (p.end - p.begin) / 2;
+  by_halves({p.begin, middle}, work);
+  by_halves({middle, p.end}, work);
+}
+
 std::int64_t panelled_product::symbolic() {
   if (nnz_) return *nnz_;
-  if (panels_.size() == 1) {
-    build();
-  } else {
-    for (panel& p : panels_) p.nnz = make(p)->symbolic();
-  }
+  std::vector<panel> counted;
+  by_halves(panels_.front(), [&](panel p) {
+    if (p.end - p.begin == problem_.a.rows) {
+      build();
+      counted = panels_;
+    } else {
+      p.nnz = make(p)->symbolic();
+      counted.push_back(p);
+    }
+  });
+  panels_ = std::move(counted);
   std::int64_t sum = 0;
   for (const panel& p : panels_) sum += p.nnz;
   nnz_ = sum;
   return sum;
 }
 
+/// What could be counted under the limit may pass it still when it is filled.
 void panelled_product::fill(double alpha, const csr_sink& c) {
   symbolic();
-  if (panels_.size() > 1) return fill_panels(alpha, c);
-  build();
-  operator_->fill(alpha, c);
-}
-
-void panelled_product::fill_panels(double alpha, const csr_sink& c) {
+  std::vector<panel> filled;
   std::int64_t first = c.first;
-  for (const panel& p : panels_) {
-    const auto rows = make(p);
-    rows->symbolic();
-    rows->fill(alpha, part_of(c, p.begin, first));
-    first += p.nnz;
+  for (const panel& counted : panels_) {
+    by_halves(counted, [&](panel p) {
+      if (p.end - p.begin == problem_.a.rows) {
+        build();
+        operator_->fill(alpha, c);
+        filled = panels_;
+        return;
+      }
+      const auto rows = make(p);
+      p.nnz = rows->symbolic();
+      rows->fill(alpha, part_of(c, p.begin, first));
+      first += p.nnz;
+      filled.push_back(p);
+    });
   }
+  panels_ = std::move(filled);
 }
 
 void panelled_product::numeric(double alpha, const csr_sink& c) {

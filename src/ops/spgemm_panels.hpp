@@ -1,4 +1,4 @@
-// A product in one go, or by panels of rows where memory is limited.
+// A product in one go, or by panels of rows where it would pass a limit of memory.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const s
 [[noreturn]] void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least);
 
 /// As spgemm_operator, whose contract it keeps but for this: with several panels nothing is kept from one call to the
-/// next but the counts, and numeric does all the work again.
+/// next but the counts, and numeric does all the work again. Under a limit the whole is tried first, and what passes it
+/// is halved: what a product takes is known to the byte only when its rows have been counted.
 class panelled_product {
  public:
   /// Throws UNSUPPORTED where a limit is set and the kernel has no bound, and OUT_OF_MEMORY or DEVICE_OUT_OF_MEMORY
@@ -50,6 +51,7 @@ class panelled_product {
   /// Other arrays with the values of A and B.
   void set_values(const void* a, const void* b) noexcept;
 
+  /// Known once `symbolic` and `fill` have run.
   [[nodiscard]] std::size_t panels() const noexcept { return panels_.size(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
 
@@ -62,9 +64,9 @@ class panelled_product {
   void make_only();
   void build();
   [[nodiscard]] bool has_present_values() const noexcept;
-  void cut(index_t begin, index_t end, std::size_t limit);
+  template <class F>
+  void by_halves(panel p, const F& work);
   [[nodiscard]] std::unique_ptr<spgemm_operator> make(const panel& p) const;
-  void fill_panels(double alpha, const csr_sink& c);
 
   context ctx_;
   const spgemm_kernel* kernel_;

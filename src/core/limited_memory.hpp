@@ -1,0 +1,50 @@
+// A context's memory, of which no more than so many bytes are ever held.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstddef>
+#include <tulle/core/context.hpp>
+#include <tulle/core/memory_resource.hpp>
+#include <tulle/core/status.hpp>
+
+namespace tulle {
+
+/// An allocation beyond the limit, though there may be memory.
+class limit_exceeded final : public error {
+ public:
+  using error::error;
+};
+
+class limited_memory final : public memory_resource {
+ public:
+  limited_memory(const context& ctx, std::size_t limit) : ctx_(ctx), limit_(limit) {}
+
+  void* allocate(std::size_t bytes, stream_view stream) override {
+    if (held_.fetch_add(bytes) + bytes > limit_) {
+      held_ -= bytes;
+      const bool host = space() == memory_space::host;
+      throw limit_exceeded(host ? status::out_of_memory : status::device_out_of_memory,
+                           fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, held_.load(), limit_));
+    }
+    try {
+      return ctx_.memory().allocate(bytes, stream);
+    } catch (...) {
+      held_ -= bytes;
+      throw;
+    }
+  }
+  void deallocate(void* p, std::size_t bytes, stream_view stream) noexcept override {
+    ctx_.memory().deallocate(p, bytes, stream);
+    held_ -= bytes;
+  }
+  [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+
+ private:
+  context ctx_;
+  std::size_t limit_;
+  std::atomic<std::size_t> held_ = 0;
+};
+
+}  // namespace tulle

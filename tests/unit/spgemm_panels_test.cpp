@@ -1,0 +1,127 @@
+// Panels of rows under a limit, by a kernel whose needs are known to the byte.
+#include "ops/spgemm_panels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tulle/core/buffer.hpp>
+#include <vector>
+
+#include "ops/spgemm_sink.hpp"
+#include "spgemm/counting_memory.hpp"
+#include "spgemm_oracle.hpp"
+
+namespace tulle {
+namespace {
+
+using namespace test;
+
+constexpr std::size_t to_count = 16, to_fill = 64;  // bytes a row
+
+/// I times I. Takes more to fill than to count.
+class identity_operator final : public spgemm_operator {
+ public:
+  identity_operator(const context& ctx, const spgemm_problem& p)
+      : ctx_(ctx), rows_(static_cast<std::size_t>(p.a.rows)), first_row_(*static_cast<const std::int64_t*>(p.a.rowptr)) {}
+
+  std::int64_t symbolic() override {
+    counted_ = buffer<std::byte>(ctx_, rows_ * to_count);
+    return static_cast<std::int64_t>(rows_);
+  }
+  void fill(double alpha, const csr_sink& c) override {
+    if (filled_.empty()) filled_ = buffer<std::byte>(ctx_, rows_ * (to_fill - to_count));
+    auto* const rowptr = static_cast<std::int32_t*>(c.rowptr);
+    std::iota(rowptr, rowptr + rows_ + 1, static_cast<std::int32_t>(c.first));
+    std::iota(c.colind + c.first, c.colind + c.first + rows_, static_cast<index_t>(first_row_));
+    numeric(alpha, nullptr, nullptr, c);
+  }
+  void numeric(double alpha, const void*, const void*, const csr_sink& c) override {
+    std::fill_n(static_cast<double*>(c.values) + c.first, rows_, alpha);
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return counted_.bytes() + filled_.bytes(); }
+
+ private:
+  context ctx_;
+  std::size_t rows_;
+  std::int64_t first_row_;
+  buffer<std::byte> counted_, filled_;
+};
+
+const spgemm_kernel identity_kernel{
+    "identity", "", backend_kind::cpu, false, false,
+    [](const spgemm_problem&, const device_info&) -> support { return {}; },
+    [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
+      return std::make_unique<identity_operator>(ctx, p);
+    },
+    [](const context&, const spgemm_problem& p, const spgemm_work&) {
+      return static_cast<std::size_t>(p.a.rows) * to_fill;
+    }};
+
+struct outcome {
+  std::size_t panels_counted = 0;
+  std::size_t panels_filled = 0;
+  std::size_t peak = 0;
+};
+
+constexpr index_t rows = 100;
+
+outcome product_of_identities(std::size_t limit) {
+  const context cpu = context::cpu(1);
+  sparse<double, std::int64_t> identity{rows, rows, std::vector<std::int64_t>(rows + 1), std::vector<index_t>(rows),
+                                        std::vector<double>(rows, 1)};
+  std::iota(identity.rowptr.begin(), identity.rowptr.end(), 0);
+  std::iota(identity.colind.begin(), identity.colind.end(), 0);
+  const csr_ref m = csr_ref::of(identity.view());
+  const auto memory = std::make_shared<counting_memory>(cpu);
+  outcome o;
+  {
+    detail::panelled_product product(cpu.with_memory(memory), identity_kernel, {m, m}, limit);
+    EXPECT_EQ(product.symbolic(), rows);
+    o.panels_counted = product.panels();
+    any_csr<double> c = detail::new_c<double>(cpu, {rows, rows}, rows);
+    for (const double alpha : {2.0, 3.0}) {  // the second time `numeric`
+      alpha == 2 ? product.fill(alpha, detail::sink_of(c)) : product.numeric(alpha, detail::sink_of(c));
+      const auto& filled = std::get<csr<double, std::int32_t>>(c);
+      EXPECT_TRUE(std::ranges::equal(filled.rowptr.host(), identity.rowptr));
+      EXPECT_TRUE(std::ranges::equal(filled.colind.host(), identity.colind));
+      EXPECT_EQ(std::ranges::count(filled.values.host(), alpha), rows);
+    }
+    o.panels_filled = product.panels();
+  }
+  o.peak = memory->peak();
+  EXPECT_EQ(memory->now(), 0u);
+  return o;
+}
+
+TEST(SpgemmPanels, OneWhereTheWholeFits) {
+  for (const std::size_t limit : {rows * to_fill, 2 * rows * to_fill, std::size_t{0}}) {
+    const outcome o = product_of_identities(limit);
+    EXPECT_EQ(o.panels_filled, 1u);
+    EXPECT_EQ(o.peak, rows * to_fill);
+  }
+}
+
+TEST(SpgemmPanels, WhatCouldBeCountedIsCutWhereItCannotBeFilled) {
+  const outcome o = product_of_identities(rows * to_fill - 1);
+  EXPECT_EQ(o.panels_counted, 1u);
+  EXPECT_EQ(o.panels_filled, 2u);
+  EXPECT_EQ(o.peak, rows / 2 * to_fill);
+}
+
+TEST(SpgemmPanels, HalvedUntilTheyFit) {
+  const outcome o = product_of_identities(13 * to_fill);  // 100 rows: 12 and 13 at a time
+  EXPECT_EQ(o.panels_counted, 2u);
+  EXPECT_EQ(o.panels_filled, 8u);
+  EXPECT_EQ(o.peak, 13 * to_fill);
+  EXPECT_EQ(product_of_identities(to_fill).panels_filled, std::size_t{rows});
+}
+
+TEST(SpgemmPanels, LessThanARowIsRefused) {
+  const auto [code, message] = failure_of([] { product_of_identities(to_fill - 1); });
+  EXPECT_EQ(code, status::out_of_memory);
+  EXPECT_NE(message.find("less than 64 bytes"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace tulle
