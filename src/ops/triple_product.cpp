@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <optional>
 #include <tulle/ops/spgemm.hpp>
 #include <utility>
 #include <vector>
 
 #include "core/backends.hpp"
 #include "core/instantiate.hpp"
+#include "core/limited_memory.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_join.hpp"
 #include "ops/spgemm_panels.hpp"
@@ -69,8 +71,8 @@ class triple {
 
   template <scalar T>
   any_csr<T> multiply() {
-    if (panels_.size() == 1) return at_once<T>();
-    return limit_ > 0 ? counted<T>() : grown<T>();
+    if (limit_ > 0) return counted<T>();
+    return panels_.size() == 1 ? at_once<T>() : grown<T>();
   }
 
  private:
@@ -105,12 +107,10 @@ class triple {
     if (limit_ < least) detail::refuse_limit(ctx_, *kernel_, limit_, least);
   }
 
+  /// Whether T is neither too large nor has too many entries for the operands' offsets.
   [[nodiscard]] bool fits(index_t begin, index_t end) const {
-    const spgemm_problem rows = detail::panel_of(ctx_, first_, begin, end);
-    const spgemm_work work = count_products(ctx_, rows);
-    const std::size_t t = t_bytes(end - begin, work.nnz_bound);
-    if (t > most_t_bytes || detail::fitting_offsets(work.nnz_bound) > p_.types.offset) return false;
-    return limit_ == 0 || std::max(kernel_->workspace_bound(ctx_, rows, work), second_row_) + t <= limit_;
+    const std::int64_t nnz = count_products(ctx_, detail::panel_of(ctx_, first_, begin, end)).nnz_bound;
+    return t_bytes(end - begin, nnz) <= most_t_bytes && detail::fitting_offsets(nnz) <= p_.types.offset;
   }
 
   void cut(index_t begin, index_t end) {
@@ -123,12 +123,12 @@ class triple {
     cut(middle, end);
   }
 
-  [[nodiscard]] panel_matrix times_a(rows_of_r panel) const {
-    const auto rows = kernel_->make(ctx_, detail::panel_of(ctx_, first_, panel.begin, panel.end));
+  [[nodiscard]] panel_matrix times_a(const context& ctx, rows_of_r panel) const {
+    const auto rows = kernel_->make(ctx, detail::panel_of(ctx_, first_, panel.begin, panel.end));
     const auto nnz = static_cast<std::size_t>(rows->symbolic());
     const auto offsets = static_cast<std::size_t>(panel.end - panel.begin) + 1;
-    panel_matrix t{buffer<std::byte>(ctx_, offsets * size_of(p_.types.offset)), buffer<index_t>(ctx_, nnz),
-                   buffer<std::byte>(ctx_, nnz * size_of(p_.types.value)), p_};
+    panel_matrix t{buffer<std::byte>(ctx, offsets * size_of(p_.types.offset)), buffer<index_t>(ctx, nnz),
+                   buffer<std::byte>(ctx, nnz * size_of(p_.types.value)), p_};
     rows->fill(1, {p_.types.offset, 0, t.rowptr.data(), t.colind.data(), t.values.data()});
     t.ref.rows = panel.end - panel.begin;
     t.ref.cols = p_.rows;
@@ -139,15 +139,34 @@ class triple {
     return t;
   }
 
-  /// Calls f(panel, product T P) for every panel.
-  template <class F>
-  void for_each_panel(F f) const {
-    for (const rows_of_r panel : panels_) {
-      const panel_matrix t = times_a(panel);
-      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t.bytes()), 1);
-      detail::panelled_product product(ctx_, *kernel_, second(t.ref), left);
-      f(panel, product);
+  /// T, where the limit leaves room for it, for what makes it, and for a row of T P.
+  [[nodiscard]] std::optional<panel_matrix> times_a_within_limit(rows_of_r panel) const {
+    if (limit_ == 0) return times_a(ctx_, panel);
+    const bool one_row = panel.end - panel.begin <= 1;  // check_limit has found room
+    try {
+      panel_matrix t = times_a(ctx_.with_memory(std::make_shared<limited_memory>(ctx_, limit_)), panel);
+      if (one_row || t.bytes() + second_row_ <= limit_) return t;
+    } catch (const limit_exceeded&) {
+      if (one_row) throw;
     }
+    return {};
+  }
+
+  /// Calls f(rows, product T P) for a panel, in halves where T passes the limit.
+  template <class F>
+  void for_each_part(rows_of_r panel, const F& f) const {
+    if (const std::optional<panel_matrix> t = times_a_within_limit(panel)) {
+      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t->bytes()), 1);
+      detail::panelled_product product(ctx_, *kernel_, second(t->ref), left);
+      return f(panel, product);
+    }
+    const index_t middle = panel.begin + (panel.end - panel.begin) / 2;
+    for_each_part({panel.begin, middle}, f);
+    for_each_part({middle, panel.end}, f);
+  }
+  template <class F>
+  void for_each_panel(const F& f) const {
+    for (const rows_of_r panel : panels_) for_each_part(panel, f);
   }
 
   [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
@@ -165,9 +184,18 @@ class triple {
   /// Every panel twice, the first time for its count: nothing but C and one panel is held.
   template <scalar T>
   any_csr<T> counted() const {
+    any_csr<T> c;
     std::int64_t nnz = 0;
-    for_each_panel([&](rows_of_r, detail::panelled_product& product) { nnz += product.symbolic(); });
-    any_csr<T> c = detail::new_c<T>(ctx_, dimensions(), nnz);
+    bool made = false;
+    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+      nnz += product.symbolic();
+      made = panel.end - panel.begin == first_.a.rows;  // the only panel
+      if (!made) return;
+      c = detail::new_c<T>(ctx_, dimensions(), nnz);
+      product.fill(1, detail::sink_of(c));
+    });
+    if (made) return c;
+    c = detail::new_c<T>(ctx_, dimensions(), nnz);
     std::int64_t first = 0;
     for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
       product.fill(1, detail::part_of(detail::sink_of(c), panel.begin, first));
