@@ -25,8 +25,9 @@ class limited_memory final : public memory_resource {
     if (held_.fetch_add(bytes) + bytes > limit_) {
       held_ -= bytes;
       const bool host = space() == memory_space::host;
-      throw limit_exceeded(host ? status::out_of_memory : status::device_out_of_memory,
-                           fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, held_.load(), limit_));
+      throw limit_exceeded(
+          host ? status::out_of_memory : status::device_out_of_memory,
+          fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, held_.load(), limit_));
     }
     try {
       return ctx_.memory().allocate(bytes, stream);

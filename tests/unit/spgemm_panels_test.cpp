@@ -23,7 +23,9 @@ constexpr std::size_t to_count = 16, to_fill = 64;  // bytes a row
 class identity_operator final : public spgemm_operator {
  public:
   identity_operator(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx), rows_(static_cast<std::size_t>(p.a.rows)), first_row_(*static_cast<const std::int64_t*>(p.a.rowptr)) {}
+      : ctx_(ctx),
+        rows_(static_cast<std::size_t>(p.a.rows)),
+        first_row_(*static_cast<const std::int64_t*>(p.a.rowptr)) {}
 
   std::int64_t symbolic() override {
     counted_ = buffer<std::byte>(ctx_, rows_ * to_count);
@@ -49,7 +51,11 @@ class identity_operator final : public spgemm_operator {
 };
 
 const spgemm_kernel identity_kernel{
-    "identity", "", backend_kind::cpu, false, false,
+    "identity",
+    "",
+    backend_kind::cpu,
+    false,
+    false,
     [](const spgemm_problem&, const device_info&) -> support { return {}; },
     [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
       return std::make_unique<identity_operator>(ctx, p);
