@@ -22,12 +22,12 @@ class limited_memory final : public memory_resource {
   limited_memory(const context& ctx, std::size_t limit) : ctx_(ctx), limit_(limit) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
-    if (held_.fetch_add(bytes) + bytes > limit_) {
+    const std::size_t before = held_.fetch_add(bytes);
+    if (before > limit_ || bytes > limit_ - before) {
       held_ -= bytes;
       const bool host = space() == memory_space::host;
-      throw limit_exceeded(
-          host ? status::out_of_memory : status::device_out_of_memory,
-          fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, held_.load(), limit_));
+      throw limit_exceeded(host ? status::out_of_memory : status::device_out_of_memory,
+                           fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, before, limit_));
     }
     try {
       return ctx_.memory().allocate(bytes, stream);

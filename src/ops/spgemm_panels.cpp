@@ -7,6 +7,7 @@
 
 #include "core/backends.hpp"
 #include "core/limited_memory.hpp"
+#include "ops/halving.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -50,7 +51,7 @@ csr_sink part_of(const csr_sink& c, index_t begin, std::int64_t first) {
 
 std::size_t bytes_of_one_row(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                              std::int64_t most_products) {
-  if (kernel.workspace_bound == nullptr || problem.a.rows == 0) return 0;
+  if (kernel.workspace_bound == nullptr) return 0;
   spgemm_problem row = problem;
   row.a.rows = 1;
   row.a.nnz = longest_row(ctx, problem.a);
@@ -79,16 +80,17 @@ void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t l
 
 panelled_product::panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                                    std::size_t limit)
-    : ctx_(ctx), kernel_(&kernel), problem_(problem), panels_{{0, problem.a.rows}} {
+    : ctx_(ctx), limited_(ctx), kernel_(&kernel), problem_(problem), panels_{{0, problem.a.rows}} {
   if (limit == 0) return;
   const std::size_t least = least_limit(ctx, kernel, problem, count_products(ctx, problem));
   if (limit < least) refuse_limit(ctx, kernel, limit, least);
-  ctx_ = ctx.with_memory(std::make_shared<limited_memory>(ctx, limit));
+  limited_ = ctx.with_memory(std::make_shared<limited_memory>(ctx, limit));
 }
 
+bool panelled_product::is_whole(const panel& p) const noexcept { return p.end - p.begin == problem_.a.rows; }
+
 std::unique_ptr<spgemm_operator> panelled_product::make(const panel& p) const {
-  const bool all = p.end - p.begin == problem_.a.rows;
-  return kernel_->make(ctx_, all ? problem_ : panel_of(ctx_, problem_, p.begin, p.end));
+  return kernel_->make(limited_, is_whole(p) ? problem_ : panel_of(ctx_, problem_, p.begin, p.end));
 }
 
 void panelled_product::begin(const operand_check& check) {
@@ -101,50 +103,51 @@ bool panelled_product::has_present_values() const noexcept {
 }
 
 void panelled_product::make_only() {
-  operator_.reset();
+  release();
   operator_ = make(panels_.front());
-  counted_ = false;
   made_for_a_ = problem_.a.values;
   made_for_b_ = problem_.b.values;
 }
 
-/// The operator of the only panel, for the present values, with its entries counted.
-void panelled_product::build() {
+/// Entries of the only panel, whose operator is there then, for the present values.
+std::int64_t panelled_product::build() {
   if (!has_present_values()) make_only();
-  if (counted_) return;
-  panels_.front().nnz = operator_->symbolic();
-  counted_ = true;
+  try {
+    if (!counted_) counted_ = operator_->symbolic();
+  } catch (...) {
+    release();
+    throw;
+  }
+  return *counted_;
 }
 
-/// Calls work(panel), and where that passes the limit, work with either half of its rows.
+/// Calls work(panel) for panels that keep the limit, in place of those there are.
 template <class F>
-void panelled_product::by_halves(panel p, const F& work) {
-  try {
-    return work(p);
-  } catch (const limit_exceeded&) {
-    if (p.end - p.begin <= 1) throw;
-    release();
-  }
-  const index_t middle = p.begin + (p.end - p.begin) / 2;
-  by_halves({p.begin, middle}, work);
-  by_halves({middle, p.end}, work);
+void panelled_product::for_each_panel(const F& work) {
+  halving halves;
+  std::vector<panel> kept;
+  const auto products = [&](index_t begin, index_t end) {
+    return count_products(ctx_, panel_of(ctx_, problem_, begin, end)).products;
+  };
+  const auto attempt = [&](index_t begin, index_t end) {
+    try {
+      work(panel{begin, end});
+      kept.push_back({begin, end});
+      return true;
+    } catch (const limit_exceeded&) {
+      release();
+      if (end - begin <= 1) throw;
+      return false;
+    }
+  };
+  for (const panel& p : panels_) halves.run(p.begin, p.end, products, attempt);
+  panels_ = std::move(kept);
 }
 
 std::int64_t panelled_product::symbolic() {
   if (nnz_) return *nnz_;
-  std::vector<panel> counted;
-  by_halves(panels_.front(), [&](panel p) {
-    if (p.end - p.begin == problem_.a.rows) {
-      build();
-      counted = panels_;
-    } else {
-      p.nnz = make(p)->symbolic();
-      counted.push_back(p);
-    }
-  });
-  panels_ = std::move(counted);
   std::int64_t sum = 0;
-  for (const panel& p : panels_) sum += p.nnz;
+  for_each_panel([&](const panel& p) { sum += is_whole(p) ? build() : make(p)->symbolic(); });
   nnz_ = sum;
   return sum;
 }
@@ -152,24 +155,17 @@ std::int64_t panelled_product::symbolic() {
 /// What could be counted under the limit may pass it still when it is filled.
 void panelled_product::fill(double alpha, const csr_sink& c) {
   symbolic();
-  std::vector<panel> filled;
   std::int64_t first = c.first;
-  for (const panel& counted : panels_) {
-    by_halves(counted, [&](panel p) {
-      if (p.end - p.begin == problem_.a.rows) {
-        build();
-        operator_->fill(alpha, c);
-        filled = panels_;
-        return;
-      }
-      const auto rows = make(p);
-      p.nnz = rows->symbolic();
-      rows->fill(alpha, part_of(c, p.begin, first));
-      first += p.nnz;
-      filled.push_back(p);
-    });
-  }
-  panels_ = std::move(filled);
+  for_each_panel([&](const panel& p) {
+    if (is_whole(p)) {
+      build();
+      return operator_->fill(alpha, c);
+    }
+    const auto rows = make(p);
+    const std::int64_t nnz = rows->symbolic();
+    rows->fill(alpha, part_of(c, p.begin, first));
+    first += nnz;
+  });
 }
 
 void panelled_product::numeric(double alpha, const csr_sink& c) {
@@ -179,7 +175,7 @@ void panelled_product::numeric(double alpha, const csr_sink& c) {
 
 void panelled_product::release() noexcept {
   operator_.reset();
-  counted_ = false;
+  counted_.reset();
 }
 
 void panelled_product::set_values(const void* a, const void* b) noexcept {

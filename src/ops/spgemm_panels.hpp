@@ -59,22 +59,23 @@ class panelled_product {
   struct panel {
     index_t begin;
     index_t end;
-    std::int64_t nnz = 0;
   };
   void make_only();
-  void build();
+  std::int64_t build();
   [[nodiscard]] bool has_present_values() const noexcept;
   template <class F>
-  void by_halves(panel p, const F& work);
+  void for_each_panel(const F& work);
+  [[nodiscard]] bool is_whole(const panel& p) const noexcept;
   [[nodiscard]] std::unique_ptr<spgemm_operator> make(const panel& p) const;
 
   context ctx_;
+  context limited_;  // the same, within the limit
   const spgemm_kernel* kernel_;
   spgemm_problem problem_;
   std::vector<panel> panels_;
   std::optional<std::int64_t> nnz_;
   std::unique_ptr<spgemm_operator> operator_;  // of the only panel
-  bool counted_ = false;                       // whether its symbolic has run
+  std::optional<std::int64_t> counted_;        // its entries, where its symbolic has run
   const void* made_for_a_ = nullptr;           // the values that it was made for
   const void* made_for_b_ = nullptr;
 };

@@ -58,7 +58,10 @@ void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
   row.b.nnz = mask.nnz + d.nnz;
   row.tile_size = problem.tile_size;
   const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
-  least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
+  for (const offset_type offsets : {offset_type::i32, offset_type::i64}) {  // of the sum's operands: known later
+    row.a.types.offset = row.b.types.offset = offsets;
+    least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
+  }
   if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
 }
 

@@ -11,6 +11,7 @@
 #include "core/backends.hpp"
 #include "core/instantiate.hpp"
 #include "core/limited_memory.hpp"
+#include "ops/halving.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_join.hpp"
 #include "ops/spgemm_panels.hpp"
@@ -152,29 +153,31 @@ class triple {
     return {};
   }
 
-  /// Calls f(rows, product T P) for a panel, in halves where T passes the limit.
+  /// Calls f(rows, product T P) for the panels, in halves where T passes the limit.
   template <class F>
-  void for_each_part(rows_of_r panel, const F& f) const {
-    if (const std::optional<panel_matrix> t = times_a_within_limit(panel)) {
+  void for_each_panel(const std::vector<rows_of_r>& panels, const F& f) const {
+    detail::halving halves;
+    const auto products = [&](index_t begin, index_t end) {
+      return count_products(ctx_, detail::panel_of(ctx_, first_, begin, end)).products;
+    };
+    const auto attempt = [&](index_t begin, index_t end) {
+      const std::optional<panel_matrix> t = times_a_within_limit({begin, end});
+      if (!t) return false;
       const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t->bytes()), 1);
       detail::panelled_product product(ctx_, *kernel_, second(t->ref), left);
-      return f(panel, product);
-    }
-    const index_t middle = panel.begin + (panel.end - panel.begin) / 2;
-    for_each_part({panel.begin, middle}, f);
-    for_each_part({middle, panel.end}, f);
-  }
-  template <class F>
-  void for_each_panel(const F& f) const {
-    for (const rows_of_r panel : panels_) for_each_part(panel, f);
+      f(rows_of_r{begin, end}, product);
+      return true;
+    };
+    for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, products, attempt);
   }
 
+  [[nodiscard]] bool is_whole(rows_of_r panel) const { return panel.end - panel.begin == first_.a.rows; }
   [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
 
   template <scalar T>
   any_csr<T> at_once() const {
     any_csr<T> c;
-    for_each_panel([&](rows_of_r, detail::panelled_product& product) {
+    for_each_panel(panels_, [&](rows_of_r, detail::panelled_product& product) {
       c = detail::new_c<T>(ctx_, dimensions(), product.symbolic());
       product.fill(1, detail::sink_of(c));
     });
@@ -186,18 +189,18 @@ class triple {
   any_csr<T> counted() const {
     any_csr<T> c;
     std::int64_t nnz = 0;
-    bool made = false;
-    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+    std::vector<rows_of_r> kept;
+    for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
+      kept.push_back(panel);
       nnz += product.symbolic();
-      made = panel.end - panel.begin == first_.a.rows;  // the only panel
-      if (!made) return;
+      if (!is_whole(panel)) return;
       c = detail::new_c<T>(ctx_, dimensions(), nnz);
       product.fill(1, detail::sink_of(c));
     });
-    if (made) return c;
+    if (is_whole(kept.front())) return c;
     c = detail::new_c<T>(ctx_, dimensions(), nnz);
     std::int64_t first = 0;
-    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+    for_each_panel(kept, [&](rows_of_r panel, detail::panelled_product& product) {
       product.fill(1, detail::part_of(detail::sink_of(c), panel.begin, first));
       first += product.symbolic();
     });
@@ -209,7 +212,7 @@ class triple {
   any_csr<T> grown() const {
     csr<T, std::int64_t> c = detail::new_csr<T, std::int64_t>(ctx_, dimensions(), 0);
     std::int64_t first = 0;
-    for_each_panel([&](rows_of_r panel, detail::panelled_product& product) {
+    for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
       const std::int64_t last = first + product.symbolic();
       if (last > c.nnz()) {
         const double likely = 1.1 * static_cast<double>(last) / panel.end * first_.a.rows;

@@ -167,9 +167,14 @@ TEST(fault_allocation, products) {
     fail_each_allocation("coordinates", [&] { spgemm_coo(cpu(), a, a, options); });
     fail_each_allocation("R A P", [&] { triple_product(cpu(), a, a, a, options); });
     fail_each_allocation("estimate", [&] { estimate_spgemm(cpu(), a, a, options); });
+    const csr<double> rows = generate<double>(cpu(), "gen:stencil:points=7,n=10");
     spgemm_options limited = options;
-    limited.memory_limit = estimate_spgemm(cpu(), a, a, options).least_memory_limit;
-    fail_each_allocation("A B by panels", [&] { spgemm(cpu(), a, a, limited); });
+    limited.memory_limit = estimate_spgemm(cpu(), rows, rows, options).least_memory_limit;
+    fail_each_allocation("A B by panels", [&] {
+      spgemm_plan<double> plan(cpu(), rows.view(), rows.view(), limited);
+      plan.multiply();
+      EXPECT_NE(plan.explain().find("panels"), std::string::npos) << plan.explain();
+    });
   }
 }
 

@@ -109,6 +109,43 @@ class limits {
     }
   }
 
+  /// The sum with D has offsets that are known only once the masked product is counted.
+  void mask_and_d_of_wide_offsets() const {
+    const auto wide = [&](const matrix& m) { return with_offsets<std::int64_t>(ctx_, m.view()); };
+    const auto a = wide(a_), b = wide(b_), mask = wide(random_matrix(ctx_, a_.rows, cols, 40, 3)),
+               d = wide(random_matrix(ctx_, a_.rows, cols, 5, 4));
+    const auto make = [&](std::size_t limit) {
+      return spgemm_plan<double>(ctx_, a.view(), b.view(), {.memory_limit = limit},
+                                 spgemm_terms<double, std::int64_t>{mask.view(), d.view()});
+    };
+    const any_csr<double> whole = on_host(ctx_, make(0).multiply(2, 3));
+    const std::size_t least = least_of(ctx_, [&](std::size_t limit) { make(limit).multiply(); });
+    EXPECT_TRUE(same_bits(on_host(ctx_, make(least).multiply(2, 3)), whole));
+  }
+
+  /// Between the count and the product, and between that and the next.
+  void other_values_under_a_limit() const {
+    const buffer<double> half = to_buffer(ctx_, std::vector<double>(a_.values.size(), 0.5));
+    for (const char* kernel : {"default", "kernel0"}) {
+      SCOPED_TRACE(kernel);
+      const auto run = [&](std::size_t limit) {
+        spgemm_plan<double> plan(ctx_, a_.view(), b_.view(), {.kernel = kernel, .memory_limit = limit});
+        plan.symbolic();
+        plan.update_values(half.data(), b_.values.data());
+        any_csr<double> halves = plan.multiply();
+        plan.update_values(a_.values.data(), b_.values.data());
+        any_csr<double> c = plan.multiply();
+        plan.update_values(half.data(), b_.values.data());
+        plan.numeric(c, 3);
+        return std::pair(on_host(ctx_, halves), on_host(ctx_, c));
+      };
+      const std::size_t least = estimate_spgemm(ctx_, a_, b_, {.kernel = kernel}).least_memory_limit;
+      const auto expected = run(0), by_panels = run(least);
+      EXPECT_TRUE(same_bits(by_panels.first, expected.first));
+      EXPECT_TRUE(same_bits(by_panels.second, expected.second));
+    }
+  }
+
   void of_triple_product() const {
     const matrix p = random_matrix(ctx_, cols, 80, 2, 5);
     const any_csr<double> whole = on_host(ctx_, triple_product(ctx_, a_, b_, p));
@@ -171,7 +208,41 @@ limits on_cpu() { return limits(context::cpu(2), 700); }
 
 TEST(SpgemmLimit, SameBitsUnderEveryLimitThatCanBeKept) { on_cpu().same_bits_under_every_limit_that_can_be_kept(); }
 TEST(SpgemmLimit, WithMaskAndD) { on_cpu().with_mask_and_d(); }
+TEST(SpgemmLimit, MaskAndDOfWideOffsets) { on_cpu().mask_and_d_of_wide_offsets(); }
+TEST(SpgemmLimit, OtherValues) { on_cpu().other_values_under_a_limit(); }
 TEST(SpgemmLimit, TripleProduct) { on_cpu().of_triple_product(); }
+
+/// Without rows, but with columns that an accumulator takes memory for.
+void expect_no_rows_of_triple_product(const context& ctx) {
+  const matrix r = random_matrix(ctx, 0, 50, 1, 1), a = random_matrix(ctx, 50, 5000, 3, 2),
+               p = random_matrix(ctx, 5000, 10, 1, 3);
+  for (const char* kernel : {"default", "kernel0"}) {
+    const auto make = [&](std::size_t limit) {
+      return triple_product(ctx, r, a, p, {.kernel = kernel, .memory_limit = limit});
+    };
+    const any_csr<double> c = make(least_of(ctx, [&](std::size_t limit) { make(limit); }));
+    EXPECT_EQ(std::visit([](const auto& m) { return m.rows + static_cast<std::int64_t>(m.nnz()); }, c), 0);
+  }
+}
+TEST(SpgemmLimit, TripleProductWithoutRows) { expect_no_rows_of_triple_product(context::cpu(2)); }
+
+/// So many products that threads share the rows of a panel, and some thread passes the limit in the middle of its own.
+TEST(SpgemmLimit, PassedInAThread) {
+  const context cpu = context::cpu(4);
+  const matrix a = random_matrix(cpu, 6000, 6000, 30, 6);
+  const any_csr<double> whole = spgemm(cpu, a, a);
+  const std::size_t least = estimate_spgemm(cpu, a, a).least_memory_limit;
+  for (const std::size_t times : {2, 4, 16}) {
+    SCOPED_TRACE(times);
+    const watched memory(cpu, times * least);
+    const spgemm_options limited{.memory_limit = times * least};
+    spgemm_plan<double> plan(memory.ctx(cpu), a.view(), a.view(), limited);
+    any_csr<double> c = plan.multiply();
+    EXPECT_TRUE(same_bits(c, whole));
+    EXPECT_NE(plan.explain().find("panels"), std::string::npos) << plan.explain();
+    memory.expect_within_limit(bytes_of(c));
+  }
+}
 
 /// Of so many rows that they take more than the least limit, which few do not.
 class SpgemmLimitCuda : public CudaTest {
@@ -183,7 +254,10 @@ TEST_F(SpgemmLimitCuda, SameBitsUnderEveryLimitThatCanBeKept) {
   on_gpu().same_bits_under_every_limit_that_can_be_kept();
 }
 TEST_F(SpgemmLimitCuda, WithMaskAndD) { on_gpu().with_mask_and_d(); }
+TEST_F(SpgemmLimitCuda, MaskAndDOfWideOffsets) { on_gpu().mask_and_d_of_wide_offsets(); }
+TEST_F(SpgemmLimitCuda, OtherValues) { on_gpu().other_values_under_a_limit(); }
 TEST_F(SpgemmLimitCuda, TripleProduct) { on_gpu().of_triple_product(); }
+TEST_F(SpgemmLimitCuda, TripleProductWithoutRows) { expect_no_rows_of_triple_product(*gpu); }
 
 }  // namespace
 }  // namespace tulle
