@@ -9,6 +9,8 @@
 #include <tulle/core/memory_resource.hpp>
 #include <tulle/core/status.hpp>
 
+#include "core/memory_status.hpp"
+
 namespace tulle {
 
 /// An allocation beyond the limit, though there may be memory.
@@ -25,8 +27,7 @@ class limited_memory final : public memory_resource {
     const std::size_t before = held_.fetch_add(bytes);
     if (before > limit_ || bytes > limit_ - before) {
       held_ -= bytes;
-      const bool host = space() == memory_space::host;
-      throw limit_exceeded(host ? status::out_of_memory : status::device_out_of_memory,
+      throw limit_exceeded(out_of(space()),
                            fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, before, limit_));
     }
     try {

@@ -7,6 +7,7 @@
 
 #include "core/backends.hpp"
 #include "core/limited_memory.hpp"
+#include "core/memory_status.hpp"
 #include "ops/halving.hpp"
 
 namespace tulle::detail {
@@ -73,9 +74,9 @@ std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const s
 }
 
 void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least) {
-  const auto cause = ctx.backend() == backend_kind::cpu ? status::out_of_memory : status::device_out_of_memory;
-  throw error(cause, fmt::format("memory_limit of {} bytes: {} cannot make this product in less than {} bytes", limit,
-                                 kernel.name, least));
+  throw error(out_of(ctx.space()),
+              fmt::format("memory_limit of {} bytes: {} cannot make this product in less than {} bytes", limit,
+                          kernel.name, least));
 }
 
 panelled_product::panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
@@ -124,11 +125,8 @@ std::int64_t panelled_product::build() {
 /// Calls work(panel) for panels that keep the limit, in place of those there are.
 template <class F>
 void panelled_product::for_each_panel(const F& work) {
-  halving halves;
+  halving halves(ctx_, problem_);
   std::vector<panel> kept;
-  const auto products = [&](index_t begin, index_t end) {
-    return count_products(ctx_, panel_of(ctx_, problem_, begin, end)).products;
-  };
   const auto attempt = [&](index_t begin, index_t end) {
     try {
       work(panel{begin, end});
@@ -140,7 +138,7 @@ void panelled_product::for_each_panel(const F& work) {
       return false;
     }
   };
-  for (const panel& p : panels_) halves.run(p.begin, p.end, products, attempt);
+  for (const panel& p : panels_) halves.run(p.begin, p.end, attempt);
   panels_ = std::move(kept);
 }
 

@@ -32,8 +32,8 @@ std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const s
 [[noreturn]] void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least);
 
 /// As spgemm_operator, whose contract it keeps but for this: with several panels nothing is kept from one call to the
-/// next but the counts, and numeric does all the work again. Under a limit the whole is tried first, and what passes it
-/// is halved: what a product takes is known to the byte only when its rows have been counted.
+/// next but where they begin and nnz(C), and numeric does all the work again. Under a limit the whole is tried first,
+/// and what passes it is halved: what a product takes is known to the byte only when its rows have been counted.
 class panelled_product {
  public:
   /// Throws UNSUPPORTED where a limit is set and the kernel has no bound, and OUT_OF_MEMORY or DEVICE_OUT_OF_MEMORY
@@ -46,7 +46,7 @@ class panelled_product {
   std::int64_t symbolic();
   void fill(double alpha, const csr_sink& c);
   void numeric(double alpha, const csr_sink& c);
-  /// Gives back what is kept from one call to the next but the counts.
+  /// Gives back what the operator of a product in one go holds; nnz(C) stays known.
   void release() noexcept;
   /// Other arrays with the values of A and B.
   void set_values(const void* a, const void* b) noexcept;

@@ -72,8 +72,7 @@ class triple {
 
   template <scalar T>
   any_csr<T> multiply() {
-    if (limit_ > 0) return counted<T>();
-    return panels_.size() == 1 ? at_once<T>() : grown<T>();
+    return limit_ > 0 || panels_.size() == 1 ? counted<T>() : grown<T>();
   }
 
  private:
@@ -156,10 +155,7 @@ class triple {
   /// Calls f(rows, product T P) for the panels, in halves where T passes the limit.
   template <class F>
   void for_each_panel(const std::vector<rows_of_r>& panels, const F& f) const {
-    detail::halving halves;
-    const auto products = [&](index_t begin, index_t end) {
-      return count_products(ctx_, detail::panel_of(ctx_, first_, begin, end)).products;
-    };
+    detail::halving halves(ctx_, first_);
     const auto attempt = [&](index_t begin, index_t end) {
       const std::optional<panel_matrix> t = times_a_within_limit({begin, end});
       if (!t) return false;
@@ -168,23 +164,13 @@ class triple {
       f(rows_of_r{begin, end}, product);
       return true;
     };
-    for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, products, attempt);
+    for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, attempt);
   }
 
   [[nodiscard]] bool is_whole(rows_of_r panel) const { return panel.end - panel.begin == first_.a.rows; }
   [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
 
-  template <scalar T>
-  any_csr<T> at_once() const {
-    any_csr<T> c;
-    for_each_panel(panels_, [&](rows_of_r, detail::panelled_product& product) {
-      c = detail::new_c<T>(ctx_, dimensions(), product.symbolic());
-      product.fill(1, detail::sink_of(c));
-    });
-    return c;
-  }
-
-  /// Every panel twice, the first time for its count: nothing but C and one panel is held.
+  /// Every panel twice, the first time for its count, unless there is one: nothing but C and one panel is held.
   template <scalar T>
   any_csr<T> counted() const {
     any_csr<T> c;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tulle/core/status.hpp>
 
+#include "core/memory_status.hpp"
 #include "core/peak_memory.hpp"
 
 namespace tulle::test {
@@ -18,10 +19,7 @@ class counting_memory final : public peak_memory {
   explicit counting_memory(const context& ctx, std::size_t failing = never) : peak_memory(ctx), failing_(failing) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
-    if (allocations_ == failing_) {
-      const bool host = space() == memory_space::host;
-      throw error(host ? status::out_of_memory : status::device_out_of_memory, "this allocation is made to fail");
-    }
+    if (allocations_ == failing_) throw error(out_of(space()), "this allocation is made to fail");
     void* const p = peak_memory::allocate(bytes, stream);
     ++allocations_;
     return p;

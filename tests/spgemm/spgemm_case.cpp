@@ -15,6 +15,7 @@
 
 #include "conformance/typed_matrix.hpp"
 #include "core/backends.hpp"
+#include "core/memory_status.hpp"
 #include "spgemm/counting_memory.hpp"
 #include "spgemm/reference.hpp"
 #include "spgemm/sink_memory.hpp"
@@ -337,7 +338,7 @@ void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked
       op->fill(1, room.sink());
       done = true;
     } catch (const error& e) {
-      EXPECT_EQ(e.code(), ctx.space() == memory_space::host ? status::out_of_memory : status::device_out_of_memory);
+      EXPECT_EQ(e.code(), out_of(ctx.space()));
     }
     EXPECT_EQ(memory->now(), 0u) << "bytes leaked when allocation " << failing << " failed";
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/backends.hpp"
+#include "core/memory_status.hpp"
 #include "cuda_test.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spgemm_operands.hpp"
@@ -41,7 +42,7 @@ class watched {
 
 /// The refusal of a limit of 1 byte, and the least limit that its message says. One byte less is refused as well.
 std::size_t least_of(const context& ctx, const std::function<void(std::size_t)>& product) {
-  const auto refused = ctx.space() == memory_space::host ? status::out_of_memory : status::device_out_of_memory;
+  const auto refused = out_of(ctx.space());
   const auto [code, message] = failure_of([&] { product(1); });
   EXPECT_EQ(code, refused);
   const std::string before = "less than ";

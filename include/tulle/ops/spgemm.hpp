@@ -31,9 +31,9 @@ struct spgemm_options {
   bool transpose_b = false;  // A B^T
   /// The most bytes that the product may hold at any time beyond its operands and C; 0: no limit. Copies of operands
   /// are not counted: on the device, transposed, sorted, with offsets of another width, with D joined to them. Where the
-  /// whole would pass it, C is made by panels of rows; the result is the same bit for bit. What cannot be kept throws OUT_OF_MEMORY
-  /// (DEVICE_OUT_OF_MEMORY on a GPU), which says the least that would do; a kernel whose needs nobody knows,
-  /// UNSUPPORTED.
+  /// whole would pass it, C is made by panels of rows; the result is the same bit for bit. What cannot be kept throws
+  /// OUT_OF_MEMORY (DEVICE_OUT_OF_MEMORY on a GPU), which says the least that would do; a kernel whose needs nobody
+  /// knows, UNSUPPORTED.
   std::size_t memory_limit = 0;
   index_t tile_size = 0;     // kernel0: columns of an accumulator; 0: its own choice
 };
