@@ -221,6 +221,30 @@ TEST(fault_allocation, product_plan_goes_on) {
   }
 }
 
+/// So does one that ran out of it with other values, in a C that is there.
+TEST(fault_allocation, product_plan_goes_on_with_other_values) {
+  const csr<double> a = small_matrix(), other = clone(cpu(), a.view());
+  for (const char* kernel : {"default", "kernel0"}) {
+    SCOPED_TRACE(kernel);
+    const any_csr<double> expected = spgemm(cpu(), a, a, {.kernel = kernel});
+    const auto values = [](const any_csr<double>& c) {
+      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
+    };
+    bool reached = true;
+    for (std::int64_t skip = 0; reached; ++skip) {
+      spgemm_plan<double> plan(cpu(), a.view(), a.view(), {.kernel = kernel});
+      any_csr<double> c = plan.multiply(3);
+      plan.update_values(other.values.data(), other.values.data());
+      fail_allocation_after(skip);
+      const outcome result = run([&] { plan.multiply(); });
+      reached = stop_failing();
+      EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
+      plan.numeric(c);
+      EXPECT_EQ(values(c), values(expected));
+    }
+  }
+}
+
 TEST(fault_allocation, numeric_allocates_nothing) {
   csr<double> a = small_matrix();
   std::swap(a.colind.data()[0], a.colind.data()[1]);
