@@ -16,6 +16,7 @@ __device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_
 /// a b, rounded: never fused with what is added to it.
 __device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ std::int32_t rounded_product(std::int32_t a, std::int32_t b) { return multiply_add(a, b, 0); }
 
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {
