@@ -75,8 +75,9 @@ void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a
   if (missing) throw error(status::null_pointer, fmt::format("{} has a null array", name));
 }
 
-matrix_ref placed(const context& ctx, const matrix_ref& a) {
-  if (a.space == ctx.space()) return a;
+matrix_ref placed(const context& ctx, const matrix_ref& a) { return a.space == ctx.space() ? a : copied(ctx, a); }
+
+matrix_ref copied(const context& ctx, const matrix_ref& a) {
   const matrix_arrays count = arrays_of(ctx, a);
   auto owned = std::make_shared<owned_arrays>();
   matrix_ref to = a;
