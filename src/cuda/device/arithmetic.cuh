@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <tulle/core/types.hpp>
+#include <type_traits>
 
 namespace tulle::cuda {
 
@@ -17,6 +18,11 @@ __device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_
 /// a b, rounded: never fused with what is added to it.
 __device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ std::uint32_t rounded_product(std::uint32_t a, std::uint32_t b) { return a * b; }
+
+/// What sums are held in: the value type itself; unsigned for i32, whose sums are taken modulo 2^32.
+template <class T>
+using sum_of = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, T>;
 
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {

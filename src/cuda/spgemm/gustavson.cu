@@ -64,9 +64,9 @@ __global__ void place_offsets(std::int64_t count, const index_t* from, P first, 
 }
 
 template <class T, class O>
-class adaptive_spgemm final : public spgemm_operator {
+class gustavson final : public spgemm_operator {
  public:
-  adaptive_spgemm(const context& ctx, const spgemm_problem& p)
+  gustavson(const context& ctx, const spgemm_problem& p)
       : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), report_(ctx) {
     if (a_.rows > 0) mean_a_ = static_cast<double>(a_.nnz) / a_.rows;
     if (b_.rows > 0) mean_b_row_ = products_a_entry_ = static_cast<double>(b_.nnz) / b_.rows;
@@ -293,13 +293,8 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   template <class P>
-  product_values<T, P> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return {static_cast<T>(alpha),
-            static_cast<const T*>(a),
-            static_cast<const T*>(b),
-            static_cast<const P*>(c.rowptr),
-            c.colind,
-            static_cast<T*>(c.values)};
+  product_values<sum_of<T>, P> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
+    return values_of_product<T>(alpha, a, b, static_cast<const P*>(c.rowptr), c);
   }
 
   [[nodiscard]] csr_sink with_wide_offsets(csr_sink c) {
@@ -370,7 +365,7 @@ class adaptive_spgemm final : public spgemm_operator {
   }
 
   template <class P>
-  void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<T, P>& v, bool columns) {
+  void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<sum_of<T>, P>& v, bool columns) {
     fill_sorted(m, v, sorted(), columns, stream());
     for (const row_class c : {hashed_256, hashed_376, hashed_480})
       fill_hashed(m, b, v, short_rows(), c, lists_[c], columns, stream());
@@ -405,32 +400,13 @@ class adaptive_spgemm final : public spgemm_operator {
 
 }  // namespace
 
-std::unique_ptr<spgemm_operator> make_adaptive_spgemm(const context& ctx, const spgemm_problem& p) {
+std::unique_ptr<spgemm_operator> make_gustavson(const context& ctx, const spgemm_problem& p) {
   if (p.mask) return make_masked_spgemm(ctx, p);
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<adaptive_spgemm<T, O>>(ctx, p);
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<gustavson<T, O>>(ctx, p);
   });
 }
 
-support supports_adaptive_spgemm(const spgemm_problem&, const device_info&) { return {}; }
-
-std::size_t bound_adaptive_spgemm(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
-  const auto rows = static_cast<std::size_t>(p.a.rows), inner = static_cast<std::size_t>(p.b.rows);
-  const std::size_t small = 1 << 16;  // CUB, counters
-  if (p.mask) {
-    const auto chunks = static_cast<std::size_t>(p.mask->nnz) / 256;
-    return (2 * rows + chunks + 2) * sizeof(std::int64_t) + (rows + chunks) / 16 + small;
-  }
-  const auto entries = static_cast<std::size_t>(p.b.nnz);
-  const auto tasks = rows + 2 * static_cast<std::size_t>(blocks_to_fill(ctx) + work.nnz_bound / wide_chunk);
-  const std::size_t listed = std::min<std::size_t>(rows, most_listed) * (2 + first_classes) * sizeof(index_t);
-  const std::size_t lists = std::max(rows * (1 + 3 * sizeof(index_t)), listed) + tasks * sizeof(wide_task);
-  const std::size_t words = inner * size_of(p.a.types.offset) + entries * sizeof(uint2);
-  const bool narrow = p.a.types.offset == offset_type::i32;
-  const std::size_t offsets = narrow ? (rows + inner + 2) * sizeof(std::int64_t) : (rows + 1) * 12;
-  const std::size_t bitmap = bitmap_words(p.b.cols);
-  const std::size_t bitmaps = bitmap > narrow_bitmap ? 0 : std::min(most_kept_bytes, rows * bitmap * sizeof(unsigned));
-  return lists + bitmaps + (rows > most_listed ? words : 0) + offsets + (rows + inner) / 16 + small;
-}
+support supports_gustavson(const spgemm_problem&, const device_info&) { return {}; }
 
 }  // namespace tulle::cuda
