@@ -196,15 +196,15 @@ typedef struct tulle_spgemm_options {
   const char* kernel;     /* a name that `tulle kernels` prints; NULL or "": choose */
   int32_t transpose_a;    /* 1: A^T B */
   int32_t transpose_b;    /* 1: A B^T */
-  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. What cannot
-                             be kept is OUT_OF_MEMORY, and the message says the least that would do */
+  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. A limit
+                             that one row passes is OUT_OF_MEMORY, and the message says what that row needed */
   const tulle_csr* mask;  /* M, or NULL: only the entries of A B that are in its pattern */
   const tulle_csr* d;     /* D, or NULL: C has its entries as well; not masked */
 } tulle_spgemm_options;
 
 /* What is learnt about the product: made once, for as many sets of numbers as wanted. `options` may be NULL. All
- * matrices hold the same scalar type, TULLE_F32 or TULLE_F64; those on the host are copied when the context is a CUDA
- * one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
+ * matrices hold the same scalar type; sums of TULLE_I32 are taken modulo 2^32, and alpha and beta must be whole numbers
+ * of 32 bits. Those on the host are copied when the context is a CUDA one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
 tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
                                       const tulle_spgemm_options* options, tulle_spgemm_plan** plan);
 /* Counts the entries of C. The calls below do that where it was not done. */
@@ -240,8 +240,6 @@ typedef struct tulle_spgemm_estimate {
   int64_t nnz_bound;         /* nnz(C) is at most this */
   int64_t nnz;               /* and about this, from rows that were counted */
   size_t c_bytes_bound;      /* C takes at most this */
-  size_t workspace_bytes;    /* without a limit, a plan holds at most this beyond A, B and C; 0: nobody knows */
-  size_t least_memory_limit; /* the smallest memory_limit that can be kept; 0: none */
 } tulle_spgemm_estimate;
 /* Of C = A B. Costs a pass over A and the exact count of about a thousand rows. `options` may be NULL; its mask and d
  * must be. */

@@ -43,7 +43,7 @@ struct tulle_spmv_plan {
 
 struct tulle_spgemm_plan {
   std::vector<std::shared_ptr<const void>> owners;  // of the matrices; declared first to be destroyed last
-  std::variant<tulle::spgemm_plan<float>, tulle::spgemm_plan<double>> value;
+  std::variant<tulle::spgemm_plan<float>, tulle::spgemm_plan<double>, tulle::spgemm_plan<std::int32_t>> value;
   std::array<bool, 3> has_values;  // A, B, D
   std::uint64_t number;            // no two plans have the same
   std::string kernel;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "capi/coefficient.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "core/backends.hpp"
@@ -51,7 +52,7 @@ struct named_matrix {
 /// The same matrix with 64-bit offsets, which `owners` keeps.
 csr_ref widened(const context& ctx, csr_ref ref, owner_list& owners) {
   const context home = ref.space == memory_space::host ? context::cpu() : ctx;
-  dispatch<type_set::floating>(ref.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(ref.types, [&]<class T, class O>() {
     auto wide = std::make_shared<buffer<std::int64_t>>(
         formats_of<T, O>(home.backend())
             .widen_offsets(home, static_cast<const O*>(ref.rowptr), static_cast<std::size_t>(ref.rows) + 1));
@@ -107,7 +108,7 @@ tulle_spgemm_plan* make_plan(const context& ctx, const tulle_csr& a, const tulle
   const spgemm_options options = options_of(from);
   operands x = operands_of(ctx, a, b, from);
   const std::array has_values{x.a.nnz > 0, x.b.nnz > 0, x.d && x.d->nnz > 0};
-  auto plan = dispatch<type_set::floating>(x.a.types, [&]<class T, class O>() {
+  auto plan = dispatch<type_set::all>(x.a.types, [&]<class T, class O>() {
     spgemm_plan<T> made(ctx, x.a.as<T, O>(), x.b.as<T, O>(), options, {view_of<T, O>(x.mask), view_of<T, O>(x.d)});
     return std::make_unique<tulle_spgemm_plan>(
         tulle_spgemm_plan{std::move(x.owners), std::move(made), has_values, ++plans, {}, {}});
@@ -127,7 +128,8 @@ std::unique_ptr<tulle_csr> handle_of(any_csr<T>&& c, std::uint64_t maker) {
 tulle_csr* multiply(tulle_spgemm_plan& plan, double alpha, double beta) {
   return std::visit(
              [&]<class T>(spgemm_plan<T>& p) {
-               return handle_of<T>(p.multiply(static_cast<T>(alpha), static_cast<T>(beta)), plan.number);
+               return handle_of<T>(p.multiply(coefficient<T>(alpha, "alpha"), coefficient<T>(beta, "beta")),
+                                   plan.number);
              },
              plan.value)
       .release();
@@ -145,11 +147,11 @@ tulle_csr* triple(const context& ctx, const tulle_csr& r, const tulle_csr& a, co
   csr_ref x = r.ref, y = a.ref, z = p.ref;
   owner_list owners;  // of offsets that were widened, until the product is there
   make_alike(ctx, {{&x, "r"}, {&y, "a"}, {&z, "p"}}, owners);
-  return dispatch<type_set::floating>(x.types,
-                                      [&]<class T, class O>() {
-                                        return handle_of<T>(
-                                            triple_product(ctx, x.as<T, O>(), y.as<T, O>(), z.as<T, O>(), options), 0);
-                                      })
+  return dispatch<type_set::all>(x.types,
+                                 [&]<class T, class O>() {
+                                   return handle_of<T>(
+                                       triple_product(ctx, x.as<T, O>(), y.as<T, O>(), z.as<T, O>(), options), 0);
+                                 })
       .release();
 }
 
@@ -158,9 +160,9 @@ tulle_spgemm_estimate estimate(const context& ctx, const tulle_csr& a, const tul
   const spgemm_options options = options_of(from);
   no_terms(from);
   const operands x = operands_of(ctx, a, b, {});
-  return dispatch<type_set::floating>(x.a.types, [&]<class T, class O>() -> tulle_spgemm_estimate {
+  return dispatch<type_set::all>(x.a.types, [&]<class T, class O>() -> tulle_spgemm_estimate {
     const spgemm_estimate e = estimate_spgemm(ctx, x.a.as<T, O>(), x.b.as<T, O>(), options);
-    return {e.products, e.nnz_bound, e.nnz, e.c_bytes_bound, e.workspace_bytes, e.least_memory_limit};
+    return {e.products, e.nnz_bound, e.nnz, e.c_bytes_bound};
   });
 }
 
@@ -207,7 +209,8 @@ tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, do
     }
     std::visit(
         [&]<class T>(tulle::spgemm_plan<T>& p) {
-          p.numeric(*static_cast<tulle::any_csr<T>*>(c->product), static_cast<T>(alpha), static_cast<T>(beta));
+          p.numeric(*static_cast<tulle::any_csr<T>*>(c->product), tulle::capi::coefficient<T>(alpha, "alpha"),
+                    tulle::capi::coefficient<T>(beta, "beta"));
         },
         plan->value);
   });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "capi/coefficient.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
@@ -17,19 +18,6 @@ namespace {
 std::size_t checked_size(std::int64_t size, const char* name) {
   if (size < 0) throw error(status::invalid_dimensions, fmt::format("{} = {} is negative", name, size));
   return static_cast<std::size_t>(size);
-}
-
-/// A coefficient in the value type. Whole numbers only for i32.
-template <class T>
-T coefficient(double value, const char* name) {
-  if constexpr (std::same_as<T, std::int32_t>) {
-    using limits = std::numeric_limits<std::int32_t>;
-    if (!(value >= limits::min() && value <= limits::max()) || value != static_cast<std::int32_t>(value)) {
-      throw error(status::invalid_argument,
-                  fmt::format("{} = {}: must be a whole number of 32 bits for i32 values", name, value));
-    }
-  }
-  return static_cast<T>(value);
 }
 
 template <class T, template <class> class Span>

@@ -6,7 +6,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/operand_kernels.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -18,7 +18,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const spgemm_operand_kernels& spgemm_operands();
+const operand_kernels& operands();
 }  // namespace cpu
 
 namespace cuda {
@@ -28,7 +28,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const spgemm_operand_kernels& spgemm_operands();
+const operand_kernels& operands();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -47,7 +47,7 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
-const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend);
+const operand_kernels& operand_kernels_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/operand_kernels.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
 
-/// A B, or the entries of it that a mask names. All matrices have the same types (f32 or f64), are sound and lie in the
-/// backend's memory. The rows of B and of the mask are strictly increasing; those of A may be in any order and may hold
+/// A B, or the entries of it that a mask names. All matrices have the same types, are sound and lie in the backend's
+/// memory. Sums of i32 values are taken modulo 2^32. The rows of B and of the mask are strictly increasing; those of A may be in any order and may hold
 /// duplicates.
 struct spgemm_problem {
   csr_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
@@ -26,8 +26,7 @@ struct spgemm_problem {
 /// Sizes that bounds depend on. A product is one multiplication a_ik b_kj.
 struct spgemm_work {
   std::int64_t products = 0;
-  std::int64_t most_products = 0;  // of one row
-  std::int64_t nnz_bound = 0;      // sum over the rows of min(products, cols); with a mask at most nnz(mask)
+  std::int64_t nnz_bound = 0;  // sum over the rows of min(products, cols); with a mask at most nnz(mask)
 };
 
 /// Where C goes. rowptr points at the rows + 1 offsets of this panel, the first of which is `first`; colind and values
@@ -41,7 +40,7 @@ struct csr_sink {
   void* values = nullptr;
 };
 
-/// Counts of the operands' patterns (spgemm_operands.hpp), in the backend's memory, where they may be known before the
+/// Counts of the operands' patterns (operand_kernels.hpp), in the backend's memory, where they may be known before the
 /// host knows them. Good where no pattern has a defect and B's has no descent.
 struct operand_check {
   const pattern_counts* counts = nullptr;
@@ -71,18 +70,20 @@ class spgemm_operator {
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
 };
 
+/// What a kernel is there for: `production` kernels are chosen, a `study` kernel (an origin that others are measured and
+/// checked against) and a `vendor`'s routine only by name.
+enum class kernel_role : std::uint8_t { production, study, vendor };
+
 /// One line of the kernel table. The operator may borrow the arrays of the problem until it is destroyed.
 struct spgemm_kernel {
   std::string_view name;
   std::string_view summary;
   backend_kind backend;
-  bool reference_only;  // a vendor's routine: measured, never chosen silently
+  type_set types;
+  kernel_role role;
   bool takes_mask;
   support (*supports)(const spgemm_problem&, const device_info&);
   std::unique_ptr<spgemm_operator> (*make)(const context&, const spgemm_problem&);
-  /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows. From sizes
-  /// alone: the arrays are not read, and more rows, entries or work never make it less.
-  std::size_t (*workspace_bound)(const context&, const spgemm_problem&, const spgemm_work&);
   /// Whether `make` reads no arrays and the operator's `begin` has something to enqueue.
   bool begins_early = false;
 };

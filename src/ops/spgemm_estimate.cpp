@@ -1,11 +1,9 @@
 // What a product will take: bounds from a count of the products, nnz(C) from exact counts of a few panels of rows.
 #include <algorithm>
-#include <memory>
 #include <tulle/ops/spgemm.hpp>
 
 #include "core/backends.hpp"
 #include "core/instantiate.hpp"
-#include "core/peak_memory.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "ops/spgemm_sink.hpp"
@@ -14,7 +12,7 @@
 namespace tulle {
 namespace {
 
-constexpr index_t panels = 16, rows_a_panel = 64;
+constexpr index_t panels = 16, rows_per_panel = 64;
 
 /// Entries of C in rows begin .. end - 1 and the products they take.
 struct sample {
@@ -32,11 +30,11 @@ sample count_panel(const context& ctx, const spgemm_kernel& kernel, const spgemm
 std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                           const spgemm_work& work) {
   const index_t rows = problem.a.rows;
-  if (rows <= panels * rows_a_panel) return kernel.make(ctx, problem)->symbolic();
+  if (rows <= panels * rows_per_panel) return kernel.make(ctx, problem)->symbolic();
   sample sum;
   for (index_t p = 0; p < panels; ++p) {
-    const auto begin = static_cast<index_t>(std::int64_t{rows - rows_a_panel} * p / (panels - 1));
-    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_a_panel);
+    const auto begin = static_cast<index_t>(std::int64_t{rows - rows_per_panel} * p / (panels - 1));
+    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_per_panel);
     sum.products += s.products;
     sum.nnz += s.nnz;
   }
@@ -46,8 +44,7 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
 }
 
 spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  const auto memory = std::make_shared<peak_memory>(ctx);  // a plan makes the same copies of its operands
-  detail::spgemm_factors factors(ctx.with_memory(memory), in, options);
+  detail::spgemm_factors factors(ctx, in, options);
   factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
@@ -60,12 +57,6 @@ spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, co
   const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
   const auto offset = detail::fits_narrow(work.nnz_bound) ? offset_type::i32 : offset_type::i64;
   e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
-  if (choice.kernel->workspace_bound != nullptr) {
-    const std::size_t looked = 4 * sizeof(pattern_counts);  // what is held while the operands are looked at
-    e.workspace_bytes =
-        std::max(memory->peak(), factors.bytes() + looked + choice.kernel->workspace_bound(ctx, problem, work));
-    e.least_memory_limit = detail::least_limit(ctx, *choice.kernel, problem, work);
-  }
   return e;
 }
 

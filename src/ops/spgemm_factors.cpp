@@ -24,7 +24,6 @@ void check_same_shape(const char* name, const csr_ref& a, shape c) {
 }
 
 shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
-  if (in.a.types.value == scalar_type::i32) throw error(status::unsupported, "C = A B: values are f32 or f64, not i32");
   if (options.tile_size < 0) {
     throw error(status::invalid_argument, fmt::format("tile_size = {}: must be positive, or 0", options.tile_size));
   }
@@ -93,7 +92,7 @@ void spgemm_factors::look() {
     place_[i] = static_cast<std::size_t>(known - patterns.begin());
     if (known == patterns.end()) patterns.push_back(mine);
   }
-  counts_ = spgemm_operands_of(ctx_.backend()).inspect(ctx_, patterns);
+  counts_ = operand_kernels_of(ctx_.backend()).inspect(ctx_, patterns);
 }
 
 std::optional<spgemm_problem> spgemm_factors::expected_problem() const {

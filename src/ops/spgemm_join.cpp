@@ -55,7 +55,7 @@ beside_identity::beside_identity(const context& ctx, const csr_ref& a) : ctx_(ct
   columns_ = bytes_for(ctx, ref_.nnz, sizeof(index_t));
   values_ = bytes_for(ctx, ref_.nnz, size_of(a.types.value));
   auto* colind = static_cast<index_t*>(columns_.data());
-  spgemm_operands_of(ctx.backend()).append_identity(ctx, a, offsets_.data(), colind);
+  operand_kernels_of(ctx.backend()).append_identity(ctx, a, offsets_.data(), colind);
   ref_.rowptr = offsets_.data();
   ref_.colind = colind;
   ref_.values = values_.data();
@@ -63,7 +63,7 @@ beside_identity::beside_identity(const context& ctx, const csr_ref& a) : ctx_(ct
 
 void beside_identity::set_values(const void* a_values, double alpha) {
   a_.values = a_values;
-  spgemm_operands_of(ctx_.backend()).fill_beside_identity(ctx_, a_, alpha, values_.data());
+  operand_kernels_of(ctx_.backend()).fill_beside_identity(ctx_, a_, alpha, values_.data());
 }
 
 std::size_t beside_identity::bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
@@ -87,21 +87,21 @@ void above::copy_pattern(const csr_ref& x) {
 }
 
 void above::copy_values(const void* x_values) {
-  spgemm_operands_of(ctx_.backend())
+  operand_kernels_of(ctx_.backend())
       .gather(ctx_, {.type = ref_.types.value, .count = nnz_above_, .from = x_values, .to = values_.data()});
 }
 
 void above::place_d() {
   auto* offsets =
       static_cast<char*>(offsets_.data()) + static_cast<std::size_t>(rows_above_) * size_of(d_.types.offset);
-  spgemm_operands_of(ctx_.backend()).append_offsets(ctx_, d_, nnz_above_, offsets);
+  operand_kernels_of(ctx_.backend()).append_offsets(ctx_, d_, nnz_above_, offsets);
   copy_bytes(ctx_, colind() + nnz_above_, ctx_.space(), d_.colind, ctx_.space(),
              static_cast<std::size_t>(d_.nnz) * sizeof(index_t));
 }
 
 void above::set_d(const void* d_values, double beta) {
   auto* to = static_cast<char*>(values_.data()) + static_cast<std::size_t>(nnz_above_) * size_of(d_.types.value);
-  spgemm_operands_of(ctx_.backend())
+  operand_kernels_of(ctx_.backend())
       .gather(ctx_, {.type = d_.types.value, .count = d_.nnz, .from = d_values, .scale = beta, .to = to});
 }
 

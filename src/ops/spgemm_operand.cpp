@@ -34,7 +34,7 @@ spgemm_operand::spgemm_operand(const context& ctx, std::string name, const csr_r
 
 void spgemm_operand::require(const pattern_counts& found) const {
   if (found.sound()) return;
-  dispatch<type_set::floating>(source_.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(source_.types, [&]<class T, class O>() {
     const validation v = formats_of<T, O>(ctx_.backend()).validate(ctx_, source_.as<T, O>(), {});
     throw error(status::invalid_structure, name_ + ": " + v.message());
   });
@@ -44,7 +44,7 @@ void spgemm_operand::turn() {
   position_type_ = ref_.nnz <= std::numeric_limits<std::int32_t>::max() ? scalar_type::i32 : scalar_type::f64;
   if (positions_.empty()) {
     buffer<std::byte> numbers(ctx_, static_cast<std::size_t>(ref_.nnz) * size_of(position_type_));
-    spgemm_operands_of(ctx_.backend()).number(ctx_, position_type_, ref_.nnz, numbers.data());
+    operand_kernels_of(ctx_.backend()).number(ctx_, position_type_, ref_.nnz, numbers.data());
     positions_ = any_buffer(std::move(numbers));
   }
   csr_ref numbered = ref_;
@@ -75,7 +75,7 @@ void spgemm_operand::sort() {
 }
 
 void spgemm_operand::fold() {
-  folded_pattern folded = spgemm_operands_of(ctx_.backend()).fold(ctx_, ref_);
+  folded_pattern folded = operand_kernels_of(ctx_.backend()).fold(ctx_, ref_);
   offsets_ = any_buffer(std::move(folded.rowptr));
   columns_ = any_buffer(std::move(folded.colind));
   segments_ = any_buffer(std::move(folded.segments));
@@ -94,7 +94,7 @@ void spgemm_operand::fold() {
 void spgemm_operand::fit_offsets(offset_type type) {
   if (ref_.types.offset == type) return;
   const auto count = static_cast<std::size_t>(ref_.rows) + 1;
-  dispatch<type_set::floating>(ref_.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(ref_.types, [&]<class T, class O>() {
     const auto& backend = formats_of<T, O>(ctx_.backend());
     const O* rowptr = static_cast<const O*>(ref_.rowptr);
     offsets_ = type == offset_type::i32 ? any_buffer(backend.narrow_offsets(ctx_, rowptr, count))
@@ -116,7 +116,7 @@ void spgemm_operand::set_values(const void* values) noexcept {
 
 void spgemm_operand::refresh() {
   if (!has_values_ || positions_.empty()) return;
-  spgemm_operands_of(ctx_.backend())
+  operand_kernels_of(ctx_.backend())
       .gather(ctx_, {.type = ref_.types.value,
                      .count = ref_.nnz,
                      .segments = static_cast<const std::int64_t*>(segments_.data()),

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tulle/core/context.hpp>
 
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/operand_kernels.hpp"
 #include "ops/any_buffer.hpp"
 
 namespace tulle::detail {

@@ -25,7 +25,6 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
     problem.a = left_->ref();
     problem.b = right_->ref();
   }
-  if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
   product_.emplace(ctx, *choice_.kernel, problem, limit_);
 }
 
@@ -43,26 +42,6 @@ bool spgemm_plan_impl::begin(const spgemm_options& options) {
   product_.emplace(ctx_, *choice_.kernel, *problem, limit_);
   product_->begin(factors_.check());
   return true;
-}
-
-/// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.
-void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
-  const spgemm_kernel& kernel = *choice_.kernel;
-  const csr_ref &mask = *problem.mask, &d = factors_.d().ref();
-  std::size_t least = least_limit(ctx_, kernel, problem, count_products(ctx_, problem));
-  spgemm_problem row;
-  row.a = row.b = d;
-  row.a.rows = 1;
-  row.a.cols = row.b.rows = 2 * d.rows;
-  row.a.nnz = 2;
-  row.b.nnz = mask.nnz + d.nnz;
-  row.tile_size = problem.tile_size;
-  const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
-  for (const offset_type offsets : {offset_type::i32, offset_type::i64}) {  // of the sum's operands: known later
-    row.a.types.offset = row.b.types.offset = offsets;
-    least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
-  }
-  if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
 }
 
 /// [A | I] and [B ; D].

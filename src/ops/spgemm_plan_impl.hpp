@@ -39,7 +39,6 @@ class spgemm_plan_impl {
  private:
   void choose(const spgemm_problem& problem, const spgemm_options& options);
   bool begin(const spgemm_options& options);
-  void check_limit_of_sum(const spgemm_problem& problem) const;
   void join();
   void add_d();
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <tulle/ops/spgemm.hpp>
 #include <utility>
 #include <vector>
@@ -66,7 +65,6 @@ class triple {
     kernel_ = choose_spgemm(spgemm_kernels(ctx.backend()), first_, ctx.info(),
                             requested_spgemm_kernel(ctx.backend(), options.kernel))
                   .kernel;
-    if (limit_ > 0) check_limit();
     cut(0, first_.a.rows);
   }
 
@@ -87,24 +85,6 @@ class triple {
     problem.a = t;
     problem.b = p_;
     return problem;
-  }
-
-  /// What the largest row needs does for every row, and by halving for all.
-  void check_limit() {
-    const spgemm_work work = count_products(ctx_, first_);
-    (void)detail::least_limit(ctx_, *kernel_, first_, work);  // the kernel has a bound
-    const std::int64_t most = work.most_products;
-    const std::int64_t row_nnz = std::min<std::int64_t>(most, first_.b.cols);
-    csr_ref t = p_;
-    t.rows = 1;
-    t.cols = p_.rows;
-    t.nnz = row_nnz;
-    const std::int64_t products = std::min(p_.nnz, row_nnz * detail::longest_row(ctx_, p_));  // rows of P, each once
-    second_row_ =
-        kernel_->workspace_bound(ctx_, second(t), {products, products, std::min<std::int64_t>(products, p_.cols)});
-    const std::size_t first_row = detail::bytes_of_one_row(ctx_, *kernel_, first_, most);
-    const std::size_t least = std::max(first_row, second_row_) + t_bytes(1, row_nnz);
-    if (limit_ < least) detail::refuse_limit(ctx_, *kernel_, limit_, least);
   }
 
   /// Whether T is neither too large nor has too many entries for the operands' offsets.
@@ -139,30 +119,25 @@ class triple {
     return t;
   }
 
-  /// T, where the limit leaves room for it, for what makes it, and for a row of T P.
-  [[nodiscard]] std::optional<panel_matrix> times_a_within_limit(rows_of_r panel) const {
-    if (limit_ == 0) return times_a(ctx_, panel);
-    const bool one_row = panel.end - panel.begin <= 1;  // check_limit has found room
-    try {
-      panel_matrix t = times_a(ctx_.with_memory(std::make_shared<limited_memory>(ctx_, limit_)), panel);
-      if (one_row || t.bytes() + second_row_ <= limit_) return t;
-    } catch (const limit_exceeded&) {
-      if (one_row) throw;
-    }
-    return {};
-  }
-
-  /// Calls f(rows, product T P) for the panels, in halves where T passes the limit.
+  /// Calls f(rows, product T P) for the panels, in halves where T, or T P beside it, passes the limit: f throws then,
+  /// and begins anew with fewer rows.
   template <class F>
   void for_each_panel(const std::vector<rows_of_r>& panels, const F& f) const {
     detail::halving halves(ctx_, first_);
     const auto attempt = [&](index_t begin, index_t end) {
-      const std::optional<panel_matrix> t = times_a_within_limit({begin, end});
-      if (!t) return false;
-      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t->bytes()), 1);
-      detail::panelled_product product(ctx_, *kernel_, second(t->ref), left);
-      f(rows_of_r{begin, end}, product);
-      return true;
+      std::size_t held = 0;
+      try {
+        const auto memory = std::make_shared<limited_memory>(ctx_, limit_);
+        const panel_matrix t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), {begin, end});
+        held = t.bytes();
+        const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
+        detail::panelled_product product(ctx_, *kernel_, second(t.ref), left);
+        f(rows_of_r{begin, end}, product);
+        return true;
+      } catch (const limit_exceeded& e) {
+        if (end - begin <= 1) detail::refuse_limit(ctx_.space(), limit_, begin, end, held + e.needed());
+        return false;
+      }
     };
     for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, attempt);
   }
@@ -177,11 +152,13 @@ class triple {
     std::int64_t nnz = 0;
     std::vector<rows_of_r> kept;
     for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
+      const std::int64_t mine = product.symbolic();
+      if (is_whole(panel)) {
+        c = detail::new_c<T>(ctx_, dimensions(), mine);
+        product.fill(1, detail::sink_of(c));
+      }
       kept.push_back(panel);
-      nnz += product.symbolic();
-      if (!is_whole(panel)) return;
-      c = detail::new_c<T>(ctx_, dimensions(), nnz);
-      product.fill(1, detail::sink_of(c));
+      nnz += mine;
     });
     if (is_whole(kept.front())) return c;
     c = detail::new_c<T>(ctx_, dimensions(), nnz);
@@ -232,7 +209,6 @@ class triple {
   spgemm_problem first_;
   csr_ref p_;
   const spgemm_kernel* kernel_ = nullptr;
-  std::size_t second_row_ = 0;  // most bytes that a row of T P takes
   std::vector<rows_of_r> panels_;
 };
 

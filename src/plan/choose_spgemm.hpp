@@ -1,4 +1,4 @@
-// Which kernel makes C = A B: the one that was asked for, else the backend's default, where it can take the operands.
+// Which kernel makes C = A B: the one that was asked for, else the first production kernel that can take the operands.
 #pragma once
 
 #include <span>

@@ -31,9 +31,8 @@ struct spgemm_options {
   bool transpose_b = false;  // A B^T
   /// The most bytes that the product may hold at any time beyond its operands and C; 0: no limit. Copies of operands
   /// are not counted: on the device, transposed, sorted, with offsets of another width, with D joined to them. Where the
-  /// whole would pass it, C is made by panels of rows; the result is the same bit for bit. What cannot be kept throws
-  /// OUT_OF_MEMORY (DEVICE_OUT_OF_MEMORY on a GPU), which says the least that would do; a kernel whose needs nobody
-  /// knows, UNSUPPORTED.
+  /// whole would pass it, C is made by panels of rows, halved until they fit; the result is the same bit for bit. A
+  /// limit that one row passes throws OUT_OF_MEMORY (DEVICE_OUT_OF_MEMORY on a GPU) then, saying what that row needed.
   std::size_t memory_limit = 0;
   index_t tile_size = 0;     // kernel0: columns of an accumulator; 0: its own choice
 };
@@ -54,10 +53,6 @@ struct spgemm_estimate {
   std::int64_t nnz_bound = 0;        // nnz(C) is at most this
   std::int64_t nnz = 0;              // and about this, from rows that were counted
   std::size_t c_bytes_bound = 0;     // C takes at most this
-  /// Without a limit a plan holds at most this beyond A, B and C, its copies of operands included; 0: the kernel cannot
-  /// say.
-  std::size_t workspace_bytes = 0;
-  std::size_t least_memory_limit = 0;  // the smallest memory_limit that can be kept; 0: none
 };
 
 namespace detail {
@@ -66,7 +61,8 @@ class spgemm_plan_impl;
 
 /// Everything learnt about C = M o (alpha A B) + beta D: made once, for as many sets of numbers as wanted. A, B, M and
 /// D must outlive the plan; the plan copies what lies on the host when the context is a CUDA one, and then does not
-/// look at it again. Values are f32 or f64. One call at a time per plan.
+/// look at it again. Sums of i32 values are taken modulo
+/// 2^32. One call at a time per plan.
 template <scalar T>
 class spgemm_plan {
  public:

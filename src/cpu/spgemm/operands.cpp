@@ -4,7 +4,8 @@
 
 #include "core/backends.hpp"
 #include "cpu/parallel.hpp"
-#include "kernels/spgemm_operands.hpp"
+#include "cpu/spmv/arithmetic.hpp"
+#include "kernels/operand_kernels.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -60,7 +61,7 @@ buffer<pattern_counts> inspect(const context& ctx, std::span<const csr_ref> matr
   buffer<pattern_counts> counts(ctx, matrices.size());
   for (std::size_t i = 0; i < matrices.size(); ++i) {
     const csr_ref& a = matrices[i];
-    counts.data()[i] = dispatch<type_set::floating>(
+    counts.data()[i] = dispatch<type_set::all>(
         a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); });
   }
   return counts;
@@ -107,20 +108,21 @@ folded_pattern fold_typed(const context& ctx, csr_view<T, O> a) {
 }
 
 folded_pattern fold(const context& ctx, const csr_ref& a) {
-  return dispatch<type_set::floating>(a.types, [&]<class T, class O>() { return fold_typed(ctx, a.as<T, O>()); });
+  return dispatch<type_set::all>(a.types, [&]<class T, class O>() { return fold_typed(ctx, a.as<T, O>()); });
 }
 
 template <class T, class At>
 void gather_from(int threads, const value_gather& g, At at) {
   const T* from = static_cast<const T*>(g.from);
   T* to = static_cast<T*>(g.to);
-  const T scale = static_cast<T>(g.scale);
+  using sum_type = sum_of<T>;
+  const auto scale = static_cast<sum_type>(static_cast<T>(g.scale));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t i = 0; i < g.count; ++i) {
     const std::int64_t begin = g.segments ? g.segments[i] : i, end = g.segments ? g.segments[i + 1] : i + 1;
-    T sum = from[at(begin)];
-    for (std::int64_t j = begin + 1; j < end; ++j) sum += from[at(j)];
-    to[i] = scale * sum;
+    auto sum = static_cast<sum_type>(from[at(begin)]);
+    for (std::int64_t j = begin + 1; j < end; ++j) sum += static_cast<sum_type>(from[at(j)]);
+    to[i] = static_cast<T>(scale * sum);
   }
 }
 
@@ -141,11 +143,11 @@ void gather_typed(int threads, const value_gather& g) {
 
 void gather(const context& ctx, const value_gather& g) {
   const int threads = threads_for(ctx, g.count);
-  g.type == scalar_type::f64 ? gather_typed<double>(threads, g) : gather_typed<float>(threads, g);
+  dispatch<type_set::all>({g.type, offset_type::i32}, [&]<class T, class O>() { gather_typed<T>(threads, g); });
 }
 
 void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t* colind) {
-  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const auto from = a.as<T, O>();
     O* to = static_cast<O*>(rowptr);
     to[0] = 0;
@@ -159,20 +161,21 @@ void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t
 }
 
 void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, void* values) {
-  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const auto from = a.as<T, O>();
-    const T scale = static_cast<T>(alpha);
+    const auto scale = static_cast<sum_of<T>>(static_cast<T>(alpha));
     T* to = static_cast<T*>(values);
 #pragma omp parallel for num_threads(threads_for(ctx, a)) schedule(static)
     for (index_t r = 0; r < from.rows; ++r) {
-      for (O k = from.rowptr[r]; k < from.rowptr[r + 1]; ++k) to[k + r] = scale * from.values[k];
+      for (O k = from.rowptr[r]; k < from.rowptr[r + 1]; ++k)
+        to[k + r] = static_cast<T>(scale * static_cast<sum_of<T>>(from.values[k]));
       to[from.rowptr[r + 1] + r] = T{1};
     }
   });
 }
 
 void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first, void* to) {
-  dispatch<type_set::floating>(below.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(below.types, [&]<class T, class O>() {
     const O* from = static_cast<const O*>(below.rowptr);
     O* out = static_cast<O*>(to);
 #pragma omp parallel for num_threads(threads_for(ctx, below.rows)) schedule(static)
@@ -182,8 +185,8 @@ void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first
 
 }  // namespace
 
-const spgemm_operand_kernels& spgemm_operands() {
-  static constexpr spgemm_operand_kernels table = {
+const operand_kernels& operands() {
+  static constexpr operand_kernels table = {
       .inspect = inspect,
       .number = number,
       .fold = fold,

@@ -51,10 +51,6 @@ class row_schedule {
   static int threads_for(int most, const csr_view<T, O>& a) {
     return worth_sharing(a) ? most : 1;
   }
-  static std::size_t bound(int threads) {
-    return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)) +
-           static_cast<std::size_t>(threads) * sizeof(counter);
-  }
 
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread_ : 1; }

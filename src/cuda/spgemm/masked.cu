@@ -1,5 +1,5 @@
-// default, with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp of
-// a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
+// gustavson with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp
+// of a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
 // pull side of masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts
 // those with one. Sums lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time.
 // Bytes a product: 4 + sizeof(T), through L1 and L2, twice.
@@ -159,9 +159,8 @@ class masked_spgemm final : public spgemm_operator {
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
 
   /// The kernel knows where entries go without the offsets of C.
-  product_values<T, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return {static_cast<T>(alpha),    static_cast<const T*>(a), static_cast<const T*>(b), nullptr, c.colind,
-            static_cast<T*>(c.values)};
+  product_values<sum_of<T>, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
+    return values_of_product<T>(alpha, a, b, static_cast<const O*>(nullptr), c);
   }
 
   template <class P>
@@ -176,11 +175,11 @@ class masked_spgemm final : public spgemm_operator {
   }
 
   template <bool Values>
-  void run(const product_values<T, O>& v, std::int64_t first, bool columns) {
+  void run(const product_values<sum_of<T>, O>& v, std::int64_t first, bool columns) {
     if (chunks_ == 0) return;
     const auto blocks =
         std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
-    masked_kernel<Values, T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
+    masked_kernel<Values, sum_of<T>, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
         product_pattern<O>{a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
         mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
     check_launch("spgemm: masked");
@@ -196,7 +195,7 @@ class masked_spgemm final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<masked_spgemm<T, O>>(ctx, p);
   });
 }

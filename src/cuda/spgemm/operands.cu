@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "core/backends.hpp"
+#include "cuda/device/arithmetic.cuh"
 #include "cuda/formats/entries.cuh"
 #include "cuda/formats/launch.cuh"
 #include "cuda/formats/offsets.hpp"
 #include "cuda/formats/primitives.hpp"
 #include "cuda/formats/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/operand_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -75,7 +76,7 @@ buffer<pattern_counts> inspect(const context& ctx, std::span<const csr_ref> matr
   fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
   for (std::size_t i = 0; i < matrices.size(); ++i) {
     const csr_ref& a = matrices[i];
-    dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    dispatch<type_set::all>(a.types, [&]<class T, class O>() {
       launch_items(ctx, "inspect", inspect_kernel<O>, std::max(a.nnz, std::int64_t{a.rows} + 1), a.rows, a.cols, a.nnz,
                    static_cast<const O*>(a.rowptr), a.colind, counts.data() + i);
     });
@@ -154,8 +155,9 @@ __global__ void gather_kernel(std::int64_t count, const std::int64_t* segments, 
 
 template <class T, class P>
 void gather_typed(const context& ctx, const value_gather& g) {
-  launch_items(ctx, "gather", gather_kernel<T, P>, g.count, g.count, g.segments, static_cast<const P*>(g.positions),
-               static_cast<const T*>(g.from), static_cast<T>(g.scale), static_cast<T*>(g.to));
+  using sum = sum_of<T>;
+  launch_items(ctx, "gather", gather_kernel<sum, P>, g.count, g.count, g.segments, static_cast<const P*>(g.positions),
+               static_cast<const sum*>(g.from), static_cast<sum>(static_cast<T>(g.scale)), static_cast<sum*>(g.to));
 }
 
 void gather(const context& ctx, const value_gather& g) {
@@ -164,10 +166,10 @@ void gather(const context& ctx, const value_gather& g) {
   if (g.scale == 0) {
     const auto bytes = static_cast<std::size_t>(g.count) * size_of(g.type);
     fill_bytes(ctx, g.to, memory_space::device, 0, bytes);
-  } else if (g.type == scalar_type::f64) {
-    wide ? gather_typed<double, double>(ctx, g) : gather_typed<double, std::int32_t>(ctx, g);
   } else {
-    wide ? gather_typed<float, double>(ctx, g) : gather_typed<float, std::int32_t>(ctx, g);
+    dispatch<type_set::all>({g.type, offset_type::i32}, [&]<class T, class O>() {
+      wide ? gather_typed<T, double>(ctx, g) : gather_typed<T, std::int32_t>(ctx, g);
+    });
   }
 }
 
@@ -188,7 +190,7 @@ __global__ void copy_beside(index_t rows, const O* rowptr, const E* from, E scal
 
 void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t* colind) {
   const device_guard guard(ctx.device());
-  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const O* from = static_cast<const O*>(a.rowptr);
     launch_items(ctx, "append_identity", append_identity_rows<O>, std::int64_t{a.rows} + 1, a.rows, a.cols, from,
                  static_cast<O*>(rowptr), colind);
@@ -203,12 +205,13 @@ __global__ void place_ones(index_t rows, const O* rowptr, T* values) {
 
 void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, void* values) {
   const device_guard guard(ctx.device());
-  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const O* rowptr = static_cast<const O*>(a.rowptr);
-    T* to = static_cast<T*>(values);
-    launch_items(ctx, "place_ones", place_ones<T, O>, a.rows, a.rows, rowptr, to);
-    launch_entries(ctx, "copy_beside", copy_beside<T, O>, a.nnz, a.rows, rowptr, static_cast<const T*>(a.values),
-                   static_cast<T>(alpha), to);
+    using sum = sum_of<T>;
+    sum* to = static_cast<sum*>(values);
+    launch_items(ctx, "place_ones", place_ones<sum, O>, a.rows, a.rows, rowptr, to);
+    launch_entries(ctx, "copy_beside", copy_beside<sum, O>, a.nnz, a.rows, rowptr, static_cast<const sum*>(a.values),
+                   static_cast<sum>(static_cast<T>(alpha)), to);
   });
 }
 
@@ -219,7 +222,7 @@ __global__ void append_offsets_kernel(index_t rows, std::int64_t first, const O*
 
 void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first, void* to) {
   const device_guard guard(ctx.device());
-  dispatch<type_set::floating>(below.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(below.types, [&]<class T, class O>() {
     launch_items(ctx, "append_offsets", append_offsets_kernel<O>, std::int64_t{below.rows} + 1, below.rows, first,
                  static_cast<const O*>(below.rowptr), static_cast<O*>(to));
   });
@@ -227,8 +230,8 @@ void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first
 
 }  // namespace
 
-const spgemm_operand_kernels& spgemm_operands() {
-  static constexpr spgemm_operand_kernels table = {
+const operand_kernels& operands() {
+  static constexpr operand_kernels table = {
       .inspect = inspect,
       .number = number,
       .fold = fold,

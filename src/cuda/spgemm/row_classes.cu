@@ -95,6 +95,7 @@ __global__ void __launch_bounds__(block)
   __shared__ int late_count;
   const block_counts found{shared};
   found.clear();
+  if (blockIdx.x == 0 && threadIdx.x == 0) out.entries[m.rows] = 0;
   const bool good = is_good(check);
   const int lane = static_cast<int>(threadIdx.x) % Lanes, group = static_cast<int>(threadIdx.x) / Lanes;
   unsigned long long all_products = 0;
@@ -207,7 +208,8 @@ static_assert(block >= block / 32 * row_classes);
 
 constexpr int scan_block = 1024, scan_items = most_listed / scan_block;
 
-__global__ void __launch_bounds__(scan_block) scan_kernel(index_t rows, index_t* entries, word_copy report) {
+__global__ void __launch_bounds__(scan_block)
+    scan_kernel(index_t rows, index_t* entries, long long* all, word_copy report) {
   using scan = cub::BlockScan<index_t, scan_block>;
   __shared__ typename scan::TempStorage shared;
   const int first = static_cast<int>(threadIdx.x) * scan_items;
@@ -219,7 +221,7 @@ __global__ void __launch_bounds__(scan_block) scan_kernel(index_t rows, index_t*
   for (int u = 0; u < scan_items; ++u) {
     if (first + u < rows) entries[first + u] = mine[u];
   }
-  if (threadIdx.x == 0) entries[rows] = sum;
+  if (threadIdx.x == 0) *all = entries[rows] = sum;
   __syncthreads();
   report.run();
 }
@@ -257,8 +259,8 @@ void list_rows(const row_list& from, const std::uint8_t* classes, const index_t*
   check_launch("spgemm: list_rows");
 }
 
-void scan_listed(index_t rows, index_t* entries, const word_copy& report, cudaStream_t stream) {
-  scan_kernel<<<1, scan_block, 0, stream>>>(rows, entries, report);
+void scan_listed(index_t rows, index_t* entries, long long* all, const word_copy& report, cudaStream_t stream) {
+  scan_kernel<<<1, scan_block, 0, stream>>>(rows, entries, all, report);
   check_launch("spgemm: scan_listed");
 }
 

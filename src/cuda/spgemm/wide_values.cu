@@ -136,6 +136,8 @@ TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)
 TULLE_INSTANTIATE(double, std::int64_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -39,7 +39,7 @@ struct value_gather {
 };
 
 /// Arguments are in the backend's memory. Nothing but `fold` waits; nothing but `inspect` and `fold` allocates.
-struct spgemm_operand_kernels {
+struct operand_kernels {
   /// Counts in the backend's memory, one for each pattern, there once the context's stream comes to them. Never reads
   /// out of bounds of arrays that have the sizes the refs imply.
   buffer<pattern_counts> (*inspect)(const context&, std::span<const csr_ref>);

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(threads_a_block)
     std::int64_t at = first + offsets[i];
     walk_row<true>(a, b, mask, static_cast<index_t>(i), all.of(thread), [&](index_t column, T sum) {
       if (colind) colind[at] = column;
-      values[at++] = alpha * sum;
+      values[at++] = static_cast<T>(static_cast<sum_of<T>>(alpha) * static_cast<sum_of<T>>(sum));
     });
   }
 }
@@ -208,17 +208,9 @@ class kernel0 final : public spgemm_operator {
 support supports_kernel0(const spgemm_problem&, const device_info&) { return {}; }
 
 std::unique_ptr<spgemm_operator> make_kernel0(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<kernel0<T, O>>(ctx, p);
   });
-}
-
-std::size_t bound_kernel0(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
-  const tile_sizes sizes(ctx, p);
-  const std::size_t offsets = static_cast<std::size_t>(p.a.rows) + 1;
-  const std::size_t scan = offsets / 16 + 4096;  // CUB: 16 bytes for each tile of several hundred items, and some
-  const std::size_t accumulators = static_cast<std::size_t>(sizes.threads) * sizes.bytes_a_thread(p.a.types);
-  return accumulators + offsets * sizeof(std::int64_t) + scan;
 }
 
 }  // namespace tulle::cuda

@@ -8,14 +8,14 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/spgemm/column_groups.hpp"
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/simd.hpp"
 
 namespace tulle::cpu {
 
 /// Row r: blocks offsets[r] .. offsets[r + 1] - 1, by column.
-class column_blocks {
+class blocked_rows {
  public:
   struct block {
     index_t index;        // columns 8 index .. 8 index + 7
@@ -23,13 +23,13 @@ class column_blocks {
   };
   static constexpr std::int64_t longest_row = (1 << 24) - 1;
 
-  column_blocks() = default;
+  blocked_rows() = default;
 
 #if TULLE_X86
   /// Blocks of B, for AVX-512; none where they would hold fewer than `least` entries on average, or rows are too long.
   template <scalar T, offset O>
-  static column_blocks of(const context& ctx, csr_view<T, O> b, double least) {
-    column_blocks made;
+  static blocked_rows of(const context& ctx, csr_view<T, O> b, double least) {
+    blocked_rows made;
     made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
     std::int64_t* offsets = made.offsets_.data();
     number_column_groups<3>(ctx, isa::avx512, b, offsets);
@@ -46,9 +46,6 @@ class column_blocks {
   [[nodiscard]] const std::int64_t* offsets() const { return offsets_.data(); }
   [[nodiscard]] const block* blocks() const { return blocks_.data(); }
   [[nodiscard]] std::size_t bytes() const { return offsets_.bytes() + blocks_.bytes(); }
-  static std::size_t bound(index_t rows, std::int64_t nnz) {
-    return (static_cast<std::size_t>(rows) + 1) * sizeof(std::int64_t) + static_cast<std::size_t>(nnz) * sizeof(block);
-  }
 
  private:
 #if TULLE_X86
@@ -92,6 +89,9 @@ class column_blocks {
 [[gnu::always_inline, TULLE_AVX512BW]] inline __m256 spread(const float* values, __mmask8 mask) {
   return _mm256_maskz_expandloadu_ps(mask, values);
 }
+[[gnu::always_inline, TULLE_AVX512BW]] inline __m256i spread(const std::int32_t* values, __mmask8 mask) {
+  return _mm256_maskz_expandloadu_epi32(mask, values);
+}
 [[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(double* sums, double scale, __m512d values,
                                                               __mmask8 mask) {
   const __m512d product = _mm512_maskz_mul_pd(mask, _mm512_set1_pd(scale), values);
@@ -101,23 +101,30 @@ class column_blocks {
   const __m256 product = _mm256_maskz_mul_ps(mask, _mm256_set1_ps(scale), values);
   _mm256_store_ps(sums, _mm256_add_ps(_mm256_load_ps(sums), product));
 }
+[[gnu::always_inline, TULLE_AVX512BW]] inline void add_scaled(std::uint32_t* sums, std::uint32_t scale, __m256i values,
+                                                              __mmask8) {
+  const __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<std::int32_t>(scale)), values);
+  auto* const at = reinterpret_cast<__m256i*>(sums);
+  _mm256_store_si256(at, _mm256_add_epi32(_mm256_load_si256(at), product));
+}
 
 /// Adds the products of rows i .. i + Rows - 1, which have the same columns, to the sums of the columns from `base` on,
 /// a multiple of 8. The sums of the next row lie `stride` further.
 template <int Rows, scalar T, offset O>
-[[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const spgemm_operands<T, O>& p, const column_blocks& blocks,
-                                                         index_t i, index_t base, T* sums, std::int64_t stride) {
+[[TULLE_AVX512BW, gnu::noinline]] void add_blocks_avx512(const row_product<T, O>& p, const blocked_rows& blocks,
+                                                         index_t i, index_t base, sum_of<T>* sums,
+                                                         std::int64_t stride) {
   const O begin = p.a.rowptr[i], end = p.a.rowptr[i + 1];
   for (O k = begin; k < end; ++k) {
-    T scale[Rows];
-    for (int row = 0; row < Rows; ++row) scale[row] = p.alpha * p.a.values[k + row * (end - begin)];
+    sum_of<T> scale[Rows];
+    for (int row = 0; row < Rows; ++row) scale[row] = p.scale(k + row * (end - begin));
     const index_t r = p.a.colind[k];
     const T* values = p.b.values + p.b.rowptr[r];
-    const column_blocks::block* at = blocks.blocks() + blocks.offsets()[r];
-    for (const column_blocks::block* last = blocks.blocks() + blocks.offsets()[r + 1]; at != last; ++at) {
+    const blocked_rows::block* at = blocks.blocks() + blocks.offsets()[r];
+    for (const blocked_rows::block* last = blocks.blocks() + blocks.offsets()[r + 1]; at != last; ++at) {
       const auto mask = static_cast<__mmask8>(at->place);
       const auto spread_values = spread(values + (at->place >> 8), mask);
-      T* to = sums + (8 * at->index - base);
+      sum_of<T>* to = sums + (8 * at->index - base);
       for (int row = 0; row < Rows; ++row) add_scaled(to + row * stride, scale[row], spread_values, mask);
     }
   }

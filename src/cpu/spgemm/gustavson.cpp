@@ -1,4 +1,4 @@
-// default: every row by the accumulator that suits it.
+// gustavson: every row by the accumulator that suits it.
 //
 // Method: Gustavson's row-wise product (ACM TOMS 4(3), 1978) with accumulators chosen by row, as in Nagasaka et al.,
 // "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). The columns of
@@ -20,20 +20,19 @@
 #include <tulle/core/buffer.hpp>
 #include <vector>
 
-#include "cpu/spgemm/column_blocks.hpp"
+#include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/kept_columns.hpp"
 #include "cpu/spgemm/masked.hpp"
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_columns.hpp"
 #include "cpu/spgemm/row_kind.hpp"
+#include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/row_sums.hpp"
 #include "cpu/spgemm/sink.hpp"
-#include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
-#include "cpu/spgemm/window_avx512.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -47,9 +46,9 @@ constexpr double full_words = 1.5;
 constexpr double full_blocks = 3;
 
 template <scalar T, offset O>
-class adaptive final : public spgemm_operator {
+class gustavson final : public spgemm_operator {
  public:
-  adaptive(const context& ctx, const spgemm_problem& p) : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()} {}
+  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()} {}
 
   std::int64_t symbolic() override {
     const index_t rows = product_.a.rows;
@@ -61,7 +60,7 @@ class adaptive final : public spgemm_operator {
     if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
       words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
 #if TULLE_X86
-      if (isa_ == isa::avx512) blocks_ = column_blocks::of(ctx_, product_.b, full_blocks);
+      if (isa_ == isa::avx512) blocks_ = blocked_rows::of(ctx_, product_.b, full_blocks);
 #endif
     }
     allocate_scratch(need);
@@ -75,7 +74,7 @@ class adaptive final : public spgemm_operator {
   }
 
   void fill(double alpha, const csr_sink& c) override {
-    product_.alpha = static_cast<T>(alpha);
+    product_.set_alpha(alpha);
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
@@ -86,10 +85,10 @@ class adaptive final : public spgemm_operator {
   }
 
   void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    spgemm_operands<T, O> p = product_;
+    row_product<T, O> p = product_;
     p.a.values = static_cast<const T*>(a_values);
     p.b.values = static_cast<const T*>(b_values);
-    p.alpha = static_cast<T>(alpha);
+    p.set_alpha(alpha);
     schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
   }
 
@@ -98,23 +97,6 @@ class adaptive final : public spgemm_operator {
         offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
     for (const kept_columns& part : columns_) sum += part.bytes();
     return sum;
-  }
-
-  static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
-    const auto rows = static_cast<std::size_t>(p.a.rows);
-    const auto threads = static_cast<std::size_t>(ctx.threads());
-    const bool hashes = p.b.cols > widest_window;
-    const std::int64_t hashed =
-        hashes ? std::max(std::min<std::int64_t>(work.most_products, p.b.cols / sparse_span), tiny_products) : 0;
-    const bool together = p.a.rows > 1 && is_worth_compressing(work.products, p.b.rows, p.b.nnz);
-    const std::size_t compressed = std::min(
-        compressed_rows::bound(p.b.rows, p.b.nnz) + column_blocks::bound(p.b.rows, p.b.nnz),
-        static_cast<std::size_t>(work.products) / worth_compressing * (2 * sizeof(std::int64_t) + sizeof(index_t)));
-    return (rows + 1) * sizeof(std::int64_t) + rows + row_schedule::bound(ctx.threads()) +
-           threads *
-               (window_layout(p.b.cols).bytes(sizeof(T)) + (together ? together_layout(p.b.cols).bytes(sizeof(T)) : 0) +
-                hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T))) +
-           compressed + kept_columns::bound(work.nnz_bound);
   }
 
  private:
@@ -215,7 +197,7 @@ class adaptive final : public spgemm_operator {
     const window_layout wide(product_.b.cols);
     std::byte* together = memory + wide.bytes(sizeof(T));
     return {wide.at<T>(memory), hash_.at<T>(together + together_bytes_),
-            together_bytes_ > 0 ? reinterpret_cast<T*>(together) : nullptr};
+            together_bytes_ > 0 ? reinterpret_cast<sum_of<T>*>(together) : nullptr};
   }
 
   /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
@@ -256,93 +238,17 @@ class adaptive final : public spgemm_operator {
   void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
+    const row_columns<T, O> columns{product_, words_, s.wide, s.table, isa_};
     std::int64_t* offsets = offsets_.data();
     for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
       offsets[i + 1] = kinds_.data()[i] == row_kind::repeat ? offsets[i] : products;
       if (!is_kept(i, products)) return;
-      const std::int64_t n = find_columns(s, i, products, kept.reserve(ctx_, most_columns(products)));
+      const std::int64_t n = columns.find(kinds_.data()[i], i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
       offsets[i + 1] = n;
     });
     kept.finish();
     home = std::move(kept);
-  }
-
-  std::int64_t find_columns(const sum_space<T>& s, index_t i, std::int64_t products, index_t* colind) const {
-    switch (kinds_.data()[i]) {
-      case row_kind::tiny:
-        return by_sorting(i, products, colind);
-      case row_kind::hash:
-        return s.table.columns(product_, i, colind);
-      default:
-        return words_.empty() ? by_columns(s.wide, i, colind) : by_words(s.wide, i, colind);
-    }
-  }
-
-  std::int64_t by_sorting(index_t i, std::int64_t products, index_t* colind) const {
-#if TULLE_X86
-    if (isa_ == isa::avx512) return tiny_columns_avx512(product_, i, products, colind);
-#endif
-    (void)products;
-    return tiny_columns(product_, i, colind);
-  }
-
-  std::int64_t take(const window<T>& w, index_t base, column_span marked, index_t* colind) const {
-#if TULLE_X86
-    if (isa_ == isa::avx512) return take_avx512(w, base, marked, colind);
-#endif
-    return w.take(base, marked, colind);
-  }
-
-  /// The columns that the windows must cover: all where one window does.
-  [[nodiscard]] column_span to_cover(index_t i) const {
-    return product_.b.cols <= widest_window ? column_span{0, product_.b.cols - 1} : span_of(product_, i);
-  }
-
-  std::int64_t by_columns(const window<T>& w, index_t i, index_t* colind) const {
-    const csr_view<T, O>& b = product_.b;
-    const auto row = [&](index_t r) { return row_span{b.colind, b.rowptr[r], b.rowptr[r + 1]}; };
-    return mark_and_take(w, i, 0, row, colind,
-                         [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
-  }
-
-  std::int64_t by_words(const window<T>& w, index_t i, index_t* colind) const {
-    const auto row = [&](index_t r) {
-      return row_span{words_.indices(), words_.offsets()[r], words_.offsets()[r + 1]};
-    };
-    return mark_and_take(w, i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, words_.bits()[l]); });
-  }
-
-  /// Sorted numbers of columns, or of words.
-  struct row_span {
-    const index_t* indices;
-    std::int64_t begin, end;
-  };
-
-  /// Window after window: mark(number - the window's first, l) for all in the rows of B, then the columns are taken.
-  /// Numbers are columns >> shift.
-  template <class Row, class Mark>
-  std::int64_t mark_and_take(const window<T>& w, index_t i, int shift, Row row, index_t* colind, Mark mark) const {
-    const csr_view<T, O>& a = product_.a;
-    const column_span span = to_cover(i);
-    std::int64_t n = 0;
-    for (std::int64_t from = span.first & ~63; from <= span.last; from += widest_window) {
-      const auto base = static_cast<index_t>(from), first = base >> shift;
-      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last)) >> shift;
-      column_span marked;
-      for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-        row_span of = row(a.colind[k]);
-        if (span.size() > widest_window - 63) {
-          of.begin = std::lower_bound(of.indices + of.begin, of.indices + of.end, first) - of.indices;
-          of.end = std::upper_bound(of.indices + of.begin, of.indices + of.end, last) - of.indices;
-        }
-        if (of.begin == of.end) continue;
-        marked.include((of.indices[of.begin] - first) << shift, (of.indices[of.end - 1] - first) << shift);
-        for (std::int64_t l = of.begin; l < of.end; ++l) mark(of.indices[l] - first, l);
-      }
-      n += take(w, base, marked, colind + n);
-    }
-    return n;
   }
 
   void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
@@ -363,19 +269,19 @@ class adaptive final : public spgemm_operator {
     }
   }
 
-  void add(const spgemm_operands<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
+  void add(const row_product<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
     const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data()};
     sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
   }
 
   context ctx_;
   isa isa_ = best_isa();
-  spgemm_operands<T, O> product_;
+  row_product<T, O> product_;
   buffer<std::int64_t> offsets_;  // rows + 1, from 0
   buffer<row_kind> kinds_;        // rows
   row_schedule schedule_;
   compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
-  column_blocks blocks_;               // of B; empty where they hold few entries
+  blocked_rows blocks_;                // of B; empty where they hold few entries
   std::vector<kept_columns> columns_;  // of the parts; of all but single and repeat rows
   hash_layout hash_{0};
   std::size_t together_bytes_ = 0;  // of one thread
@@ -385,17 +291,11 @@ class adaptive final : public spgemm_operator {
 
 }  // namespace
 
-std::unique_ptr<spgemm_operator> make_spgemm_default(const context& ctx, const spgemm_problem& p) {
+std::unique_ptr<spgemm_operator> make_spgemm_gustavson(const context& ctx, const spgemm_problem& p) {
   if (p.mask) return make_spgemm_masked(ctx, p);
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<adaptive<T, O>>(ctx, p);
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<gustavson<T, O>>(ctx, p);
   });
-}
-
-std::size_t bound_spgemm_default(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
-  if (p.mask) return bound_spgemm_masked(ctx, p, work);
-  return dispatch<type_set::floating>(p.a.types,
-                                      [&]<class T, class O>() { return adaptive<T, O>::bound(ctx, p, work); });
 }
 
 }  // namespace tulle::cpu

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cpu/spmv/arithmetic.hpp"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cpu {
@@ -28,17 +29,25 @@ struct column_span {
 
 /// alpha A B. The value pointers of the views are those to use.
 template <scalar T, offset O>
-struct spgemm_operands {
+struct row_product {
+  using sum = sum_of<T>;
   csr_view<T, O> a, b;
-  T alpha = 1;
+  sum alpha = 1;
+
+  void set_alpha(double value) { alpha = static_cast<sum>(static_cast<T>(value)); }
+  [[nodiscard, gnu::always_inline]] sum scale(O k) const { return alpha * static_cast<sum>(a.values[k]); }
+  /// A factor times an entry of B.
+  [[nodiscard, gnu::always_inline]] sum times_b(sum factor, O l) const {
+    return factor * static_cast<sum>(b.values[l]);
+  }
 
   /// f(column, alpha a_ik b_kj) for the products of row i, in the order of A's entries.
   template <class F>
   [[gnu::always_inline]] void for_each_product(index_t i, F f) const {
     for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-      const T scale = alpha * a.values[k];
+      const sum factor = scale(k);
       const index_t r = a.colind[k];
-      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l], scale * b.values[l]);
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l], times_b(factor, l));
     }
   }
   /// f(column) for the products of row i.
@@ -51,22 +60,22 @@ struct spgemm_operands {
   }
 
   /// sums[column] += alpha a_ik b_kj for the products of row i.
-  [[gnu::always_inline]] void add_to(index_t i, T* sums) const {
-    const T factor = alpha;
+  [[gnu::always_inline]] void add_to(index_t i, sum* sums) const {
+    const sum factor = alpha;
     const O end = a.rowptr[i + 1];
     for (O k = a.rowptr[i]; k < end; ++k) {
-      const T scale = factor * a.values[k];
+      const sum scale = factor * static_cast<sum>(a.values[k]);
       const O* row = b.rowptr + a.colind[k];
       const index_t *column = b.colind + row[0], *last = b.colind + row[1];
       for (const T* value = b.values + row[0]; column != last; ++column, ++value) {
-        sums[static_cast<std::uint32_t>(*column)] += scale * *value;
+        sums[static_cast<std::uint32_t>(*column)] += scale * static_cast<sum>(*value);
       }
     }
   }
   [[nodiscard, gnu::always_inline]] std::int64_t products(index_t i) const {
-    std::int64_t sum = 0;
-    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) sum += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
-    return sum;
+    std::int64_t n = 0;
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) n += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+    return n;
   }
   /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha
   /// a_ik) for the products of row i in columns base .. last (and, where one window covers the span, those outside, if
@@ -76,9 +85,9 @@ struct spgemm_operands {
     if (span.size() <= widest_window) {
       f(span.first, span.last, [&](auto g) {
         for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-          const T scale = alpha * a.values[k];
+          const sum factor = scale(k);
           const O end = b.rowptr[a.colind[k] + 1];
-          for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, scale);
+          for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, factor);
         }
       });
       return;
@@ -88,11 +97,11 @@ struct spgemm_operands {
       const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last));
       f(base, last, [&](auto g) {
         for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-          const T scale = alpha * a.values[k];
+          const sum factor = scale(k);
           const index_t r = a.colind[k];
           const index_t *begin = b.colind + b.rowptr[r], *end = b.colind + b.rowptr[r + 1];
           for (const index_t* at = std::lower_bound(begin, end, base); at != end && *at <= last; ++at) {
-            g(*at - base, static_cast<O>(at - b.colind), scale);
+            g(*at - base, static_cast<O>(at - b.colind), factor);
           }
         }
       });
@@ -102,7 +111,7 @@ struct spgemm_operands {
 
 /// The columns of the products of row i.
 template <scalar T, offset O>
-[[gnu::always_inline]] inline column_span span_of(const spgemm_operands<T, O>& p, index_t i) {
+[[gnu::always_inline]] inline column_span span_of(const row_product<T, O>& p, index_t i) {
   column_span span;
   for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
     const O begin = p.b.rowptr[p.a.colind[k]], end = p.b.rowptr[p.a.colind[k] + 1];

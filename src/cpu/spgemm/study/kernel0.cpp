@@ -12,6 +12,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/spgemm/sink.hpp"
+#include "cpu/spmv/arithmetic.hpp"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cpu {
@@ -39,7 +40,7 @@ class kernel0 final : public spgemm_operator {
     std::int64_t nnz = 0;
     for (index_t i = 0; i < a_.rows; ++i) {
       offsets_.data()[i] = nnz;
-      for_each_entry(i, 0, a_.values, b_.values, [&](index_t, T) { ++nnz; });
+      for_each_entry(i, 0, a_.values, b_.values, [&](index_t, sum) { ++nnz; });
     }
     return offsets_.data()[a_.rows] = nnz;
   }
@@ -55,15 +56,16 @@ class kernel0 final : public spgemm_operator {
   }
 
  private:
+  using sum = sum_of<T>;
   enum state : std::uint8_t { unwanted, wanted, hit };
 
   template <class Column>
   void run(double alpha, const T* a_values, const T* b_values, const csr_sink& c, Column column) {
     std::int64_t at = c.first;
     for (index_t i = 0; i < a_.rows; ++i) {
-      for_each_entry(i, static_cast<T>(alpha), a_values, b_values, [&](index_t j, T sum) {
+      for_each_entry(i, static_cast<T>(alpha), a_values, b_values, [&](index_t j, sum value) {
         column(at, j);
-        static_cast<T*>(c.values)[at++] = sum;
+        static_cast<T*>(c.values)[at++] = static_cast<T>(value);
       });
     }
   }
@@ -75,11 +77,11 @@ class kernel0 final : public spgemm_operator {
       width = std::min(tile_, b_.cols - begin);
       clear(i, begin, width);
       for (O k = a_.rowptr[i]; k < a_.rowptr[i + 1]; ++k) {
-        const T scale = alpha * a_values[k];
+        const sum scale = static_cast<sum>(alpha) * static_cast<sum>(a_values[k]);
         for_each_in_tile(b_, a_.colind[k], begin, width, [&](O l, index_t j) {
           if (states_.data()[j] == unwanted) return;
           states_.data()[j] = hit;
-          sums_.data()[j] += scale * b_values[l];
+          sums_.data()[j] += scale * static_cast<sum>(b_values[l]);
         });
       }
       for (index_t j = 0; j < width; ++j) {
@@ -89,7 +91,7 @@ class kernel0 final : public spgemm_operator {
   }
 
   void clear(index_t i, index_t begin, index_t width) {
-    std::fill_n(sums_.data(), width, T{0});
+    std::fill_n(sums_.data(), width, sum{0});
     std::fill_n(states_.data(), width, mask_.rowptr ? unwanted : wanted);
     if (mask_.rowptr) for_each_in_tile(mask_, i, begin, width, [&](O, index_t j) { states_.data()[j] = wanted; });
   }
@@ -105,21 +107,16 @@ class kernel0 final : public spgemm_operator {
   csr_view<T, O> a_, b_, mask_;  // no mask: no rowptr
   index_t tile_;
   buffer<std::int64_t> offsets_;  // rows + 1, from 0
-  buffer<T> sums_;                // of a tile
+  buffer<sum> sums_;              // of a tile
   buffer<state> states_;
 };
 
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_kernel0(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<kernel0<T, O>>(ctx, p);
   });
-}
-
-std::size_t bound_spgemm_kernel0(const context&, const spgemm_problem& p, const spgemm_work&) {
-  return (static_cast<std::size_t>(p.a.rows) + 1) * sizeof(std::int64_t) +
-         static_cast<std::size_t>(tile_of(p)) * (size_of(p.a.types.value) + 1);
 }
 
 }  // namespace tulle::cpu
