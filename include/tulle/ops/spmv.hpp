@@ -49,10 +49,10 @@ class any_spmv_plan : public linear_operator {
   /// New numbers in the same pattern, as many as A stores, in its order. They are lent until the next call of this, as A
   /// was: a temporary container does not convert.
   template <class Values>
-    requires(std::is_lvalue_reference_v<Values> || std::ranges::borrowed_range<Values> ||
-             !std::ranges::range<Values>)
-  void update_values(Values&& values) {
-    read_values(const_vector_ref(std::forward<Values>(values)));
+  void update_values(Values&& values)
+    requires requires { lent(std::forward<Values>(values)); }
+  {
+    read_values(lent(std::forward<Values>(values)));
   }
   /// The numbers have changed where they are.
   void update_values();
