@@ -55,6 +55,15 @@ const operand_kernels& operand_kernels_of(backend_kind backend) {
 #endif
 }
 
+const matrix_kernels& matrices_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::matrices();
+#ifdef TULLE_HAS_CUDA
+  return cuda::matrices();
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/formats.hpp"
+#include "kernels/matrix.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/operand_kernels.hpp"
@@ -19,6 +20,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const operand_kernels& operands();
+const matrix_kernels& matrices();
 }  // namespace cpu
 
 namespace cuda {
@@ -29,6 +31,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const operand_kernels& operands();
+const matrix_kernels& matrices();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -48,6 +51,9 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const operand_kernels& operand_kernels_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const matrix_kernels& matrices_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

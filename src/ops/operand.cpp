@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <tulle/formats/convert.hpp>
 #include <tulle/formats/validate.hpp>
+#include <tulle/ops/matrix.hpp>
 #include <utility>
 
 #include "core/backends.hpp"
@@ -101,51 +101,49 @@ csr_stats operand::statistics() const {
   return with_formats(ctx_, ref_, [&](auto view, const auto& backend) { return backend.statistics(ctx_, view); });
 }
 
-any_buffer operand::bytes_for(std::int64_t count, std::size_t size) const {
-  return any_buffer(buffer<std::byte>(ctx_, static_cast<std::size_t>(count) * size));
-}
-
-/// The transpose of ref_, positions carried along.
-void operand::turn() {
-  with_formats(ctx_, ref_, [&](auto view, const auto& backend) {
-    auto turned = backend.transpose_pattern(ctx_, view, static_cast<const std::int64_t*>(positions_.data()));
-    offsets_ = any_buffer(std::move(turned.rowptr));
-    columns_ = any_buffer(std::move(turned.colind));
-    positions_ = any_buffer(std::move(turned.positions));
-  });
-  std::swap(ref_.rows, ref_.cols);
+/// Another pattern of entries that are in the source.
+void operand::take(any_buffer rowptr, buffer<index_t> colind) {
+  offsets_ = std::move(rowptr);
+  ref_.nnz = ref_.stored = static_cast<std::int64_t>(colind.size());
+  columns_ = any_buffer(std::move(colind));
   ref_.rowptr = offsets_.data();
   ref_.colind = static_cast<const index_t*>(columns_.data());
 }
 
-void operand::transpose() {
-  turn();
+void operand::make_room_for_values() {
   if (!has_values_) return;
-  values_ = bytes_for(ref_.nnz, size_of(ref_.types.value));
+  values_ = any_buffer(buffer<std::byte>(ctx_, static_cast<std::size_t>(ref_.nnz) * size_of(ref_.types.value)));
   ref_.values = values_.data();
 }
 
+/// The transpose of the pattern, positions carried along.
+void operand::transpose_pattern() {
+  with_formats(ctx_, ref_, [&](auto view, const auto& backend) {
+    auto made = backend.transpose_pattern(ctx_, view, positions_.data());
+    positions_ = std::move(made.positions);
+    std::swap(ref_.rows, ref_.cols);
+    take(any_buffer(std::move(made.rowptr)), std::move(made.colind));
+  });
+}
+
+void operand::transpose() {
+  transpose_pattern();
+  make_room_for_values();
+}
+
 void operand::sort() {
-  turn();
-  turn();
+  transpose_pattern();
+  transpose_pattern();
   fold();
 }
 
 void operand::fold() {
-  folded_pattern folded = spgemm_operands_of(ctx_.backend()).fold(ctx_, ref_);
-  offsets_ = any_buffer(std::move(folded.rowptr));
-  columns_ = any_buffer(std::move(folded.colind));
-  segments_ = any_buffer(std::move(folded.segments));
-  ref_.nnz = static_cast<std::int64_t>(columns_.bytes() / sizeof(index_t));
-  ref_.rowptr = offsets_.data();
-  ref_.colind = static_cast<const index_t*>(columns_.data());
-  if (!has_values_) {
-    positions_ = {};
-    segments_ = {};
-    return;
-  }
-  values_ = bytes_for(ref_.nnz, size_of(ref_.types.value));
-  ref_.values = values_.data();
+  entry_selection all{0, ref_.rows, 0, ref_.cols};
+  all.distinct = true;
+  entry_map map = matrices_of(ctx_.backend()).select(ctx_, ref_, all);
+  segments_ = std::move(map.positions);
+  std::visit([&](auto& rowptr) { take(any_buffer(std::move(rowptr)), std::move(map.colind)); }, map.rowptr);
+  make_room_for_values();
 }
 
 void operand::fit_offsets(offset_type type) {
@@ -170,7 +168,7 @@ void operand::update_values(const void* values, memory_space space) {
   if (space != ctx_.space()) {
     const std::size_t size = size_of(given_.types.value);
     if (own_values_ == nullptr) {
-      new_values_ = bytes_for(value_count_, size);
+      new_values_ = any_buffer(buffer<std::byte>(ctx_, static_cast<std::size_t>(value_count_) * size));
       own_values_ = new_values_.data();
     }
     copy_bytes(ctx_, own_values_, ctx_.space(), values, space, static_cast<std::size_t>(value_count_) * size);
@@ -183,16 +181,16 @@ void operand::update_values(const void* values, memory_space space) {
   } else {
     source_ = converts_bsr_ ? tulle::to_csr(ctx_, placed_) : as_source(placed_);
   }
-  if (positions_.empty()) ref_.values = source_.values;
+  if (values_.empty()) ref_.values = source_.values;
 }
 
 void operand::refresh() {
-  if (!has_values_ || positions_.empty()) return;
-  spgemm_operands_of(ctx_.backend())
+  if (!has_values_ || values_.empty()) return;
+  matrices_of(ctx_.backend())
       .gather(ctx_, {.type = ref_.types.value,
                      .count = ref_.nnz,
-                     .segments = static_cast<const std::int64_t*>(segments_.data()),
-                     .positions = static_cast<const std::int64_t*>(positions_.data()),
+                     .segments = segments_.data(),
+                     .positions = positions_.data(),
                      .from = source_.values,
                      .to = values_.data()});
 }
@@ -201,8 +199,8 @@ std::size_t operand::bytes() const noexcept {
   std::size_t sum = 0;
   if (placed_.owner != given_.owner) sum += bytes_of(placed_, value_count_);
   if (source_.owner != placed_.owner) sum += bytes_of(source_, source_.nnz);
-  for (const any_buffer* b : {&new_values_, &offsets_, &columns_, &values_, &positions_, &segments_}) sum += b->bytes();
-  return sum;
+  for (const any_buffer* b : {&new_values_, &offsets_, &columns_, &values_}) sum += b->bytes();
+  return sum + positions_.bytes() + segments_.bytes();
 }
 
 }  // namespace tulle::detail

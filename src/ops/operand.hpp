@@ -10,7 +10,8 @@
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
 
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/matrix.hpp"
+#include "kernels/operand_kernels.hpp"
 #include "ops/any_buffer.hpp"
 
 namespace tulle::detail {
@@ -63,8 +64,9 @@ class operand {
 
  private:
   [[nodiscard]] matrix_ref as_source(const matrix_ref& a) const;
-  void turn();
-  [[nodiscard]] any_buffer bytes_for(std::int64_t count, std::size_t size) const;
+  void take(any_buffer rowptr, buffer<index_t> colind);
+  void transpose_pattern();
+  void make_room_for_values();
 
   context ctx_;
   std::string name_;
@@ -79,8 +81,8 @@ class operand {
   void* own_values_ = nullptr;             // where values from the other memory go
   any_buffer new_values_;
   any_buffer offsets_, columns_, values_;  // of another pattern
-  any_buffer positions_;  // of the pattern's entries (before folding) in the source; empty: where they are
-  any_buffer segments_;   // of entries that were folded
+  buffer<std::int64_t> positions_;         // of the pattern's entries (before folding) in the source; empty: in order
+  buffer<std::int64_t> segments_;          // of entries that were folded
 };
 
 }  // namespace tulle::detail

@@ -8,7 +8,7 @@
 #include <tulle/formats/matrix_ref.hpp>
 #include <utility>
 
-#include "kernels/spgemm.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::detail {
 
@@ -39,6 +39,21 @@ inline matrix_ref new_csr(const context& ctx, shape s, std::int64_t nnz, type_ke
 /// To be filled; the arrays must be new_csr's, or lent to be written.
 inline csr_sink sink_of(const matrix_ref& c) {
   return {c.types.offset, 0, const_cast<void*>(c.rowptr), const_cast<index_t*>(c.colind), const_cast<void*>(c.values)};
+}
+
+/// The offsets of `from`, in the width of those of `to`.
+inline void copy_offsets(const context& ctx, const matrix_ref& from, const matrix_ref& to) {
+  const auto count = static_cast<std::size_t>(from.rows) + 1;
+  const auto copy = [&](const void* offsets) {
+    copy_bytes(ctx, const_cast<void*>(to.rowptr), ctx.space(), offsets, ctx.space(), count * size_of(to.types.offset));
+  };
+  if (from.types.offset == to.types.offset) return copy(from.rowptr);
+  dispatch<type_set::all>(from.types, [&]<class T, class O>() {
+    const auto& backend = formats_of<T, O>(ctx.backend());
+    const auto* offsets = static_cast<const O*>(from.rowptr);
+    if (to.types.offset == offset_type::i32) return copy(backend.narrow_offsets(ctx, offsets, count).data());
+    copy(backend.widen_offsets(ctx, offsets, count).data());
+  });
 }
 
 }  // namespace tulle::detail

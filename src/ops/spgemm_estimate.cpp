@@ -3,11 +3,10 @@
 #include <tulle/ops/spgemm.hpp>
 
 #include "core/backends.hpp"
-#include "core/instantiate.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
-#include "ops/spgemm_sink.hpp"
 #include "plan/choose_spgemm.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
@@ -43,32 +42,24 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
   return std::min(work.nnz_bound, static_cast<std::int64_t>(compressed * static_cast<double>(work.products)));
 }
 
-spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  detail::spgemm_factors factors(ctx, in, options);
+}  // namespace
+
+spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const matrix_ref& b,
+                                const spgemm_options& options) {
+  detail::spgemm_factors factors(ctx, {a, b}, options);
   factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
-                                    requested_spgemm_kernel(ctx.backend(), options.kernel));
+                                    requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel));
   const spgemm_work work = count_products(ctx, problem);
   spgemm_estimate e;
   e.products = work.products;
   e.nnz_bound = work.nnz_bound;
   e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
   const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
-  const auto offset = detail::fits_narrow(work.nnz_bound) ? offset_type::i32 : offset_type::i64;
-  e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
+  e.c_bytes_bound = offsets * size_of(offsets_for(work.nnz_bound)) +
+                    entries * (sizeof(index_t) + size_of(problem.a.types.value));
   return e;
 }
-
-}  // namespace
-
-template <scalar T, offset O>
-spgemm_estimate estimate_spgemm(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options) {
-  return estimate(ctx, {csr_ref::of(a), csr_ref::of(b)}, options);
-}
-
-#define TULLE_INSTANTIATE(T, O) \
-  template spgemm_estimate estimate_spgemm(const context&, csr_view<T, O>, csr_view<T, O>, const spgemm_options&);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

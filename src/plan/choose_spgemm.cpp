@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "core/backends.hpp"
@@ -49,16 +48,6 @@ spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_p
   }
   throw error(status::unsupported, fmt::format("no kernel makes this product on backend {}{}{}", name(device.backend),
                                                refusals.empty() ? "" : ": ", refusals));
-}
-
-std::string requested_spgemm_kernel(backend_kind backend, const std::string& option) {
-  if (!option.empty()) return option;
-  const char* forced = std::getenv("TULLE_KERNEL");
-  if (forced == nullptr) return {};
-  const auto is_forced = [&](const spmv_kernel& k) { return k.name == forced; };
-  const bool multiplies_vectors = std::ranges::any_of(spmv_kernels(backend), is_forced) ||
-                                  std::ranges::any_of(spmv_transposed_kernels(backend), is_forced);
-  return multiplies_vectors ? "" : forced;
 }
 
 }  // namespace tulle

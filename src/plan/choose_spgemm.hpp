@@ -19,7 +19,4 @@ struct spgemm_choice {
 spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_problem& problem,
                             const device_info& device, std::string_view wanted);
 
-/// What options ask for, else what TULLE_KERNEL says, unless that names a kernel of y = A x.
-std::string requested_spgemm_kernel(backend_kind backend, const std::string& option);
-
 }  // namespace tulle

@@ -5,6 +5,7 @@
 #include "core/instantiate.hpp"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
+#include "cuda/formats/major_order.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
 #include "cuda/runtime/primitives.hpp"
@@ -48,6 +49,17 @@ struct compressed {
 template <class T, class O>
 compressed<T, O> compress(const context& ctx, std::int64_t n, index_t majors, const index_t* major,
                           const index_t* minor, const T* values) {
+  auto [offsets, keys, position_mask] = order_by<O>(ctx, n, majors, major);
+  compressed<T, O> out{std::move(offsets), buffer<index_t>(ctx, keys.size()), buffer<T>(ctx, keys.size())};
+  launch_items(ctx, "gather", gather<T>, n, keys.data(), n, position_mask, minor, values, out.minor.data(),
+               out.values.data());
+  return out;
+}
+
+}  // namespace
+
+template <offset O>
+major_order<O> order_by(const context& ctx, std::int64_t n, index_t majors, const index_t* major) {
   const int position_bits = bits_for(n);
   const int bits = position_bits + bits_for(majors);
   if (bits > 64)
@@ -56,17 +68,11 @@ compressed<T, O> compress(const context& ctx, std::int64_t n, index_t majors, co
   buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(n));
   launch_items(ctx, "pack_keys", pack_keys, n, major, n, position_bits, keys.data());
   sort_keys(ctx, keys, position_bits, bits);
-
-  compressed<T, O> out{buffer<O>(ctx, static_cast<std::size_t>(majors) + 1), buffer<index_t>(ctx, keys.size()),
-                       buffer<T>(ctx, keys.size())};
+  buffer<O> offsets(ctx, static_cast<std::size_t>(majors) + 1);
   launch_items(ctx, "major_offsets", major_offsets<O>, std::int64_t{majors} + 1, keys.data(), n, position_bits, majors,
-               out.offsets.data());
-  launch_items(ctx, "gather", gather<T>, n, keys.data(), n, (std::uint64_t{1} << position_bits) - 1, minor, values,
-               out.minor.data(), out.values.data());
-  return out;
+               offsets.data());
+  return {std::move(offsets), std::move(keys), (std::uint64_t{1} << position_bits) - 1};
 }
-
-}  // namespace
 
 template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
@@ -92,6 +98,8 @@ csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
   return {a.rows, a.cols, std::move(colptr), std::move(rowind), std::move(values)};
 }
 
+template major_order<std::int32_t> order_by(const context&, std::int64_t, index_t, const index_t*);
+template major_order<std::int64_t> order_by(const context&, std::int64_t, index_t, const index_t*);
 #define TULLE_INSTANTIATE(T, O)                                     \
   template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
   template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \

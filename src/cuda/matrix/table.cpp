@@ -1,0 +1,24 @@
+// The device's operations on matrices.
+#include "core/backends.hpp"
+#include "cuda/matrix/matrix.hpp"
+#include "cuda/runtime/device_guard.hpp"
+
+namespace tulle::cuda {
+
+const matrix_kernels& matrices() {
+  static constexpr matrix_kernels table = {
+      .order = on_device<&order_of_columns>::call,
+      .transpose = on_device<&transpose_pattern>::call,
+      .sort = on_device<&sort_pattern>::call,
+      .select = on_device<&select_entries>::call,
+      .gather = on_device<&map_values>::call,
+      .add_pattern = on_device<&add_patterns>::call,
+      .add_values = on_device<&add_values>::call,
+      .diagonal = on_device<&diagonal>::call,
+      .scale = on_device<&scale_values>::call,
+      .identity = on_device<&fill_identity>::call,
+  };
+  return table;
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,104 @@
+// The contract between operations on matrices and the backends: new patterns with the positions of their entries in the
+// old one, and the values that follow.
+//
+// Matrices are CSR with sound structure, their arrays and all others in the backend's memory. Offsets that are returned
+// are of the type of the first matrix. Everything is stable and the same on every run and every backend.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+#include <variant>
+
+namespace tulle {
+
+using offsets_buffer = std::variant<buffer<std::int32_t>, buffer<std::int64_t>>;
+
+inline const void* data_of(const offsets_buffer& b) {
+  return std::visit([](const auto& held) -> const void* { return held.data(); }, b);
+}
+
+/// A pattern whose entry i is entry positions[i] of another one.
+struct entry_map {
+  offsets_buffer rowptr;
+  buffer<index_t> colind;
+  buffer<std::int64_t> positions;
+};
+
+/// How columns follow one another within rows.
+struct column_order {
+  bool ascending = true;  // no column is below the one before
+  bool distinct = true;   // none equals the one before
+};
+
+/// Which entries stay: those of rows [first_row, last_row) and columns [first_col, last_col), renumbered from 0.
+struct entry_selection {
+  index_t first_row, last_row;
+  index_t first_col, last_col;
+  bool nonzero = false;   // only those whose value is not 0 (NaN stays)
+  bool distinct = false;  // only the first of each run of equal columns
+};
+
+/// to[i] = the sum of from[at(j)] over the j of segment i, in their order.
+struct value_map {
+  scalar_type type = scalar_type::f64;
+  std::int64_t count = 0;
+  const std::int64_t* segments = nullptr;   // segment i is segments[i] .. segments[i + 1] - 1; null: {i}
+  const std::int64_t* positions = nullptr;  // null: at(j) = j
+  const void* from = nullptr;
+  void* to = nullptr;
+};
+
+/// Factor of row or column i: factors[i * stride], of the matrix's value type.
+struct value_scaling {
+  bool by_column = false;
+  const void* factors = nullptr;
+  std::int64_t stride = 1;
+};
+
+/// `gather`, `add_values`, `diagonal`, `scale` and `identity` neither allocate nor wait.
+struct matrix_kernels {
+  column_order (*order)(const context&, const matrix_ref& a);
+  /// Entries of a row in the order of their rows in A. Values are not read.
+  entry_map (*transpose)(const context&, const matrix_ref& a);
+  /// Rows ascend, equal columns in the order they had. Values are not read.
+  entry_map (*sort)(const context&, const matrix_ref& a);
+  /// One position more than entries, the last being A's nnz: with `distinct` over all of A the positions are the
+  /// segments of a value_map that adds up duplicates. Values are read for `nonzero` alone.
+  entry_map (*select)(const context&, const matrix_ref& a, const entry_selection&);
+  void (*gather)(const context&, const value_map&);
+  /// The union of the patterns of A and B, whose columns increase strictly and whose offset types are the same and hold
+  /// the entries of both. No positions.
+  entry_map (*add_pattern)(const context&, const matrix_ref& a, const matrix_ref& b);
+  /// Values of C = alpha A + beta B, each product rounded first, in a pattern that contains those of A and B. All three
+  /// have columns that increase strictly and the same types. A factor of 0 means that its matrix counts as 0, unread.
+  void (*add_values)(const context&, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
+                     const matrix_ref& c, void* values);
+  /// out[i * stride] = the sum of the entries (i, i), min(rows, cols) of them.
+  void (*diagonal)(const context&, const matrix_ref& a, void* out, std::int64_t stride);
+  void (*scale)(const context&, const matrix_ref& a, const value_scaling&, void* values);
+  /// rowptr 0 .. n, colind 0 .. n - 1, values 1.
+  void (*identity)(const context&, index_t n, type_key types, void* rowptr, index_t* colind, void* values);
+};
+
+/// Calls f.template operator()<O>().
+template <class F>
+decltype(auto) dispatch_offset(offset_type type, F&& f) {
+  return type == offset_type::i64 ? f.template operator()<std::int64_t>() : f.template operator()<std::int32_t>();
+}
+
+/// Calls f.template operator()<T>().
+template <class F>
+decltype(auto) dispatch_value(scalar_type type, F&& f) {
+  switch (type) {
+    case scalar_type::f32:
+      return f.template operator()<float>();
+    case scalar_type::i32:
+      return f.template operator()<std::int32_t>();
+    default:
+      return f.template operator()<double>();
+  }
+}
+
+}  // namespace tulle
