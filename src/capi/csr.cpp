@@ -131,7 +131,7 @@ template <class T>
 std::unique_ptr<tulle_csr> read_csr(const context& ctx, const char* path) {
   auto owned = std::make_shared<csr<T>>(read_matrix_market<T>(path, {.threads = ctx.threads()}));
   if (ctx.backend() == backend_kind::cuda) *owned = clone(ctx, owned->view());
-  const csr_ref ref = csr_ref::of(owned->view());
+  const csr_ref ref = matrix_ref(owned->view());
   return std::make_unique<tulle_csr>(tulle_csr{ref, std::move(owned)});
 }
 

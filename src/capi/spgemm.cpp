@@ -120,7 +120,7 @@ tulle_spgemm_plan* make_plan(const context& ctx, const tulle_csr& a, const tulle
 template <class T>
 std::unique_ptr<tulle_csr> handle_of(any_csr<T>&& c, std::uint64_t maker) {
   auto owned = std::make_shared<any_csr<T>>(std::move(c));
-  const csr_ref ref = std::visit([](const auto& m) { return csr_ref::of(m.view()); }, *owned);
+  const csr_ref ref = std::visit([](const auto& m) { return matrix_ref(m.view()); }, *owned);
   void* const product = owned.get();
   return std::make_unique<tulle_csr>(tulle_csr{ref, std::move(owned), product, maker});
 }

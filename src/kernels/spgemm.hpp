@@ -70,10 +70,6 @@ class spgemm_operator {
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
 };
 
-/// What a kernel is there for: `production` kernels are chosen, a `study` kernel (an origin that others are measured and
-/// checked against) and a `vendor`'s routine only by name.
-enum class kernel_role : std::uint8_t { production, study, vendor };
-
 /// One line of the kernel table. The operator may borrow the arrays of the problem until it is destroyed.
 struct spgemm_kernel {
   std::string_view name;
