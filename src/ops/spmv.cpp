@@ -30,7 +30,7 @@ constexpr double max_effort_applications = 500;
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
 }
 
-const spmv_options& checked(const spmv_options& o) {
+const spmv_options& checked_options(const spmv_options& o) {
   if (o.block_size != 0 && (o.block_size < 32 || o.block_size > 1024 || o.block_size % 32 != 0)) {
     refuse("block_size", o.block_size, "a multiple of 32 up to 1024");
   }
@@ -100,7 +100,7 @@ struct any_spmv_plan::impl {
 };
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
-    : ctx(c), options(checked(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
+    : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   const bool blocks = stays_blocks() && !transposes && (wanted.empty() || find(wanted).takes_bsr);
