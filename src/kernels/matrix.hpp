@@ -11,6 +11,8 @@
 #include <tulle/formats/matrix_ref.hpp>
 #include <variant>
 
+#include "kernels/spmv.hpp"
+
 namespace tulle {
 
 using offsets_buffer = std::variant<buffer<std::int32_t>, buffer<std::int64_t>>;
@@ -24,12 +26,6 @@ struct entry_map {
   offsets_buffer rowptr;
   buffer<index_t> colind;
   buffer<std::int64_t> positions;
-};
-
-/// How columns follow one another within rows.
-struct column_order {
-  bool ascending = true;  // no column is below the one before
-  bool distinct = true;   // none equals the one before
 };
 
 /// Which entries stay: those of rows [first_row, last_row) and columns [first_col, last_col), renumbered from 0.
@@ -59,11 +55,6 @@ struct value_scaling {
 
 /// `gather`, `add_values`, `diagonal`, `scale` and `identity` neither allocate nor wait.
 struct matrix_kernels {
-  column_order (*order)(const context&, const matrix_ref& a);
-  /// Entries of a row in the order of their rows in A. Values are not read.
-  entry_map (*transpose)(const context&, const matrix_ref& a);
-  /// Rows ascend, equal columns in the order they had. Values are not read.
-  entry_map (*sort)(const context&, const matrix_ref& a);
   /// One position more than entries, the last being A's nnz: with `distinct` over all of A the positions are the
   /// segments of a value_map that adds up duplicates. Values are read for `nonzero` alone.
   entry_map (*select)(const context&, const matrix_ref& a, const entry_selection&);
@@ -81,24 +72,5 @@ struct matrix_kernels {
   /// rowptr 0 .. n, colind 0 .. n - 1, values 1.
   void (*identity)(const context&, index_t n, type_key types, void* rowptr, index_t* colind, void* values);
 };
-
-/// Calls f.template operator()<O>().
-template <class F>
-decltype(auto) dispatch_offset(offset_type type, F&& f) {
-  return type == offset_type::i64 ? f.template operator()<std::int64_t>() : f.template operator()<std::int32_t>();
-}
-
-/// Calls f.template operator()<T>().
-template <class F>
-decltype(auto) dispatch_value(scalar_type type, F&& f) {
-  switch (type) {
-    case scalar_type::f32:
-      return f.template operator()<float>();
-    case scalar_type::i32:
-      return f.template operator()<std::int32_t>();
-    default:
-      return f.template operator()<double>();
-  }
-}
 
 }  // namespace tulle

@@ -95,15 +95,13 @@ void add_values_typed(const context& ctx, double alpha, const matrix_ref& a, dou
 }  // namespace
 
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  return dispatch_offset(a.types.offset, [&]<class O>() { return add_pattern_typed<O>(ctx, a, b); });
+  return dispatch<type_set::all>(a.types, [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
 }
 
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                 const matrix_ref& c, void* values) {
-  dispatch_value(c.types.value, [&]<class T>() {
-    dispatch_offset(c.types.offset,
-                    [&]<class O>() { add_values_typed<T, O>(ctx, alpha, a, beta, b, c, static_cast<T*>(values)); });
-  });
+  dispatch<type_set::all>(
+      c.types, [&]<class T, class O>() { add_values_typed<T, O>(ctx, alpha, a, beta, b, c, static_cast<T*>(values)); });
 }
 
 }  // namespace tulle::cpu

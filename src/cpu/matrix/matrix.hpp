@@ -7,9 +7,6 @@
 
 namespace tulle::cpu {
 
-column_order order_of_columns(const context& ctx, const matrix_ref& a);
-entry_map transpose_pattern(const context& ctx, const matrix_ref& a);
-entry_map sort_pattern(const context& ctx, const matrix_ref& a);
 entry_map select_entries(const context& ctx, const matrix_ref& a, const entry_selection& what);
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b);
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,

@@ -6,9 +6,6 @@ namespace tulle::cpu {
 
 const matrix_kernels& matrices() {
   static constexpr matrix_kernels table = {
-      .order = order_of_columns,
-      .transpose = transpose_pattern,
-      .sort = sort_pattern,
       .select = select_entries,
       .gather = map_values,
       .add_pattern = add_patterns,

@@ -11,6 +11,7 @@ const format_kernels<T, O>& formats() {
       .csr_to_coo = on_device<&csr_to_coo<T, O>>::call,
       .coo_to_csr = on_device<&coo_to_csr<T, O>>::call,
       .csr_to_csc = on_device<&csr_to_csc<T, O>>::call,
+      .transpose_pattern = on_device<&transpose_pattern<T, O>>::call,
       .csr_to_ell = on_device<&csr_to_ell<T, O>>::call,
       .ell_to_csr = on_device<&ell_to_csr<T, O>>::call,
       .csr_to_sell = on_device<&csr_to_sell<T, O>>::call,

@@ -100,17 +100,15 @@ __global__ void add_values_kernel(T alpha, pattern<O> a, const T* a_values, T be
 }  // namespace
 
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  return dispatch_offset(a.types.offset, [&]<class O>() { return add_pattern_typed<O>(ctx, a, b); });
+  return dispatch<type_set::all>(a.types, [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
 }
 
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                 const matrix_ref& c, void* values) {
-  dispatch_value(c.types.value, [&]<class T>() {
-    dispatch_offset(c.types.offset, [&]<class O>() {
-      launch_entries(ctx, "add_values", add_values_kernel<T, O>, c.nnz, static_cast<T>(alpha), pattern<O>(a),
-                     static_cast<const T*>(a.values), static_cast<T>(beta), pattern<O>(b),
-                     static_cast<const T*>(b.values), c.rows, pattern<O>(c), static_cast<T*>(values));
-    });
+  dispatch<type_set::all>(c.types, [&]<class T, class O>() {
+    launch_entries(ctx, "add_values", add_values_kernel<T, O>, c.nnz, static_cast<T>(alpha), pattern<O>(a),
+                   static_cast<const T*>(a.values), static_cast<T>(beta), pattern<O>(b),
+                   static_cast<const T*>(b.values), c.rows, pattern<O>(c), static_cast<T*>(values));
   });
 }
 

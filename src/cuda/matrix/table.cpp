@@ -7,9 +7,6 @@ namespace tulle::cuda {
 
 const matrix_kernels& matrices() {
   static constexpr matrix_kernels table = {
-      .order = on_device<&order_of_columns>::call,
-      .transpose = on_device<&transpose_pattern>::call,
-      .sort = on_device<&sort_pattern>::call,
       .select = on_device<&select_entries>::call,
       .gather = on_device<&map_values>::call,
       .add_pattern = on_device<&add_patterns>::call,

@@ -70,7 +70,7 @@ __global__ void identity_kernel(index_t n, O* rowptr, index_t* colind, T* values
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
-  dispatch_value(m.type, [&]<class T>() {
+  dispatch<type_set::all>({m.type}, [&]<class T, class>() {
     launch_items(ctx, "map_values", map_kernel<T>, m.count, m.count, m.segments, m.positions,
                  static_cast<const T*>(m.from), static_cast<T*>(m.to));
   });
@@ -78,38 +78,32 @@ void map_values(const context& ctx, const value_map& m) {
 
 void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
   const index_t count = std::min(a.rows, a.cols);
-  dispatch_value(a.types.value, [&]<class T>() {
-    dispatch_offset(a.types.offset, [&]<class O>() {
-      launch_items(ctx, "diagonal", diagonal_kernel<T, O>, std::int64_t{count} * 32, count,
-                   static_cast<const O*>(a.rowptr), a.colind, static_cast<const T*>(a.values), static_cast<T*>(out),
-                   stride);
-    });
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+    launch_items(ctx, "diagonal", diagonal_kernel<T, O>, std::int64_t{count} * 32, count,
+                 static_cast<const O*>(a.rowptr), a.colind, static_cast<const T*>(a.values), static_cast<T*>(out),
+                 stride);
   });
 }
 
 void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
-  dispatch_value(a.types.value, [&]<class T>() {
-    const T* from = static_cast<const T*>(a.values);
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+    const auto m = a.as<T, O>();
     const T* factors = static_cast<const T*>(how.factors);
     T* to = static_cast<T*>(values);
     if (how.by_column) {
-      launch_items(ctx, "scale_columns", scale_columns_kernel<T>, a.nnz, a.nnz, a.colind, from, factors, how.stride,
+      launch_items(ctx, "scale_columns", scale_columns_kernel<T>, a.nnz, a.nnz, m.colind, m.values, factors, how.stride,
                    to);
-      return;
+    } else {
+      launch_entries(ctx, "scale_rows", scale_rows_kernel<T, O>, a.nnz, a.rows, m.rowptr, m.values, factors, how.stride,
+                     to);
     }
-    dispatch_offset(a.types.offset, [&]<class O>() {
-      launch_entries(ctx, "scale_rows", scale_rows_kernel<T, O>, a.nnz, a.rows, static_cast<const O*>(a.rowptr), from,
-                     factors, how.stride, to);
-    });
   });
 }
 
 void fill_identity(const context& ctx, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {
-  dispatch_value(types.value, [&]<class T>() {
-    dispatch_offset(types.offset, [&]<class O>() {
-      launch_items(ctx, "identity", identity_kernel<T, O>, std::int64_t{n} + 1, n, static_cast<O*>(rowptr), colind,
-                   static_cast<T*>(values));
-    });
+  dispatch<type_set::all>(types, [&]<class T, class O>() {
+    launch_items(ctx, "identity", identity_kernel<T, O>, std::int64_t{n} + 1, n, static_cast<O*>(rowptr), colind,
+                 static_cast<T*>(values));
   });
 }
 
