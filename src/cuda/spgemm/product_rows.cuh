@@ -5,7 +5,7 @@
 #include <tulle/core/types.hpp>
 
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/warp.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {

@@ -113,7 +113,7 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   const std::int64_t count = (std::int64_t{held.stop} - held.start + Lanes - 1) / Lanes;
-  const std::int64_t after = sum_up_to(count);
+  const std::int64_t after = warp_inclusive_sum(count);
   const std::int64_t all = __shfl_sync(full_warp, after, 31);
   for (std::int64_t base = 0; base < all; base += walk_depth * side_by_side) {
     pieces<T> now;
