@@ -1,4 +1,4 @@
-// B by words of 32 columns: one pass over its columns. One warp a row; one thread: an entry at a time.
+// B by words of 32 columns: one pass over its columns. One warp per row; one thread: an entry at a time.
 #include <algorithm>
 
 #include "cuda/runtime/launch.cuh"

@@ -1,4 +1,5 @@
-// What A B amounts to, row by row: one read of A and two offsets of B an entry. One thread: an eighth of a row of A.
+// What A B amounts to, row by row: one read of A and two offsets of B per entry of A. One thread: an eighth of a row of
+// A.
 #include <algorithm>
 #include <cub/block/block_reduce.cuh>
 #include <tulle/core/buffer.hpp>

@@ -1,7 +1,7 @@
 // Entries of the rows whose entries lie in few words of 32 columns, as those of meshes do: the words of B go into a
 // hash table with a mask each (integers only), and the bits are counted. After the hash accumulators of Nagasaka et al.
-// (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp a row; one thread: a word
-// of B at a time. Bytes a product: 8 a word of B, through L1 and L2.
+// (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp per row; one thread: a
+// word of B at a time. Bytes per product: 8 per word of B, through L1 and L2.
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/word_table.cuh"

@@ -1,8 +1,8 @@
 // Rows whose entries lie in few words of 32 columns. A hash table in shared memory holds word -> mask of its columns
 // and place of the first, so that a column's place is one probe and a count of the bits below (bitmap-rank
 // accumulator), and the sums lie in the order of C. The table comes from the words of B, put in order by counting the
-// smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp a row, walked as
-// value_walk.cuh says; one thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+// smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp per row, walked
+// as value_walk.cuh says; one thread: a product at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
 #include <utility>
 
 #include "cuda/runtime/launch.cuh"

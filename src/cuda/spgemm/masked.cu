@@ -2,7 +2,7 @@
 // of a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
 // pull side of masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts
 // those with one. Sums lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time.
-// Bytes a product: 4 + sizeof(T), through L1 and L2, twice.
+// Bytes per product: 4 + sizeof(T), through L1 and L2, twice.
 #include <cooperative_groups.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>

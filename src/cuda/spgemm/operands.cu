@@ -18,7 +18,7 @@
 namespace tulle::cuda {
 namespace {
 
-/// Adds what the threads of a block found to `found`, with one atomic a number.
+/// Adds what the threads of a block found to `found`, with one atomic per number.
 __device__ void add_counts(pattern_counts mine, pattern_counts* found) {
   using reduce = cub::BlockReduce<unsigned long long, block_threads>;
   __shared__ typename reduce::TempStorage shared[2];

@@ -1,4 +1,4 @@
-// What the kernels of the default SpGEMM share: the pattern of A and B, the classes of rows, lists of rows.
+// What the kernels of gustavson share: the pattern of A and B, the classes of rows, lists of rows.
 #pragma once
 
 #include <cstdint>

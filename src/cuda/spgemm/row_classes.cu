@@ -1,6 +1,6 @@
 // Classes of rows by products, and lists of the rows of each class. Two small passes: one reads A and two offsets of B
-// an entry, the other a byte a row; up to 4096 rows are listed by the first. One thread: an entry of A at a time, 2 to
-// 32 lanes a row; then a row.
+// per entry, the other a byte per row; up to 4096 rows are listed by the first. One thread: an entry of A at a time, 2
+// to 32 lanes per row; then a row.
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 
@@ -238,7 +238,7 @@ void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sor
     launch("spgemm: classify_rows", kernel, rows_per_block(m.rows, block / lanes), stream, m, largest_sorted, check,
            out);
   };
-  // Where there are few rows, more lanes a row than its entries need leave less to the longest.
+  // Where there are few rows, more lanes per row than its entries need leave less to the longest.
   if (mean_row > 48 || m.rows <= 8192) return run(classify_kernel<32, O>, 32);
   if (mean_row > 8 || m.rows <= 32768) return run(classify_kernel<8, O>, 8);
   mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);

@@ -1,5 +1,5 @@
 // Entries of the rows with few products: columns sorted in registers, changes counted. Method: sorted_rows.cuh.
-// Bytes a product: 4, through L1 and L2.
+// Bytes per product: 4, through L1 and L2.
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/sorted_launch.hpp"
 

@@ -1,6 +1,6 @@
 // Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added
-// up one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written
-// once, coalesced over the rows of a warp.
+// up one by one in that order. Method: sorted_rows.cuh. Bytes per product: 4 + sizeof(T), through L1 and L2; C is
+// written once, coalesced over the rows of a warp.
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/sorted_launch.hpp"

@@ -12,7 +12,7 @@ namespace tulle::cuda {
 
 constexpr int sorted_block = 128;
 
-/// The shape of a class: a group of Lanes lanes a row.
+/// The shape of a class: a group of Lanes lanes per row.
 template <int Lanes, int Items>
 struct sorted_shape {
   static constexpr int lanes = Lanes;

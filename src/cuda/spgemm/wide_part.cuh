@@ -58,7 +58,7 @@ struct wide_part {
   }
 };
 
-/// A kernel of a block a task, and the shared memory that it takes.
+/// A kernel of a block per task, and the shared memory that it takes.
 template <class Kernel>
 struct task_kernel {
   Kernel kernel;

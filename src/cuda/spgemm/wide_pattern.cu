@@ -1,7 +1,7 @@
 // Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
 // in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
-// One block a row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes a product:
-// 4, or 8 a word.
+// One block per row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes per
+// product: 4, or 8 per word.
 #include <algorithm>
 
 #include "cuda/runtime/launch.cuh"
@@ -37,7 +37,7 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
 }
 
 /// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
-/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes a row of B.
+/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B.
 template <int Lanes, bool Words, class O>
 __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
                          unsigned count, uint4* bits) {
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(block) kept_kernel(row_list list, const uint4*
   write_columns(&kept[std::int64_t{i} * (stride / 4)].x, 0, words, c_colind + c_rowptr[list[i]]);
 }
 
-/// A block a row, so that the device balances them; a few blocks where the number of rows is not known.
+/// One block per row, so that the device balances them; a fixed number where the host does not know how many rows.
 index_t blocks_of(const row_list& list, int multiprocessors) {
   return list.counted == nullptr ? list.most : std::min(list.most, 16 * multiprocessors);
 }

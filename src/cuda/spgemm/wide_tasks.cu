@@ -13,7 +13,7 @@ __device__ std::int64_t claim(std::int64_t mine, unsigned long long* count) {
   return static_cast<std::int64_t>(__shfl_sync(full_warp, first, 31)) + after - mine;
 }
 
-/// One thread a row: its tasks, in any order among the rows.
+/// One thread per row: its tasks, in any order among the rows.
 template <class O>
 __global__ void __launch_bounds__(block_threads) cut_kernel(row_list list, const O* c_rowptr, wide_tasks tasks) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;

@@ -5,7 +5,7 @@
 
 namespace tulle::cuda {
 
-/// 32 neighbouring entries of a row, one a lane.
+/// 32 neighbouring entries of a row, one per lane.
 struct word_run {
   int word = -1;       // -1: no entry
   unsigned mask = 0;   // this entry's column, then those of the entries of its word from this lane on

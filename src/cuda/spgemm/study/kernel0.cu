@@ -2,9 +2,9 @@
 // (ACM TOMS 4(3), 1978) with a dense accumulator for tile_size columns at a time, reused tile after tile.
 //
 // One thread: a row of A at a time. It walks the rows of B that the row names, entry by entry, into its own accumulator
-// in device memory: a sum and a hit bit a column. Hit columns come out in order; the tile that follows begins at the
+// in device memory: a sum and a hit bit per column. Hit columns come out in order; the tile that follows begins at the
 // smallest column that was not reached, so that empty tiles cost nothing. A first pass of hit bits alone counts, so
-// that C has its exact size. Bytes a product: 4 of column, a value, and a sum read and written, none of it coalesced;
+// that C has its exact size. Bytes per product: 4 of column, a value, and a sum read and written, none of it coalesced;
 // every tile of a row reads the row of A again and searches the rows of B. Never chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
