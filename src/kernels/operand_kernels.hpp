@@ -1,5 +1,5 @@
-// The contract between the operations and the backends for getting operands ready: C = A B wants B and the mask with
-// strictly increasing rows, values that follow a pattern that was turned or sorted, and D joined to A and B.
+// The contract between the operations and the backends for preparing the operands of C = A B: rows of B and of the mask
+// strictly increasing, values in the order of a pattern that was transposed or sorted, D joined to A and B.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct value_gather {
 
 /// Arguments are in the backend's memory. Nothing but `fold` waits; nothing but `inspect` and `fold` allocates.
 struct operand_kernels {
-  /// Counts in the backend's memory, one for each pattern, there once the context's stream comes to them. Never reads
+  /// Counts in the backend's memory, one per pattern, there once the context's stream comes to them. Never reads
   /// out of bounds of arrays that have the sizes the refs imply.
   buffer<pattern_counts> (*inspect)(const context&, std::span<const csr_ref>);
   /// 0, 1 .. n - 1 as i32 or f64.

@@ -17,24 +17,24 @@ spgemm_problem panel_of(const context& ctx, const spgemm_problem& problem, index
 /// Where those rows go when `first` entries come before them.
 csr_sink part_of(const csr_sink& c, index_t begin, std::int64_t first);
 
-/// Throws what says that rows begin .. end - 1, one or none, cannot be made within the limit, and what would be needed.
+/// Throws limit_exceeded: rows begin .. end - 1, one or none, need at least `needed` bytes.
 [[noreturn]] void refuse_limit(memory_space space, std::size_t limit, index_t begin, index_t end, std::size_t needed);
 
-/// As spgemm_operator, whose contract it keeps but for this: with several panels nothing is kept from one call to the
-/// next but where they begin and nnz(C), and numeric does all the work again. Under a limit the whole is tried first,
-/// and what passes it is halved: what a product takes is known to the byte only when its rows have been counted.
+/// A product with the functions of spgemm_operator. Under a limit the whole is tried first, and rows that pass the
+/// limit are halved: what they take is known only once they are counted. With several panels only their bounds and
+/// nnz(C) are kept from one call to the next, and numeric repeats all the work.
 class panelled_product {
  public:
   /// 0: no limit. The functions below throw limit_exceeded where one row passes it.
   panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem, std::size_t limit);
 
-  /// What can be enqueued before the operands are known to be sound (spgemm_operator::begin). Only without a limit.
+  /// spgemm_operator::begin. Only without a limit.
   void begin(const operand_check& check);
   /// Repeated calls are free.
   std::int64_t symbolic();
   void fill(double alpha, const csr_sink& c);
   void numeric(double alpha, const csr_sink& c);
-  /// Gives back what the operator of a product in one go holds; nnz(C) stays known.
+  /// Frees what the operator of a product in one panel holds; nnz(C) stays known.
   void release() noexcept;
   /// Other arrays with the values of A and B.
   void set_values(const void* a, const void* b) noexcept;

@@ -1,6 +1,5 @@
-// The rows of B as blocks of 8 columns, so that neighbours are added at once: whole vectors of sums, always the same
-// ones, so that a load finds what the last store of it wrote (with vectors that begin anywhere it would wait for the
-// cache).
+// The rows of B as blocks of 8 columns, so that neighbours are added by one vector instruction. Blocks are aligned: a
+// vector of sums that is loaded is one that was stored as a whole, so that the load need not wait for the cache.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What A B amounts to, row by row: one read of A and two offsets of B an entry.
+// What A B amounts to, row by row: one read of A and two offsets of B per entry of A.
 #include <algorithm>
 
 #include "core/backends.hpp"

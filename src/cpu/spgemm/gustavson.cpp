@@ -11,8 +11,8 @@
 //   hash    a hash table, where the products are few in a range too wide for a window;
 //   wide    one window after another, where they are many;
 // and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in
-// the order of A's entries, so that bits depend on neither threads nor panels. Bytes a product: 4 + sizeof(T) of B and,
-// for the columns, 4 of B or 12 for a word of neighbours. Chosen always.
+// the order of A's entries, so that bits depend on neither threads nor panels. Bytes per product: 4 + sizeof(T) of B
+// and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

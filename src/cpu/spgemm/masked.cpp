@@ -3,8 +3,8 @@
 // Method: Milakovic et al., "Parallel algorithms for masked sparse matrix-matrix products" (PPoPP 2022), the MSA and
 // hash accumulators. One thread takes a row of A and marks the columns of the row of M, in a window of flags or in a
 // hash table where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked
-// again, gives the columns in order. Bytes a product: 4 of a column and a flag, sizeof(T) where it falls on a mark; the
-// pass is made twice, once to count. Chosen for every product with a mask.
+// again, gives the columns in order. Bytes per product: 4 of a column and a flag, sizeof(T) where it falls on a mark;
+// the pass is made twice, once to count. Chosen for every product with a mask.
 #include "cpu/spgemm/masked.hpp"
 
 #include <algorithm>

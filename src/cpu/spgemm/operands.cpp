@@ -12,8 +12,8 @@ namespace {
 
 /// As many threads as are worth waking for so many rows and entries.
 int threads_for(const context& ctx, std::int64_t work) {
-  constexpr std::int64_t work_a_thread = 1 << 14;
-  return static_cast<int>(std::clamp<std::int64_t>(work / work_a_thread, 1, ctx.threads()));
+  constexpr std::int64_t work_per_thread = 1 << 14;
+  return static_cast<int>(std::clamp<std::int64_t>(work / work_per_thread, 1, ctx.threads()));
 }
 int threads_for(const context& ctx, const csr_ref& a) { return threads_for(ctx, a.rows + a.nnz); }
 

@@ -6,9 +6,11 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 #include <limits>
+#include <utility>
 
-#include "cuda/formats/cub_workspace.cuh"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/cub_workspace.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_words.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"
@@ -36,7 +38,7 @@ __global__ void finish_count(const index_t* sum, long long* entries, word_copy r
 
 template <class P>
 __global__ void place_offsets(std::int64_t count, const index_t* from, P first, P* to) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = first + from[i];
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = first + from[i];
 }
 
 }  // namespace
@@ -146,9 +148,8 @@ void counted_rows<O>::count_by_class(const row_counters& found) {
                                                 ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
     });
   }
-  finish_count<<<1, 256, 0, stream()>>>(scanned_ ? entries_.data() + m_.rows : nullptr, &device->entries,
-                                        report_.of(device));
-  check_launch("spgemm: finish_count");
+  launch("spgemm: finish_count", finish_count, {1}, stream(),
+         scanned_ ? std::as_const(entries_).data() + m_.rows : nullptr, &device->entries, report_.of(device));
   const row_counters now = report_.wait(device);
   if (tries) place(now.second, tried_.data(), first_classes, row_classes);
   most_ = now.most;

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cuda/spgemm/early_report.cuh"
+#include "cuda/runtime/host_report.cuh"
+#include "cuda/runtime/stream.hpp"
 #include "cuda/spgemm/row_classes.hpp"
 #include "cuda/spgemm/sorted_rows.hpp"
 #include "cuda/spgemm/wide_rows.hpp"
@@ -67,7 +68,7 @@ class counted_rows {
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
-  [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
   [[nodiscard]] bool is_small() const;
   void reserve();
   void count_listed();
@@ -91,7 +92,7 @@ class counted_rows {
   bool begun_ = false;
   buffer<index_t> entries_;  // of each row of C, and 0; their offsets where scanned_
   buffer<row_counters> counters_;
-  early_report<row_counters> report_;
+  host_report<row_counters> report_;
   buffer<std::uint8_t> classes_;  // of the rows, until they are counted
   buffer<index_t> rows_;          // by class
   buffer<index_t> tried_;         // those that were tried as hashed rows, by class

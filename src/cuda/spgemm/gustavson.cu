@@ -1,7 +1,7 @@
 // gustavson: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the
-// entries of every row are counted (counted_rows.cu), then columns and values are written where they belong. What a row is made with
-// follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch. The
-// products of an entry are added in the order of A's entries (docs/adr/0008). Bytes per product: 4 to count and 4 +
+// entries of every row are counted (counted_rows.cu), then columns and values are written where they belong. What a row
+// is made with follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch.
+// The products of an entry are added in the order of A's entries (docs/adr/0008). Bytes per product: 4 to count and 4 +
 // sizeof(T) to fill, through L1 and L2; C is written once. Always chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
@@ -82,7 +82,7 @@ class gustavson final : public spgemm_operator {
   }
 
  private:
-  [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
   [[nodiscard]] wide_launch device() const { return {ctx_.info().multiprocessors, ctx_.info().shared_bytes}; }
   [[nodiscard]] product_pattern<O> pattern() const {
     return {a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};

@@ -6,18 +6,19 @@
 
 #include "core/backends.hpp"
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/formats/entries.cuh"
-#include "cuda/formats/launch.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
 #include "kernels/operand_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-/// Adds what the threads of a block found to `found`, with one atomic a number.
+/// Adds what the threads of a block found to `found`, with one atomic per number.
 __device__ void add_counts(pattern_counts mine, pattern_counts* found) {
   using reduce = cub::BlockReduce<unsigned long long, block_threads>;
   __shared__ typename reduce::TempStorage shared[2];
@@ -37,26 +38,26 @@ __global__ void __launch_bounds__(block_threads)
   constexpr int depth = 4;  // entries, or rows, that a thread has in flight
   unsigned defects = 0;
   std::int64_t descents = 0;
-  for (std::int64_t i = first_item(); i < nnz; i += depth * item_step()) {
+  for (std::int64_t i = grid_thread(); i < nnz; i += depth * grid_stride()) {
     index_t column[depth], before[depth];
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
-      const std::int64_t k = i + u * item_step();
+      const std::int64_t k = i + u * grid_stride();
       column[u] = k < nnz ? colind[k] : 0;
       before[u] = k < nnz && k > 0 ? colind[k - 1] : -1;
     }
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
-      const bool real = i + u * item_step() < nnz;
+      const bool real = i + u * grid_stride() < nnz;
       defects += real && (column[u] < 0 || column[u] >= cols);
       descents += real && column[u] <= before[u];
     }
   }
-  for (std::int64_t i = first_item(); i < rows; i += depth * item_step()) {
+  for (std::int64_t i = grid_thread(); i < rows; i += depth * grid_stride()) {
     std::int64_t begin[depth], end[depth];
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
-      const std::int64_t r = i + u * item_step();
+      const std::int64_t r = i + u * grid_stride();
       begin[u] = r < rows ? rowptr[r] : 0;
       end[u] = r < rows ? rowptr[r + 1] : 0;
     }
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(block_threads)
       if (begin[u] > 0 && begin[u] < end[u] && begin[u] < nnz) descents -= colind[begin[u]] <= colind[begin[u] - 1];
     }
   }
-  if (first_item() == 0) defects += rowptr[0] != 0 || rowptr[rows] != nnz;
+  if (grid_thread() == 0) defects += rowptr[0] != 0 || rowptr[rows] != nnz;
   add_counts({defects, static_cast<unsigned long long>(descents)}, found);
 }
 
@@ -86,7 +87,7 @@ buffer<pattern_counts> inspect(const context& ctx, std::span<const csr_ref> matr
 
 template <class T>
 __global__ void number_kernel(std::int64_t n, T* to) {
-  for (std::int64_t i = first_item(); i < n; i += item_step()) to[i] = static_cast<T>(i);
+  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) to[i] = static_cast<T>(i);
 }
 
 void number(const context& ctx, scalar_type type, std::int64_t n, void* to) {
@@ -112,7 +113,7 @@ __global__ void place_heads(index_t rows, std::int64_t nnz, const O* rowptr, con
                             const std::int64_t* places, O* folded_rowptr, index_t* folded_colind,
                             std::int64_t* segments) {
   const std::int64_t items = max(nnz, std::int64_t{rows}) + 1;
-  for (std::int64_t i = first_item(); i < items; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < items; i += grid_stride()) {
     if (i <= rows) folded_rowptr[i] = static_cast<O>(places[rowptr[i]]);
     if (i == nnz) segments[places[nnz]] = nnz;
     if (i >= nnz || places[i + 1] == places[i]) continue;
@@ -145,7 +146,7 @@ template <class T, class P>
 __global__ void gather_kernel(std::int64_t count, const std::int64_t* segments, const P* positions, const T* from,
                               T scale, T* to) {
   const auto at = [=](std::int64_t j) { return positions ? static_cast<std::int64_t>(positions[j]) : j; };
-  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     const std::int64_t begin = segments ? segments[i] : i, end = segments ? segments[i + 1] : i + 1;
     T sum = from[at(begin)];
     for (std::int64_t j = begin + 1; j < end; ++j) sum += from[at(j)];
@@ -175,7 +176,7 @@ void gather(const context& ctx, const value_gather& g) {
 
 template <class O>
 __global__ void append_identity_rows(index_t rows, index_t cols, const O* rowptr, O* to, index_t* colind) {
-  for (std::int64_t i = first_item(); i <= rows; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i <= rows; i += grid_stride()) {
     to[i] = static_cast<O>(rowptr[i] + i);
     if (i < rows) colind[rowptr[i + 1] + i] = static_cast<index_t>(cols + i);
   }
@@ -200,7 +201,7 @@ void append_identity(const context& ctx, const csr_ref& a, void* rowptr, index_t
 
 template <class T, class O>
 __global__ void place_ones(index_t rows, const O* rowptr, T* values) {
-  for (std::int64_t i = first_item(); i < rows; i += item_step()) values[rowptr[i + 1] + i] = T{1};
+  for (std::int64_t i = grid_thread(); i < rows; i += grid_stride()) values[rowptr[i + 1] + i] = T{1};
 }
 
 void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, void* values) {
@@ -217,7 +218,7 @@ void fill_beside_identity(const context& ctx, const csr_ref& a, double alpha, vo
 
 template <class O>
 __global__ void append_offsets_kernel(index_t rows, std::int64_t first, const O* from, O* to) {
-  for (std::int64_t i = first_item(); i <= rows; i += item_step()) to[i] = static_cast<O>(first + from[i]);
+  for (std::int64_t i = grid_thread(); i <= rows; i += grid_stride()) to[i] = static_cast<O>(first + from[i]);
 }
 
 void append_offsets(const context& ctx, const csr_ref& below, std::int64_t first, void* to) {

@@ -1,11 +1,11 @@
-// What the kernels of the default SpGEMM share: the pattern of A and B, the classes of rows, lists of rows.
+// What the kernels of gustavson share: the pattern of A and B, the classes of rows, lists of rows.
 #pragma once
 
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/warp.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "cuda/runtime/host_report.cuh"
 #include "cuda/spgemm/product_rows.cuh"
-#include "cuda/spgemm/word_copy.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {

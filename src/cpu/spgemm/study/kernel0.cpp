@@ -4,8 +4,8 @@
 // Method: F. G. Gustavson, "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978, in column tiles. One thread
 // takes row after row of A; for each tile of columns it walks the rows of B that the row of A names, from the first
 // entry in the tile on, adds into the accumulator, and appends what was hit. The pass is made twice: once to count.
-// Bytes a product: 4 + sizeof(T) of B and an accumulator in the first-level cache; per tile and entry of A a search in
-// a row of B. Never chosen: others are checked against it.
+// Bytes per product: 4 + sizeof(T) of B and an accumulator in the first-level cache; per tile and entry of A a search
+// in a row of B. Never chosen: others are checked against it.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

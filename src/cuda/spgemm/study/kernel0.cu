@@ -2,24 +2,25 @@
 // (ACM TOMS 4(3), 1978) with a dense accumulator for tile_size columns at a time, reused tile after tile.
 //
 // One thread: a row of A at a time. It walks the rows of B that the row names, entry by entry, into its own accumulator
-// in device memory: a sum and a hit bit a column. Hit columns come out in order; the tile that follows begins at the
+// in device memory: a sum and a hit bit per column. Hit columns come out in order; the tile that follows begins at the
 // smallest column that was not reached, so that empty tiles cost nothing. A first pass of hit bits alone counts, so
-// that C has its exact size. Bytes a product: 4 of column, a value, and a sum read and written, none of it coalesced;
+// that C has its exact size. Bytes per product: 4 of column, a value, and a sum read and written, none of it coalesced;
 // every tile of a row reads the row of A again and searches the rows of B. Never chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/primitives.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_search.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int threads_a_block = 128;
+constexpr int threads_per_block = 128;
 constexpr index_t default_tile = 512;
 constexpr std::size_t most_tile_bytes = std::size_t{256} << 20;  // of all threads together
 
@@ -46,11 +47,11 @@ struct tile_sizes {
   tile_sizes(const context& ctx, const spgemm_problem& p) {
     columns = std::max(1, std::min(p.tile_size > 0 ? p.tile_size : default_tile, p.b.cols));
     words = columns / 32 + (columns % 32 != 0 ? 1 : 0);
-    const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_a_thread(p.a.types));
+    const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_per_thread(p.a.types));
     const std::int64_t most = std::min<std::int64_t>(std::int64_t{1024} * ctx.info().multiprocessors, fit);
     threads = static_cast<index_t>(std::min<std::int64_t>(p.a.rows, std::max<std::int64_t>(most, 32)));
   }
-  [[nodiscard]] std::size_t bytes_a_thread(type_key types) const {
+  [[nodiscard]] std::size_t bytes_per_thread(type_key types) const {
     return static_cast<std::size_t>(columns) * size_of(types.value) + static_cast<std::size_t>(words) * 4;
   }
 };
@@ -99,9 +100,9 @@ __device__ void walk_row(const csr_view<T, O>& a, const csr_view<T, O>& b, const
 }
 
 template <class T, class O>
-__global__ void __launch_bounds__(threads_a_block)
+__global__ void __launch_bounds__(threads_per_block)
     count_kernel(csr_view<T, O> a, csr_view<T, O> b, csr_view<T, O> mask, tiles<T> all, std::int64_t* counts) {
-  const std::int64_t thread = first_item();
+  const std::int64_t thread = grid_thread();
   if (thread >= all.threads) return;
   for (std::int64_t i = thread; i < a.rows; i += all.threads) {
     std::int64_t count = 0;
@@ -112,10 +113,10 @@ __global__ void __launch_bounds__(threads_a_block)
 
 /// Columns are left alone where colind is null.
 template <class T, class O>
-__global__ void __launch_bounds__(threads_a_block)
+__global__ void __launch_bounds__(threads_per_block)
     write_kernel(csr_view<T, O> a, csr_view<T, O> b, csr_view<T, O> mask, tiles<T> all, T alpha,
                  const std::int64_t* offsets, std::int64_t first, index_t* colind, T* values) {
-  const std::int64_t thread = first_item();
+  const std::int64_t thread = grid_thread();
   if (thread >= all.threads) return;
   for (std::int64_t i = thread; i < a.rows; i += all.threads) {
     std::int64_t at = first + offsets[i];
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(threads_a_block)
 
 template <class P>
 __global__ void shift_kernel(const std::int64_t* offsets, std::int64_t count, std::int64_t first, P* rowptr) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) rowptr[i] = static_cast<P>(first + offsets[i]);
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) rowptr[i] = static_cast<P>(first + offsets[i]);
 }
 
 template <class T, class O>
@@ -150,7 +151,7 @@ class kernel0 final : public spgemm_operator {
   std::int64_t symbolic() override {
     const device_guard guard(ctx_.device());
     offsets_ = zero_counts(ctx_, a_.rows);
-    launch("kernel0: count", count_kernel<T, O>, a_, b_, mask_, all(), offsets_.data());
+    launch("kernel0: count", count_kernel<T, O>, shape(), native(ctx_), a_, b_, mask_, all(), offsets_.data());
     exclusive_scan(ctx_, offsets_);
     return read_back(ctx_, offsets_.data() + a_.rows);
   }
@@ -177,13 +178,8 @@ class kernel0 final : public spgemm_operator {
  private:
   [[nodiscard]] tiles<T> all() { return {sizes_.threads, sizes_.columns, sizes_.words, sums_.data(), hits_.data()}; }
 
-  template <class... Parameters, class... Args>
-  void launch(const char* name, void (*kernel)(Parameters...), const Args&... args) {
-    if (sizes_.threads == 0) return;
-    const auto blocks = static_cast<unsigned>(blocks_for(sizes_.threads, threads_a_block));
-    kernel<<<blocks, threads_a_block, 0, native(ctx_.stream())>>>(args...);
-    check_launch(name);
-  }
+  [[nodiscard]] launch_shape shape() const { return threads_for(sizes_.threads, threads_per_block); }
+
   template <class P>
   void write_offsets(const csr_sink& c) {
     const std::int64_t count = std::int64_t{a_.rows} + 1;
@@ -191,8 +187,8 @@ class kernel0 final : public spgemm_operator {
                  static_cast<P*>(c.rowptr));
   }
   void write(double alpha, csr_view<T, O> a, csr_view<T, O> b, const csr_sink& c, index_t* colind) {
-    launch("kernel0", write_kernel<T, O>, a, b, mask_, all(), static_cast<T>(alpha), offsets_.data(), c.first, colind,
-           static_cast<T*>(c.values));
+    launch("kernel0", write_kernel<T, O>, shape(), native(ctx_), a, b, mask_, all(), static_cast<T>(alpha),
+           offsets_.data(), c.first, colind, static_cast<T*>(c.values));
   }
 
   context ctx_;
