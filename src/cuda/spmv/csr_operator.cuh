@@ -16,6 +16,8 @@ namespace tulle::cuda {
 template <class T>
 class device_operator : public spmv_operator {
  public:
+  using value_type = T;
+
   device_operator(const context& ctx, int block_size) : device_(ctx.device()), block_size_(block_size) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view stream) final {

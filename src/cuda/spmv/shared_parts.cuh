@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cuda/atomic>
+#include <tulle/core/buffer.hpp>
 
 #include "cuda/device/warp.cuh"
 
@@ -15,6 +16,23 @@ template <class T>
 struct shared_parts {
   T* part;
   unsigned* arrived;
+};
+
+/// The memory of shared_parts for so many tiles.
+template <class T>
+class part_workspace {
+ public:
+  part_workspace() = default;
+  part_workspace(const context& ctx, std::int64_t tiles)
+      : part_(ctx, 2 * static_cast<std::size_t>(tiles)), arrived_(ctx, static_cast<std::size_t>(tiles)) {
+    fill_bytes(ctx, arrived_.data(), memory_space::device, 0, arrived_.bytes());
+  }
+  [[nodiscard]] shared_parts<T> view() { return {part_.data(), arrived_.data()}; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes() + arrived_.bytes(); }
+
+ private:
+  buffer<T> part_;
+  buffer<unsigned> arrived_;
 };
 
 /// The tiles first..last that hold a shared row.

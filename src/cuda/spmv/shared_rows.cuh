@@ -30,13 +30,13 @@ __device__ __forceinline__ T sum_products(padded_products<T> products, int from,
 /// The sum of v over a block of `Block` threads, in every thread.
 template <int Block, class T>
 __device__ __forceinline__ T sum_over_block(T v) {
-  __shared__ T warp_sum[Block / 32];
+  __shared__ T of_warp[Block / 32];
   v = warp_sum(v);
-  if (threadIdx.x % 32 == 0) warp_sum[threadIdx.x / 32] = v;
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
   __syncthreads();
-  v = warp_sum[0];
+  v = of_warp[0];
 #pragma unroll
-  for (int w = 1; w < Block / 32; ++w) v = add(v, warp_sum[w]);
+  for (int w = 1; w < Block / 32; ++w) v = add(v, of_warp[w]);
   return v;
 }
 
