@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
-#include "cpu/parallel.hpp"
 
 namespace tulle::cpu {
 

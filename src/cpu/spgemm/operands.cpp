@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/backends.hpp"
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "kernels/spgemm_operands.hpp"
 
 namespace tulle::cpu {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_many.hpp"
