@@ -38,7 +38,7 @@ constexpr std::string_view name(spmv_effort e) {
 
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
-  std::string kernel;    // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
+  std::string kernel = {};  // "" = choose (or what TULLE_KERNEL says); a name from `tulle kernels`
   spmv_policy policy = spmv_policy::standard;
   spmv_effort effort = spmv_effort::standard;
   /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once
