@@ -2,7 +2,7 @@
 
 namespace tulle {
 
-void spmv_operator::apply_many(double, const multivector_ref&, double, const multivector_ref&, stream_view) {
+void spmv_operator::apply_many(double, const strided_vectors&, double, const strided_vectors&, stream_view) {
   throw error(status::unsupported, "this kernel takes one right-hand side at a time");
 }
 

@@ -42,7 +42,7 @@ struct csr_ref {
 
 /// `count` vectors with their types erased: element i of vector j is at data[i * row_stride + j * vector_stride], so
 /// that (ld, 1) is row-major and (1, ld) column-major.
-struct multivector_ref {
+struct strided_vectors {
   void* data = nullptr;  // of x: not written
   index_t count = 0;
   std::int64_t row_stride = 1;
@@ -62,7 +62,7 @@ class spmv_operator {
   virtual void apply(double alpha, const void* x, double beta, void* y, stream_view stream) = 0;
   /// Y = alpha A X + beta Y for several right-hand sides at once. These three throw UNSUPPORTED unless the kernel has them;
   /// those that choose_spmv picks do.
-  virtual void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view stream);
+  virtual void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view stream);
   /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (two
   /// values of y's type, in the backend's memory), summed in an order that depends on the plan alone.
   virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream);

@@ -31,7 +31,7 @@ struct multivector_argument {
   static multivector_argument of(std::string_view name, multivector_view<T> v) {
     return {name, v.rows, v.count, v.ld, v.order, const_cast<std::remove_const_t<T>*>(v.data), v.space};
   }
-  [[nodiscard]] multivector_ref ref() const {
+  [[nodiscard]] strided_vectors ref() const {
     const bool by_rows = order == vector_order::row_major;
     return {data, count, by_rows ? ld : 1, by_rows ? 1 : ld};
   }

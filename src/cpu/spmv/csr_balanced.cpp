@@ -44,7 +44,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {

@@ -20,7 +20,7 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
     multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y);
   }
 

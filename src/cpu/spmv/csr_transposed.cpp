@@ -25,7 +25,7 @@ class csr_transposed final : public spmv_operator {
     run({alpha, beta}, static_cast<const T*>(x), 1, static_cast<T*>(y), 1);
   }
   /// One vector after the other.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     for (index_t j = 0; j < x.count; ++j) {
       run({alpha, beta}, static_cast<const T*>(x.data) + j * x.vector_stride, x.row_stride,
           static_cast<T*>(y.data) + j * y.vector_stride, y.row_stride);

@@ -67,7 +67,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
   /// time that masks and narrow offsets take. By rows in f64 CSR is as fast or faster: docs/notes/0002-cpu-spmv.md.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     const bool by_row = x.vector_stride == 1;
     if (!mostly_diagonal_ || (by_row && sizeof(T) == 8)) return many_.run(a_, alpha, x, beta, y);
     in_chunks<T>(alpha, x, beta, y,

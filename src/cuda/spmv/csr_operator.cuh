@@ -50,7 +50,7 @@ class csr_operator : public device_operator<T> {
  public:
   csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     csr_many<T, O>::run(a_, alpha, x, beta, y, static_cast<cudaStream_t>(stream.native));

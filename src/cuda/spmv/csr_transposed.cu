@@ -77,7 +77,7 @@ class csr_transposed final : public csr_operator<T, O> {
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     add_all(x.count, static_cast<T>(alpha), {static_cast<const T*>(x.data), x.row_stride, x.vector_stride},

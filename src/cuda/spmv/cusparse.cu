@@ -94,7 +94,7 @@ class cusparse_csr_operator final : public cusparse_operator<T> {
   }
   /// CSR algorithm 1 suits column-major order best, 2 row-major. The first call for a shape prepares: see
   /// cusparse_many.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     many_.run(this->handle_on(static_cast<cudaStream_t>(stream.native)), this->matrix(), static_cast<T>(alpha), x,

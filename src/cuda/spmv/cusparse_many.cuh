@@ -17,8 +17,8 @@ class cusparse_many {
   cusparse_many(const context& ctx, index_t rows, index_t cols, cusparseSpMMAlg_t algorithm)
       : ctx_(ctx), rows_(rows), cols_(cols), algorithm_(algorithm) {}
 
-  void run(cusparseHandle_t handle, cusparseSpMatDescr_t a, T alpha, const multivector_ref& x, T beta,
-           const multivector_ref& y) {
+  void run(cusparseHandle_t handle, cusparseSpMatDescr_t a, T alpha, const strided_vectors& x, T beta,
+           const strided_vectors& y) {
     if (!prepared_ || !same_shape(x, prepared_x_) || !same_shape(y, prepared_y_)) prepare(handle, a, x, y);
     cusparse().dn_mat_set_values(x_.get(), x.data);
     cusparse().dn_mat_set_values(y_.get(), y.data);
@@ -31,11 +31,11 @@ class cusparse_many {
  private:
   static constexpr cusparseOperation_t normal = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-  static bool same_shape(const multivector_ref& a, const multivector_ref& b) {
+  static bool same_shape(const strided_vectors& a, const strided_vectors& b) {
     return a.count == b.count && a.row_stride == b.row_stride && a.vector_stride == b.vector_stride;
   }
 
-  static unique_dense describe(const multivector_ref& v, index_t rows) {
+  static unique_dense describe(const strided_vectors& v, index_t rows) {
     const bool by_row = v.vector_stride == 1;
     cusparseDnMatDescr_t m = nullptr;
     cusparse().create_dn_mat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data, value_type<T>,
@@ -43,7 +43,7 @@ class cusparse_many {
     return unique_dense(m);
   }
 
-  void prepare(cusparseHandle_t handle, cusparseSpMatDescr_t a, const multivector_ref& x, const multivector_ref& y) {
+  void prepare(cusparseHandle_t handle, cusparseSpMatDescr_t a, const strided_vectors& x, const strided_vectors& y) {
     prepared_ = false;
     x_ = describe(x, cols_);
     y_ = describe(y, rows_);
@@ -64,7 +64,7 @@ class cusparse_many {
   index_t rows_, cols_;
   cusparseSpMMAlg_t algorithm_;
   bool prepared_ = false;
-  multivector_ref prepared_x_, prepared_y_;
+  strided_vectors prepared_x_, prepared_y_;
   unique_dense x_, y_;
   buffer<std::byte> work_;
 };

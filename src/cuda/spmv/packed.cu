@@ -102,7 +102,7 @@ class packed_operator final : public device_operator<T> {
     const auto view = a.as<T, O>();
     storage_->fill_values(ctx_, view.rowptr, view.values, values_.data());
   }
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     packed_many<T>(storage_->view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y,
