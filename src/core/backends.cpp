@@ -46,15 +46,6 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
-const operand_kernels& operand_kernels_of(backend_kind backend) {
-  if (backend == backend_kind::cpu) return cpu::operands();
-#ifdef TULLE_HAS_CUDA
-  return cuda::operands();
-#else
-  throw error(status::unsupported, "this tulle was built without CUDA");
-#endif
-}
-
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
 #ifdef TULLE_HAS_CUDA

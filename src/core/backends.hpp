@@ -7,7 +7,6 @@
 #include "kernels/matrix.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
-#include "kernels/operand_kernels.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -19,7 +18,6 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const operand_kernels& operands();
 const matrix_kernels& matrices();
 }  // namespace cpu
 
@@ -30,7 +28,6 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const operand_kernels& operands();
 const matrix_kernels& matrices();
 device_runtime& runtime();
 }  // namespace cuda
@@ -48,9 +45,6 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-
-/// Throws UNSUPPORTED when the backend is not built.
-const operand_kernels& operand_kernels_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);

@@ -6,7 +6,7 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "io/generate_spec.hpp"
 
 namespace tulle::generators_detail {
@@ -31,11 +31,11 @@ pattern build_pattern(const context& ctx, index_t rows, index_t cols, double exp
   std::int64_t* rowptr = out.rowptr.data();
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
   for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
-  cpu::scan_counts(ctx.threads(), rowptr, rows);
+  scan_counts(ctx.threads(), rowptr, rows);
   require_memory(ctx, rows, static_cast<double>(rowptr[rows]));
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   index_t* colind = out.colind.data();
-  cpu::parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r]);
   });
   return out;

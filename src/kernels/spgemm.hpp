@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/operand_kernels.hpp"
+#include "kernels/matrix.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -17,9 +17,9 @@ namespace tulle {
 /// memory. Sums of i32 values are taken modulo 2^32. The rows of B and of the mask are strictly increasing; those of A
 /// may be in any order and may hold duplicates.
 struct spgemm_problem {
-  csr_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
-  csr_ref b;  // inner x cols
-  std::optional<csr_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
+  matrix_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
+  matrix_ref b;  // inner x cols
+  std::optional<matrix_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
   index_t tile_size = 0;             // kernel0: columns of an accumulator; 0: its own choice
 };
 
@@ -40,7 +40,7 @@ struct csr_sink {
   void* values = nullptr;
 };
 
-/// Counts of the operands' patterns (operand_kernels.hpp), in the backend's memory: kernels may read them before the
+/// Counts of the operands' patterns (kernels/matrix.hpp), in the backend's memory: kernels may read them before the
 /// host does. The check passes where no pattern has a defect and B's has no descent.
 struct operand_check {
   const pattern_counts* counts = nullptr;

@@ -11,7 +11,6 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/matrix.hpp"
-#include "kernels/operand_kernels.hpp"
 #include "ops/any_buffer.hpp"
 
 namespace tulle::detail {

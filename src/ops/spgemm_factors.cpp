@@ -102,7 +102,7 @@ void spgemm_factors::look() {
     place_[i] = static_cast<std::size_t>(known - patterns.begin());
     if (known == patterns.end()) patterns.push_back(mine);
   }
-  counts_ = operand_kernels_of(ctx_.backend()).inspect(ctx_, patterns);
+  counts_ = matrices_of(ctx_.backend()).inspect(ctx_, patterns);
 }
 
 std::optional<spgemm_problem> spgemm_factors::expected_problem() const {

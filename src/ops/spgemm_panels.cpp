@@ -13,7 +13,7 @@
 namespace tulle::detail {
 namespace {
 
-std::int64_t offset_at(const context& ctx, const csr_ref& a, index_t row) {
+std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row) {
   return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> std::int64_t {
     O value = 0;
     copy_bytes(ctx, &value, memory_space::host, static_cast<const O*>(a.rowptr) + row, a.space, sizeof(O));
@@ -21,8 +21,8 @@ std::int64_t offset_at(const context& ctx, const csr_ref& a, index_t row) {
   });
 }
 
-csr_ref rows_of(const context& ctx, const csr_ref& a, index_t begin, index_t end) {
-  csr_ref rows = a;
+matrix_ref rows_of(const context& ctx, const matrix_ref& a, index_t begin, index_t end) {
+  matrix_ref rows = a;
   rows.rows = end - begin;
   rows.nnz = offset_at(ctx, a, end) - offset_at(ctx, a, begin);
   rows.rowptr = static_cast<const char*>(a.rowptr) + static_cast<std::size_t>(begin) * size_of(a.types.offset);

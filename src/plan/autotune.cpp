@@ -31,7 +31,7 @@ double microseconds_since(clock::time_point begin) {
 /// x = 0 and a scratch y, and the clock that suits the backend.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, const csr_ref& a)
+  bench_stand(const context& ctx, const matrix_ref& a)
       : ctx_(ctx),
         x_(ctx, static_cast<std::size_t>(a.cols) * size_of(a.types.value)),
         y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)) {

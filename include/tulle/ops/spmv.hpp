@@ -25,6 +25,8 @@ namespace tulle {
 /// temporary csr, or a matrix_ref with an owner) stays alive with it; one that it borrows must outlive it.
 /// Values: they are read at planning and at update_values; a kernel may read them again in any application. After values
 /// have changed in place, results are unspecified until update_values was called.
+/// Error: componentwise at most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2002, section 3.1).
 /// A matrix on the host is copied to the device where the context is a CUDA one. One call at a time per plan.
 class any_spmv_plan : public linear_operator {
  public:

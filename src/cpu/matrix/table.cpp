@@ -6,6 +6,7 @@ namespace tulle::cpu {
 
 const matrix_kernels& matrices() {
   static constexpr matrix_kernels table = {
+      .inspect = inspect_patterns,
       .select = select_entries,
       .gather = map_values,
       .add_pattern = add_patterns,

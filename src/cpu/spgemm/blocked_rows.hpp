@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"

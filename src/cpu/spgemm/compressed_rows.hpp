@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "kernels/spgemm.hpp"

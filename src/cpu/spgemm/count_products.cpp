@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/backends.hpp"
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 

@@ -31,7 +31,7 @@ class csr_transposed final : public spmv_operator {
           static_cast<T*>(y.data) + j * y.vector_stride, y.row_stride);
     }
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return sums_.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +

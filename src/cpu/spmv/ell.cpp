@@ -59,7 +59,7 @@ class ell_kernel final : public spmv_operator {
     }
   }
 
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return a_.colind.bytes() + a_.values.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return workspace_bytes(); }
   [[nodiscard]] std::string parameters() const override {

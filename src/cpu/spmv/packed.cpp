@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_many.hpp"
@@ -77,7 +77,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
                  });
   }
 
-  void update_values(const csr_ref& a) override { fill(a_ = a.as<T, O>()); }
+  void update_values(const matrix_ref& a) override { fill(a_ = a.as<T, O>()); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
   }

@@ -72,7 +72,7 @@ class sell_kernel final : public spmv_operator {
     }
   }
 
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + begin_.size() * sizeof(index_t);
   }

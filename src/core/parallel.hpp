@@ -10,7 +10,7 @@
 #include <tulle/core/types.hpp>
 #include <vector>
 
-namespace tulle::cpu {
+namespace tulle {
 
 /// Rows begin .. end - 1.
 struct row_range {
@@ -117,4 +117,4 @@ buffer<O> counting_sort(const context& ctx, std::int64_t n, index_t buckets, Key
   return offsets;
 }
 
-}  // namespace tulle::cpu
+}  // namespace tulle
