@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "report.hpp"
 
 namespace tulle::cli {

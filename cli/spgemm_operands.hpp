@@ -9,7 +9,7 @@
 #include <tulle/ops/spgemm.hpp>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cli {
 

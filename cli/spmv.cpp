@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "report.hpp"
 #include "spmv_print.hpp"
 

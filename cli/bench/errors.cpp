@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {

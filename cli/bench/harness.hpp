@@ -7,7 +7,7 @@
 #include <tulle/core/context.hpp>
 #include <vector>
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 

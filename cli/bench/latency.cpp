@@ -7,7 +7,7 @@
 #include <iterator>
 #include <memory>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {

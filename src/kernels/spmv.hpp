@@ -17,7 +17,6 @@
 
 namespace tulle {
 
-using csr_ref = matrix_ref;  // of format CSR
 
 /// `count` vectors with their types erased: element i of vector j is at data[i * row_stride + j * vector_stride], so
 /// that (ld, 1) is row-major and (1, ld) column-major.

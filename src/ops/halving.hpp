@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "ops/spgemm_panels.hpp"
 
 namespace tulle::detail {

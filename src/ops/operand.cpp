@@ -6,7 +6,7 @@
 #include <tulle/ops/matrix.hpp>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "formats/matrix_arrays.hpp"
 
 namespace tulle::detail {

@@ -8,7 +8,7 @@
 #include <tulle/formats/matrix_ref.hpp>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::detail {
 

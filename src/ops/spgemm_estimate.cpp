@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <tulle/ops/spgemm.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "plan/choose_spgemm.hpp"

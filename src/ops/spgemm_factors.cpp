@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
 #include "core/memory_status.hpp"
 #include "ops/halving.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
 #include "plan/find_kernel.hpp"
 

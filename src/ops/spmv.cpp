@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/memory_status.hpp"
 #include "ops/operand.hpp"
 #include "plan/autotune.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
 #include "ops/halving.hpp"
 #include "ops/owned_csr.hpp"

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/memory_status.hpp"
 
 namespace tulle {

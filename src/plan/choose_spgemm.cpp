@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
 namespace {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "failing_cuda.hpp"
 #include "fixture.hpp"
 

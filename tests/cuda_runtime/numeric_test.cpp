@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
 
 namespace tulle::test {

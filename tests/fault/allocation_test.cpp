@@ -18,7 +18,7 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "failing_new.hpp"
 
 namespace tulle::test {

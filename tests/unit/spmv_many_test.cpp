@@ -10,7 +10,7 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
 namespace {

@@ -1,5 +1,5 @@
 // The CPU's operations on matrices.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cpu/matrix/matrix.hpp"
 
 namespace tulle::cpu {

@@ -1,7 +1,7 @@
 // What A B amounts to, row by row: one read of A and two offsets of B per entry of A.
 #include <algorithm>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/parallel.hpp"
 
 namespace tulle::cpu {

@@ -1,5 +1,5 @@
 // The CPU SpGEMM kernels: a declaration and a line each.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 

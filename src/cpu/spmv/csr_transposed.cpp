@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
 namespace tulle::cpu {

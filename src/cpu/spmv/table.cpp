@@ -1,5 +1,5 @@
 // The CPU's SpMV kernels, by name: each file describes its own.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 

@@ -1,5 +1,5 @@
 // The device's operations on matrices.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/matrix/matrix.hpp"
 #include "cuda/runtime/device_guard.hpp"
 

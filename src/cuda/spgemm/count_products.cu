@@ -4,7 +4,7 @@
 #include <cub/block/block_reduce.cuh>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"

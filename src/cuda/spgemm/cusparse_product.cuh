@@ -6,7 +6,7 @@
 #include <memory>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"

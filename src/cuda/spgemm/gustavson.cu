@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/hashed_rows.hpp"

@@ -11,7 +11,7 @@
 #include <cuda/std/functional>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/device/search.cuh"
 #include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/device_guard.hpp"

@@ -1,7 +1,7 @@
 // The CUDA SpGEMM kernels: a declaration and a line each.
 #include <array>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 

@@ -65,7 +65,7 @@ class bsr_operator final : public device_operator<T> {
       : device_operator<T>(ctx, pick_block_size(o, 128)),
         ctx_(ctx),
         a_(to_bsr(ctx, a, o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)))) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
@@ -87,7 +87,7 @@ class bsr_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<bsr_operator, type_set::floating>(ctx, a, s, o);
 }
 

@@ -14,7 +14,7 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<spmv_operator> make_csr5(const context&, const csr_ref&, const csr_stats&, const spmv_options&);
+std::unique_ptr<spmv_operator> make_csr5(const context&, const matrix_ref&, const csr_stats&, const spmv_options&);
 
 namespace {
 
@@ -43,7 +43,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
       pass_.push_back(make_csr5(ctx, matrix_ref(piece.view()), counts_of(piece), o));
     }
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     csr_operator<T, O>::update_values(a);
     for (index_t b = 0; b < blocks_.count; ++b) {
       pass_[static_cast<std::size_t>(b)]->update_values(matrix_ref(piece_of(b).view()));
@@ -111,7 +111,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr5_blocked(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr5_blocked(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                                  const spmv_options& o) {
   return make_operator<csr5_blocked_operator, type_set::floating>(ctx, a, s, o);
 }

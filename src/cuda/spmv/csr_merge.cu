@@ -180,7 +180,7 @@ class csr_merge final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_merge(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_merge(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                               const spmv_options& o) {
   return make_operator<csr_merge, type_set::all>(ctx, a, s, o);
 }

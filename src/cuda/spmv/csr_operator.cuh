@@ -45,7 +45,7 @@ class csr_operator : public device_operator<T> {
     const device_guard guard(this->device_);
     csr_many<T, O>::run(a_, alpha, x, beta, y, native(stream));
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +

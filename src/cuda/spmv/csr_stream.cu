@@ -82,7 +82,7 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_stream(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_stream(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                                const spmv_options& o) {
   return make_operator<csr_stream, type_set::all>(ctx, a, s, o);
 }

@@ -33,7 +33,7 @@ class csr_thread final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_thread(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_thread(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                                const spmv_options& o) {
   return make_operator<csr_thread, type_set::all>(ctx, a, s, o);
 }

@@ -4,7 +4,7 @@
 // a_ij x_i to y_j by an atomic. Bytes a nonzero: sizeof(T) + 4, and one atomic in L2; plus one offset, one x a row and
 // 2 y a column. Chosen for a transposed plan at effort none. The order of atomics is not fixed: floating-point results
 // are not the same bit for bit from run to run (those of i32 are); they keep the error bound.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
@@ -99,7 +99,7 @@ class csr_transposed final : public csr_operator<T, O> {
   }
 };
 
-std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                                    const spmv_options& o) {
   return make_operator<csr_transposed, type_set::all>(ctx, a, s, o);
 }

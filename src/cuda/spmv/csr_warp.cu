@@ -47,7 +47,7 @@ class csr_warp final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_warp(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_warp(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                              const spmv_options& o) {
   return make_operator<csr_warp, type_set::all>(ctx, a, s, o);
 }

@@ -55,7 +55,7 @@ class csr_warp_shared final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_warp_shared(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_csr_warp_shared(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                                     const spmv_options& o) {
   return make_operator<csr_warp_shared, type_set::all>(ctx, a, s, o);
 }

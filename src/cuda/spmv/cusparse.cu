@@ -85,7 +85,7 @@ class cusparse_csr_operator final : public cusparse_operator<T> {
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     a_ = a.as<T, O>();
     cusparse().csr_set_pointers(this->matrix(), const_cast<O*>(a_.rowptr), const_cast<index_t*>(a_.colind),
                                 const_cast<T*>(a_.values));
@@ -123,7 +123,7 @@ class cusparse_coo_operator final : public cusparse_operator<T> {
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     copy_bytes(this->ctx(), a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
     this->preprocess();
   }
@@ -149,7 +149,7 @@ class cusparse_sell_operator final : public cusparse_operator<T> {
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     tulle::update_values(this->ctx(), a.as<T, O>(), a_);
     this->preprocess();
   }
@@ -173,19 +173,19 @@ using coo2 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG2>;
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<csr1, type_set::floating>(ctx, a, s, o);
 }
-std::unique_ptr<spmv_operator> make_cusparse_csr2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_cusparse_csr2(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<csr2, type_set::floating>(ctx, a, s, o);
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_cusparse_coo1(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<coo1, type_set::floating>(ctx, a, s, o);
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_cusparse_coo2(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<coo2, type_set::floating>(ctx, a, s, o);
 }
-std::unique_ptr<spmv_operator> make_cusparse_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_cusparse_sell(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<cusparse_sell_operator, type_set::floating>(ctx, a, s, o);
 }
 

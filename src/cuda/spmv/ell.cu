@@ -35,7 +35,7 @@ class ell_operator final : public device_operator<T> {
       : device_operator<T>(ctx, pick_block_size(o, 256)),
         ctx_(ctx),
         a_(to_ell(ctx, a, std::numeric_limits<double>::infinity())) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return a_.colind.bytes() + a_.values.bytes(); }
 
@@ -50,7 +50,7 @@ class ell_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_ell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_ell(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<ell_operator, type_set::floating>(ctx, a, s, o);
 }
 

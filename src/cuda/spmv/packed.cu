@@ -95,7 +95,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
     this->dots_ = {ctx, blocks(), storage_.long_rows()};
     storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     const auto view = a.as<T, O>();
     storage_.fill_values(ctx_, view.rowptr, view.values, values_.data());
   }
@@ -138,7 +138,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_packed(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_packed(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                            const spmv_options& o) {
   return make_operator<packed_operator, type_set::floating>(ctx, a, s, o);
 }

@@ -50,7 +50,7 @@ class sell_operator final : public device_operator<T> {
         a_(to_sell(ctx, a, sigma_)),
         // short rows of 4-byte values: 4 leave more warps resident, which measured faster than 8
         kernel_(sizeof(T) == 4 && s.mean < 16 ? sell_kernel<4, T> : sell_kernel<8, T>) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
@@ -72,7 +72,7 @@ class sell_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
+std::unique_ptr<spmv_operator> make_sell(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
   return make_operator<sell_operator, type_set::floating>(ctx, a, s, o);
 }
 

@@ -1,12 +1,12 @@
 // The CUDA SpMV kernels: a declaration and a line each.
 #include <array>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 
 #define TULLE_DECLARE(maker) \
-  std::unique_ptr<spmv_operator> maker(const context&, const csr_ref&, const csr_stats&, const spmv_options&)
+  std::unique_ptr<spmv_operator> maker(const context&, const matrix_ref&, const csr_stats&, const spmv_options&)
 TULLE_DECLARE(make_csr_thread);
 TULLE_DECLARE(make_csr_value);
 TULLE_DECLARE(make_csr_warp);

@@ -3,9 +3,9 @@
 
 #include <span>
 
+#include "core/device_runtime.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
-#include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 
@@ -31,9 +31,6 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const matrix_kernels& matrices();
 device_runtime& runtime();
 }  // namespace cuda
-
-/// Null when CUDA is not built.
-device_runtime* cuda_runtime() noexcept;
 
 /// Empty when the backend is not built.
 std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;

@@ -1,4 +1,4 @@
-// The contract between the core and a device backend: streams, memory, copies, and what the benchmarks measure with.
+// What a device backend offers the core: streams, memory, copies, and what the benchmarks measure with.
 #pragma once
 
 #include <cstddef>
@@ -65,5 +65,8 @@ class device_runtime {
   /// From launch to the end of an empty kernel, seen from the host, in microseconds.
   virtual double measure_launch_latency(int device) = 0;
 };
+
+/// Null when CUDA is not built.
+device_runtime* cuda_runtime() noexcept;
 
 }  // namespace tulle
