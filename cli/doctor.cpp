@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "common.hpp"
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "core/build_info.hpp"
 #include "cpu/bandwidth.hpp"
 #include "plan/autotune_cache.hpp"

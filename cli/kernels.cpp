@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "report.hpp"
 
 namespace tulle::cli {

@@ -9,7 +9,7 @@
 #include <tulle/ops/spgemm.hpp>
 #include <utility>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::cli {
 

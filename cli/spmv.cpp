@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "report.hpp"
 #include "spmv_print.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {

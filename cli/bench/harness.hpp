@@ -7,7 +7,7 @@
 #include <tulle/core/context.hpp>
 #include <vector>
 
-#include "core/device_runtime.hpp"
+#include "kernels/runtime.hpp"
 
 namespace tulle::cli::bench {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <memory>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {

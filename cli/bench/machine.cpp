@@ -7,7 +7,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "core/build_info.hpp"
 #include "cpu/bandwidth.hpp"
 #include "statistics.hpp"

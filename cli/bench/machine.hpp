@@ -4,7 +4,7 @@
 #include <tulle/core/context.hpp>
 
 #include "../common.hpp"
-#include "core/device_runtime.hpp"
+#include "kernels/runtime.hpp"
 
 namespace tulle::cli::bench {
 

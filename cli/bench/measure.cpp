@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "latency.hpp"
 #include "plan/find_kernel.hpp"
 #include "probes.hpp"

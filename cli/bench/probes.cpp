@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
 /// Fastest time on `a`, or nothing where the kernel cannot take it.
-std::optional<double> time_on(const bench_run& run, subject& s, const matrix_ref& a, const csr_stats& stats,
+std::optional<double> time_on(const bench_run& run, subject& s, const csr_ref& a, const csr_stats& stats,
                               const spmv_kernel& kernel, const spmv_options& options, cache_state state,
                               std::optional<std::size_t> matrix_bytes) {
   if (!kernel.supports(stats, a.types, run.ctx.info()).ok) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<double> time_on(const bench_run& run, subject& s, const matrix_ref
 
 /// rowptr[r] = floor(r nnz / rows).
 template <offset O>
-std::vector<O> even_offsets(const matrix_ref& a) {
+std::vector<O> even_offsets(const csr_ref& a) {
   const std::int64_t each = a.nnz / a.rows, rest = a.nnz % a.rows;
   std::vector<O> rowptr(static_cast<std::size_t>(a.rows) + 1);
   for (std::int64_t r = 0; r <= a.rows; ++r) {
@@ -40,7 +40,7 @@ std::optional<double> time_without_gather(const bench_run& run, subject& s, cons
                                           std::size_t matrix_bytes) try {
   buffer<index_t> zeros(run.ctx, static_cast<std::size_t>(s.a.nnz));
   fill_bytes(run.ctx, zeros.data(), zeros.space(), 0, zeros.bytes());
-  matrix_ref a = s.a;
+  csr_ref a = s.a;
   a.colind = zeros.data();
   return time_on(run, s, a, s.stats, kernel, options, state, matrix_bytes);
 } catch (const error&) {
@@ -52,7 +52,7 @@ std::optional<double> time_with_even_rows(const bench_run& run, subject& s, cons
   if (s.stats.skew <= 2 || s.a.rows == 0) return std::nullopt;
   return dispatch<type_set::floating>(s.a.types, [&]<class T, class O>() {
     const buffer<O> rowptr = to_buffer(run.ctx, even_offsets<O>(s.a));
-    matrix_ref a = s.a;
+    csr_ref a = s.a;
     a.rowptr = rowptr.data();
     const csr_stats stats = formats_of<T, O>(run.ctx.backend()).statistics(run.ctx, a.as<T, O>());
     return time_on(run, s, a, stats, kernel, options, state, std::nullopt);

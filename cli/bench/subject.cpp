@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -24,9 +24,9 @@ struct placed_matrix {
     narrow = formats_of<T, std::int64_t>(ctx.backend()).narrow_offsets(ctx, wide.rowptr.data(), count);
     wide.rowptr = {};
   }
-  [[nodiscard]] matrix_ref ref() const {
-    if (narrow.empty()) return matrix_ref(wide.view());
-    return matrix_ref(csr_view<T, std::int32_t>{wide.rows, wide.cols, static_cast<std::int32_t>(wide.nnz()),
+  [[nodiscard]] csr_ref ref() const {
+    if (narrow.empty()) return csr_ref::of(wide.view());
+    return csr_ref::of(csr_view<T, std::int32_t>{wide.rows, wide.cols, static_cast<std::int32_t>(wide.nnz()),
                                                  narrow.data(), wide.colind.data(), wide.values.data(),
                                                  wide.values.space()});
   }
@@ -44,7 +44,7 @@ void analyse(const context& ctx, csr_view<T, O> a, const run_options& o, const h
   s.analysis_us = clock.once(pass);
   s.analysis_us = std::min(s.analysis_us, clock.once(pass));
   if (s.work.transpose) {
-    s.a = matrix_ref(transpose(turned->view()));
+    s.a = csr_ref::of(transpose(turned->view()));
     s.transposed_storage = turned;
   }
   try {

@@ -13,7 +13,7 @@
 #include "conformance/past_2_31.hpp"
 #include "conformance/spmv_case.hpp"
 #include "conformance/transposed_case.hpp"
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::test {
 namespace {

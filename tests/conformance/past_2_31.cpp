@@ -8,7 +8,7 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/verify.hpp>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle::test {
 namespace {
@@ -87,7 +87,7 @@ void run_past_2_31(const context& ctx) {
     }
     buffer<float> y(ctx, rows);
     fill_bytes(ctx, y.data(), ctx.space(), 0xff, y.bytes());  // NaN
-    kernel.make_plan(ctx, matrix_ref(a.view()), stats, {})->apply(1, x.data(), 0, y.data(), ctx.stream());
+    kernel.make_plan(ctx, csr_ref::of(a.view()), stats, {})->apply(1, x.data(), 0, y.data(), ctx.stream());
     const std::vector<float> result = to_vector(ctx, y);
     EXPECT_LE(error_ratio(reference, host_span<const float>(result)), 1);
   }

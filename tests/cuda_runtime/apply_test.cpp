@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "failing_cuda.hpp"
 #include "fixture.hpp"
 

@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "fixture.hpp"
 
 namespace tulle::test {

@@ -18,7 +18,7 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "failing_new.hpp"
 
 namespace tulle::test {

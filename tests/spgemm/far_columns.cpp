@@ -10,7 +10,7 @@ namespace {
 
 host_product<double> multiply(const context& ctx, const spgemm_kernel& kernel, const operands& pair) {
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  const auto op = kernel.make(ctx, {matrix_ref(a.device()), matrix_ref(b.device())});
+  const auto op = kernel.make(ctx, {csr_ref::of(a.device()), csr_ref::of(b.device())});
   sink_memory<double> room(ctx, pair.a.rows, op->symbolic(), offset_type::i32);
   op->fill(1, room.sink());
   return room.read();

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "spgemm/far_columns.hpp"
 #include "spgemm/past_2_31.hpp"
 #include "spgemm/shared_products.hpp"

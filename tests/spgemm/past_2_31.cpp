@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "conformance/typed_matrix.hpp"
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "spgemm/operands.hpp"
 #include "spgemm/reference.hpp"
 
@@ -33,7 +33,7 @@ class big_product {
   /// routine declines and what does not fit the device.
   void run(const spgemm_kernel& kernel, std::int64_t nnz, const std::vector<index_t>& sample) {
     try {
-      const spgemm_problem p{matrix_ref(a_.device()), matrix_ref(b_.device())};
+      const spgemm_problem p{csr_ref::of(a_.device()), csr_ref::of(b_.device())};
       if (const support s = kernel.supports(p, ctx_.info()); !s.ok) GTEST_SKIP() << s.reason;
       EXPECT_GE(count_products(ctx_, p).products, two_31);
       const auto op = kernel.make(ctx_, p);

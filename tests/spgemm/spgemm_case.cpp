@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "conformance/typed_matrix.hpp"
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "core/memory_status.hpp"
 #include "spgemm/counting_memory.hpp"
 #include "spgemm/reference.hpp"
@@ -92,7 +92,7 @@ class checked_product {
 
  private:
   [[nodiscard]] spgemm_problem problem() const {
-    return {matrix_ref(a_.device()), matrix_ref(b_.device()), {}, case_.tile_size};
+    return {csr_ref::of(a_.device()), csr_ref::of(b_.device()), {}, case_.tile_size};
   }
   [[nodiscard]] index_t rows() const { return pair_.a.rows; }
   [[nodiscard]] bool brief() const { return case_.brief || (brief_where_large() && expected_.nnz() > 10'000); }
@@ -128,7 +128,7 @@ class checked_product {
     const context cpu = context::cpu(2);
     const auto& kernels = spgemm_kernels(backend_kind::cpu);
     const auto kernel0 = std::ranges::find(kernels, "kernel0", &spgemm_kernel::name);
-    const auto op = kernel0->make(cpu, {matrix_ref(a_.host()), matrix_ref(b_.host())});
+    const auto op = kernel0->make(cpu, {csr_ref::of(a_.host()), csr_ref::of(b_.host())});
     sink_memory<T> room(cpu, rows(), op->symbolic(), offset_type_of<O>);
     op->fill(1, room.sink());
     return room.read();
@@ -222,12 +222,12 @@ class checked_product {
     expect_same(product_of(ctx_, problem(), 1, offset_type_of<O>, 3), first_, "offsets from 3");
   }
 
-  static matrix_ref panel_of(const typed_matrix<T, O>& m, index_t begin, index_t end) {
+  static csr_ref panel_of(const typed_matrix<T, O>& m, index_t begin, index_t end) {
     csr_view<T, O> v = m.device();
     v.rows = end - begin;
     v.nnz = m.host().rowptr[end] - m.host().rowptr[begin];
     v.rowptr += begin;
-    return matrix_ref(v);
+    return csr_ref::of(v);
   }
   /// C by three panels of rows, one of them of one row.
   void panels() const { expect_same(panelled(nullptr, expected_), first_, "panels"); }
@@ -276,7 +276,7 @@ class checked_product {
       const typed_matrix<T, O> mask(ctx_, m);
       const product_reference expected = expected_.masked(m.rowptr, m.colind);
       spgemm_problem p = problem();
-      p.mask = matrix_ref(mask.device());
+      p.mask = csr_ref::of(mask.device());
       if (!kernel_.supports(p, ctx_.info()).ok) continue;
       const host_product<T> c = product_of(p);
       check(c, expected, 1);
@@ -307,11 +307,11 @@ class checked_product {
 void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked) {
   const operands pair = c.recipe.make();
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  spgemm_problem problem{matrix_ref(a.device()), matrix_ref(b.device()), {}, c.tile_size};
+  spgemm_problem problem{csr_ref::of(a.device()), csr_ref::of(b.device()), {}, c.tile_size};
   std::mt19937_64 random(37);
   const typed_matrix<double, std::int32_t> mask(
       ctx, matrix_of(pair.a.rows, pair.b.cols, [&](index_t) { return random_columns(random, 5, 0, pair.b.cols); }));
-  if (masked) problem.mask = matrix_ref(mask.device());
+  if (masked) problem.mask = csr_ref::of(mask.device());
   bool done = false;
   for (std::size_t failing = 0; !done; ++failing) {
     ASSERT_LT(failing, 1000u) << "the kernel never came to its end";

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle {
 namespace {
@@ -38,9 +38,9 @@ struct host_csr {
     rowptr.push_back(static_cast<O>(colind.size()));
     ++rows;
   }
-  [[nodiscard]] matrix_ref ref() const { return panel(0, rows); }
-  [[nodiscard]] matrix_ref panel(index_t begin, index_t end) const {
-    return matrix_ref(csr_view<T, O>{end - begin, cols, static_cast<O>(rowptr[end] - rowptr[begin]),
+  [[nodiscard]] csr_ref ref() const { return panel(0, rows); }
+  [[nodiscard]] csr_ref panel(index_t begin, index_t end) const {
+    return csr_ref::of(csr_view<T, O>{end - begin, cols, static_cast<O>(rowptr[end] - rowptr[begin]),
                                       rowptr.data() + begin, colind.data(), values.data(), memory_space::host});
   }
 };

@@ -5,7 +5,7 @@
 #include <tulle/io/generate.hpp>
 #include <utility>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "cuda_test.hpp"
 #include "spgemm_oracle.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 #include "core/limited_memory.hpp"
 #include "core/memory_status.hpp"
 #include "cuda_test.hpp"
@@ -180,7 +180,7 @@ class limits {
     const auto memory = std::make_shared<counting_memory>(ctx_);
     const auto kernels = spgemm_kernels(ctx_.backend());
     const auto op = std::ranges::find(kernels, kernel, &spgemm_kernel::name)
-                        ->make(ctx_.with_memory(memory), {matrix_ref(a_.view()), matrix_ref(b_.view())});
+                        ->make(ctx_.with_memory(memory), {csr_ref::of(a_.view()), csr_ref::of(b_.view())});
     any_csr<double> c = detail::new_c<double>(ctx_, {a_.rows, cols}, op->symbolic());
     op->fill(1, detail::sink_of(c));
     return memory->peak();

@@ -76,7 +76,7 @@ outcome product_of_identities(std::size_t limit) {
                                         std::vector<double>(rows, 1)};
   std::iota(identity.rowptr.begin(), identity.rowptr.end(), 0);
   std::iota(identity.colind.begin(), identity.colind.end(), 0);
-  const matrix_ref m = matrix_ref(identity.view());
+  const csr_ref m = csr_ref::of(identity.view());
   const auto memory = std::make_shared<counting_memory>(cpu);
   outcome o;
   {

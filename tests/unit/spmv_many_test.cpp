@@ -10,7 +10,7 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "core/backends.hpp"
 
 namespace tulle {
 namespace {
