@@ -12,7 +12,7 @@
 
 namespace tulle::cuda {
 
-/// An operator whose typed half is `run`; sets the device and unpacks the arguments.
+/// Sets the device and gives the arguments their types for `run`.
 template <class T>
 class device_operator : public spmv_operator {
  public:
@@ -34,7 +34,7 @@ class device_operator : public spmv_operator {
   int block_size_;
 };
 
-/// A device_operator that reads the CSR in place; several right-hand sides go through csr_many.
+/// A device_operator that borrows the CSR; several right-hand sides go through csr_many.
 template <class T, class O>
 class csr_operator : public device_operator<T> {
  public:

@@ -1,10 +1,10 @@
-// csr.stream: CSR-Stream (Greathouse and Daga, SC 2014) on tiles of equally many nonzeros, in one launch, without set-up.
-// A block loads the columns and values of its tile, whose place follows from its number alone, multiplies them by x and
-// leaves the products in shared memory; 1 to 32 lanes a row then add them up. One thread: `Items` nonzeros, coalesced
-// across the block, then its share of a row. Rows that reach far into the next tile: shared_parts.cuh. The first
-// application finds the rows of each tile by a search and leaves them for the next.
-// Bytes a nonzero: sizeof(T) + 4, plus one offset and one y a row, plus 16 bytes a tile. x is gathered once a nonzero.
-// Chosen where a plan may cost nothing, and for integers. Needs no converted copy and no pass over the matrix.
+// csr.stream: CSR-Stream (Greathouse and Daga, SC 2014) on tiles of equally many nonzeros, in one launch, without
+// set-up. A block multiplies the nonzeros of its tile, whose place follows from the block's number alone, and leaves
+// the products in shared memory; 1 to 32 lanes per row then add them. One thread: `Items` nonzeros, coalesced across
+// the block, then its part of a row. Rows that reach far into the next tile: shared_parts.cuh. The first application
+// finds the rows of each tile by a search and keeps them for the next. Bytes per nonzero: sizeof(T) + 4; plus one
+// offset and one y per row and 16 bytes per tile. Chosen where a plan may cost nothing, and for integers. Needs no
+// converted copy and no pass over the matrix.
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/stream_block.cuh"
 
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Block)
   epilogue.finish();
 }
 
-/// Threads a block and nonzeros a thread.
+/// Threads per block and nonzeros per thread.
 template <int Block, int Items>
 struct stream_shape {
   static constexpr int block = Block;
@@ -30,10 +30,16 @@ struct stream_shape {
   using tiling = nonzero_tiling<Block * Items, Block * Items / 2>;
 };
 
-/// Small tiles where large ones would not reach every multiprocessor a few times.
+/// Small tiles where each multiprocessor would get few large ones.
+struct stream_shapes {
+  using small = stream_shape<128, 4>;
+  using large = stream_shape<256, 8>;
+  static constexpr std::int64_t least_large_tiles = 4;  // per multiprocessor
+};
+
 template <class F>
 void with_stream_shape(bool small, F&& f) {
-  small ? f(stream_shape<128, 4>{}) : f(stream_shape<256, 8>{});
+  small ? f(stream_shapes::small{}) : f(stream_shapes::large{});
 }
 
 template <class T, class O>
@@ -70,8 +76,8 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
 
  private:
   static bool is_small(std::int64_t nnz, const context& ctx, const spmv_options& o) {
-    if (o.block_size > 0) return o.block_size < 256;
-    return nnz < std::int64_t{2048} * 4 * ctx.info().multiprocessors;
+    if (o.block_size > 0) return o.block_size < stream_shapes::large::block;
+    return nnz < stream_shapes::large::tiling::size * stream_shapes::least_large_tiles * ctx.info().multiprocessors;
   }
 
   bool small_;

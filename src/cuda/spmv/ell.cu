@@ -1,8 +1,8 @@
-// ell: ELLPACK (Bell and Garland, SC 2009), column-major, one thread a row.
+// ell: ELLPACK (Bell and Garland, SC 2009), column-major, one thread per row.
 // A thread walks the slots of its row; neighbouring threads read neighbouring slots. Padding (column -1) never
 // touches x.
-// Bytes a slot: sizeof(T) + 4, plus one y a row; no offsets.
-// Chosen by policy `simple` where all rows are of nearly the same length; sell is as fast there and pads less elsewhere.
+// Bytes per slot: sizeof(T) + 4; plus one y per row; no offsets.
+// Chosen by policy `simple` where all rows have nearly the same length; sell is as fast there and pads less elsewhere.
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"
@@ -10,6 +10,8 @@
 
 namespace tulle::cuda {
 namespace {
+
+constexpr int default_threads = 256;  // per block
 
 template <class T>
 __global__ void ell_kernel(ell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
@@ -20,7 +22,7 @@ __global__ void ell_kernel(ell_view<T> a, const T* __restrict__ x, scale_and_sto
   T sum{0};
 #pragma unroll 8
   for (index_t s = 0; s < a.width; ++s) {
-    const std::int64_t slot = static_cast<std::int64_t>(s) * a.rows;
+    const std::int64_t slot = std::int64_t{s} * a.rows;
     const index_t column = load_stream(colind + slot);
     const T value = load_stream(values + slot);
     if (column >= 0) sum = multiply_add(value, __ldg(x + column), sum);
@@ -32,7 +34,7 @@ template <class T, class O>
 class ell_operator final : public device_operator<T> {
  public:
   ell_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, 256)),
+      : device_operator<T>(ctx, pick_block_size(o, default_threads)),
         ctx_(ctx),
         a_(to_ell(ctx, a, std::numeric_limits<double>::infinity())) {}
   void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }

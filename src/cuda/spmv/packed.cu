@@ -1,9 +1,9 @@
-// packed: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014) with compressed columns and 1 to 32 lanes a
-// row; packed_format.cuh says how it is stored. One warp a slice; a lane walks its entries, the lanes of a row meet by
-// shuffles, and the row permutation is folded into the store. The parts of a long row leave their sums in memory, and
-// the warp that comes last adds them in order: one launch.
-// Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per row one y and at most 4 bytes; no offsets.
-// Chosen from two and a half million nonzeros on, but where csr5 is; of rows longer than 1000, from a million on.
+// packed: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014) with compressed columns and 1 to 32 lanes
+// per row; packed_format.cuh says how it is stored. One warp per slice: a lane walks its entries, the lanes of a row
+// are added by shuffles, and the store permutes the rows back. The parts of a long row leave their sums in memory, and
+// the last warp to arrive adds them in order, in the same launch. Bytes per nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8;
+// plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
+// longer than 1000) unless csr5 is.
 #include <algorithm>
 
 #include "cuda/spmv/fused_operator.cuh"
@@ -16,9 +16,21 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block_size = 128;
-/// Lanes a thread, positions in flight, and blocks that are to be resident on a multiprocessor: two lanes a thread
-/// halve what a slice costs besides its entries; more positions in flight pay where x is read from everywhere.
+/// What was fastest on an NVIDIA H200.
+struct packed_policy {
+  static constexpr int threads = 128;  // per block
+  // Values are prefetched where rows are long and of similar length.
+  static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
+  // Slices of 64 lanes, where rows are short and many.
+  static constexpr double tall_most_mean = 32;
+  static constexpr index_t tall_least_rows = 500'000;
+  // From the entries that each resident lane would get: positions of a slice, and 64ths of a part of a long row.
+  static constexpr int most_share = 1024, least_positions = 8, most_positions = 96, least_part = 8, most_part = 128;
+  static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
+};
+
+/// Lanes per thread, positions in flight, resident blocks per multiprocessor. Two lanes per thread halve the cost of a
+/// slice besides its entries; more positions in flight pay where x is read from everywhere.
 template <int Lanes, int Flight, int Resident, bool Ahead = false>
 struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
   static constexpr int resident = Resident;
@@ -30,11 +42,11 @@ using local_ahead = packed_tuning<1, 4, 10, true>;
 using scattered = packed_tuning<1, 8, 8>;
 
 template <class Tuning, class T, class Epilogue>
-__global__ void __launch_bounds__(block_size, Tuning::resident)
+__global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum,
                   Epilogue epilogue) {
   constexpr int lanes = Tuning::lanes;
-  const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
+  const std::int64_t i = (std::int64_t{blockIdx.x} * packed_policy::threads + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
     packed_lane lane[lanes];
@@ -62,20 +74,23 @@ __global__ void __launch_bounds__(block_size, Tuning::resident)
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
 bool pays_ahead(const csr_stats& s, const packed_shape& shape, std::size_t value_bytes) {
-  return !is_scattered(s) && s.mean >= 16 && s.max <= 4 * s.mean && (value_bytes == 4 || shape.height == 64);
+  return !is_scattered(s) && s.mean >= packed_policy::ahead_least_mean &&
+         s.max <= packed_policy::ahead_most_skew * s.mean && (value_bytes == 4 || shape.height == 64);
 }
 
-/// Enough slices to fill the device, as few lanes a row as that leaves, and no slice so long that the others wait for
-/// it.
+/// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
+/// alone.
 packed_shape shape_for(const context& ctx, const csr_stats& s) {
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * block_size;
-  const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), 1024));  // of a lane
+  using policy = packed_policy;
+  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * policy::threads;
+  const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
+  const bool tall_slices = s.mean <= policy::tall_most_mean && s.rows >= policy::tall_least_rows && !is_scattered(s);
   packed_shape shape;
-  shape.positions = std::clamp(share + share / 2, 8, 96);
-  shape.height = s.mean <= 32 && s.rows >= 500'000 && !is_scattered(s) ? 64 : 32;
-  shape.part_length = 64 * std::clamp(share, 8, 128);
+  shape.positions = std::clamp(share + share / 2, policy::least_positions, policy::most_positions);
+  shape.height = tall_slices ? 64 : 32;
+  shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
   for (index_t b = 2; b <= 8; ++b) {
-    if (s.block_fill[static_cast<std::size_t>(b)] > 0.8) shape.block = b;
+    if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
   }
   return shape;
 }
@@ -84,7 +99,7 @@ template <class T, class O>
 class packed_operator final : public fused_operator<packed_operator<T, O>, device_operator<T>> {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
-      : fused_operator<packed_operator, device_operator<T>>(ctx, block_size),
+      : fused_operator<packed_operator, device_operator<T>>(ctx, packed_policy::threads),
         ctx_(ctx),
         shape_(shape_for(ctx, s)),
         scattered_(is_scattered(s)),
@@ -114,7 +129,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
     return out;
   }
 
-  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, block_size); }
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, packed_policy::threads); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
     const auto kernel = shape_.height == 64
@@ -122,8 +137,8 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    launch("packed", kernel, {blocks(), block_size}, stream, storage_.view(), values_.data(), x, part_sum_.data(),
-           epilogue);
+    launch("packed", kernel, {blocks(), packed_policy::threads}, stream, storage_.view(), values_.data(), x,
+           part_sum_.data(), epilogue);
   }
 
  private:

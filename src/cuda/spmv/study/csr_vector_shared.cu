@@ -1,7 +1,7 @@
 // csr.vector_shared: vector CSR with the slice of x that a block of rows needs staged in shared memory first.
-// A block owns 128 consecutive rows; its threads copy x[first column .. last column of those rows] to shared memory,
-// then groups of lanes walk the rows as in csr.warp and gather from there.
-// Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row, plus the window of x once a block.
+// A block copies x[first column .. last column] of its 128 consecutive rows to shared memory; then groups of lanes walk
+// the rows as in csr.warp and gather from there.
+// Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row and the window of x once per block.
 // Supported where the window of every 128 rows fits shared memory (banded matrices). Part of the kernel study.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
@@ -11,9 +11,11 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int group_rows = 128;  // as csr_stats::column_window counts
+constexpr int group_rows = 128;  // as in csr_stats::column_window
 
-/// One block a group of rows: its smallest column (0 for an empty group) and the width of its window.
+constexpr int default_threads = 256;  // per block
+
+/// One block per group of rows: its smallest column (0 for an empty group) and the width of its window.
 template <class T, class O>
 __global__ void window_kernel(csr_view<T, O> a, index_t* first_column, index_t* width) {
   __shared__ index_t low, high;
@@ -69,7 +71,7 @@ template <class T, class O>
 class csr_vector_shared final : public csr_operator<T, O> {
  public:
   csr_vector_shared(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)),
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)),
         lanes_(pick_lanes(s, o)),
         groups_(ceil_div(a.rows, group_rows)),
         shared_bytes_(static_cast<std::size_t>(s.column_window) * sizeof(T)),

@@ -1,8 +1,8 @@
-// One thread a nonzero, shared by csr.value and coo: products are summed by row within the warp, within the block,
-// and (carries.cuh) across blocks.
+// One thread per nonzero, for csr.value and coo: products are summed by row within the warp, within the block, and
+// across blocks (carries.cuh).
 //
-// `Rows` says to which row a nonzero belongs: rows.first(tile), the row of a tile's first nonzero; rows.of(k, tile),
-// the row of nonzero k of the tile; rows.goes_on(tile), whether the tile's first row started in an earlier one.
+// `Rows` finds the row of a nonzero: rows.first(tile) is the row of the tile's first nonzero, rows.of(k, tile) that of
+// nonzero k in the tile, and rows.goes_on(tile) says whether the tile's first row started in an earlier tile.
 #pragma once
 
 #include "cuda/device/load.cuh"
@@ -28,7 +28,7 @@ __device__ __forceinline__ void sum_nonzero_tile(const Rows& rows, std::int64_t 
   index_t next_row = __shfl_down_sync(full_warp, row, 1);
   if (!live) return;
   const bool last_of_tile = k + 1 == end;
-  if (threadIdx.x % 32 == 31 && !last_of_tile) next_row = rows.of(k + 1, tile);
+  if (lane_id() == 31 && !last_of_tile) next_row = rows.of(k + 1, tile);
   if (!last_of_tile && next_row == row) return;
   if (row == rows.first(tile) && rows.goes_on(tile)) {
     head[tile] = sum;

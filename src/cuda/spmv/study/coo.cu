@@ -1,13 +1,15 @@
 // coo: segmented sum over coordinates (Bell and Garland, SC 2009, "COO"), with carries in a fixed order.
-// One launch scales y; then a thread multiplies one entry, whose row it reads, and sums meet as in csr.value.
-// Bytes a nonzero: sizeof(T) + 8, plus y twice a row.
-// For matrices that come as coordinates; never the fastest where CSR is to be had.
+// One launch scales y; in a second one a thread multiplies one entry, and products are summed by row as in csr.value.
+// Bytes per nonzero: sizeof(T) + 8; plus y twice per row.
+// Part of the kernel study: never the fastest where there is a CSR.
 #include <tulle/formats/convert.hpp>
 
-#include "cuda/spmv/nonzero_tiles.cuh"
+#include "cuda/spmv/study/nonzero_tiles.cuh"
 
 namespace tulle::cuda {
 namespace {
+
+constexpr int default_threads = 256;  // per block
 
 struct stored_rows {
   const index_t* rowind;
@@ -60,7 +62,7 @@ template <class T, class O>
 class coo_operator final : public device_operator<T> {
  public:
   coo_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, 256)),
+      : device_operator<T>(ctx, pick_block_size(o, default_threads)),
         ctx_(ctx),
         a_(to_coo(ctx, a)),
         carries_(ctx, static_cast<std::int32_t>(ceil_div(a_.nnz(), this->block_size_))) {
@@ -77,7 +79,7 @@ class coo_operator final : public device_operator<T> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("coo scale", scale_kernel<T>, threads_for(a_.rows, 256), stream, a_.rows, store);
+    launch("coo scale", scale_kernel<T>, threads_for(a_.rows, default_threads), stream, a_.rows, store);
     launch("coo", coo_kernel<T>, {carries_.tiles(), this->block_size_}, stream, a_.view(), x, carries_.head(), store);
     carries_.add(store, stream);
   }
