@@ -46,10 +46,10 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
-const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend) {
-  if (backend == backend_kind::cpu) return cpu::spgemm_operands();
+const matrix_kernels& matrices_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::matrices();
 #ifdef TULLE_HAS_CUDA
-  return cuda::spgemm_operands();
+  return cuda::matrices();
 #else
   throw error(status::unsupported, "this tulle was built without CUDA");
 #endif

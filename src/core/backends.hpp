@@ -4,9 +4,9 @@
 #include <span>
 
 #include "kernels/formats.hpp"
+#include "kernels/matrix.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/spgemm.hpp"
-#include "kernels/spgemm_operands.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
@@ -18,7 +18,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const spgemm_operand_kernels& spgemm_operands();
+const matrix_kernels& matrices();
 }  // namespace cpu
 
 namespace cuda {
@@ -28,7 +28,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
-const spgemm_operand_kernels& spgemm_operands();
+const matrix_kernels& matrices();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -47,7 +47,7 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
-const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend);
+const matrix_kernels& matrices_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

@@ -7,8 +7,9 @@
 #include <tulle/core/buffer.hpp>
 
 #include "core/backends.hpp"
-#include "cuda/formats/launch.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/cusparse_handles.cuh"
 
 namespace tulle::cuda {
@@ -22,7 +23,7 @@ inline unique_spgemm make_spgemm_descriptor() {
 /// to[i] = from[i] + shift.
 template <class P>
 __global__ void shift_offsets(const std::int32_t* from, std::int64_t count, std::int64_t shift, P* to) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = static_cast<P>(from[i] + shift);
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = static_cast<P>(from[i] + shift);
 }
 
 /// A product of matrices with 32-bit offsets. A panel of A gets offsets from 0; C's offsets are made in memory of the

@@ -7,8 +7,9 @@
 // Chosen where reads that wait for reads cost more than bytes: below two and a half million nonzeros, and beyond where
 // row lengths differ or rows are short.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
-#include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/shared_parts.cuh"
 #include "cuda/spmv/shared_rows.cuh"
 
@@ -117,14 +118,14 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     open = T{0};
   }
   // Of the row that is open at a lane's end, what the lanes since the last end of a row hold.
-  const unsigned ending = __ballot_sync(0xffffffffu, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (0xffffffffu >> (31 - lane)))));
+  const unsigned ending = __ballot_sync(full_warp, ends_row);
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(0xffffffffu, open, d);
+    const T before = __shfl_up_sync(full_warp, open, d);
     if (lane - d >= since) open += before;
   }
-  T carried = __shfl_up_sync(0xffffffffu, open, 1);
+  T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
     tails.open[warp] = open;
@@ -148,65 +149,39 @@ __global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::it
 }
 
 template <class Shape, class T, class O, class Column>
-class csr5_operator final : public csr_operator<T, O> {
+class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Column>, csr_operator<T, O>> {
+  using base = fused_operator<csr5_operator, csr_operator<T, O>>;
+
  public:
   csr5_operator(const context& ctx, csr_view<T, O> a)
-      : csr_operator<T, O>(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_) {
-    const auto groups = static_cast<std::size_t>(storage_.groups()),
-               blocks = static_cast<std::size_t>(storage_.blocks());
-    part_ = buffer<T>(ctx, 2 * groups);
-    arrived_ = buffer<unsigned>(ctx, groups + 1);
-    dot_share_ = buffer<T>(ctx, 2 * (blocks + groups));
-    fill_bytes(ctx, arrived_.data(), memory_space::device, 0, arrived_.bytes());
-    fill_bytes(ctx, dot_share_.data(), memory_space::device, 0, dot_share_.bytes());
+      : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
+    this->dots_ = {ctx, blocks(), storage_.groups()};
   }
   void update_values(const csr_ref& a) override {
-    csr_operator<T, O>::update_values(a);
+    base::update_values(a);
     storage_.fill_values(ctx_, this->a_, values_);
   }
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
-                  stream_view stream) override {
-    const device_guard guard(this->device_);
-    const auto on = static_cast<cudaStream_t>(stream.native);
-    if (storage_.blocks() == 0) check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), on), "cudaMemsetAsync");
-    start(store_with_dots<T>{{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)},
-                             static_cast<const T*>(w),
-                             static_cast<T*>(dots),
-                             {dot_share_.data(), arrived_.data() + storage_.groups(), storage_.groups()}},
-          static_cast<const T*>(x), on);
-  }
-  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
-                    stream_view stream) override {
-    const device_guard guard(this->device_);
-    start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
-                         static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
-          static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
-  }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + storage_.other_bytes() + part_.bytes() + arrived_.bytes() + dot_share_.bytes();
+    return matrix_bytes() + storage_.other_bytes() + parts_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " blocks=" + std::to_string(storage_.blocks()) +
+    return base::parameters() + " blocks=" + std::to_string(blocks()) +
            " column_bytes=" + std::to_string(sizeof(Column));
   }
 
- private:
-  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream); }
-
+  [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block,
-           Shape::block, 0, stream, storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()},
-           epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
+           parts_.view(), epilogue);
   }
 
+ private:
   context ctx_;
   buffer<T> values_;  // before storage_, which fills it
   csr5_storage<Shape, Column> storage_;
-  buffer<T> part_;
-  buffer<unsigned> arrived_;
-  buffer<T> dot_share_;
+  part_workspace<T> parts_;
 };
 
 /// Four entries a thread fill the device sooner and suit short rows; eight pay in long rows where there are enough of

@@ -40,13 +40,13 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
         blocks_(column_blocks_for(a.cols, sizeof(T), ctx.info().l2_bytes)) {
     for (index_t b = 0; b < blocks_.count; ++b) {
       const csr<T, O> piece = piece_of(b);
-      pass_.push_back(make_csr5(ctx, csr_ref::of(piece.view()), counts_of(piece), o));
+      pass_.push_back(make_csr5(ctx, matrix_ref(piece.view()), counts_of(piece), o));
     }
   }
   void update_values(const csr_ref& a) override {
     csr_operator<T, O>::update_values(a);
     for (index_t b = 0; b < blocks_.count; ++b) {
-      pass_[static_cast<std::size_t>(b)]->update_values(csr_ref::of(piece_of(b).view()));
+      pass_[static_cast<std::size_t>(b)]->update_values(matrix_ref(piece_of(b).view()));
     }
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
@@ -100,7 +100,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
   void copy_rows(void* to, const void* from, stream_view stream) const {
     const device_guard guard(this->device_);
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(this->a_.rows) * sizeof(T), cudaMemcpyDeviceToDevice,
-                          static_cast<cudaStream_t>(stream.native)),
+                          native(stream)),
           "cudaMemcpyAsync", status::cuda_memcpy);
   }
 

@@ -5,9 +5,8 @@
 // Bytes a nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8, and per row one y and at most 4 bytes; no offsets.
 // Chosen from two and a half million nonzeros on, but where csr5 is; of rows longer than 1000, from a million on.
 #include <algorithm>
-#include <optional>
 
-#include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_parts.cuh"
@@ -82,87 +81,59 @@ packed_shape shape_for(const context& ctx, const csr_stats& s) {
 }
 
 template <class T, class O>
-class packed_operator final : public device_operator<T> {
+class packed_operator final : public fused_operator<packed_operator<T, O>, device_operator<T>> {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
-      : device_operator<T>(ctx, block_size),
+      : fused_operator<packed_operator, device_operator<T>>(ctx, block_size),
         ctx_(ctx),
         shape_(shape_for(ctx, s)),
         scattered_(is_scattered(s)),
-        ahead_(pays_ahead(s, shape_, sizeof(T))) {
-    storage_.emplace(ctx, a.rows, a.rowptr, a.colind, s.max, shape_);
-    values_ = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
-    part_sum_ = buffer<T>(ctx, packed_many_most * static_cast<std::size_t>(storage_->parts()));
-    dot_share_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(blocks() + storage_->long_rows()));
-    dots_arrived_ = buffer<unsigned>(ctx, 1);
-    storage_->fill_values(ctx, a.rowptr, a.values, values_.data());
-    fill_bytes(ctx, dots_arrived_.data(), memory_space::device, 0, sizeof(unsigned));
+        ahead_(pays_ahead(s, shape_, sizeof(T))),
+        storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
+        values_(ctx, static_cast<std::size_t>(a.nnz)),
+        part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
+    this->dots_ = {ctx, blocks(), storage_.long_rows()};
+    storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
   void update_values(const csr_ref& a) override {
     const auto view = a.as<T, O>();
-    storage_->fill_values(ctx_, view.rowptr, view.values, values_.data());
+    storage_.fill_values(ctx_, view.rowptr, view.values, values_.data());
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    packed_many<T>(storage_->view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y,
-                   static_cast<cudaStream_t>(stream.native));
-  }
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
-                  stream_view stream) override {
-    const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
-    if (blocks() == 0) {
-      const device_guard guard(this->device_);
-      check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), static_cast<cudaStream_t>(stream.native)), "cudaMemsetAsync");
-    }
-    start(store_with_dots<T>{store,
-                             static_cast<const T*>(w),
-                             static_cast<T*>(dots),
-                             {dot_share_.data(), dots_arrived_.data(), static_cast<index_t>(storage_->long_rows())}},
-          x, stream);
-  }
-  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
-                    stream_view stream) override {
-    start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
-                         static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
-          x, stream);
+    packed_many<T>(storage_.view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y, native(stream));
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + part_sum_.bytes() + dot_share_.bytes() + dots_arrived_.bytes();
+    return matrix_bytes() + part_sum_.bytes() + this->dots_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_->bytes() + values_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
     return out;
   }
 
- private:
-  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_->view().slices * 32, block_size); }
-
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, block_size); }
   template <class Epilogue>
-  void start(const Epilogue& epilogue, const void* x, stream_view on) {
-    const device_guard guard(this->device_);
-    const auto stream = static_cast<cudaStream_t>(on.native);
+  void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
     const auto kernel = shape_.height == 64
                             ? (ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    launch("packed", kernel, blocks() * block_size, block_size, 0, stream, storage_->view(),
-           static_cast<const T*>(values_.data()), static_cast<const T*>(x), part_sum_.data(), epilogue);
+    launch("packed", kernel, {blocks(), block_size}, stream, storage_.view(), values_.data(), x, part_sum_.data(),
+           epilogue);
   }
-  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream_view{stream}); }
 
+ private:
   context ctx_;
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
-  std::optional<packed_storage> storage_;
+  packed_storage storage_;
   buffer<T> values_;
   buffer<T> part_sum_;
-  buffer<T> dot_share_;
-  buffer<unsigned> dots_arrived_;
 };
 
 }  // namespace

@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <cuda/atomic>
+#include <tulle/core/buffer.hpp>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -15,6 +16,23 @@ template <class T>
 struct shared_parts {
   T* part;
   unsigned* arrived;
+};
+
+/// The memory of shared_parts for so many tiles.
+template <class T>
+class part_workspace {
+ public:
+  part_workspace() = default;
+  part_workspace(const context& ctx, std::int64_t tiles)
+      : part_(ctx, 2 * static_cast<std::size_t>(tiles)), arrived_(ctx, static_cast<std::size_t>(tiles)) {
+    fill_bytes(ctx, arrived_.data(), memory_space::device, 0, arrived_.bytes());
+  }
+  [[nodiscard]] shared_parts<T> view() { return {part_.data(), arrived_.data()}; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes() + arrived_.bytes(); }
+
+ private:
+  buffer<T> part_;
+  buffer<unsigned> arrived_;
 };
 
 /// The tiles first..last that hold a shared row.
@@ -34,13 +52,13 @@ __device__ __forceinline__ void leave_part(shared_parts<T> parts, T sum, index_t
     const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(parts.arrived[at.first]);
     comes_last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(at.last - at.first);
   }
-  if (!__any_sync(0xffffffffu, comes_last)) return;
+  if (!__any_sync(full_warp, comes_last)) return;
   T total{0};
 #pragma unroll 8
   for (std::int64_t t = at.first + lane; t <= at.last; t += 32) {
     total = add(total, __ldcg(parts.part + 2 * t + (t != at.first)));
   }
-  total = sum_over_lanes<32>(total);
+  total = warp_sum(total);
   if (lane == 0) {
     parts.arrived[at.first] = 0;
     epilogue.shared_row(static_cast<index_t>(at.first), row, total);
