@@ -1,5 +1,3 @@
-#include "io/generate_values.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "core/instantiate.hpp"
+#include "io/generate_pattern.hpp"
 #include "io/generate_random.hpp"
 
 namespace tulle::generators_detail {

@@ -23,7 +23,7 @@ void products(const tulle::context& ctx) {
   plan.update_values(values);
   const tulle::multivector_view<const T> xs{.rows = 1, .count = 2, .ld = 2, .data = x.data()};
   const tulle::multivector_view<T> ys{.rows = 1, .count = 2, .ld = 2, .data = y.data()};
-  plan.apply(T{1}, xs, T{0}, ys);
+  plan.apply_many(T{1}, xs, T{0}, ys);
   tulle::spmv_plan moved = std::move(plan);
   const tulle::buffer<T> copy = tulle::to_buffer(ctx, x);
   const std::array<T, 2> array{};

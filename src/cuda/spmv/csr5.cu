@@ -204,11 +204,23 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a
   });
 }
 
-}  // namespace
-
-std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const matrix_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_plan(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                          const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
+}
+
+}  // namespace
+
+spmv_kernel csr5_entry() {
+  return {
+      .name = "csr5",
+      .summary = "CSR5 with tiles of whole rows: equal work, and no read but x waits for another",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_plan,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -112,9 +112,16 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr5_blocked(const context& ctx, const matrix_ref& a, const csr_stats& s,
-                                                 const spmv_options& o) {
-  return make_operator<csr5_blocked_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel csr5_blocked_entry() {
+  return {
+      .name = "csr5.blocked",
+      .summary = "csr5 by blocks of columns whose part of x stays in L2",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr5_blocked_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

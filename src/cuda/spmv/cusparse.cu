@@ -7,6 +7,7 @@
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/cusparse_handles.cuh"
 #include "cuda/spmv/cusparse_many.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -171,22 +172,39 @@ using coo1 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG1>;
 template <class T, class O>
 using coo2 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG2>;
 
+template <template <class, class> class Operator>
+spmv_kernel vendor_entry(std::string_view name, std::string_view summary, spmv_kernel::passes has = {}) {
+  return {
+      .name = name,
+      .summary = summary,
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .role = kernel_role::vendor,
+      .deterministic = false,
+      .has = has,
+      .supports = supports_cusparse,
+      .make_plan = make_operator<Operator, type_set::floating>,
+  };
+}
+
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<csr1, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_csr1_entry() {
+  return vendor_entry<csr1>("cusparse.csr1", "cuSPARSE CSR algorithm 1, preprocessed", {.many = true});
 }
-std::unique_ptr<spmv_operator> make_cusparse_csr2(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<csr2, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_csr2_entry() {
+  return vendor_entry<csr2>("cusparse.csr2", "cuSPARSE CSR algorithm 2, preprocessed", {.many = true});
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo1(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo1, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_coo1_entry() {
+  return vendor_entry<coo1>("cusparse.coo1", "cuSPARSE COO algorithm 1, preprocessed");
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo2(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo2, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_coo2_entry() {
+  return vendor_entry<coo2>("cusparse.coo2", "cuSPARSE COO algorithm 2, preprocessed");
 }
-std::unique_ptr<spmv_operator> make_cusparse_sell(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<cusparse_sell_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_sell_entry() {
+  spmv_kernel entry = vendor_entry<cusparse_sell_operator>("cusparse.sell", "cuSPARSE sliced ELL, slices of 32");
+  entry.supports = supports_cusparse_sell;
+  return entry;
 }
 
 }  // namespace tulle::cuda

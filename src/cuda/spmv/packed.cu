@@ -12,6 +12,7 @@
 #include "cuda/spmv/packed_parts.cuh"
 #include "cuda/spmv/packed_walk.cuh"
 #include "kernels/formats.hpp"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -153,9 +154,17 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_packed(const context& ctx, const matrix_ref& a, const csr_stats& s,
-                                           const spmv_options& o) {
-  return make_operator<packed_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel packed_entry() {
+  return {
+      .name = "packed",
+      .summary = "SELL-32-sigma with compressed columns, 1 to 32 lanes per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .supports = supports_packed,
+      .make_plan = make_operator<packed_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -91,8 +91,16 @@ class coo_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_coo(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel coo_entry() {
+  return {
+      .name = "coo",
+      .summary = "segmented sums over coordinates",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .role = kernel_role::study,
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<coo_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda
