@@ -1,7 +1,7 @@
 // Measured memory bandwidth and launch latency of a device.
 #pragma once
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cuda {
 

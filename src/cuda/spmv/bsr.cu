@@ -9,6 +9,7 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 #include "kernels/bsr_block.hpp"
 
 namespace tulle::cuda {
@@ -62,15 +63,25 @@ void with_block(index_t block, F&& f) {
 template <class T, class O>
 class bsr_operator final : public device_operator<T> {
  public:
-  bsr_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, default_threads)),
-        ctx_(ctx),
-        a_(to_bsr(ctx, a, o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)))) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
+  /// Converts a CSR; a BSR stays where it is.
+  bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
+      : device_operator<T>(ctx, pick_block_size(o, default_threads)), ctx_(ctx) {
+    if (a.format == matrix_format::csr) {
+      owned_ = to_bsr(ctx, a.as<T, O>(), o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)));
+    }
+    a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
   }
+  void update_values(const matrix_ref& a) override {
+    if (a.format == matrix_format::bsr) {
+      a_.values = static_cast<const T*>(a.values);
+    } else {
+      tulle::update_values(ctx_, a.as<T, O>(), owned_);
+    }
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return owned_.values.empty() ? 0 : matrix_bytes();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return bsr_bytes(a_); }
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " block=" + std::to_string(a_.block);
   }
@@ -79,18 +90,28 @@ class bsr_operator final : public device_operator<T> {
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_block(a_.block, [&]<int Block>() {
       launch("bsr", bsr_kernel<Block, T, O>, threads_for(std::int64_t{a_.block_rows} * 32, this->block_size_), stream,
-             a_.view(), x, store);
+             a_, x, store);
     });
   }
 
   context ctx_;
-  bsr<T, O> a_;
+  bsr<T, O> owned_;  // of a converted CSR
+  bsr_view<T, O> a_;
 };
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<bsr_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel bsr_entry() {
+  return {
+      .name = "bsr",
+      .summary = "blocks of 2 to 8, one warp per block row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .takes_bsr = true,
+      .listens_to = {.block_size = true, .block = true},
+      .supports = supports_bsr,
+      .make_plan = make_block_operator<bsr_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

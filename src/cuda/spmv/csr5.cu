@@ -157,7 +157,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
     this->dots_ = {ctx, blocks(), storage_.groups()};
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     base::update_values(a);
     storage_.fill_values(ctx_, this->a_, values_);
   }
@@ -196,7 +196,7 @@ bool takes_eight(const csr_stats& s, const spmv_options& o) {
 }
 
 template <class Shape>
-std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
+std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a) {
   return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
     if (a.cols <= csr5_empty<std::uint16_t>)
       return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
@@ -204,11 +204,23 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
   });
 }
 
-}  // namespace
-
-std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_plan(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                          const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
+}
+
+}  // namespace
+
+spmv_kernel csr5_entry() {
+  return {
+      .name = "csr5",
+      .summary = "CSR5 with tiles of whole rows: equal work, and no read but x waits for another",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_plan,
+  };
 }
 
 }  // namespace tulle::cuda

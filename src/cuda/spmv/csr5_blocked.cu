@@ -14,7 +14,7 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<spmv_operator> make_csr5(const context&, const csr_ref&, const csr_stats&, const spmv_options&);
+std::unique_ptr<spmv_operator> make_csr5(const context&, const matrix_ref&, const csr_stats&, const spmv_options&);
 
 namespace {
 
@@ -40,13 +40,13 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
         blocks_(column_blocks_for(a.cols, sizeof(T), ctx.info().l2_bytes)) {
     for (index_t b = 0; b < blocks_.count; ++b) {
       const csr<T, O> piece = piece_of(b);
-      pass_.push_back(make_csr5(ctx, csr_ref::of(piece.view()), counts_of(piece), o));
+      pass_.push_back(make_csr5(ctx, matrix_ref(piece.view()), counts_of(piece), o));
     }
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     csr_operator<T, O>::update_values(a);
     for (index_t b = 0; b < blocks_.count; ++b) {
-      pass_[static_cast<std::size_t>(b)]->update_values(csr_ref::of(piece_of(b).view()));
+      pass_[static_cast<std::size_t>(b)]->update_values(matrix_ref(piece_of(b).view()));
     }
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
@@ -112,9 +112,16 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr5_blocked(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                 const spmv_options& o) {
-  return make_operator<csr5_blocked_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel csr5_blocked_entry() {
+  return {
+      .name = "csr5.blocked",
+      .summary = "csr5 by blocks of columns whose part of x stays in L2",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr5_blocked_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -122,8 +122,8 @@ group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
-                         const multivector_ref& y, cudaStream_t stream) {
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
+                         const strided_vectors& y, cudaStream_t stream) {
   const index_t count = x.count;
   if (count == 0) return;
   int across = 1;

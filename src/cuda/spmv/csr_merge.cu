@@ -188,9 +188,17 @@ class csr_merge final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_merge(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                              const spmv_options& o) {
-  return make_operator<csr_merge, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_merge_entry() {
+  return {
+      .name = "csr.merge",
+      .summary = "merge-path: equal work per thread whatever the row lengths",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_merge, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

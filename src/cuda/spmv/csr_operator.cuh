@@ -40,12 +40,12 @@ class csr_operator : public device_operator<T> {
  public:
   csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     csr_many<T, O>::run(a_, alpha, x, beta, y, native(stream));
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +

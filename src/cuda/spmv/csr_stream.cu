@@ -88,9 +88,17 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_stream(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                               const spmv_options& o) {
-  return make_operator<csr_stream, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_stream_entry() {
+  return {
+      .name = "csr.stream",
+      .summary = "equal tiles of nonzeros, products in shared memory, one launch, no set-up",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_stream, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -35,9 +35,17 @@ class csr_thread final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_thread(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                               const spmv_options& o) {
-  return make_operator<csr_thread, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_thread_entry() {
+  return {
+      .name = "csr.thread",
+      .summary = "one thread per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_thread, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -4,7 +4,7 @@
 // a_ij x_i to y_j by an atomic. Bytes per nonzero: sizeof(T) + 4 and one atomic in L2; plus one offset and one x per
 // row and 2 y per column. Chosen for a transposed plan at effort none. The order of the atomics varies: floating-point
 // results keep their error bound but may differ in the last bits from run to run (those of i32 do not).
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
 #include "cuda/spmv/csr_operator.cuh"
@@ -65,7 +65,7 @@ class csr_transposed final : public csr_operator<T, O> {
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     add_all(x.count, static_cast<T>(alpha), {static_cast<const T*>(x.data), x.row_stride, x.vector_stride},
@@ -89,19 +89,20 @@ class csr_transposed final : public csr_operator<T, O> {
   }
 };
 
-std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                   const spmv_options& o) {
-  return make_operator<csr_transposed, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_transposed_entry() {
+  return {
+      .name = "csr.transposed",
+      .summary = "A^T x from the CSR of A: atomics, not bit-reproducible in floating point",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .deterministic = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_transposed, type_set::all>,
+  };
 }
 
 }  // namespace
-
-std::span<const spmv_kernel> spmv_transposed_table() {
-  static constexpr spmv_kernel table[] = {
-      {"csr.transposed", "A^T x from the CSR of A: atomics, not bit-reproducible in floating point", backend_kind::cuda,
-       type_set::all, false, always_supported, make_csr_transposed},
-  };
-  return table;
-}
 
 }  // namespace tulle::cuda

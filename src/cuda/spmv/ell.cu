@@ -7,6 +7,7 @@
 
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -37,7 +38,7 @@ class ell_operator final : public device_operator<T> {
       : device_operator<T>(ctx, pick_block_size(o, default_threads)),
         ctx_(ctx),
         a_(to_ell(ctx, a, std::numeric_limits<double>::infinity())) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return a_.colind.bytes() + a_.values.bytes(); }
 
@@ -52,8 +53,16 @@ class ell_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_ell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<ell_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel ell_entry() {
+  return {
+      .name = "ell",
+      .summary = "ELLPACK, one thread per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .listens_to = {.block_size = true},
+      .supports = supports_ell,
+      .make_plan = make_operator<ell_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

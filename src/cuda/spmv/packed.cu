@@ -12,6 +12,7 @@
 #include "cuda/spmv/packed_parts.cuh"
 #include "cuda/spmv/packed_walk.cuh"
 #include "kernels/formats.hpp"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -110,11 +111,11 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
     this->dots_ = {ctx, blocks(), storage_.long_rows()};
     storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     const auto view = a.as<T, O>();
     storage_.fill_values(ctx_, view.rowptr, view.values, values_.data());
   }
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     packed_many<T>(storage_.view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y, native(stream));
@@ -153,9 +154,17 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_packed(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                           const spmv_options& o) {
-  return make_operator<packed_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel packed_entry() {
+  return {
+      .name = "packed",
+      .summary = "SELL-32-sigma with compressed columns, 1 to 32 lanes per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .supports = supports_packed,
+      .make_plan = make_operator<packed_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -121,7 +121,7 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 
 template <class T>
 void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha,
-                 const multivector_ref& x, double beta, const multivector_ref& y, cudaStream_t stream) {
+                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
     const auto kernel =
@@ -143,9 +143,9 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
   }
 }
 
-template void packed_many(const packed_pattern&, int, const float*, float*, double, const multivector_ref&, double,
-                          const multivector_ref&, cudaStream_t);
-template void packed_many(const packed_pattern&, int, const double*, double*, double, const multivector_ref&, double,
-                          const multivector_ref&, cudaStream_t);
+template void packed_many(const packed_pattern&, int, const float*, float*, double, const strided_vectors&, double,
+                          const strided_vectors&, cudaStream_t);
+template void packed_many(const packed_pattern&, int, const double*, double*, double, const strided_vectors&, double,
+                          const strided_vectors&, cudaStream_t);
 
 }  // namespace tulle::cuda

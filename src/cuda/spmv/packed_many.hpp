@@ -13,7 +13,7 @@ inline constexpr int packed_many_most = 8;
 
 /// `height`: of the slices. No allocation, no synchronisation; one launch per 8 (or 4) right-hand sides.
 template <class T>
-void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha, const multivector_ref& x,
-                 double beta, const multivector_ref& y, cudaStream_t stream);
+void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha, const strided_vectors& x,
+                 double beta, const strided_vectors& y, cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -7,6 +7,7 @@
 
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -58,7 +59,7 @@ class sell_operator final : public device_operator<T> {
         sigma_(sigma_for(s, o)),
         a_(to_sell(ctx, a, sigma_)),
         kernel_(sell_policy::flight(sizeof(T), s.mean) == 4 ? sell_kernel<4, T> : sell_kernel<8, T>) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
@@ -85,8 +86,16 @@ class sell_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<sell_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel sell_entry() {
+  return {
+      .name = "sell",
+      .summary = "SELL-32-sigma, one lane per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .listens_to = {.block_size = true, .sigma = true},
+      .supports = supports_sell,
+      .make_plan = make_operator<sell_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

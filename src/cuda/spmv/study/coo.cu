@@ -69,7 +69,7 @@ class coo_operator final : public device_operator<T> {
     const device_guard guard(this->device_);
     launch("find_coo_cuts", find_coo_cuts<T>, threads_for(carries_.tiles(), 128), native(ctx), a_.view(), this->block_size_, carries_.tiles(), carries_.row(), carries_.last());
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     copy_bytes(ctx_, a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
@@ -91,8 +91,16 @@ class coo_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_coo(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel coo_entry() {
+  return {
+      .name = "coo",
+      .summary = "segmented sums over coordinates",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .role = kernel_role::study,
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<coo_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

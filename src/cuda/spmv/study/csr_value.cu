@@ -96,9 +96,18 @@ class csr_value final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_value(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                              const spmv_options& o) {
-  return make_operator<csr_value, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_value_entry() {
+  return {
+      .name = "csr.value",
+      .summary = "one thread per nonzero, segmented sums, ordered carries",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .role = kernel_role::study,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_value, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -6,6 +6,7 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/lanes.cuh"
 
 namespace tulle::cuda {
@@ -107,9 +108,18 @@ class csr_vector_shared final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_vector_shared(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                      const spmv_options& o) {
-  return make_operator<csr_vector_shared, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_vector_shared_entry() {
+  return {
+      .name = "csr.vector_shared",
+      .summary = "x staged in shared memory, for banded matrices",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .role = kernel_role::study,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .supports = supports_csr_vector_shared,
+      .make_plan = make_operator<csr_vector_shared, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -59,9 +59,18 @@ class csr_warp_shared final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_warp_shared(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                    const spmv_options& o) {
-  return make_operator<csr_warp_shared, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_warp_shared_entry() {
+  return {
+      .name = "csr.warp_shared",
+      .summary = "1 to 32 lanes per row, partial sums in shared memory",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .role = kernel_role::study,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true, .lanes = true},
+      .make_plan = make_operator<csr_warp_shared, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda
