@@ -1,5 +1,6 @@
 // The sampled block rows of all block sizes are concatenated, so that one pass over their entries is evenly divided.
 #include "cuda/formats/block_fill.hpp"
+#include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -74,12 +75,6 @@ __global__ void pack_sample(block_samples samples, const O* rowptr, const index_
   });
 }
 
-__global__ void unpack_sample(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t e = grid_thread(); e < n; e += grid_stride()) {
-    columns[e] = static_cast<index_t>(keys[e] & ((std::uint64_t{1} << column_bits) - 1));
-  }
-}
-
 /// Blocks, and distinct entries, of each block size.
 struct block_totals {
   unsigned long long blocks[most_block + 1];
@@ -134,9 +129,7 @@ buffer<index_t> sorted_sample(const context& ctx, block_samples samples, const O
   launch_entries(ctx, "pack_sample", pack_sample<O>, entries, samples, rowptr, colind, count, offsets.data(),
                  column_bits, keys.data());
   sort_keys(ctx, keys, 0, column_bits + bits_for(std::int64_t{count} * most_block));
-  buffer<index_t> copy(ctx, keys.size());
-  launch_items(ctx, "unpack_sample", unpack_sample, entries, keys.data(), entries, column_bits, copy.data());
-  return copy;
+  return columns_of(ctx, keys, column_bits);
 }
 
 template <class O>

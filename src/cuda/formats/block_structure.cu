@@ -70,13 +70,6 @@ __global__ void block_offsets(const std::uint64_t* keys, std::int64_t n, int col
   }
 }
 
-buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits) {
-  buffer<index_t> columns(ctx, keys.size());
-  const auto n = static_cast<std::int64_t>(keys.size());
-  launch_items(ctx, "unpack_columns", unpack_columns, n, keys.data(), n, column_bits, columns.data());
-  return columns;
-}
-
 template <class O>
 block_counts count(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                    index_t b) {
@@ -85,9 +78,8 @@ block_counts count(const context& ctx, index_t rows, std::int64_t nnz, const O* 
   return read_back(ctx, counts.data());
 }
 
-}  // namespace
-
-template <offset O>
+/// The columns of every row in ascending order.
+template <class O>
 buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, std::int64_t nnz, const O* rowptr,
                                const index_t* colind) {
   const int column_bits = bits_for(cols);
@@ -95,6 +87,15 @@ buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, s
   launch_entries(ctx, "pack_entries", pack_entries<O>, nnz, rows, rowptr, colind, column_bits, keys.data());
   sort_keys(ctx, keys, 0, column_bits + bits_for(rows));
   return columns_of(ctx, keys, column_bits);
+}
+
+}  // namespace
+
+buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits) {
+  buffer<index_t> columns(ctx, keys.size());
+  const auto n = static_cast<std::int64_t>(keys.size());
+  launch_items(ctx, "unpack_columns", unpack_columns, n, keys.data(), n, column_bits, columns.data());
+  return columns;
 }
 
 template <offset O>
@@ -122,8 +123,6 @@ block_structure<O> find_blocks(const context& ctx, index_t rows, index_t cols, s
 }
 
 #define TULLE_INSTANTIATE_OFFSET(O)                                                                                    \
-  template buffer<index_t> sorted_columns<O>(const context&, index_t, index_t, std::int64_t, const O*,                 \
-                                             const index_t*);                                                          \
   template block_structure<O> find_blocks<O>(const context&, index_t, index_t, std::int64_t, const O*, const index_t*, \
                                              index_t);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)

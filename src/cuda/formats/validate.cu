@@ -6,10 +6,10 @@
 #include "core/instantiate.hpp"
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/column_statistics.hpp"
-#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
-#include "cuda/device/warp.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -75,14 +75,6 @@ struct inspected {
 __global__ void start_inspection(inspected* out) { *out = {}; }
 
 template <class O>
-__global__ void find_longest(index_t rows, const O* rowptr, unsigned long long* longest) {
-  std::int64_t mine = 0;
-  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) mine = max(mine, std::int64_t{rowptr[r + 1]} - rowptr[r]);
-  mine = warp_max(mine);
-  if (lane_id() == 0) atomicMax(longest, static_cast<unsigned long long>(mine));
-}
-
-template <class O>
 __global__ void find_row(index_t rows, const O* rowptr, std::int64_t k, index_t* row) {
   *row = row_of(rowptr, 0, rows, k);
 }
@@ -113,7 +105,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   inspected* const out = on_device.data();
   launch("start_inspection", start_inspection, {1, 1}, native(ctx), out);
   launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, &out->bad_offset);
-  launch_items(ctx, "find_longest", find_longest<O>, a.rows, a.rows, a.rowptr, &out->longest);
+  find_longest(ctx, a.rows, a.rowptr, &out->longest);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
   const std::int64_t sampled = a.nnz >= large ? add_gathers(ctx, a.nnz, a.colind, &out->gathers) : 1;
   const inspected seen = read_back(ctx, out);
