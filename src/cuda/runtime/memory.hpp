@@ -1,4 +1,4 @@
-// Device memory in stream order, from a pool of tulle's own that keeps what it once got.
+// Stream-ordered device memory from a pool of tulle's own, which keeps freed memory.
 #pragma once
 
 #include <memory>
