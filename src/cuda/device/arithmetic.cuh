@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-
-#include <tulle/core/types.hpp>
+#include <type_traits>
 
 namespace tulle::cuda {
 
@@ -21,18 +20,11 @@ __device__ __forceinline__ double rounded_product(double a, double b) { return _
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    using bits = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
   } else {
     return a + b;
   }
-}
-
-/// Sum over the `Lanes` lanes of an aligned group, in the same order on every run; all lanes of the warp call it.
-template <int Lanes, class T>
-__device__ __forceinline__ T sum_over_lanes(T v) {
-#pragma unroll
-  for (int d = Lanes / 2; d > 0; d /= 2) v = add(v, __shfl_xor_sync(0xffffffffu, v, d));
-  return v;
 }
 
 }  // namespace tulle::cuda

@@ -8,8 +8,9 @@
 #pragma once
 
 #include <cuda/atomic>
+#include <tulle/core/types.hpp>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -109,16 +110,16 @@ struct store_with_dots {
  private:
   /// wy and yy of thread 0 become the sums over the block, whose size is a multiple of 32.
   __device__ __forceinline__ void sum_block(T (&warp_share)[2][32], int warps) {
-    wy = sum_over_lanes<32>(wy);
-    yy = sum_over_lanes<32>(yy);
+    wy = warp_sum(wy);
+    yy = warp_sum(yy);
     if (threadIdx.x % 32 == 0) {
       warp_share[0][threadIdx.x / 32] = wy;
       warp_share[1][threadIdx.x / 32] = yy;
     }
     __syncthreads();
     if (threadIdx.x < 32) {
-      wy = sum_over_lanes<32>(static_cast<int>(threadIdx.x) < warps ? warp_share[0][threadIdx.x] : T{0});
-      yy = sum_over_lanes<32>(static_cast<int>(threadIdx.x) < warps ? warp_share[1][threadIdx.x] : T{0});
+      wy = warp_sum(static_cast<int>(threadIdx.x) < warps ? warp_share[0][threadIdx.x] : T{0});
+      yy = warp_sum(static_cast<int>(threadIdx.x) < warps ? warp_share[1][threadIdx.x] : T{0});
     }
   }
 };

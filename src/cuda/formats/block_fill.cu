@@ -1,9 +1,10 @@
 // Sampled block rows of all block sizes are laid end to end, so that one pass shares out their entries evenly.
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/blocks.cuh"
-#include "cuda/formats/entries.cuh"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -28,7 +29,7 @@ struct block_samples {
   };
 
   __host__ __device__ std::int64_t of_size(index_t b) const {
-    const std::int64_t block_rows = blocks_for(rows, b);
+    const std::int64_t block_rows = ceil_div(rows, b);
     return rows <= all || block_rows < most ? block_rows : most;
   }
   __host__ __device__ std::int64_t count() const {
@@ -39,14 +40,14 @@ struct block_samples {
   __device__ place at(std::int64_t sample) const {
     index_t b = from;
     for (; sample >= of_size(b); ++b) sample -= of_size(b);
-    const std::int64_t first = sample * blocks_for(rows, b) / of_size(b) * b;
+    const std::int64_t first = sample * ceil_div(rows, b) / of_size(b) * b;
     return {b, first, min(first + b, std::int64_t{rows})};
   }
 };
 
 template <class O>
 __global__ void sample_lengths(block_samples samples, const O* rowptr, std::int64_t count, std::int64_t* lengths) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     const auto place = samples.at(i);
     lengths[i] = rowptr[place.end_row] - rowptr[place.first_row];
   }
@@ -74,7 +75,7 @@ __global__ void pack_sample(block_samples samples, const O* rowptr, const index_
 }
 
 __global__ void unpack_sample(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t e = first_item(); e < n; e += item_step()) {
+  for (std::int64_t e = grid_thread(); e < n; e += grid_stride()) {
     columns[e] = static_cast<index_t>(keys[e] & ((std::uint64_t{1} << column_bits) - 1));
   }
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 
 namespace tulle::cuda {
 

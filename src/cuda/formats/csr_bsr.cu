@@ -3,14 +3,14 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/device/arithmetic.cuh"
 #include "cuda/formats/block_structure.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -65,7 +65,7 @@ __global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, 
 /// -0, which leaves whatever is added to it as it is, in the places of the pattern; 0 in the others.
 template <class T>
 __global__ void clear_values(std::int64_t count, int places, const std::uint64_t* mask, T* values) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     const bool used = mask == nullptr || (mask[i / places] >> (i % places) & 1) != 0;
     values[i] = used ? static_cast<T>(-0.0) : T{0};
   }
@@ -73,7 +73,7 @@ __global__ void clear_values(std::int64_t count, int places, const std::uint64_t
 
 template <class T, class O>
 __global__ void add_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     const auto row = static_cast<index_t>(r);
     for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
       const std::int64_t block = to.find(row, a.colind[k]);
@@ -120,7 +120,7 @@ __device__ void for_each_in_row(const bsr_view<T, O>& a, index_t row, F f) {
 
 template <class T, class O>
 __global__ void count_kernel(bsr_view<T, O> a, std::int64_t* counts) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     std::int64_t count = 0;
     for_each_in_row(a, static_cast<index_t>(r), [&](index_t, std::int64_t) { ++count; });
     counts[r] = count;
@@ -129,7 +129,7 @@ __global__ void count_kernel(bsr_view<T, O> a, std::int64_t* counts) {
 
 template <class T, class O>
 __global__ void expand_kernel(bsr_view<T, O> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     O at = rowptr[r];
     for_each_in_row(a, static_cast<index_t>(r), [&](index_t column, std::int64_t position) {
       colind[at] = column;
@@ -157,7 +157,7 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
   out.cols = a.cols;
   out.nnz = static_cast<std::int64_t>(read_back(ctx, places.data()));
   out.block = block;
-  out.block_rows = static_cast<index_t>(blocks_for(a.rows, block));
+  out.block_rows = static_cast<index_t>(ceil_div(a.rows, block));
   out.rowptr = std::move(rowptr);
   out.colind = std::move(colind);
   out.values = buffer<T>(ctx, slots);

@@ -3,17 +3,17 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/primitives.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 __global__ void pack_keys(const index_t* major, std::int64_t n, int position_bits, std::uint64_t* keys) {
-  for (std::int64_t k = first_item(); k < n; k += item_step()) {
+  for (std::int64_t k = grid_thread(); k < n; k += grid_stride()) {
     keys[k] = static_cast<std::uint64_t>(major[k]) << position_bits | static_cast<std::uint64_t>(k);
   }
 }
@@ -21,7 +21,7 @@ __global__ void pack_keys(const index_t* major, std::int64_t n, int position_bit
 template <class O>
 __global__ void major_offsets(const std::uint64_t* keys, std::int64_t n, int position_bits, index_t majors,
                               O* offsets) {
-  for (std::int64_t m = first_item(); m <= majors; m += item_step()) {
+  for (std::int64_t m = grid_thread(); m <= majors; m += grid_stride()) {
     const std::uint64_t first = static_cast<std::uint64_t>(m) << position_bits;
     offsets[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, first));
   }
@@ -30,7 +30,7 @@ __global__ void major_offsets(const std::uint64_t* keys, std::int64_t n, int pos
 template <class T>
 __global__ void gather(const std::uint64_t* keys, std::int64_t n, std::uint64_t position_mask, const index_t* minor,
                        const T* values, index_t* minor_out, T* values_out) {
-  for (std::int64_t i = first_item(); i < n; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
     const std::uint64_t k = keys[i] & position_mask;
     minor_out[i] = minor[k];
     values_out[i] = values[k];

@@ -7,6 +7,7 @@
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "kernels/bsr_block.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 template <int Block, class T, class O>
 __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   constexpr int slots = 32 / Block;
-  const std::int64_t block_row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t block_row = (grid_thread()) / 32;
   if (block_row >= a.block_rows) return;  // whole warps
   const int lane = threadIdx.x % 32;
   const int slot = lane / Block;
@@ -38,7 +39,7 @@ __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_
   }
   T total = sum;
 #pragma unroll
-  for (int s = 1; s < slots; ++s) total = add(total, __shfl_sync(0xffffffffu, sum, (s * Block + i) % 32));
+  for (int s = 1; s < slots; ++s) total = add(total, __shfl_sync(full_warp, sum, (s * Block + i) % 32));
   const std::int64_t row = block_row * Block + i;
   if (slot == 0 && row < a.rows) store(static_cast<index_t>(row), total);
 }
@@ -76,8 +77,7 @@ class bsr_operator final : public device_operator<T> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_block(a_.block, [&]<int Block>() {
-      launch("bsr", bsr_kernel<Block, T, O>, static_cast<std::int64_t>(a_.block_rows) * 32, this->block_size_, 0,
-             stream, a_.view(), x, store);
+      launch("bsr", bsr_kernel<Block, T, O>, threads_for(static_cast<std::int64_t>(a_.block_rows) * 32, this->block_size_), stream, a_.view(), x, store);
     });
   }
 

@@ -9,6 +9,7 @@
 
 #include <tulle/core/buffer.hpp>
 
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
@@ -23,21 +24,21 @@ struct cut_rows {
 template <class T>
 __global__ void add_carries_kernel(cut_rows cuts, const T* __restrict__ head, scale_and_store<T> store) {
   constexpr std::int32_t few = 8;
-  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t tile = grid_thread();
   const int lane = threadIdx.x % 32;
   const std::int32_t parts = tile < cuts.tiles ? cuts.last[tile] - static_cast<std::int32_t>(tile) : 0;
   T sum{0};
   if (parts <= few) {
     for (std::int32_t i = 1; i <= parts; ++i) sum = add(sum, head[tile + i]);
   }
-  for (unsigned long_rows = __ballot_sync(0xffffffffu, parts > few); long_rows != 0; long_rows &= long_rows - 1) {
+  for (unsigned long_rows = __ballot_sync(full_warp, parts > few); long_rows != 0; long_rows &= long_rows - 1) {
     const int owner = __ffs(static_cast<int>(long_rows)) - 1;
-    const std::int64_t from = __shfl_sync(0xffffffffu, tile, owner);
-    const std::int32_t count = __shfl_sync(0xffffffffu, parts, owner);
+    const std::int64_t from = __shfl_sync(full_warp, tile, owner);
+    const std::int32_t count = __shfl_sync(full_warp, parts, owner);
     T part{0};
 #pragma unroll 4
     for (std::int32_t i = 1 + lane; i <= count; i += 32) part = add(part, head[from + i]);
-    part = sum_over_lanes<32>(part);
+    part = warp_sum(part);
     if (lane == owner) sum = part;
   }
   if (parts > 0) store.add_to(cuts.row[tile], sum);
@@ -60,8 +61,7 @@ class carries {
 
   void add(scale_and_store<T> store, cudaStream_t stream) {
     if (tiles() < 2) return;
-    launch("add_carries", add_carries_kernel<T>, tiles(), 128, 0, stream,
-           cut_rows{row_.data(), last_.data(), tiles()}, static_cast<const T*>(head_.data()), store);
+    launch("add_carries", add_carries_kernel<T>, threads_for(tiles(), 128), stream, cut_rows{row_.data(), last_.data(), tiles()}, head_.data(), store);
   }
 
  private:

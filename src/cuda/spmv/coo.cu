@@ -25,7 +25,7 @@ struct add_to_row {
 
 template <class T>
 __global__ void scale_kernel(index_t rows, scale_and_store<T> store) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t row = grid_thread();
   if (row < rows) store(static_cast<index_t>(row), T{0});
 }
 
@@ -36,7 +36,7 @@ __global__ void coo_kernel(coo_view<T> a, const T* __restrict__ x, T* head, scal
 
 template <class T>
 __global__ void find_coo_cuts(coo_view<T> a, int tile_size, std::int32_t tiles, index_t* row, std::int32_t* last) {
-  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t t = grid_thread();
   if (t >= tiles) return;
   const std::int64_t begin = t * tile_size;
   const std::int64_t end = min(begin + tile_size, a.nnz);
@@ -65,8 +65,7 @@ class coo_operator final : public device_operator<T> {
         a_(to_coo(ctx, a)),
         carries_(ctx, static_cast<std::int32_t>(ceil_div(a_.nnz(), this->block_size_))) {
     const device_guard guard(this->device_);
-    launch("find_coo_cuts", find_coo_cuts<T>, carries_.tiles(), 128, 0, static_cast<cudaStream_t>(ctx.stream().native),
-           a_.view(), this->block_size_, carries_.tiles(), carries_.row(), carries_.last());
+    launch("find_coo_cuts", find_coo_cuts<T>, threads_for(carries_.tiles(), 128), native(ctx), a_.view(), this->block_size_, carries_.tiles(), carries_.row(), carries_.last());
   }
   void update_values(const csr_ref& a) override {
     copy_bytes(ctx_, a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
@@ -78,9 +77,8 @@ class coo_operator final : public device_operator<T> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("coo scale", scale_kernel<T>, a_.rows, 256, 0, stream, a_.rows, store);
-    launch("coo", coo_kernel<T>, static_cast<std::int64_t>(carries_.tiles()) * this->block_size_, this->block_size_, 0,
-           stream, a_.view(), x, carries_.head(), store);
+    launch("coo scale", scale_kernel<T>, threads_for(a_.rows, 256), stream, a_.rows, store);
+    launch("coo", coo_kernel<T>, {carries_.tiles(), this->block_size_}, stream, a_.view(), x, carries_.head(), store);
     carries_.add(store, stream);
   }
 

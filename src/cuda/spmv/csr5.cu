@@ -7,6 +7,7 @@
 // Chosen where reads that wait for reads cost more than bytes: below two and a half million nonzeros, and beyond where
 // row lengths differ or rows are short.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/shared_parts.cuh"
@@ -117,14 +118,14 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     open = T{0};
   }
   // Of the row that is open at a lane's end, what the lanes since the last end of a row hold.
-  const unsigned ending = __ballot_sync(0xffffffffu, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (0xffffffffu >> (31 - lane)))));
+  const unsigned ending = __ballot_sync(full_warp, ends_row);
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(0xffffffffu, open, d);
+    const T before = __shfl_up_sync(full_warp, open, d);
     if (lane - d >= since) open += before;
   }
-  T carried = __shfl_up_sync(0xffffffffu, open, 1);
+  T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
     tails.open[warp] = open;
@@ -167,7 +168,7 @@ class csr5_operator final : public csr_operator<T, O> {
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    const auto on = static_cast<cudaStream_t>(stream.native);
+    const auto on = native(stream);
     if (storage_.blocks() == 0) check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), on), "cudaMemsetAsync");
     start(store_with_dots<T>{{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)},
                              static_cast<const T*>(w),
@@ -180,7 +181,7 @@ class csr5_operator final : public csr_operator<T, O> {
     const device_guard guard(this->device_);
     start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
                          static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
-          static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
+          static_cast<const T*>(x), native(stream));
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + storage_.other_bytes() + part_.bytes() + arrived_.bytes() + dot_share_.bytes();
@@ -196,9 +197,7 @@ class csr5_operator final : public csr_operator<T, O> {
 
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block,
-           Shape::block, 0, stream, storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()},
-           epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {storage_.blocks(), Shape::block}, stream, storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()}, epilogue);
   }
 
   context ctx_;

@@ -100,7 +100,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
   void copy_rows(void* to, const void* from, stream_view stream) const {
     const device_guard guard(this->device_);
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(this->a_.rows) * sizeof(T), cudaMemcpyDeviceToDevice,
-                          static_cast<cudaStream_t>(stream.native)),
+                          native(stream)),
           "cudaMemcpyAsync", status::cuda_memcpy);
   }
 

@@ -4,8 +4,8 @@
 #include <cuda/functional>
 #include <limits>
 
-#include "cuda/formats/place_records.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/place_records.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spmv/csr5_build.hpp"
 
@@ -206,9 +206,7 @@ __global__ void __launch_bounds__(Shape::block)
 
 template <class Shape, class... Parameters, class... Args>
 void launch_tiles(const context& ctx, void (*kernel)(Parameters...), std::size_t tiles, const Args&... args) {
-  if (tiles == 0) return;
-  kernel<<<static_cast<unsigned>(tiles), Shape::block, 0, native(ctx.stream())>>>(args...);
-  check_launch("csr5.fill");
+  launch("csr5.fill", kernel, {static_cast<std::int64_t>(tiles), Shape::block}, native(ctx), args...);
 }
 
 }  // namespace
@@ -219,12 +217,11 @@ csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, 
   if (a.rows == 0) return;
   const device_guard guard(ctx.device());
   const int chunk_rows = chunk_rows_for(a.rows, a.nnz);
-  const auto chunks = static_cast<std::size_t>(blocks_for(a.rows, chunk_rows));
-  buffer<csr5_totals> totals(ctx, chunks + 1);
+  const std::int64_t chunks = ceil_div(a.rows, chunk_rows);
+  buffer<csr5_totals> totals(ctx, static_cast<std::size_t>(chunks) + 1);
   const auto plan = [&](bool describe, const csr5_arrays& out) {
-    plan_tiles<O><<<static_cast<unsigned>(chunks), threads, 0, native(ctx.stream())>>>(
-        a.rows, a.rowptr, chunk_rows, group_tiles_for(a.nnz), totals.data(), describe, out);
-    check_launch("csr5.plan_tiles");
+    launch("csr5.plan_tiles", plan_tiles<O>, {chunks, threads}, native(ctx), a.rows, a.rowptr, chunk_rows,
+           group_tiles_for(a.nnz), totals.data(), describe, out);
   };
   plan(false, {});
   const csr5_totals all = place_records(ctx, totals);

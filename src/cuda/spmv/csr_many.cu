@@ -7,7 +7,7 @@
 // 4; and per vector, row and column one value. A pass takes 32 to 128 vectors (row-major) or 8. Time grows with the
 // longest row: one block walks it.
 #include "core/instantiate.hpp"
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_many.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
   const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
   const int along = lane / shape.across;
   const int step = shape.lanes / shape.across;
-  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * groups;
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * groups;
   const std::int64_t row = row0 + group;
   const index_t tile = shape.across * Vectors;
   const O begin = row < a.rows ? a.rowptr[row] : O{0};
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
     if (!is_long) sum_entries(a, static_cast<O>(begin + along), end, step, x.data, x.row_stride, at, sum);
 #pragma unroll
     for (int i = 0; i < Vectors; ++i) {
-      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(0xffffffffu, sum[i], d));
+      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(full_warp, sum[i], d));
       if (along == 0 && row < a.rows && !is_long) store(row, i, sum[i]);
     }
 
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
                   at, part);
 #pragma unroll
       for (int i = 0; i < Vectors; ++i) {
-        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(0xffffffffu, part[i], d));
+        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(full_warp, part[i], d));
         __syncthreads();  // the sums of before have been read
         shared[threadIdx.x / 32][threadIdx.x % 32] = part[i];
         __syncthreads();
@@ -129,10 +129,7 @@ void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& 
   while (by_row && across < 32 && across < count) across *= 2;
   const group_shape shape = shape_for(a.rows, a.nnz, across);
   const auto go = [&]<int Vectors>() {
-    launch("csr_many", csr_many_kernel<Vectors, T, O>, static_cast<std::int64_t>(a.rows) * shape.lanes, block, 0,
-           stream, a, count, shape, static_cast<T>(alpha),
-           many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta),
-           many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
+    launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(static_cast<std::int64_t>(a.rows) * shape.lanes, block), stream, a, count, shape, static_cast<T>(alpha), many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta), many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
   };
   const index_t each = (count + across - 1) / across;  // vectors a lane
   if (each == 1) return go.template operator()<1>();

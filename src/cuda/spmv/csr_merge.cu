@@ -7,6 +7,7 @@
 // Chosen by policy `simple` where row lengths vary: its time depends on nnz + rows alone. Needs no converted copy.
 #include "cuda/device/load.cuh"
 #include "cuda/device/segment_scan.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/carries.cuh"
 
 namespace tulle::cuda {
@@ -35,7 +36,7 @@ __device__ __forceinline__ Position merge_search(const O* row_end, Position rows
 /// tile_row[t]: the row at which tile t starts; its first nonzero is t * tile_size - tile_row[t].
 template <class T, class O>
 __global__ void find_merge_tiles(csr_view<T, O> a, int tile_size, std::int32_t tiles, index_t* tile_row) {
-  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t t = grid_thread();
   if (t > tiles) return;
   const std::int64_t rows = a.rows, nnz = a.nnz;
   tile_row[t] = static_cast<index_t>(merge_search(a.rowptr + 1, rows, nnz, min(t * tile_size, rows + nnz)));
@@ -44,7 +45,7 @@ __global__ void find_merge_tiles(csr_view<T, O> a, int tile_size, std::int32_t t
 template <class T, class O>
 __global__ void find_merge_cuts(csr_view<T, O> a, int tile_size, std::int32_t tiles, const index_t* tile_row,
                                 index_t* row, std::int32_t* last) {
-  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t t = grid_thread();
   if (t >= tiles) return;
   const index_t r = tile_row[t + 1];
   row[t] = r;
@@ -114,7 +115,7 @@ __global__ void csr_merge_kernel(csr_view<T, O> a, const index_t* __restrict__ t
   }
 
   const T carry = block_segment_scan(static_cast<index_t>(row), sum, storage);  // of the row open at the thread's end
-  T before = __shfl_up_sync(0xffffffffu, carry, 1);
+  T before = __shfl_up_sync(full_warp, carry, 1);
   if (threadIdx.x % 32 == 0) before = threadIdx.x == 0 ? T{0} : storage.value[threadIdx.x / 32 - 1];
 
   const bool goes_on = rows + nonzeros > 0 && row0 < a.rows && static_cast<std::int64_t>(a.rowptr[row0]) < nonzero0;
@@ -151,11 +152,9 @@ class csr_merge final : public csr_operator<T, O> {
     const std::int32_t tiles = carries_.tiles();
     if (tiles == 0) return;
     const device_guard guard(this->device_);
-    const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
-    launch("find_merge_tiles", find_merge_tiles<T, O>, tiles + 1, 128, 0, stream, a, tile_size_, tiles,
-           tile_row_.data());
-    launch("find_merge_cuts", find_merge_cuts<T, O>, tiles, 128, 0, stream, a, tile_size_, tiles,
-           static_cast<const index_t*>(tile_row_.data()), carries_.row(), carries_.last());
+    const auto stream = native(ctx);
+    launch("find_merge_tiles", find_merge_tiles<T, O>, threads_for(tiles + 1, 128), stream, a, tile_size_, tiles, tile_row_.data());
+    launch("find_merge_cuts", find_merge_cuts<T, O>, threads_for(tiles, 128), stream, a, tile_size_, tiles, tile_row_.data(), carries_.row(), carries_.last());
     check(cudaFuncSetAttribute(csr_merge_kernel<T, O>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(shared_bytes())),
           "cudaFuncSetAttribute");
@@ -170,9 +169,7 @@ class csr_merge final : public csr_operator<T, O> {
   [[nodiscard]] std::size_t shared_bytes() const { return static_cast<std::size_t>(tile_size_) * sizeof(T); }
 
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.merge", csr_merge_kernel<T, O>, static_cast<std::int64_t>(carries_.tiles()) * this->block_size_,
-           this->block_size_, shared_bytes(), stream, this->a_, static_cast<const index_t*>(tile_row_.data()), x,
-           carries_.head(), store);
+    launch("csr.merge", csr_merge_kernel<T, O>, {carries_.tiles(), this->block_size_, shared_bytes()}, stream, this->a_, tile_row_.data(), x, carries_.head(), store);
     carries_.add(store, stream);
   }
 

@@ -69,7 +69,7 @@ class csr_stream final : public csr_operator<T, O> {
                                   static_cast<const T*>(w),
                                   static_cast<T*>(dots),
                                   {dot_share_.data(), arrived_.data() + tiles_, tiles_}},
-               static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
+               static_cast<const T*>(x), native(stream));
     } else {
       csr_operator<T, O>::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
@@ -80,7 +80,7 @@ class csr_stream final : public csr_operator<T, O> {
       const device_guard guard(this->device_);
       run_with(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
                               static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
-               static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
+               static_cast<const T*>(x), native(stream));
     } else {
       csr_operator<T, O>::apply_jacobi(omega, x, b, inverse_diagonal, y, stream);
     }
@@ -106,9 +106,7 @@ class csr_stream final : public csr_operator<T, O> {
   template <class Epilogue>
   void run_with(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
     with_stream_shape(small_, [&](auto shape) {
-      launch("csr.stream", csr_stream_kernel<shape.block, shape.items, T, O, Epilogue>,
-             std::int64_t{blocks()} * shape.block, shape.block, 0, stream, this->a_,
-             stream_workspace<T>{rows_.data(), {part_.data(), arrived_.data()}, tiles_, slices_}, x, epilogue);
+      launch("csr.stream", csr_stream_kernel<shape.block, shape.items, T, O, Epilogue>, {blocks(), shape.block}, stream, this->a_, stream_workspace<T>{rows_.data(), {part_.data(), arrived_.data()}, tiles_, slices_}, x, epilogue);
     });
   }
 

@@ -10,7 +10,7 @@ namespace {
 
 template <class T, class O>
 __global__ void csr_thread_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t row = grid_thread();
   if (row >= a.rows) return;
   const O end = a.rowptr[row + 1];
   T sum{0};
@@ -27,7 +27,7 @@ class csr_thread final : public csr_operator<T, O> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.thread", csr_thread_kernel<T, O>, this->a_.rows, this->block_size_, 0, stream, this->a_, x, store);
+    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x, store);
   }
 };
 

@@ -32,7 +32,7 @@ struct strided {
 
 template <class T>
 __global__ void scale_kernel(index_t size, index_t count, T beta, strided<T> y) {
-  const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t item = grid_thread();
   if (item >= static_cast<std::int64_t>(size) * count) return;
   T* const at = y.at(item % size, static_cast<index_t>(item / size));
   *at = beta == T{0} ? T{0} : multiply_add(beta, *at, T{0});
@@ -54,7 +54,7 @@ __device__ __forceinline__ index_t row_of(const O* __restrict__ rowptr, index_t 
 
 template <class T, class O>
 __global__ void scatter_kernel(csr_view<T, O> a, index_t count, T alpha, strided<const T> x, strided<T> y) {
-  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t warp = (grid_thread()) / 32;
   const std::int64_t begin = warp * warp_nonzeros;
   if (begin >= a.nnz) return;
   const std::int64_t end = min(begin + warp_nonzeros, static_cast<std::int64_t>(a.nnz));
@@ -82,7 +82,7 @@ class csr_transposed final : public csr_operator<T, O> {
     const device_guard guard(this->device_);
     add_all(x.count, static_cast<T>(alpha), {static_cast<const T*>(x.data), x.row_stride, x.vector_stride},
             static_cast<T>(beta), {static_cast<T*>(y.data), y.row_stride, y.vector_stride},
-            static_cast<cudaStream_t>(stream.native));
+            native(stream));
   }
 
  private:
@@ -92,12 +92,10 @@ class csr_transposed final : public csr_operator<T, O> {
 
   void add_all(index_t count, T alpha, strided<const T> x, T beta, strided<T> y, cudaStream_t stream) {
     if (beta != T{1}) {
-      launch("csr.transposed: beta y", scale_kernel<T>, static_cast<std::int64_t>(this->a_.cols) * count,
-             this->block_size_, 0, stream, this->a_.cols, count, beta, y);
+      launch("csr.transposed: beta y", scale_kernel<T>, threads_for(static_cast<std::int64_t>(this->a_.cols) * count, this->block_size_), stream, this->a_.cols, count, beta, y);
     }
     if (count == 0) return;
-    launch("csr.transposed", scatter_kernel<T, O>, ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_, 0,
-           stream, this->a_, count, alpha, x, y);
+    launch("csr.transposed", scatter_kernel<T, O>, threads_for(ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_), stream, this->a_, count, alpha, x, y);
   }
 };
 

@@ -41,17 +41,17 @@ struct searched_rows {
 template <class T, class O>
 __global__ void csr_value_kernel(csr_view<T, O> a, const index_t* tile_row, const T* __restrict__ x, T* head,
                                  scale_and_store<T> store) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t r = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < a.rows; r += stride) {
+  const std::int64_t stride = grid_stride();
+  for (std::int64_t r = grid_thread(); r < a.rows; r += stride) {
     if (a.rowptr[r] == a.rowptr[r + 1]) store(static_cast<index_t>(r), T{0});
   }
-  if (static_cast<std::int64_t>(blockIdx.x) * blockDim.x >= a.nnz) return;
+  if (std::int64_t{blockIdx.x} * blockDim.x >= a.nnz) return;
   sum_nonzero_tile(searched_rows<O>{a.rowptr, tile_row}, a.nnz, a.colind, a.values, x, head, store);
 }
 
 template <class T, class O>
 __global__ void find_tile_rows(csr_view<T, O> a, int tile_size, std::int32_t tiles, index_t* tile_row) {
-  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t t = grid_thread();
   if (t > tiles) return;
   const std::int64_t k = min(t * tile_size, static_cast<std::int64_t>(a.nnz) - 1);
   tile_row[t] = row_of(a.rowptr, 0, a.rows - 1, k);
@@ -60,7 +60,7 @@ __global__ void find_tile_rows(csr_view<T, O> a, int tile_size, std::int32_t til
 template <class T, class O>
 __global__ void find_cut_rows(csr_view<T, O> a, int tile_size, std::int32_t tiles, const index_t* tile_row,
                               index_t* row, std::int32_t* last) {
-  const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t t = grid_thread();
   if (t >= tiles) return;
   const std::int64_t begin = t * tile_size;
   const std::int64_t end = min(begin + tile_size, static_cast<std::int64_t>(a.nnz));
@@ -79,12 +79,10 @@ class csr_value final : public csr_operator<T, O> {
         tile_row_(ctx, static_cast<std::size_t>(carries_.tiles()) + 1) {
     if (a.nnz == 0) return;
     const device_guard guard(this->device_);
-    const auto stream = static_cast<cudaStream_t>(ctx.stream().native);
+    const auto stream = native(ctx);
     const std::int32_t tiles = carries_.tiles();
-    launch("find_tile_rows", find_tile_rows<T, O>, tiles + 1, 128, 0, stream, a, this->block_size_, tiles,
-           tile_row_.data());
-    launch("find_cut_rows", find_cut_rows<T, O>, tiles, 128, 0, stream, a, this->block_size_, tiles,
-           static_cast<const index_t*>(tile_row_.data()), carries_.row(), carries_.last());
+    launch("find_tile_rows", find_tile_rows<T, O>, threads_for(tiles + 1, 128), stream, a, this->block_size_, tiles, tile_row_.data());
+    launch("find_cut_rows", find_cut_rows<T, O>, threads_for(tiles, 128), stream, a, this->block_size_, tiles, tile_row_.data(), carries_.row(), carries_.last());
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return carries_.bytes() + tile_row_.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
@@ -94,8 +92,7 @@ class csr_value final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     const std::int64_t blocks = std::max<std::int64_t>(carries_.tiles(), ceil_div(this->a_.rows, 16 * this->block_size_));
-    launch("csr.value", csr_value_kernel<T, O>, blocks * this->block_size_, this->block_size_, 0, stream, this->a_,
-           static_cast<const index_t*>(tile_row_.data()), x, carries_.head(), store);
+    launch("csr.value", csr_value_kernel<T, O>, {blocks, this->block_size_}, stream, this->a_, tile_row_.data(), x, carries_.head(), store);
     carries_.add(store, stream);
   }
 

@@ -4,6 +4,7 @@
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row, plus the window of x once a block.
 // Supported where the window of every 128 rows fits shared memory (banded matrices). Part of the kernel study.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
@@ -21,7 +22,7 @@ __global__ void window_kernel(csr_view<T, O> a, index_t* first_column, index_t* 
     high = -1;
   }
   __syncthreads();
-  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * group_rows;
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * group_rows;
   const std::int64_t row1 = min(row0 + group_rows, static_cast<std::int64_t>(a.rows));
   index_t my_low = a.cols, my_high = -1;
   for (O k = a.rowptr[row0] + static_cast<O>(threadIdx.x); k < a.rowptr[row1]; k += static_cast<O>(blockDim.x)) {
@@ -49,7 +50,7 @@ __global__ void csr_vector_shared_kernel(csr_view<T, O> a, const index_t* first_
   const int groups = blockDim.x / Lanes;
   for (int base = 0; base < group_rows; base += groups) {  // group_rows is a multiple of groups or smaller: same trips
     const int local = base + threadIdx.x / Lanes;
-    const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * group_rows + local;
+    const std::int64_t row = std::int64_t{blockIdx.x} * group_rows + local;
     const bool live = local < group_rows && row < a.rows;
     T sum{0};
     if (live) {
@@ -59,7 +60,7 @@ __global__ void csr_vector_shared_kernel(csr_view<T, O> a, const index_t* first_
         sum = multiply_add(load_stream(a.values + k), window[load_stream(a.colind + k) - low], sum);
       }
     }
-    sum = sum_over_lanes<Lanes>(sum);
+    sum = warp_sum<Lanes>(sum);
     if (lane == 0 && live) store(static_cast<index_t>(row), sum);
   }
 }
@@ -75,8 +76,7 @@ class csr_vector_shared final : public csr_operator<T, O> {
         first_column_(ctx, static_cast<std::size_t>(groups_)),
         width_(ctx, static_cast<std::size_t>(groups_)) {
     const device_guard guard(this->device_);
-    launch("window", window_kernel<T, O>, groups_ * 128, 128, 0, static_cast<cudaStream_t>(ctx.stream().native), a,
-           first_column_.data(), width_.data());
+    launch("window", window_kernel<T, O>, {groups_, 128}, native(ctx), a, first_column_.data(), width_.data());
     with_lanes(lanes_, [&]<int Lanes>() {
       check(cudaFuncSetAttribute(csr_vector_shared_kernel<Lanes, T, O>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(ctx.info().shared_bytes)),
@@ -92,9 +92,7 @@ class csr_vector_shared final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, groups_ * this->block_size_, this->block_size_,
-             shared_bytes_, stream, this->a_, static_cast<const index_t*>(first_column_.data()),
-             static_cast<const index_t*>(width_.data()), x, store);
+      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, {groups_, this->block_size_, shared_bytes_}, stream, this->a_, first_column_.data(), width_.data(), x, store);
     });
   }
 

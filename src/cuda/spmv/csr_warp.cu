@@ -3,6 +3,7 @@
 // Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row.
 // Chosen for small integer matrices whose rows are alike in length.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
@@ -12,7 +13,7 @@ namespace {
 template <int Lanes, class T, class O>
 __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   const int lane = threadIdx.x % Lanes;
-  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  const std::int64_t row = (grid_thread()) / Lanes;
   T sum{0};
   if (row < a.rows) {
     const O end = a.rowptr[row + 1];
@@ -21,7 +22,7 @@ __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale
       sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
     }
   }
-  sum = sum_over_lanes<Lanes>(sum);
+  sum = warp_sum<Lanes>(sum);
   if (lane == 0 && row < a.rows) store(static_cast<index_t>(row), sum);
 }
 
@@ -37,8 +38,7 @@ class csr_warp final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.warp", csr_warp_kernel<Lanes, T, O>, static_cast<std::int64_t>(this->a_.rows) * Lanes,
-             this->block_size_, 0, stream, this->a_, x, store);
+      launch("csr.warp", csr_warp_kernel<Lanes, T, O>, threads_for(static_cast<std::int64_t>(this->a_.rows) * Lanes, this->block_size_), stream, this->a_, x, store);
     });
   }
 

@@ -15,7 +15,7 @@ __global__ void csr_warp_shared_kernel(csr_view<T, O> a, const T* __restrict__ x
   extern __shared__ unsigned char raw[];
   T* const partial = reinterpret_cast<T*>(raw);
   const int lane = threadIdx.x % Lanes;
-  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  const std::int64_t row = (grid_thread()) / Lanes;
   T sum{0};
   if (row < a.rows) {
     const O end = a.rowptr[row + 1];
@@ -46,8 +46,7 @@ class csr_warp_shared final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.warp_shared", csr_warp_shared_kernel<Lanes, T, O>, static_cast<std::int64_t>(this->a_.rows) * Lanes,
-             this->block_size_, this->block_size_ * sizeof(T), stream, this->a_, x, store);
+      launch("csr.warp_shared", csr_warp_shared_kernel<Lanes, T, O>, threads_for(static_cast<std::int64_t>(this->a_.rows) * Lanes, this->block_size_, this->block_size_ * sizeof(T)), stream, this->a_, x, store);
     });
   }
 

@@ -13,7 +13,7 @@ namespace {
 
 template <class T>
 __global__ void ell_kernel(ell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t row = grid_thread();
   if (row >= a.rows) return;
   const index_t* colind = a.colind + row;
   const T* values = a.values + row;
@@ -41,7 +41,7 @@ class ell_operator final : public device_operator<T> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("ell", ell_kernel<T>, a_.rows, this->block_size_, 0, stream, a_.view(), x, store);
+    launch("ell", ell_kernel<T>, threads_for(a_.rows, this->block_size_), stream, a_.view(), x, store);
   }
 
   context ctx_;

@@ -7,6 +7,7 @@
 
 #include "cuda/device/load.cuh"
 #include "cuda/device/segment_scan.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/carries.cuh"
 
 namespace tulle::cuda {
@@ -19,12 +20,12 @@ __device__ __forceinline__ void sum_nonzero_tile(const Rows& rows, std::int64_t 
   const std::int64_t tile = blockIdx.x;
   const std::int64_t begin = tile * blockDim.x;
   const std::int64_t k = begin + threadIdx.x;
-  const std::int64_t end = min(begin + static_cast<std::int64_t>(blockDim.x), nnz);
+  const std::int64_t end = min(begin + std::int64_t{blockDim.x}, nnz);
   const bool live = k < nnz;
   const index_t row = rows.of(live ? k : nnz - 1, tile);  // threads past the end repeat the last row with zeros
   const T product = live ? multiply_add(load_stream(values + k), __ldg(x + load_stream(colind + k)), T{0}) : T{0};
   const T sum = block_segment_scan(row, product, storage);
-  index_t next_row = __shfl_down_sync(0xffffffffu, row, 1);
+  index_t next_row = __shfl_down_sync(full_warp, row, 1);
   if (!live) return;
   const bool last_of_tile = k + 1 == end;
   if (threadIdx.x % 32 == 31 && !last_of_tile) next_row = rows.of(k + 1, tile);

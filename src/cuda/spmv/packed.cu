@@ -106,14 +106,14 @@ class packed_operator final : public device_operator<T> {
                   stream_view stream) override {
     const device_guard guard(this->device_);
     packed_many<T>(storage_->view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y,
-                   static_cast<cudaStream_t>(stream.native));
+                   native(stream));
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
                   stream_view stream) override {
     const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
     if (blocks() == 0) {
       const device_guard guard(this->device_);
-      check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), static_cast<cudaStream_t>(stream.native)), "cudaMemsetAsync");
+      check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), native(stream)), "cudaMemsetAsync");
     }
     start(store_with_dots<T>{store,
                              static_cast<const T*>(w),
@@ -149,8 +149,7 @@ class packed_operator final : public device_operator<T> {
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    launch("packed", kernel, blocks() * block_size, block_size, 0, stream, storage_->view(),
-           static_cast<const T*>(values_.data()), static_cast<const T*>(x), part_sum_.data(), epilogue);
+    launch("packed", kernel, {blocks(), block_size}, stream, storage_->view(), values_.data(), x, part_sum_.data(), epilogue);
   }
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream_view{stream}); }
 

@@ -1,13 +1,14 @@
 // Passes: sort the windows and count their slices; place the windows; describe the slices; choose how each stores its
 // columns; write bases and offsets; write values. A block takes a window, or a warp a slice.
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/packed_build.hpp"
 
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/formats/place_records.cuh"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/place_records.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace tulle::cuda {
@@ -278,7 +279,7 @@ struct packed_source {
 template <int Halves, class O>
 __global__ void choose_offsets(packed_pattern a, const O* rowptr, const index_t* colind, int part_length,
                                packed_slice* slices, std::int64_t* words) {
-  const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t i = (grid_thread()) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
@@ -325,7 +326,7 @@ template <int Halves, class O>
 __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* colind, int part_length,
                               const std::int64_t* words, packed_slice* slices, index_t* base,
                               std::uint32_t* offsets) {
-  const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t i = (grid_thread()) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
@@ -361,7 +362,7 @@ __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* 
 
 template <int Halves, class T, class O>
 __global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, T* packed) {
-  const std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t i = (grid_thread()) / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
@@ -381,7 +382,7 @@ __global__ void write_values(packed_pattern a, const O* rowptr, int part_length,
 template <class... Parameters, class... Args>
 void launch_slices(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t slices, const Args&... args) {
   if (slices == 0) return;
-  kernel<<<static_cast<unsigned>(blocks_for(slices, threads / 32)), threads, 0, native(ctx.stream())>>>(args...);
+  kernel<<<static_cast<unsigned>(ceil_div(slices, threads / 32)), threads, 0, native(ctx)>>>(args...);
   check_launch(name);
 }
 
@@ -393,11 +394,11 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
     : rows_(rows), shape_(shape), order_(ctx, static_cast<std::size_t>(rows)), length_(ctx, static_cast<std::size_t>(rows)) {
   if (rows == 0) return;
   const device_guard guard(ctx.device());
-  const std::int64_t windows = blocks_for(rows, packed_window);
+  const std::int64_t windows = ceil_div(rows, packed_window);
   buffer<packed_totals> totals(ctx, static_cast<std::size_t>(windows) + 1);
   const int length_bits = std::max(1, bits_for(std::min<std::int64_t>(longest, 65535) + 1));
   const auto grid = static_cast<unsigned>(windows);
-  sort_windows<O><<<grid, threads, 0, native(ctx.stream())>>>(rows, rowptr, length_bits, shape, order_.data(), length_.data(), totals.data());
+  sort_windows<O><<<grid, threads, 0, native(ctx)>>>(rows, rowptr, length_bits, shape, order_.data(), length_.data(), totals.data());
   check_launch("packed.sort_windows");
   const packed_totals all = place_records(ctx, totals);
   parts_ = all.parts;
@@ -408,7 +409,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   part_row_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(parts_));
   part_length_ = buffer<std::uint16_t>(ctx, static_cast<std::size_t>(parts_));
   long_row_ = buffer<packed_long_row>(ctx, static_cast<std::size_t>(long_rows_));
-  describe_slices<O><<<grid, threads, 0, native(ctx.stream())>>>(
+  describe_slices<O><<<grid, threads, 0, native(ctx)>>>(
       rows, rowptr, shape, order_.data(), length_.data(), totals.data(),
       packed_arrays{slice_.data(), part_row_.data(), part_length_.data(), long_row_.data()});
   check_launch("packed.describe_slices");

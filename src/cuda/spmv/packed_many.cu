@@ -121,8 +121,7 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
     using V = std::decay_t<decltype(vectors)>;
     const auto kernel =
         height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
-    launch("packed.many", kernel, a.slices * 32, block_size, 0, stream, a, values, vectors, part_sum,
-           static_cast<T>(alpha), static_cast<T>(beta));
+    launch("packed.many", kernel, threads_for(a.slices * 32, block_size), stream, a, values, vectors, part_sum, static_cast<T>(alpha), static_cast<T>(beta));
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);

@@ -4,7 +4,7 @@
 
 #include <cuda/atomic>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/packed_format.cuh"
 
 namespace tulle::cuda {
@@ -15,7 +15,7 @@ __device__ __forceinline__ void sum_over_groups(T (&sum)[Count]) {
 #pragma unroll
   for (int d = 16; d >= Group; d /= 2) {
 #pragma unroll
-    for (int j = 0; j < Count; ++j) sum[j] = add(sum[j], __shfl_xor_sync(0xffffffffu, sum[j], d));
+    for (int j = 0; j < Count; ++j) sum[j] = add(sum[j], __shfl_xor_sync(full_warp, sum[j], d));
   }
 }
 
@@ -40,7 +40,7 @@ __device__ __forceinline__ bool add_part(const packed_pattern& a, const packed_s
     const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(a.long_row[slot].arrived);
     last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == row.count - 1;
   }
-  if (__any_sync(0xffffffffu, last) == 0) return false;
+  if (__any_sync(full_warp, last) == 0) return false;
   __syncwarp();
   for (int j = 0; j < Count; ++j) {
     sum[j] = T{0};

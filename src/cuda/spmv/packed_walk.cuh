@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "cuda/device/arithmetic.cuh"
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/packed_format.cuh"
 
 namespace tulle::cuda {
@@ -112,7 +112,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
         const bool live = p + i < lane[h].count;
-        const unsigned active = __ballot_sync(0xffffffffu, live);
+        const unsigned active = __ballot_sync(full_warp, live);
         const int at = before + __popc(active & below) / group;
         before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
@@ -176,7 +176,7 @@ __device__ __forceinline__ void sum_rows(const packed_slice& s, T (&sum)[Divisio
     for (int h = 0; h < Division::lanes; ++h) {
 #pragma unroll
       for (int j = 0; j < Count; ++j)
-        sum[h][j] = add(sum[h][j], __shfl_xor_sync(0xffffffffu, sum[h][j], d * Division::group));
+        sum[h][j] = add(sum[h][j], __shfl_xor_sync(full_warp, sum[h][j], d * Division::group));
     }
   }
 }

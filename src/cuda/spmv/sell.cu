@@ -14,7 +14,7 @@ namespace {
 /// `Flight`: slots of a row in flight at once.
 template <int Flight, class T>
 __global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
-  const std::int64_t lane_row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t lane_row = grid_thread();
   const std::int64_t slice = lane_row / sell_slice_rows;
   if (slice >= a.slices) return;
   const std::int64_t begin = a.sliceptr[slice];
@@ -61,8 +61,7 @@ class sell_operator final : public device_operator<T> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("sell", kernel_, static_cast<std::int64_t>(a_.slices) * sell_slice_rows, this->block_size_, 0, stream,
-           a_.view(), x, store);
+    launch("sell", kernel_, threads_for(static_cast<std::int64_t>(a_.slices) * sell_slice_rows, this->block_size_), stream, a_.view(), x, store);
   }
 
   context ctx_;

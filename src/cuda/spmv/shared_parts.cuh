@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cuda/atomic>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -34,13 +34,13 @@ __device__ __forceinline__ void leave_part(shared_parts<T> parts, T sum, index_t
     const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(parts.arrived[at.first]);
     comes_last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(at.last - at.first);
   }
-  if (!__any_sync(0xffffffffu, comes_last)) return;
+  if (!__any_sync(full_warp, comes_last)) return;
   T total{0};
 #pragma unroll 8
   for (std::int64_t t = at.first + lane; t <= at.last; t += 32) {
     total = add(total, __ldcg(parts.part + 2 * t + (t != at.first)));
   }
-  total = sum_over_lanes<32>(total);
+  total = warp_sum(total);
   if (lane == 0) {
     parts.arrived[at.first] = 0;
     epilogue.shared_row(static_cast<index_t>(at.first), row, total);

@@ -4,7 +4,7 @@
 
 #include <tulle/core/types.hpp>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ T sum_products(padded_products<T> products, int from,
 template <int Block, class T>
 __device__ __forceinline__ T sum_over_block(T v) {
   __shared__ T warp_sum[Block / 32];
-  v = sum_over_lanes<32>(v);
+  v = warp_sum(v);
   if (threadIdx.x % 32 == 0) warp_sum[threadIdx.x / 32] = v;
   __syncthreads();
   v = warp_sum[0];
@@ -92,12 +92,12 @@ class row_range {
     const int row = first + (static_cast<int>(threadIdx.x) >> log_lanes_);
     const bool is_long = to - from > long_row * lanes;
     T sum = sum_products(products, from + lane, is_long ? from : to, lanes);
-    for (int d = lanes / 2; d > 0; d /= 2) sum = add(sum, __shfl_xor_sync(0xffffffffu, sum, d));
-    for (unsigned rest = __ballot_sync(0xffffffffu, is_long && lane == 0); rest != 0; rest &= rest - 1) {
+    for (int d = lanes / 2; d > 0; d /= 2) sum = add(sum, __shfl_xor_sync(full_warp, sum, d));
+    for (unsigned rest = __ballot_sync(full_warp, is_long && lane == 0); rest != 0; rest &= rest - 1) {
       const int owner = __ffs(static_cast<int>(rest)) - 1;
-      const int owner_from = __shfl_sync(0xffffffffu, from, owner);
-      const int owner_to = __shfl_sync(0xffffffffu, to, owner);
-      const T whole = sum_over_lanes<32>(sum_products(products, owner_from + warp_lane, owner_to, 32));
+      const int owner_from = __shfl_sync(full_warp, from, owner);
+      const int owner_to = __shfl_sync(full_warp, to, owner);
+      const T whole = warp_sum(sum_products(products, owner_from + warp_lane, owner_to, 32));
       if (warp_lane == owner) sum = whole;
     }
     if (row < rows_ && lane == 0) epilogue(begin_ + row, sum);

@@ -4,6 +4,7 @@
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/shared_parts.cuh"
 #include "cuda/spmv/shared_rows.cuh"
 #include "cuda/spmv/stream_tiles.cuh"
@@ -113,12 +114,12 @@ struct stream_block {
     }
     __syncthreads();
     if (shares_head && rows.head < tiling::size && me < 32) {
-      const T sum = sum_over_lanes<32>(sum_products(products, me, rows.head, 32));
+      const T sum = warp_sum(sum_products(products, me, rows.head, 32));
       leave_part(work.parts, sum, rows.begin - 1, span_of(rows.begin - 1), tile, epilogue);
     }
     if (shares_tail && me >= Block - 32) {
       const int from = static_cast<int>(static_cast<std::int64_t>(a.rowptr[end]) - first);
-      const T sum = sum_over_lanes<32>(sum_products(products, from + me % 32, tiling::size, 32));
+      const T sum = warp_sum(sum_products(products, from + me % 32, tiling::size, 32));
       leave_part(work.parts, sum, end, span_of(end), tile, epilogue);
     }
     range.sum(products, epilogue);

@@ -11,6 +11,8 @@
 
 #include <tulle/core/types.hpp>
 
+#include "cuda/device/warp.cuh"
+
 namespace tulle::cuda {
 
 /// Positions count from the tile's first nonzero.
@@ -31,7 +33,7 @@ __device__ index_t rows_before(const O* __restrict__ rowptr, index_t rows, std::
     const std::int64_t step = (high - low + 31) / 32;
     const std::int64_t probe = low + (lane + 1) * step - 1;
     const bool before = probe < high && static_cast<std::int64_t>(rowptr[probe]) < position;
-    low += __popc(__ballot_sync(0xffffffffu, before)) * step;
+    low += __popc(__ballot_sync(full_warp, before)) * step;
     high = min(low + step - 1, high);
   }
   return static_cast<index_t>(low);

@@ -1,9 +1,10 @@
-// An exclusive scan of few records, each the sum of several counts, in one launch.
+// An exclusive scan of a few records of several counts each, in one launch.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 
@@ -26,12 +27,11 @@ __global__ void __launch_bounds__(1024) place_records_kernel(std::int64_t n, Rec
   if (threadIdx.x == 0) records[n] = before;
 }
 
-/// `records` holds n and one more. Returns the sum of all; waits for the stream.
+/// `records` holds n + 1, the last of them unset. Returns the sum of all; waits for the stream.
 template <class Record>
 Record place_records(const context& ctx, buffer<Record>& records) {
   const auto n = static_cast<std::int64_t>(records.size()) - 1;
-  place_records_kernel<<<1, 1024, 0, native(ctx.stream())>>>(n, records.data());
-  check_launch("place_records");
+  launch("place_records", place_records_kernel<Record>, {1, 1024}, native(ctx), n, records.data());
   return read_back(ctx, records.data() + n);
 }
 

@@ -1,18 +1,19 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "cuda/formats/cub_workspace.cuh"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/cub_workspace.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/stream.hpp"
 
 namespace tulle::cuda {
+
 void sort_keys(const context& ctx, buffer<std::uint64_t>& keys, int begin_bit, int end_bit) {
   const auto n = static_cast<std::int64_t>(keys.size());
   if (n < 2 || begin_bit == end_bit) return;
   buffer<std::uint64_t> other(ctx, keys.size());
   cub::DoubleBuffer<std::uint64_t> both(keys.data(), other.data());
   with_workspace(ctx, "cub::DeviceRadixSort::SortKeys", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeys(workspace, bytes, both, n, begin_bit, end_bit, native(ctx.stream()));
+    return cub::DeviceRadixSort::SortKeys(workspace, bytes, both, n, begin_bit, end_bit, native(ctx));
   });
   if (both.Current() != keys.data()) keys = std::move(other);
 }
@@ -21,7 +22,7 @@ void exclusive_scan(const context& ctx, buffer<std::int64_t>& numbers) {
   const auto n = static_cast<std::int64_t>(numbers.size());
   if (n == 0) return;
   with_workspace(ctx, "cub::DeviceScan::ExclusiveSum", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceScan::ExclusiveSum(workspace, bytes, numbers.data(), numbers.data(), n, native(ctx.stream()));
+    return cub::DeviceScan::ExclusiveSum(workspace, bytes, numbers.data(), numbers.data(), n, native(ctx));
   });
 }
 
