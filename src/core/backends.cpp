@@ -46,6 +46,15 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
+const vector_kernels& vector_kernels_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::vector_table();
+#ifdef TULLE_HAS_CUDA
+  return cuda::vector_table();
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
 const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::spgemm_operands();
 #ifdef TULLE_HAS_CUDA

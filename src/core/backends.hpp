@@ -8,6 +8,7 @@
 #include "kernels/spgemm.hpp"
 #include "kernels/spgemm_operands.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/vector.hpp"
 
 namespace tulle {
 
@@ -19,6 +20,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const spgemm_operand_kernels& spgemm_operands();
+const vector_kernels& vector_table();
 }  // namespace cpu
 
 namespace cuda {
@@ -29,6 +31,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const spgemm_operand_kernels& spgemm_operands();
+const vector_kernels& vector_table();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -45,6 +48,9 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const vector_kernels& vector_kernels_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend);
