@@ -46,10 +46,10 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
-const vector_kernels& vector_kernels_of(backend_kind backend) {
-  if (backend == backend_kind::cpu) return cpu::vector_table();
+const vector_kernels& vectors_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::vectors();
 #ifdef TULLE_HAS_CUDA
-  return cuda::vector_table();
+  return cuda::vectors();
 #else
   throw error(status::unsupported, "this tulle was built without CUDA");
 #endif

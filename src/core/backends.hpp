@@ -20,7 +20,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const spgemm_operand_kernels& spgemm_operands();
-const vector_kernels& vector_table();
+const vector_kernels& vectors();
 }  // namespace cpu
 
 namespace cuda {
@@ -31,7 +31,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const spgemm_operand_kernels& spgemm_operands();
-const vector_kernels& vector_table();
+const vector_kernels& vectors();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -50,7 +50,7 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
-const vector_kernels& vector_kernels_of(backend_kind backend);
+const vector_kernels& vectors_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const spgemm_operand_kernels& spgemm_operands_of(backend_kind backend);

@@ -1,8 +1,6 @@
-#include <tulle/core/stream.hpp>
-
 #include <chrono>
-
 #include <tulle/core/status.hpp>
+#include <tulle/core/stream.hpp>
 
 #include "core/backends.hpp"
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
 
@@ -64,8 +63,8 @@ class device_runtime {
   virtual void fill(int device, stream_view stream, void* to, unsigned char value, std::size_t bytes) = 0;
 
   virtual std::unique_ptr<device_event> create_event(int device) = 0;
-  /// Records what `work` queues on the stream, without running it. Where that cannot be recorded it throws UNSUPPORTED, or
-  /// what `work` threw; the stream is as before.
+  /// Records what `work` queues on the stream, without running it. Where that cannot be recorded it throws UNSUPPORTED,
+  /// or what `work` threw; the stream is as before.
   virtual std::unique_ptr<device_graph> capture(int device, stream_view stream, const std::function<void()>& work) = 0;
   /// Overwrites as much memory as evicts everything from the L2.
   virtual void flush_l2(int device, stream_view stream) = 0;

@@ -1,12 +1,11 @@
 // vector_ops: checks the arguments, then lets the context's backend do it.
-#include <tulle/ops/vector.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tulle/ops/vector.hpp>
 
 #include "core/backends.hpp"
 #include "core/split_mix.hpp"
@@ -53,7 +52,8 @@ class call_rules {
   }
 
   /// A number on the host is read now.
-  [[nodiscard]] scalar_operand operand(std::string_view name, const scalar_ref& s, const const_vector_ref& written) const {
+  [[nodiscard]] scalar_operand operand(std::string_view name, const scalar_ref& s,
+                                       const const_vector_ref& written) const {
     if (s.is_value()) return {s.value()};
     const scalar_operand read{0, s.data(), s.type()};
     if (s.space() == memory_space::host) return {read.get()};
@@ -84,7 +84,7 @@ void check_fits_i32(const coefficient_operand& value) {
   }
 }
 
-const vector_kernels& kernels(const context& ctx) { return vector_kernels_of(ctx.backend()); }
+const vector_kernels& kernels(const context& ctx) { return vectors_of(ctx.backend()); }
 
 }  // namespace
 
@@ -119,7 +119,9 @@ void vector_ops::scale(const coefficient& a, const vector_ref& y, on_stream stre
 void vector_ops::update(std::string_view what, std::span<const axpby_term> terms, const const_vector_ref* w,
                         const vector_ref* dots, on_stream stream) const {
   static constexpr std::array<std::array<std::string_view, 4>, 3> names = {
-      {{"a", "x", "b", "y"}, {"first.a", "first.x", "first.b", "first.y"}, {"second.a", "second.x", "second.b", "second.y"}}};
+      {{"a", "x", "b", "y"},
+       {"first.a", "first.x", "first.b", "first.y"},
+       {"second.a", "second.x", "second.b", "second.y"}}};
   const vector_ref& y = terms.back().y;
   const call_rules rules(ctx_, what, y.type, y.size, types::floating);
   std::array<update_operand, 2> operands;

@@ -1,4 +1,5 @@
-// One suite on every backend: the CPU with one thread and with three, and a GPU, skipped with the reason where there is none.
+// One suite on every backend: the CPU with one thread and with three, and a GPU, skipped with the reason where there is
+// none.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -54,7 +54,9 @@ TEST_P(memory_test, clone_goes_to_the_host_from_wherever_the_data_is) {
   EXPECT_EQ(to_vector(cpu, copy), std::vector<double>(n, 20));
   EXPECT_EQ(to_vector(cpu, x), std::vector<double>(n, 20));
 
-  const csr<double> a = generate<double>(*ctx_, "gen:stencil:points=5,nx=30,ny=20");
+  const csr<double> made = generate<double>(cpu, "gen:stencil:points=5,nx=30,ny=20");
+  const csr<double> a = clone(*ctx_, made.view());
+  ASSERT_EQ(a.values.space(), ctx_->space());
   const csr<double> b = clone(cpu, a.view());
   ASSERT_EQ(b.values.space(), memory_space::host);
   EXPECT_EQ(to_vector(cpu, b.rowptr), to_vector(*ctx_, a.rowptr));

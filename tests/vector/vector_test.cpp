@@ -85,7 +85,7 @@ TEST_P(vector_test, the_norm_is_the_root_of_the_dot_product) {
       long double sum = 0;
       for (const T v : host(x)) sum += static_cast<long double>(v) * v;
       const long double exact = std::sqrt(sum), gamma = (static_cast<long double>(n) + 2) * 1.01L * unit_f64;
-      EXPECT_LE(std::fabs(host(result)[0] - exact), (gamma + unit<T>) * exact);
+      EXPECT_LE(std::fabs(host(result)[0] - exact), (gamma + unit<T>)*exact);
     }
   });
 }
@@ -108,7 +108,8 @@ TEST_P(vector_test, sums_are_the_same_bit_for_bit) {
 
 /// y = a x + b y within gamma(4), for coefficients that are rounded to T too.
 template <class T>
-void expect_axpby(const std::vector<T>& computed, double a, const std::vector<T>& x, double b, const std::vector<T>& y) {
+void expect_axpby(const std::vector<T>& computed, double a, const std::vector<T>& x, double b,
+                  const std::vector<T>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const long double ax = static_cast<long double>(a) * x[i], by = static_cast<long double>(b) * y[i];
     ASSERT_LE(std::fabs(computed[i] - (ax + by)), 4.01L * unit<T> * (std::fabs(ax) + std::fabs(by))) << "element " << i;

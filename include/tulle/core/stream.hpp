@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-
 #include <tulle/core/context.hpp>
 
 namespace tulle {
@@ -56,9 +55,9 @@ class event {
 /// Work that was captured once and is launched as a whole, as often as one likes, at the cost of one launch.
 class graph {
  public:
-  /// Captures what `work` queues on `stream` (none: the context's), without running it. What cannot be captured (work that
-  /// waits, mostly) throws UNSUPPORTED, as does a context on the CPU; what `work` throws passes through; the stream stays
-  /// usable in any case. Everything that the work uses must outlive the graph.
+  /// Captures what `work` queues on `stream` (none: the context's), without running it. What cannot be captured (work
+  /// that waits, mostly) throws UNSUPPORTED, as does a context on the CPU; what `work` throws passes through; the
+  /// stream stays usable in any case. Everything that the work uses must outlive the graph.
   graph(const context& ctx, const std::function<void()>& work, std::optional<stream_view> stream = {});
 
   void launch(std::optional<stream_view> stream = {}) const;

@@ -7,13 +7,12 @@
 #include <ranges>
 #include <span>
 #include <string_view>
-#include <type_traits>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/core/types.hpp>
 #include <tulle/core/vector_ref.hpp>
+#include <type_traits>
 
 namespace tulle {
 
@@ -62,7 +61,7 @@ struct permutation_ref {
       : permutation_ref(offset_type_of<std::ranges::range_value_t<R>>, std::ranges::data(r),
                         static_cast<std::int64_t>(std::ranges::size(r)), memory_space::host) {}
   template <class O>
-    requires offset<std::remove_const_t<O>>
+  requires offset<std::remove_const_t<O>>
   constexpr permutation_ref(device_span<O> s) noexcept
       : permutation_ref(offset_type_of<std::remove_const_t<O>>, s.data(), static_cast<std::int64_t>(s.size()),
                         memory_space::device) {}
@@ -94,8 +93,8 @@ struct dot_pair {
 /// rounded to the vectors' type at the end: the error of a dot product of n elements is at most gamma(n) |x|.|y| in f64
 /// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), and that rounding besides for f32.
 ///
-/// Vectors are f32 or f64 (fill, copy, gather and scatter: also i32), all of a call alike, in the context's memory, with
-/// elements side by side. What is written overlaps nothing else of the call. Throws INVALID_ARGUMENT,
+/// Vectors are f32 or f64 (fill, copy, gather and scatter: also i32), all of a call alike, in the context's memory,
+/// with elements side by side. What is written overlaps nothing else of the call. Throws INVALID_ARGUMENT,
 /// INVALID_DIMENSIONS, NULL_POINTER, and UNSUPPORTED for a stride, naming the argument.
 class vector_ops {
  public:

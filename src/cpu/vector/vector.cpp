@@ -1,12 +1,13 @@
 // Vector operations on the CPU. Vectors are cut into at most 512 parts that depend on their size alone; a thread takes
 // neighbouring parts. Sums: a part's in f64 by 8 running sums, the parts' in order, so the result is the same for any
 // number of threads. Bytes per element: those of the vectors read and written, once.
+#include "kernels/vector.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "core/backends.hpp"
-#include "kernels/vector.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -70,7 +71,10 @@ void copy(const vector_work& work, const void* x, void* y) {
 template <class T>
 struct update_values {
   explicit update_values(const update_operand& u)
-      : a(static_cast<T>(u.a.get())), b(static_cast<T>(u.b.get())), x(static_cast<const T*>(u.x)), y(static_cast<T*>(u.y)) {}
+      : a(static_cast<T>(u.a.get())),
+        b(static_cast<T>(u.b.get())),
+        x(static_cast<const T*>(u.x)),
+        y(static_cast<T*>(u.y)) {}
 
   void run(std::int64_t begin, std::int64_t end) const {
     if (b == T{0}) {
@@ -160,7 +164,7 @@ void random(const vector_work& work, std::uint64_t key, void* y) {
 
 }  // namespace
 
-const vector_kernels& vector_table() {
+const vector_kernels& vectors() {
   static constexpr vector_kernels table = {
       .workspace_bytes = workspace_bytes,
       .fill = fill,

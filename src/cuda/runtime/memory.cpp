@@ -106,7 +106,8 @@ class pinned_memory final : public memory_resource {
     void* p = nullptr;
     const cudaError_t code = cudaHostAlloc(&p, bytes, cudaHostAllocPortable);
     if (code == cudaSuccess) return p;
-    if (code != cudaErrorMemoryAllocation && code != cudaErrorInvalidValue) raise(code, "cudaHostAlloc", status::internal);
+    if (code != cudaErrorMemoryAllocation && code != cudaErrorInvalidValue)
+      raise(code, "cudaHostAlloc", status::internal);
     (void)cudaGetLastError();
     throw error(status::out_of_memory, fmt::format("cannot allocate {} bytes of pinned host memory", bytes));
   }

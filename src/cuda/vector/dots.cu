@@ -15,8 +15,9 @@ struct dot_arrays {
 };
 
 template <class T, int K, int Unroll>
-__global__ void __launch_bounds__(block_threads)
-    dots_kernel(const __grid_constant__ dot_arrays<T, K> pairs, std::int64_t n, const __grid_constant__ grid_sums<T> sums) {
+__global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
+    dots_kernel(const __grid_constant__ dot_arrays<T, K> pairs, std::int64_t n,
+                const __grid_constant__ grid_sums<T> sums) {
   double sum[K] = {};
   for (std::int64_t first = grid_thread(); first < n; first += Unroll * grid_stride()) {
     T x[K][Unroll], y[K][Unroll];
@@ -62,7 +63,7 @@ void dot_vectors(const vector_work& work, std::span<const dot_operand> pairs, bo
   with_floating(work.type, [&]<class T>() {
     T* const to = static_cast<T*>(results);
     if (pairs.size() == 1) return launch_dots<T, 1, 4>(work, pairs, root, to);
-    if (pairs.size() == 2) return launch_dots<T, 2, 4>(work, pairs, root, to);
+    if (pairs.size() == 2) return launch_dots<T, 2, 2>(work, pairs, root, to);
     if (pairs.size() <= 4) return launch_dots<T, 4, 2>(work, pairs, root, to);
     launch_dots<T, most_dots, 1>(work, pairs, root, to);
   });

@@ -1,5 +1,6 @@
-// fill, copy, gather, scatter and random numbers: grid-stride loops, one element per thread and round. Bytes per element:
-// those of y, of x (by sectors of 32 where it is gathered from or scattered to) and of the number of the element.
+// fill, copy, gather, scatter and random numbers: grid-stride loops, one element per thread and round. Bytes per
+// element: those of y, of x (by sectors of 32 where it is gathered from or scattered to) and of the number of the
+// element.
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/vector/vector.hpp"
@@ -39,9 +40,8 @@ void launch_elements(const vector_work& work, const char* name, void (*kernel)(P
 }  // namespace
 
 void fill_vector(const vector_work& work, const coefficient_operand& value, void* y) {
-  with_scalar(work.type, [&]<class T>() {
-    launch_elements(work, "fill", fill_kernel<T>, value, work.n, static_cast<T*>(y));
-  });
+  with_scalar(work.type,
+              [&]<class T>() { launch_elements(work, "fill", fill_kernel<T>, value, work.n, static_cast<T*>(y)); });
 }
 
 void copy_vector(const vector_work& work, const void* x, void* y) {
@@ -67,9 +67,8 @@ void scatter_vector(const vector_work& work, offset_type type, const void* to, c
 }
 
 void random_vector(const vector_work& work, std::uint64_t key, void* y) {
-  with_floating(work.type, [&]<class T>() {
-    launch_elements(work, "random", random_kernel<T>, key, work.n, static_cast<T*>(y));
-  });
+  with_floating(work.type,
+                [&]<class T>() { launch_elements(work, "random", random_kernel<T>, key, work.n, static_cast<T*>(y)); });
 }
 
 }  // namespace tulle::cuda

@@ -11,7 +11,7 @@
 
 namespace tulle::cuda {
 
-constexpr int blocks_per_multiprocessor = 8;  // of block_threads: all the threads that it holds
+constexpr int blocks_per_multiprocessor = 4;  // of block_threads, all resident at once
 
 /// Of a kernel that takes `unroll` elements per thread and round, a grid apart.
 inline launch_shape vector_grid(const vector_work& work, int unroll) {

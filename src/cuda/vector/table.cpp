@@ -3,7 +3,7 @@
 
 namespace tulle::cuda {
 
-const vector_kernels& vector_table() {
+const vector_kernels& vectors() {
   static constexpr vector_kernels table = {
       .workspace_bytes = vector_workspace_bytes,
       .fill = fill_vector,

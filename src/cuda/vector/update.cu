@@ -1,6 +1,6 @@
-// y = a x + b y, of one or two vectors in one pass, with w . y and y . y where they are asked for: a grid that fills the
-// device once, summed by grid_sum.cuh. A thread updates elements that are a grid apart, four of them loaded before the
-// first is used. Bytes per element: x and w read, y read (unless b = 0) and written, once.
+// y = a x + b y, of one or two vectors in one pass, with w . y and y . y where they are asked for: a grid that fills
+// the device once, summed by grid_sum.cuh. A thread updates elements that are a grid apart, several of them loaded
+// before the first is used. Bytes per element: x and w read, y read (unless b = 0) and written, once.
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/vector/grid_sum.cuh"
 #include "cuda/vector/vector.hpp"
@@ -8,7 +8,8 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int unroll = 4;
+/// Elements that a thread loads before it uses the first, of each vector.
+constexpr int unroll_of(int terms) { return terms == 1 ? 4 : 2; }
 
 template <class T, int Terms>
 struct update_arrays {
@@ -20,9 +21,10 @@ struct update_arrays {
 };
 
 template <class T, int Terms, bool Dots>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
     update_kernel(const __grid_constant__ update_arrays<T, Terms> terms, std::int64_t n,
                   const __grid_constant__ grid_sums<T> sums) {
+  constexpr int unroll = unroll_of(Terms);
   T a[Terms], b[Terms];
 #pragma unroll
   for (int t = 0; t < Terms; ++t) {
@@ -74,7 +76,7 @@ void launch_update(const vector_work& work, std::span<const update_operand> term
   arrays.w = static_cast<const T*>(w);
   const grid_sums<T> sums{work.workspace, static_cast<T*>(dots), 2};
   const auto kernel = dots == nullptr ? update_kernel<T, Terms, false> : update_kernel<T, Terms, true>;
-  launch("update", kernel, vector_grid(work, unroll), native(work.stream), arrays, work.n, sums);
+  launch("update", kernel, vector_grid(work, unroll_of(Terms)), native(work.stream), arrays, work.n, sums);
 }
 
 }  // namespace
