@@ -11,7 +11,7 @@
 #include <tulle/core/status.hpp>
 #include <tulle/core/stream.hpp>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 

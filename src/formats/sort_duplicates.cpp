@@ -4,9 +4,9 @@
 #include <tulle/formats/convert.hpp>
 
 #include "core/instantiate.hpp"
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
+#include "core/wrapping_sum.hpp"
 #include "formats/check.hpp"
-#include "formats/wrapping_sum.hpp"
 
 namespace tulle {
 namespace {
@@ -54,7 +54,7 @@ std::int64_t sort_and_sum_duplicates(const context& ctx, csr<T, O>& a) {
 
   buffer<O> rowptr(ctx, a.rowptr.size());
   const buffer<O> order = sorted_entries(ctx, a, rowptr.data());
-  cpu::scan_counts(threads, rowptr.data(), a.rows);
+  scan_counts(threads, rowptr.data(), a.rows);
   const auto nnz = static_cast<std::size_t>(rowptr.data()[a.rows]);
   buffer<index_t> colind(ctx, nnz);
   buffer<T> values(ctx, nnz);

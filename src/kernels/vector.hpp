@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/split_mix.hpp"
+#include "kernels/types.hpp"
 
 namespace tulle {
 
@@ -84,36 +85,5 @@ struct vector_kernels {
   void (*scatter)(const vector_work&, offset_type, const void* to, const void* x, void* y);
   void (*random)(const vector_work&, std::uint64_t key, void* y);
 };
-
-/// Calls f.template operator()<T>() for f32 and f64, the only types that are computed with.
-template <class F>
-void with_floating(scalar_type type, F&& f) {
-  if (type == scalar_type::f64) {
-    f.template operator()<double>();
-  } else {
-    f.template operator()<float>();
-  }
-}
-
-template <class F>
-void with_scalar(scalar_type type, F&& f) {
-  if (type == scalar_type::i32) {
-    f.template operator()<std::int32_t>();
-  } else {
-    with_floating(type, f);
-  }
-}
-
-/// Calls f.template operator()<T, O>().
-template <class F>
-void with_scalar(scalar_type type, offset_type numbers, F&& f) {
-  with_scalar(type, [&]<class T>() {
-    if (numbers == offset_type::i64) {
-      f.template operator()<T, std::int64_t>();
-    } else {
-      f.template operator()<T, std::int32_t>();
-    }
-  });
-}
 
 }  // namespace tulle

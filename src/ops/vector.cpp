@@ -7,7 +7,7 @@
 #include <limits>
 #include <tulle/ops/vector.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/split_mix.hpp"
 #include "ops/vector_checks.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -52,7 +52,7 @@ void add_parts(const double* shares, std::int64_t parts, int count, bool root, T
 std::size_t workspace_bytes(const context&) { return most_parts * most_dots * sizeof(double); }
 
 void fill(const vector_work& work, const coefficient_operand& value, void* y) {
-  with_scalar(work.type, [&]<class T>() {
+  dispatch<type_set::all>({work.type}, [&]<class T, class>() {
     const T v = static_cast<T>(value.get());
     for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       std::fill(static_cast<T*>(y) + begin, static_cast<T*>(y) + end, v);
@@ -92,7 +92,7 @@ struct update_values {
 };
 
 void update(const vector_work& work, std::span<const update_operand> terms, const void* w, void* dots) {
-  with_floating(work.type, [&]<class T>() {
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     const update_values<T> first(terms.front()), last(terms.back());
     const bool two = terms.size() == 2;
     const T* other = w == nullptr ? last.y : static_cast<const T*>(w);
@@ -116,7 +116,7 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
 }
 
 void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
-  with_floating(work.type, [&]<class T>() {
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     auto* shares = static_cast<double*>(work.workspace);
     const std::int64_t parts = for_parts(work, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
       double sums[most_dots] = {};
@@ -133,7 +133,7 @@ void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root
 }
 
 void gather(const vector_work& work, offset_type type, const void* from, const void* x, void* y) {
-  with_scalar(work.type, type, [&]<class T, class O>() {
+  dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
     for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[i] = static_cast<const T*>(x)[static_cast<const O*>(from)[i]];
@@ -143,7 +143,7 @@ void gather(const vector_work& work, offset_type type, const void* from, const v
 }
 
 void scatter(const vector_work& work, offset_type type, const void* to, const void* x, void* y) {
-  with_scalar(work.type, type, [&]<class T, class O>() {
+  dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
     for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[static_cast<const O*>(to)[i]] = static_cast<const T*>(x)[i];
@@ -153,7 +153,7 @@ void scatter(const vector_work& work, offset_type type, const void* to, const vo
 }
 
 void random(const vector_work& work, std::uint64_t key, void* y) {
-  with_floating(work.type, [&]<class T>() {
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[i] = random_element<T>(key, static_cast<std::uint64_t>(i));

@@ -60,7 +60,7 @@ std::size_t vector_workspace_bytes(const context& ctx) {
 
 void dot_vectors(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
   const device_guard guard(work.ctx.device());
-  with_floating(work.type, [&]<class T>() {
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     T* const to = static_cast<T*>(results);
     if (pairs.size() == 1) return launch_dots<T, 1, 4>(work, pairs, root, to);
     if (pairs.size() == 2) return launch_dots<T, 2, 2>(work, pairs, root, to);

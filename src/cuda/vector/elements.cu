@@ -40,8 +40,9 @@ void launch_elements(const vector_work& work, const char* name, void (*kernel)(P
 }  // namespace
 
 void fill_vector(const vector_work& work, const coefficient_operand& value, void* y) {
-  with_scalar(work.type,
-              [&]<class T>() { launch_elements(work, "fill", fill_kernel<T>, value, work.n, static_cast<T*>(y)); });
+  dispatch<type_set::all>({work.type}, [&]<class T, class>() {
+    launch_elements(work, "fill", fill_kernel<T>, value, work.n, static_cast<T*>(y));
+  });
 }
 
 void copy_vector(const vector_work& work, const void* x, void* y) {
@@ -53,22 +54,23 @@ void copy_vector(const vector_work& work, const void* x, void* y) {
 }
 
 void gather_vector(const vector_work& work, offset_type type, const void* from, const void* x, void* y) {
-  with_scalar(work.type, type, [&]<class T, class O>() {
+  dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
     launch_elements(work, "gather", gather_kernel<T, O>, static_cast<const O*>(from), static_cast<const T*>(x), work.n,
                     static_cast<T*>(y));
   });
 }
 
 void scatter_vector(const vector_work& work, offset_type type, const void* to, const void* x, void* y) {
-  with_scalar(work.type, type, [&]<class T, class O>() {
+  dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
     launch_elements(work, "scatter", scatter_kernel<T, O>, static_cast<const O*>(to), static_cast<const T*>(x), work.n,
                     static_cast<T*>(y));
   });
 }
 
 void random_vector(const vector_work& work, std::uint64_t key, void* y) {
-  with_floating(work.type,
-                [&]<class T>() { launch_elements(work, "random", random_kernel<T>, key, work.n, static_cast<T*>(y)); });
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
+    launch_elements(work, "random", random_kernel<T>, key, work.n, static_cast<T*>(y));
+  });
 }
 
 }  // namespace tulle::cuda

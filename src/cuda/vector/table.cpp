@@ -1,4 +1,4 @@
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/vector/vector.hpp"
 
 namespace tulle::cuda {

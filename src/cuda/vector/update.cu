@@ -84,7 +84,7 @@ void launch_update(const vector_work& work, std::span<const update_operand> term
 void update_vectors(const vector_work& work, std::span<const update_operand> terms, const void* w, void* dots) {
   if (work.n == 0 && dots == nullptr) return;
   const device_guard guard(work.ctx.device());
-  with_floating(work.type, [&]<class T>() {
+  dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     if (terms.size() == 1) return launch_update<T, 1>(work, terms, w, dots);
     launch_update<T, 2>(work, terms, w, dots);
   });
