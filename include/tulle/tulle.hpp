@@ -20,5 +20,6 @@
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
+#include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
 #include <tulle/version.hpp>
