@@ -30,9 +30,12 @@ std::int64_t blocks_of(index_t rows, index_t block) { return (std::int64_t{rows}
 
 matrix_arrays arrays_of(const context& ctx, const matrix_ref& a) {
   switch (a.format) {
-    case matrix_format::csr: return {std::int64_t{a.rows} + 1, 0, a.nnz, a.nnz, 0};
-    case matrix_format::csc: return {std::int64_t{a.cols} + 1, 0, a.nnz, a.nnz, 0};
-    case matrix_format::coo: return {0, a.nnz, a.nnz, a.nnz, 0};
+    case matrix_format::csr:
+      return {std::int64_t{a.rows} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::csc:
+      return {std::int64_t{a.cols} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::coo:
+      return {0, a.nnz, a.nnz, a.nnz, 0};
     case matrix_format::ell: {
       const std::int64_t slots = std::int64_t{a.rows} * a.block;
       return {0, 0, slots, slots, 0};

@@ -1,5 +1,3 @@
-#include <tulle/ops/matrix.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <memory>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/validate.hpp>
+#include <tulle/ops/matrix.hpp>
 #include <utility>
 
 #include "core/backends.hpp"
@@ -61,8 +60,8 @@ matrix_ref make_csr(const context& ctx, scalar_type type, shape size, entry_map 
   out.cols = size.cols;
   out.space = ctx.space();
   out.device = ctx.device();
-  auto owned = std::make_shared<owned_csr>(
-      owned_csr{std::move(pattern.rowptr), std::move(pattern.colind), std::move(values)});
+  auto owned =
+      std::make_shared<owned_csr>(owned_csr{std::move(pattern.rowptr), std::move(pattern.colind), std::move(values)});
   out.rowptr = data_of(owned->rowptr);
   out.colind = owned->colind.data();
   out.values = owned->values.data();
@@ -93,7 +92,10 @@ matrix_ref csr_on(const context& ctx, std::string_view name, const matrix_ref& a
   return to_csr(ctx, a);
 }
 
-matrix_ref owned(const context& ctx, const matrix_ref& a) { return a.owner ? a : clone(ctx, a); }
+/// What was given, as a result: owned, with offsets that fit.
+matrix_ref result(const context& ctx, const matrix_ref& a) {
+  return fit_offsets(ctx, a.owner ? a : clone(ctx, a), offsets_for(a.nnz));
+}
 
 /// Whether the columns of every row increase strictly. Throws INVALID_STRUCTURE.
 bool is_increasing(const context& ctx, std::string_view name, const matrix_ref& a) {
@@ -112,7 +114,7 @@ entry_map transposed_pattern_of(const context& ctx, const matrix_ref& a, bool tw
     const auto& backend = formats_of<T, O>(ctx.backend());
     auto once = backend.transpose_pattern(ctx, a.as<T, O>(), nullptr);
     if (!twice) return {std::move(once.rowptr), std::move(once.colind), std::move(once.positions)};
-    const csr_view<T, O> columns{a.cols, a.rows, static_cast<O>(a.nnz), once.rowptr.data(), once.colind.data(),
+    const csr_view<T, O> columns{a.cols,  a.rows,     static_cast<O>(a.nnz), once.rowptr.data(), once.colind.data(),
                                  nullptr, ctx.space()};
     auto back = backend.transpose_pattern(ctx, columns, once.positions.data());
     return {std::move(back.rowptr), std::move(back.colind), std::move(back.positions)};
@@ -137,10 +139,11 @@ matrix_ref sum_of_duplicates(const context& ctx, std::string_view name, const ma
 
 /// A factor that the value type holds, for integers.
 void check_factor(std::string_view name, double factor, scalar_type type) {
-  if (type == scalar_type::i32 && !(factor >= std::numeric_limits<std::int32_t>::min() &&
-                                    factor <= std::numeric_limits<std::int32_t>::max() &&
-                                    static_cast<std::int32_t>(factor) == factor)) {
-    throw error(status::invalid_argument, fmt::format("{} = {}: must be a 32-bit integer for i32 values", name, factor));
+  if (type == scalar_type::i32 &&
+      !(factor >= std::numeric_limits<std::int32_t>::min() && factor <= std::numeric_limits<std::int32_t>::max() &&
+        static_cast<std::int32_t>(factor) == factor)) {
+    throw error(status::invalid_argument,
+                fmt::format("{} = {}: must be a 32-bit integer for i32 values", name, factor));
   }
 }
 
@@ -157,7 +160,7 @@ void check_sum(double alpha, const matrix_ref& a, double beta, const matrix_ref&
 }
 
 matrix_ref scale(const context& ctx, const matrix_ref& a, const const_vector_ref& factors, bool by_column) {
-  const matrix_ref from = owned(ctx, csr_on(ctx, "A", a));
+  const matrix_ref from = result(ctx, csr_on(ctx, "A", a));
   const detail::vector_rules rules{ctx.space(), ctx.device(), from.types.value, from.dimensions()};
   by_column ? rules.check_columns("factors", factors) : rules.check_rows("factors", factors);
   auto held = std::make_shared<owned_csr>(
@@ -166,7 +169,7 @@ matrix_ref scale(const context& ctx, const matrix_ref& a, const const_vector_ref
   matrix_ref out = from;
   out.values = held->values.data();
   out.owner = std::move(held);
-  return fit_offsets(ctx, std::move(out), offsets_for(from.nnz));
+  return out;
 }
 
 void check_range(std::string_view name, index_range range, index_t end) {
@@ -191,11 +194,16 @@ matrix_ref to_csr(const context& ctx, const matrix_ref& a) {
   const type_key types{a.types.value, has_offsets ? a.types.offset : offsets_for(a.nnz)};
   return dispatch<type_set::all>(types, [&]<class T, class O>() -> matrix_ref {
     switch (a.format) {
-      case matrix_format::csc: return to_csr(ctx, here.as_csc<T, O>());
-      case matrix_format::coo: return to_csr<O>(ctx, here.as_coo<T>());
-      case matrix_format::ell: return to_csr<O>(ctx, here.as_ell<T>());
-      case matrix_format::sell: return to_csr<O>(ctx, here.as_sell<T>());
-      default: return to_csr(ctx, here.as_bsr<T, O>());
+      case matrix_format::csc:
+        return to_csr(ctx, here.as_csc<T, O>());
+      case matrix_format::coo:
+        return to_csr<O>(ctx, here.as_coo<T>());
+      case matrix_format::ell:
+        return to_csr<O>(ctx, here.as_ell<T>());
+      case matrix_format::sell:
+        return to_csr<O>(ctx, here.as_sell<T>());
+      default:
+        return to_csr(ctx, here.as_bsr<T, O>());
     }
   });
 }
@@ -257,8 +265,7 @@ transposition transpose(const context& ctx, const matrix_ref& a) {
   const matrix_ref from = csr_on(ctx, "A", a);
   entry_map turned = transposed_pattern_of(ctx, from, false);
   buffer<std::int64_t> positions = std::move(turned.positions);
-  matrix_ref out =
-      with_values_of(ctx, from, {from.cols, from.rows}, std::move(turned), nullptr, positions.data());
+  matrix_ref out = with_values_of(ctx, from, {from.cols, from.rows}, std::move(turned), nullptr, positions.data());
   return {std::move(out), std::move(positions)};
 }
 
@@ -282,18 +289,19 @@ matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, in
   check_range("rows", rows, a.rows);
   check_range("columns", columns, a.cols);
   const shape size{rows.end - rows.begin, columns.end - columns.begin};
-  return with_values_of(ctx, from, size,
-                        matrices_of(ctx.backend()).select(ctx, from, {rows.begin, rows.end, columns.begin, columns.end}));
+  return with_values_of(
+      ctx, from, size,
+      matrices_of(ctx.backend()).select(ctx, from, {rows.begin, rows.end, columns.begin, columns.end}));
 }
 
 matrix_ref sort(const context& ctx, const matrix_ref& a) {
   const matrix_ref from = csr_on(ctx, "A", a);
-  if (is_increasing(ctx, "A", from)) return owned(ctx, from);
+  if (is_increasing(ctx, "A", from)) return result(ctx, from);
   return with_values_of(ctx, from, from.dimensions(), sorted_pattern(ctx, from));
 }
 
 matrix_ref sum_duplicates(const context& ctx, const matrix_ref& a) {
-  return owned(ctx, sum_of_duplicates(ctx, "A", csr_on(ctx, "A", a)));
+  return result(ctx, sum_of_duplicates(ctx, "A", csr_on(ctx, "A", a)));
 }
 
 matrix_ref eliminate_zeros(const context& ctx, const matrix_ref& a) {

@@ -1,4 +1,5 @@
 // alpha A + beta B against a merge of rows on the host: the same bits.
+#include "core/backends.hpp"
 #include "matrix/entries.hpp"
 
 namespace tulle::testing {
@@ -83,6 +84,19 @@ TEST_P(adding, new_numbers_go_into_the_same_pattern) {
     matrix_ref renewed = c;
     renewed.values = values.data();
     expect_entries(ctx(), renewed, want, a.cols);
+
+    // By 64-bit offsets, which only sums of 2^31 entries need: the same pattern and values.
+    const auto widened = [&](const matrix_ref& m) {
+      return matrix_ref(with_offsets<std::int64_t>(ctx(), m.as<T, std::int32_t>()));
+    };
+    const matrix_ref wide_a = widened(on_a), wide_b = widened(on_b), wide_c = widened(c);
+    const entry_map pattern = matrices_of(ctx().backend()).add_pattern(ctx(), wide_a, wide_b);
+    fill_bytes(ctx(), values.data(), ctx().space(), 0xff, values.bytes());
+    add_into(ctx(), 5, wide_a, -3, wide_b, wide_c, values);
+    const auto& offsets = std::get<buffer<std::int64_t>>(pattern.rowptr);
+    const csr_view<T, std::int64_t> wide{a.rows,        a.cols,       c.nnz, offsets.data(), pattern.colind.data(),
+                                         values.data(), ctx().space()};
+    expect_entries(ctx(), with_offsets<std::int32_t>(ctx(), wide), want, a.cols);
   });
 }
 

@@ -42,7 +42,8 @@ TEST_P(ordering, positions_compose_over_transpositions) {
     const csr<T, O> a = upload<T, O>(ctx(), subject());
     const auto& backend = formats_of<T, O>(ctx().backend());
     const auto once = backend.transpose_pattern(ctx(), a.view(), nullptr);
-    const csr_view<T, O> columns{a.cols, a.rows, a.nnz(), once.rowptr.data(), once.colind.data(), nullptr, ctx().space()};
+    const csr_view<T, O> columns{a.cols,  a.rows,       a.nnz(), once.rowptr.data(), once.colind.data(),
+                                 nullptr, ctx().space()};
     const auto twice = backend.transpose_pattern(ctx(), columns, once.positions.data());
     std::vector<std::int64_t> want;
     for (const auto& row : sorted(rows_of<T>(subject()))) {

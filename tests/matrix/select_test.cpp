@@ -53,8 +53,9 @@ TEST_P(selecting, the_diagonal_adds_duplicates_and_has_strides) {
       }
     }
     buffer<T> out = to_buffer(ctx(), std::vector<T>(2 * count, T{77}));
-    diagonal(ctx(), upload<T, O>(ctx(), m),
-             vector_ref(scalar_type_of<T>, out.data(), static_cast<std::int64_t>(count), ctx().space(), ctx().device(), 2));
+    diagonal(
+        ctx(), upload<T, O>(ctx(), m),
+        vector_ref(scalar_type_of<T>, out.data(), static_cast<std::int64_t>(count), ctx().space(), ctx().device(), 2));
     EXPECT_TRUE(same_bits(to_vector(ctx(), out), want));
   });
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/vector_ref.hpp>
@@ -24,7 +23,8 @@ matrix_ref to_csr(const context& ctx, const matrix_ref& a);
 matrix_ref identity(const context& ctx, index_t n, scalar_type type);
 
 /// alpha A + beta B: the union of the patterns, rows sorted, sums that are 0 kept; each product is rounded, then their
-/// sum. With a factor of 0 the values of its matrix are not read and count as 0. Duplicates within A or B are added first.
+/// sum. With a factor of 0 the values of its matrix are not read and count as 0. Duplicates within A or B are added
+/// first.
 matrix_ref add(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b);
 /// The same for new numbers, into the values of a known pattern C that contains those of A and B (others become 0).
 /// Neither allocates nor waits; all three are CSR in the context's memory, of the same types, their columns increasing
