@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 

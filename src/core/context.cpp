@@ -10,7 +10,7 @@
 
 #include <tulle/core/status.hpp>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -26,6 +27,15 @@ struct entry_map {
   offsets_buffer rowptr;
   buffer<index_t> colind;
   buffer<std::int64_t> positions;
+};
+
+/// What one look at a pattern counts. Sound: offsets ascend from 0 to nnz, columns are in range.
+struct pattern_counts {
+  unsigned long long defects = 0;   // 0 where the pattern is sound
+  unsigned long long descents = 0;  // and then 0 where every row's columns increase strictly
+
+  [[nodiscard]] bool sound() const noexcept { return defects == 0; }
+  [[nodiscard]] bool increasing() const noexcept { return defects == 0 && descents == 0; }
 };
 
 /// Which entries stay: those of rows [first_row, last_row) and columns [first_col, last_col), renumbered from 0.
@@ -55,6 +65,9 @@ struct value_scaling {
 
 /// `gather`, `add_values`, `diagonal`, `scale` and `identity` neither allocate nor wait.
 struct matrix_kernels {
+  /// Counts in the backend's memory, one for each pattern, there once the context's stream comes to them. Never reads
+  /// out of bounds of arrays that have the sizes the refs imply.
+  buffer<pattern_counts> (*inspect)(const context&, std::span<const matrix_ref>);
   /// One position more than entries, the last being A's nnz: with `distinct` over all of A the positions are the
   /// segments of a value_map that adds up duplicates. Values are read for `nonzero` alone.
   entry_map (*select)(const context&, const matrix_ref& a, const entry_selection&);

@@ -8,8 +8,8 @@
 #include <tulle/ops/matrix.hpp>
 #include <utility>
 
-#include "core/backends.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "kernels/backends.hpp"
 #include "ops/vector_checks.hpp"
 
 namespace tulle {
@@ -99,9 +99,7 @@ matrix_ref result(const context& ctx, const matrix_ref& a) {
 
 /// Whether the columns of every row increase strictly. Throws INVALID_STRUCTURE.
 bool is_increasing(const context& ctx, std::string_view name, const matrix_ref& a) {
-  csr_ref pattern = csr_ref::of(a.as<float, std::int64_t>());
-  pattern.types.offset = a.types.offset;
-  const pattern_counts found = to_vector(ctx, spgemm_operands_of(ctx.backend()).inspect(ctx, {&pattern, 1}))[0];
+  const pattern_counts found = to_vector(ctx, matrices_of(ctx.backend()).inspect(ctx, {&a, 1}))[0];
   if (found.sound()) return found.increasing();
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     throw error(status::invalid_structure, fmt::format("{}: {}", name, validate(ctx, a.as<T, O>()).message()));

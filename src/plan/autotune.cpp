@@ -8,8 +8,8 @@
 #include <chrono>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
-#include "plan/find_kernel.hpp"
+#include "kernels/backends.hpp"
+#include "core/memory_status.hpp"
 
 namespace tulle {
 namespace {
@@ -31,7 +31,7 @@ double microseconds_since(clock::time_point begin) {
 /// x = 0 and a scratch y, and the clock that suits the backend.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, const csr_ref& a)
+  bench_stand(const context& ctx, const matrix_ref& a)
       : ctx_(ctx),
         x_(ctx, static_cast<std::size_t>(a.cols) * size_of(a.types.value)),
         y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)) {
@@ -85,9 +85,9 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.reference_only || &k == first.first || !contains(k.types, subject.a.types)) continue;
+    if (k.role == kernel_role::vendor || &k == first.first || !contains(k.types, subject.a.types)) continue;
     if (!k.supports(subject.stats, subject.a.types, ctx.info()).ok) continue;
-    const bool converts = needs_statistics(k);
+    const bool converts = k.needs_set_up;
     const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
     const double measuring = (warm_up_runs + timed_runs) * result.microseconds;
     if (microseconds_since(begin) + planning + measuring > budget * result.microseconds) {
@@ -107,7 +107,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
         result.microseconds = time;
       }
     } catch (const error& e) {
-      if (e.code() != status::out_of_memory && e.code() != status::device_out_of_memory) throw;
+      if (!is_out_of_memory(e)) throw;
     }
   }
   return result;

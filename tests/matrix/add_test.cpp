@@ -1,5 +1,5 @@
 // alpha A + beta B against a merge of rows on the host: the same bits.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "matrix/entries.hpp"
 
 namespace tulle::testing {

@@ -1,7 +1,7 @@
 // Transposes, rows in order, duplicates added up, other formats: the entries and their order, exactly.
 #include <numeric>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "matrix/entries.hpp"
 
 namespace tulle::testing {

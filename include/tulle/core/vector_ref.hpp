@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/span.hpp>
@@ -69,6 +71,13 @@ struct basic_vector_ref {
 
 using vector_ref = basic_vector_ref<void>;
 using const_vector_ref = basic_vector_ref<const void>;
+
+/// Numbers that are read later as well: a temporary container, which would be gone by then, is refused.
+template <class R>
+  requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R> || !std::ranges::range<R>)
+const_vector_ref lent(R&& r) {
+  return const_vector_ref(std::forward<R>(r));
+}
 
 enum class vector_order : std::uint8_t { row_major, column_major };
 constexpr std::string_view name(vector_order o) { return o == vector_order::row_major ? "row" : "column"; }

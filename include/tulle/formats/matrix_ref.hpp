@@ -23,6 +23,8 @@ concept owning_matrix = requires(const std::remove_cvref_t<M>& m) {
   m.view();
   requires scalar<std::remove_cvref_t<decltype(*m.view().values)>>;
 };
+template <owning_matrix M>
+using value_of = std::remove_cvref_t<decltype(*std::declval<const std::remove_cvref_t<M>&>().view().values)>;
 }  // namespace detail
 
 /// Format, shape, types and arrays of a matrix. The arrays are the caller's, and must outlive the ref and everything made

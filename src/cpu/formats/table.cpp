@@ -1,5 +1,5 @@
 // The CPU's table of conversions, statistics and validation.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "cpu/formats/formats.hpp"
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "cpu/matrix/matrix.hpp"
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
 namespace tulle::cpu {

@@ -7,6 +7,7 @@
 
 namespace tulle::cpu {
 
+buffer<pattern_counts> inspect_patterns(const context& ctx, std::span<const matrix_ref> patterns);
 entry_map select_entries(const context& ctx, const matrix_ref& a, const entry_selection& what);
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b);
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,

@@ -1,6 +1,6 @@
 // Some of a matrix's entries: counted row by row, then copied.
 #include "cpu/matrix/matrix.hpp"
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -30,9 +30,16 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_serial(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                               const spmv_options& options) {
-  return make_operator<csr_serial, type_set::all>(ctx, a, stats, options);
+spmv_kernel csr_serial_entry() {
+  return {
+      .name = "csr.serial",
+      .summary = "one thread, row after row: the control",
+      .backend = backend_kind::cpu,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .make_plan = make_operator<csr_serial, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cpu

@@ -1,4 +1,4 @@
-// The few arithmetic operations of the kernels, the same for floating-point and (wrapping) integer values.
+// The arithmetic of the kernels, one set of names for floating-point and (wrapping) integer values.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,15 @@ __device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_
                                    static_cast<std::uint32_t>(c));
 }
 
-/// a b, rounded: never fused with what is added to it.
+/// a b, rounded: never fused with a following addition.
 __device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ std::uint32_t rounded_product(std::uint32_t a, std::uint32_t b) { return a * b; }
 __device__ __forceinline__ std::int32_t rounded_product(std::int32_t a, std::int32_t b) { return multiply_add(a, b, 0); }
 
+/// What sums are held in: the value type itself; unsigned for i32, whose sums are taken modulo 2^32.
+template <class T>
+using sum_of = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, T>;
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,5 +1,5 @@
 // The CUDA backend's conversions, statistics and validation.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "cuda/formats/formats.hpp"
 #include "cuda/runtime/device_guard.hpp"

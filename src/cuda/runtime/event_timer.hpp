@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cuda {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cuda {
 

@@ -1,7 +1,7 @@
 // What this device reaches: memory bandwidth and launch latency.
 #pragma once
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cuda {
 

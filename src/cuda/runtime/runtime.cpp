@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/event_timer.hpp"

@@ -1,10 +1,10 @@
-// Rows cut by tile boundaries, put together in a fixed order.
+// Rows cut by tile boundaries, added up in a fixed order.
 //
-// Kernels that split the work by nonzeros give each block a tile. A tile that holds the start of a row writes
-// alpha * (its part) + beta * y; a tile that holds a later part of that row leaves the part in head[tile]. One thread
-// a tile then adds the parts of the row that starts in its tile and goes on, in the order of the tiles (a whole warp
-// when there are many), so that the result is the same on every run. Which rows are cut is known from the structure
-// and found when the plan is made.
+// Kernels that split the work by nonzeros give each block a tile. The tile in which a row starts writes
+// alpha * (its part) + beta * y; a tile with a later part of that row leaves the part in head[tile]. In a second launch
+// one thread per tile (a whole warp if there are many parts) adds the later parts of the row that starts in its tile,
+// in the order of the tiles, so that the result is the same on every run. Which rows are cut follows from the pattern
+// and is found when the plan is made.
 #pragma once
 
 #include <tulle/core/buffer.hpp>
@@ -14,7 +14,7 @@
 
 namespace tulle::cuda {
 
-/// As kernels see it: `row[t]` starts in tile t and reaches as far as tile `last[t]`; last[t] = t when none does.
+/// row[t] starts in tile t and its last part is in tile last[t]; last[t] = t when no row crosses the end of tile t.
 struct cut_rows {
   const index_t* row;
   const std::int32_t* last;
@@ -23,9 +23,9 @@ struct cut_rows {
 
 template <class T>
 __global__ void add_carries_kernel(cut_rows cuts, const T* __restrict__ head, scale_and_store<T> store) {
-  constexpr std::int32_t few = 8;
+  constexpr std::int32_t few = 8;  // parts that one thread adds alone
   const std::int64_t tile = grid_thread();
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_id();
   const std::int32_t parts = tile < cuts.tiles ? cuts.last[tile] - static_cast<std::int32_t>(tile) : 0;
   T sum{0};
   if (parts <= few) {

@@ -1,6 +1,6 @@
-// A bit an entry says whether it is kept; how many are kept before any entry is a sum over whole words and the bits
-// below it in its own (Jacobson, "Space-efficient static trees and graphs", FOCS 1989). That places entries and rows
-// alike, in order, whatever the rows' lengths and the order of their columns. 3/8 byte of scratch an entry.
+// One bit per entry says whether it is kept. The number of entries kept before any entry is a prefix sum over words
+// plus a population count within its word (Jacobson, "Space-efficient static trees and graphs", FOCS 1989), and gives
+// the new position of entries and of row starts. Scratch: 3/8 byte per entry.
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
@@ -24,7 +24,7 @@ struct kept_view {
   }
 };
 
-/// A warp a word.
+/// One warp per word.
 __global__ void mark_columns(std::int64_t nnz, const index_t* colind, index_t first, index_t end, std::int64_t words,
                              unsigned* bits, std::int64_t* count) {
   for (std::int64_t w = grid_thread() / word_bits; w < words; w += grid_stride() / word_bits) {

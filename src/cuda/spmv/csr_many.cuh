@@ -1,4 +1,4 @@
-// Y = alpha A X + beta Y for several right-hand sides, from a CSR read in place: what the csr.* kernels share.
+// Y = alpha A X + beta Y for several right-hand sides from a CSR read in place, shared by the csr.* kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>

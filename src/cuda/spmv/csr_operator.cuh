@@ -12,10 +12,12 @@
 
 namespace tulle::cuda {
 
-/// An operator whose typed half is `run`; sets the device and unpacks the arguments.
+/// Sets the device and gives the arguments their types for `run`.
 template <class T>
 class device_operator : public spmv_operator {
  public:
+  using value_type = T;
+
   device_operator(const context& ctx, int block_size) : device_(ctx.device()), block_size_(block_size) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view stream) final {
@@ -32,7 +34,7 @@ class device_operator : public spmv_operator {
   int block_size_;
 };
 
-/// A device_operator that reads the CSR in place; several right-hand sides go through csr_many.
+/// A device_operator that borrows the CSR; several right-hand sides go through csr_many.
 template <class T, class O>
 class csr_operator : public device_operator<T> {
  public:
@@ -43,7 +45,7 @@ class csr_operator : public device_operator<T> {
     const device_guard guard(this->device_);
     csr_many<T, O>::run(a_, alpha, x, beta, y, native(stream));
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +

@@ -20,11 +20,10 @@ class cusparse_many {
   void run(cusparseHandle_t handle, cusparseSpMatDescr_t a, T alpha, const strided_vectors& x, T beta,
            const strided_vectors& y) {
     if (!prepared_ || !same_shape(x, prepared_x_) || !same_shape(y, prepared_y_)) prepare(handle, a, x, y);
-    check_cusparse(cusparseDnMatSetValues(x_.get(), x.data), "cusparseDnMatSetValues");
-    check_cusparse(cusparseDnMatSetValues(y_.get(), y.data), "cusparseDnMatSetValues");
-    check_cusparse(cusparseSpMM(handle, normal, normal, &alpha, a, x_.get(), &beta, y_.get(), value_type<T>, algorithm_,
-                                work_.data()),
-                   "cusparseSpMM");
+    cusparse().dn_mat_set_values(x_.get(), x.data);
+    cusparse().dn_mat_set_values(y_.get(), y.data);
+    cusparse().spmm(handle, normal, normal, &alpha, a, x_.get(), &beta, y_.get(), value_type<T>, algorithm_,
+                    work_.data());
   }
   /// The matrix has changed.
   void forget() noexcept { prepared_ = false; }
@@ -39,9 +38,8 @@ class cusparse_many {
   static unique_dense describe(const strided_vectors& v, index_t rows) {
     const bool by_row = v.vector_stride == 1;
     cusparseDnMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateDnMat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data,
-                                       value_type<T>, by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
-                   "cusparseCreateDnMat");
+    cusparse().create_dn_mat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data, value_type<T>,
+                             by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL);
     return unique_dense(m);
   }
 
@@ -51,14 +49,12 @@ class cusparse_many {
     y_ = describe(y, rows_);
     const T one{1}, zero{0};
     std::size_t bytes = 0;
-    check_cusparse(cusparseSpMM_bufferSize(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>,
-                                           algorithm_, &bytes),
-                   "cusparseSpMM_bufferSize");
+    cusparse().spmm_buffer_size(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>, algorithm_,
+                                &bytes);
     work_ = buffer<std::byte>(ctx_, std::max<std::size_t>(bytes, 16));
     ctx_.synchronize();  // the call may come on another stream
-    check_cusparse(cusparseSpMM_preprocess(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>,
-                                           algorithm_, work_.data()),
-                   "cusparseSpMM_preprocess");
+    cusparse().spmm_preprocess(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>, algorithm_,
+                               work_.data());
     prepared_x_ = x;
     prepared_y_ = y;
     prepared_ = true;

@@ -1,5 +1,5 @@
-// The parts of a long row meet in memory: each warp leaves its sums and counts itself, and the warp that comes last
-// adds them in order, so that the result does not depend on which one that is.
+// The parts of a long row: each warp leaves its sums in memory and counts itself; the last warp to arrive adds them in
+// order, so that the result does not depend on which warp that is.
 #pragma once
 
 #include <cuda/atomic>
@@ -9,7 +9,7 @@
 
 namespace tulle::cuda {
 
-/// sum[j] over the warp's threads that have the same place in their group of `Group`.
+/// Sums sum[j] over the threads of the warp with the same position in their group of `Group`.
 template <int Group, int Count, class T>
 __device__ __forceinline__ void sum_over_groups(T (&sum)[Count]) {
 #pragma unroll
@@ -19,13 +19,13 @@ __device__ __forceinline__ void sum_over_groups(T (&sum)[Count]) {
   }
 }
 
-/// `sum`: this part's, in every thread, `Count` right-hand sides for each of `Group` neighbours. `part_sum`: Group *
-/// Count values for each part. Returns whether the calling thread is one of the first group of the warp that comes
-/// last, which then has the row's sums in `sum`.
+/// `sum`: those of this part, in every thread; `Count` right-hand sides for each of `Group` neighbouring threads.
+/// `part_sum`: Group * Count values per part. True in the first group of the last warp to arrive, whose `sum` then is
+/// that of the row.
 template <int Group, int Count, class T>
 __device__ __forceinline__ bool add_part(const packed_pattern& a, const packed_slice& s, T (&sum)[Count], T* part_sum,
                                          packed_long_row& row, std::uint32_t& slot) {
-  const int thread = static_cast<int>(threadIdx.x % 32);
+  const int thread = lane_id();
   const auto place = [&](std::uint32_t part, int j) {
     return part_sum + (std::int64_t{part} * Group + thread % Group) * Count + j;
   };

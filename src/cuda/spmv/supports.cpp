@@ -1,11 +1,11 @@
-// Which matrices the CUDA kernels take, and why not the others.
+#include "cuda/spmv/supports.hpp"
+
 #include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
 namespace {
