@@ -5,8 +5,8 @@
 
 namespace tulle::cuda {
 
-/// The best of several passes over arrays of up to 4 GiB (less where memory is short). Uses the current device.
-bandwidth measure_bandwidth(int multiprocessors, device_timer& timer, stream_view stream);
+/// The best of several passes over arrays of up to 4 GiB (less where memory is short). `device` is current.
+bandwidth measure_bandwidth(int multiprocessors, int device, stream_view stream);
 
 /// Median microseconds from the launch of an empty kernel until the host sees it complete, on the current device.
 double measure_launch_latency(stream_view stream);
