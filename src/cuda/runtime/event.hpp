@@ -1,4 +1,4 @@
-// Time between two points of a stream.
+// A point of a stream, and the time between two.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,6 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<device_timer> make_event_timer(int device);
+std::unique_ptr<device_event> make_event(int device);
 
 }  // namespace tulle::cuda
