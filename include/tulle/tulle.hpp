@@ -18,6 +18,7 @@
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
 #include <tulle/ops/linear_operator.hpp>
+#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>

@@ -30,9 +30,12 @@ std::int64_t blocks_of(index_t rows, index_t block) { return (std::int64_t{rows}
 
 matrix_arrays arrays_of(const context& ctx, const matrix_ref& a) {
   switch (a.format) {
-    case matrix_format::csr: return {std::int64_t{a.rows} + 1, 0, a.nnz, a.nnz, 0};
-    case matrix_format::csc: return {std::int64_t{a.cols} + 1, 0, a.nnz, a.nnz, 0};
-    case matrix_format::coo: return {0, a.nnz, a.nnz, a.nnz, 0};
+    case matrix_format::csr:
+      return {std::int64_t{a.rows} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::csc:
+      return {std::int64_t{a.cols} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::coo:
+      return {0, a.nnz, a.nnz, a.nnz, 0};
     case matrix_format::ell: {
       const std::int64_t slots = std::int64_t{a.rows} * a.block;
       return {0, 0, slots, slots, 0};
@@ -75,8 +78,9 @@ void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a
   if (missing) throw error(status::null_pointer, fmt::format("{} has a null array", name));
 }
 
-matrix_ref placed(const context& ctx, const matrix_ref& a) {
-  if (a.space == ctx.space()) return a;
+matrix_ref placed(const context& ctx, const matrix_ref& a) { return a.space == ctx.space() ? a : copied(ctx, a); }
+
+matrix_ref copied(const context& ctx, const matrix_ref& a) {
   const matrix_arrays count = arrays_of(ctx, a);
   auto owned = std::make_shared<owned_arrays>();
   matrix_ref to = a;

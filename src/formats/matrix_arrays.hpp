@@ -25,6 +25,9 @@ matrix_arrays arrays_of(const context& ctx, const matrix_ref& a);
 /// pattern is read.
 void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a, bool reads_values = true);
 
+/// A copy in the memory of `ctx` that owns its arrays.
+matrix_ref copied(const context& ctx, const matrix_ref& a);
+
 /// The matrix in the memory of `ctx`: as it is where it is there, else a copy. It must have passed check_matrix.
 matrix_ref placed(const context& ctx, const matrix_ref& a);
 

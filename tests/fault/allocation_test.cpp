@@ -110,10 +110,18 @@ TEST(fault_allocation, conversions) {
   fail_each_allocation("ell", [&] { to_csr(cpu(), to_ell(cpu(), view).view()); });
   fail_each_allocation("sell", [&] { to_csr(cpu(), to_sell(cpu(), view, 64).view()); });
   fail_each_allocation("bsr", [&] { to_csr(cpu(), to_bsr(cpu(), view, 3).view()); });
-  fail_each_allocation("sort_and_sum_duplicates", [&] {
-    csr<double> copy = clone(cpu(), view);
-    sort_and_sum_duplicates(cpu(), copy);
-  });
+}
+
+TEST(fault_allocation, matrix_operations) {
+  const csr<double> a = small_matrix();
+  const std::vector<double> factors(static_cast<std::size_t>(std::max(a.rows, a.cols)), 2);
+  const auto first = [&](index_t n) { return host_span<const double>(factors.data(), static_cast<std::size_t>(n)); };
+  fail_each_allocation("add", [&] { add(cpu(), 2, a, 3, a); });
+  fail_each_allocation("transpose", [&] { transpose(cpu(), matrix_ref(a)); });
+  fail_each_allocation("scale_rows", [&] { scale_rows(cpu(), a, first(a.rows)); });
+  fail_each_allocation("extract", [&] { extract(cpu(), a, {0, a.rows}, {0, a.cols}); });
+  fail_each_allocation("sum_duplicates", [&] { sum_duplicates(cpu(), a); });
+  fail_each_allocation("identity", [&] { identity(cpu(), 5, scalar_type::i32); });
 }
 
 TEST(fault_allocation, inspection) {

@@ -1,4 +1,4 @@
-// Sampled block rows of all block sizes are laid end to end, so that one pass shares out their entries evenly.
+// The sampled block rows of all block sizes are concatenated, so that one pass over their entries is evenly divided.
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
@@ -14,7 +14,7 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, then `most` at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal distances.
 struct block_samples {
   index_t rows;
   index_t from;
@@ -96,7 +96,7 @@ __global__ void count_sample(block_samples samples, const O* rowptr, const index
     of_block.entries[i] = 0;
   }
   __syncthreads();
-  index_t b = 0;  // a thread's entries come in order of the block size
+  index_t b = 0;  // a thread's entries come by increasing block size
   unsigned blocks = 0;
   unsigned entries = 0;
   const auto flush = [&] {
@@ -168,7 +168,7 @@ void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool
   auto on_device = device_value<block_totals>(ctx);
   if (sorted) {
     count_samples(ctx, {stats.rows, least_block, most_block}, rowptr, colind, sorted, stats, on_device.data());
-  } else {  // one block size at a time, for the memory that copies take
+  } else {  // one block size at a time, as the copies take memory
     for (index_t b = least_block; b <= most_block; ++b) {
       count_samples(ctx, {stats.rows, b, b}, rowptr, colind, sorted, stats, on_device.data());
     }

@@ -1,5 +1,5 @@
-// The blocks of a BSR: the entries that open a block are counted, listed in any order, and sorted by block row and
-// column. Unsorted rows are sorted into a copy first.
+// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and column.
+// Unsorted rows are sorted into a copy first.
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
@@ -16,7 +16,7 @@ struct block_counts {
   int unsorted;
 };
 
-/// `blocks` is right when no row is unsorted.
+/// `blocks` is correct if no row is unsorted.
 template <class O>
 __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, block_counts* counts) {
   const block_rows_view<O> view{colind, rowptr, 0};
@@ -32,7 +32,7 @@ __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colin
   if (unsorted) atomicOr(&counts->unsorted, 1);
 }
 
-/// Lists (block row, block column) of every block, in an order that is settled by sorting.
+/// Lists (block row, block column) of every block in any order.
 template <class O>
 __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, int column_bits,
                             unsigned long long* listed, std::uint64_t* keys) {
@@ -42,7 +42,7 @@ __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind
     const unsigned lanes = __ballot_sync(full_warp, opens);
     unsigned long long at = 0;
     if (lane_id() == 0 && lanes != 0) at = atomicAdd(listed, static_cast<unsigned long long>(__popc(lanes)));
-    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & lanes_before());
     if (opens)
       keys[at] = static_cast<std::uint64_t>(row / b) << column_bits | static_cast<std::uint64_t>(colind[k] / b);
   });

@@ -1,4 +1,4 @@
-// Row offsets: their width, from counts, the longest row, and the row of every entry.
+// Row offsets: conversion of their type, from counts, the longest row, and the row of every entry.
 #include <limits>
 #include <tulle/core/status.hpp>
 

@@ -1,5 +1,5 @@
-// Validation: offsets first, since entries can only be placed through sound ones, then entries in equal shares. The
-// first finding is the least of the packed numbers (position, kind).
+// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is the
+// smallest packed number (position, kind).
 #include <limits>
 #include <type_traits>
 
@@ -19,7 +19,7 @@ constexpr unsigned long long nothing_found = std::numeric_limits<unsigned long l
 constexpr int kind_bits = 3;
 
 /// rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a matrix
-/// without rows). A missing tail is found in the last row.
+/// without rows). Offsets that end below nnz are a defect of the last row.
 template <class O>
 __global__ void check_offsets(index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
   for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) {
@@ -37,7 +37,7 @@ __device__ bool starts_row(const csr_view<T, O>& a, std::int64_t k) {
   return a.rowptr[row_of(a.rowptr, 0, a.rows, k)] == k;
 }
 
-/// The gravest defect of entry k.
+/// The most serious defect of entry k.
 template <class T, class O>
 __device__ data_status inspect(const csr_view<T, O>& a, std::int64_t k, validate_options options) {
   const index_t column = a.colind[k];
@@ -60,11 +60,11 @@ __global__ void check_entries(csr_view<T, O> a, validate_options options, unsign
     const data_status what = inspect(a, k, options);
     if (what == data_status::success) continue;
     atomicMin(first, static_cast<unsigned long long>(k) << kind_bits | static_cast<unsigned long long>(what));
-    return;  // this thread's later entries come after
+    return;  // later entries of this thread come after it
   }
 }
 
-/// What `inspect` learns in one go. The first two are least numbers, as in `validate`.
+/// The results of `inspect`. The first two are smallest packed numbers, as in `validate`.
 struct inspected {
   unsigned long long bad_offset = nothing_found;
   unsigned long long bad_entry = nothing_found;
@@ -126,7 +126,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   set_gathers(seen.gathers, sampled, s);
-  constexpr double alike = 16;  // blocks are for rows that are; a sample that holds a very long row would take long
+  constexpr double alike = 16;  // blocks need rows of similar length, and sampling a very long row takes long
   if (a.nnz >= large && s.skew < alike) rough_block_fill(ctx, a.rowptr, a.colind, s);
   return {{}, s};
 }

@@ -3,7 +3,6 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "cuda/matrix/matrix.hpp"
-#include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 
 namespace tulle::cuda {
@@ -65,7 +64,6 @@ __global__ void __launch_bounds__(block_threads)
 }  // namespace
 
 buffer<pattern_counts> inspect_patterns(const context& ctx, std::span<const matrix_ref> patterns) {
-  const device_guard guard(ctx.device());
   buffer<pattern_counts> counts(ctx, patterns.size());
   fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
   for (std::size_t i = 0; i < patterns.size(); ++i) {

@@ -7,6 +7,7 @@ namespace tulle::cuda {
 
 const matrix_kernels& matrices() {
   static constexpr matrix_kernels table = {
+      .inspect = on_device<&inspect_patterns>::call,
       .select = on_device<&select_entries>::call,
       .gather = on_device<&map_values>::call,
       .add_pattern = on_device<&add_patterns>::call,

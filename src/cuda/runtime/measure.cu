@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += part[u].x + part[u].y + part[u].z + part[u].w;
   });
-  sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load can be dropped
+  sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load is optimised away
 }
 
 /// The same `rounds` times over, by loads that the L1 does not keep.
@@ -127,7 +127,7 @@ std::size_t cached_bytes() {
   return std::max(static_cast<std::size_t>(l2) / 3 / chunk, std::size_t{1}) * chunk;
 }
 
-/// Bytes a second of the fastest pass.
+/// Bytes per second of the fastest pass.
 template <class Launch>
 double best_rate(std::size_t bytes, int device, stream_view stream, const char* kernel, Launch launch) {
   const auto begin = make_event(device), end = make_event(device);

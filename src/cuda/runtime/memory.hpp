@@ -1,4 +1,4 @@
-// Device memory in stream order, from a pool of tulle's own that keeps what it once got, and pinned host memory.
+// Stream-ordered device memory from a pool of tulle's own, which keeps freed memory, and pinned host memory.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// device_runtime by the CUDA runtime API. What is made once a device is kept until the process ends.
+// device_runtime by the CUDA runtime API. What is made once per device is kept until the process ends.
 #include <fmt/format.h>
 
 #include <array>
@@ -51,7 +51,7 @@ cudaMemcpyKind direction(memory_space to, memory_space from) {
   return from == memory_space::device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-/// Brings a few bytes back through pinned memory, which spares the driver's own detour; false where there is none.
+/// Copies a few bytes to the host through pinned memory, which is faster than through the driver's; false if there is none.
 bool copy_by_slot(stream_view stream, void* to, const void* from, std::size_t bytes) {
   const pinned_slot slot;
   if (slot.data() == nullptr) return false;
@@ -217,7 +217,7 @@ class runtime_api final : public device_runtime {
     return devices_[static_cast<std::size_t>(device)];
   }
 
-  /// Allocated by the first call, which must therefore lie outside of anything that is timed or captured.
+  /// Allocated by the first call, which must not be timed or captured.
   void* flush_scratch(int device, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     void*& known = slot(device).flush_scratch;
@@ -232,7 +232,7 @@ class runtime_api final : public device_runtime {
 }  // namespace
 
 device_runtime& runtime() {
-  // Never destroyed: buffers may outlive every other static, and the driver takes all back when the process ends.
+  // Never destroyed: buffers may outlive every other static, and the driver frees all when the process ends.
   static runtime_api* const only = new runtime_api;
   return *only;
 }
