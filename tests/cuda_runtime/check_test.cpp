@@ -25,6 +25,7 @@ TEST(cuda_check, statuses_are_by_cause) {
   EXPECT_EQ(raised(cudaErrorNoDevice), status::unsupported);
   EXPECT_EQ(raised(cudaErrorInsufficientDriver), status::unsupported);
   EXPECT_EQ(raised(cudaErrorNoKernelImageForDevice), status::unsupported);
+  EXPECT_EQ(raised(cudaErrorStreamCaptureUnsupported), status::unsupported);
   EXPECT_EQ(raised(cudaErrorInvalidDevice), status::invalid_argument);
   EXPECT_EQ(raised(cudaErrorLaunchOutOfResources), status::kernel_launch);
   EXPECT_EQ(raised(cudaErrorIllegalAddress, status::cuda_memcpy), status::kernel_launch);

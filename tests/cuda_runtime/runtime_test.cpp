@@ -10,7 +10,7 @@
 #include <tulle/core/stream.hpp>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 #include "failing_cuda.hpp"
 #include "fixture.hpp"
 
