@@ -13,6 +13,7 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "core/wrapping_sum.hpp"
 #include "kernels/types.hpp"
 #include "ops/operand.hpp"
 
@@ -164,7 +165,8 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
       for (tulle::index_t i = 0; i < s.rows; ++i) {
         for (tulle::index_t j = 0; j < s.cols; ++j) dense[tulle::capi::at(i, j, ld, by)] = 0;
         for (std::int64_t k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
-          dense[tulle::capi::at(i, a.colind.data()[k], ld, by)] += a.values.data()[k];
+          T& element = dense[tulle::capi::at(i, a.colind.data()[k], ld, by)];
+          element = tulle::wrapping_sum(element, a.values.data()[k]);
         }
       }
     });
