@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "fault/failing_new.hpp"
+#include "support/failing_new.hpp"
 #include "handles.hpp"
 
 namespace tulle::test {

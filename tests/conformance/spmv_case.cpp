@@ -7,8 +7,8 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "conformance/guarded_vector.hpp"
-#include "conformance/typed_matrix.hpp"
+#include "support/guarded_vector.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "conformance/battery.hpp"
+#include "support/battery.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::test {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/backends.hpp"
-#include "failing_new.hpp"
+#include "support/failing_new.hpp"
 
 namespace tulle::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "spgemm_oracle.hpp"
+#include "support/errors.hpp"
 
-namespace tulle {
+namespace tulle::test {
 namespace {
 
 support takes_all(const spgemm_problem&, const device_info&) { return {}; }
@@ -37,24 +37,20 @@ TEST_F(ChooseSpgemm, WhatElseCanWhereTheDefaultCannot) {
 
 TEST_F(ChooseSpgemm, NeverAVendorsRoutineSilently) {
   const std::array table{entry("vendor", true, true, takes_all), entry("default", false, true, takes_none)};
-  const auto [code, message] = test::failure_of([&] { (void)choose_spgemm(table, problem, gpu, ""); });
-  EXPECT_EQ(code, status::unsupported);
-  EXPECT_NE(message.find("default: it is a bad day"), std::string::npos) << message;
+  expect_error(status::unsupported, "default: it is a bad day",
+               [&] { (void)choose_spgemm(table, problem, gpu, ""); });
   EXPECT_EQ(choose_spgemm(table, problem, gpu, "vendor").kernel->name, "vendor");
 }
 
 TEST_F(ChooseSpgemm, SaysWhatThereIsAndWhyNot) {
   const std::array table{entry("default", false, false, takes_none), entry("other", false, false, takes_all)};
-  auto [code, message] = test::failure_of([&] { (void)choose_spgemm(table, problem, gpu, "wrong"); });
-  EXPECT_EQ(code, status::invalid_argument);
-  EXPECT_NE(message.find("there are: default, other"), std::string::npos) << message;
-  std::tie(code, message) = test::failure_of([&] { (void)choose_spgemm(table, problem, gpu, "default"); });
-  EXPECT_EQ(code, status::unsupported);
-  EXPECT_NE(message.find("it is a bad day"), std::string::npos) << message;
+  expect_error(status::invalid_argument, "there are: default, other",
+               [&] { (void)choose_spgemm(table, problem, gpu, "wrong"); });
+  expect_error(status::unsupported, "it is a bad day", [&] { (void)choose_spgemm(table, problem, gpu, "default"); });
   problem.mask.emplace();
-  EXPECT_EQ(test::failure_of([&] { (void)choose_spgemm(table, problem, gpu, "other"); }).first, status::unsupported);
-  EXPECT_EQ(test::failure_of([&] { (void)choose_spgemm({}, problem, gpu, ""); }).first, status::unsupported);
+  EXPECT_EQ(status_of([&] { (void)choose_spgemm(table, problem, gpu, "other"); }), status::unsupported);
+  EXPECT_EQ(status_of([&] { (void)choose_spgemm({}, problem, gpu, ""); }), status::unsupported);
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test

@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tulle/core/buffer.hpp>
-#include <vector>
 
 #include "ops/spgemm_sink.hpp"
-#include "spgemm/counting_memory.hpp"
-#include "spgemm_oracle.hpp"
+#include "support/counting_memory.hpp"
+#include "support/errors.hpp"
+#include "support/plain_csr.hpp"
 
-namespace tulle {
+namespace tulle::test {
 namespace {
-
-using namespace test;
 
 constexpr std::size_t to_count = 16, to_fill = 64;  // bytes a row
 
@@ -74,8 +71,8 @@ constexpr index_t rows = 100;
 
 outcome product_of_identities(std::size_t limit) {
   const context cpu = context::cpu(1);
-  sparse<double, std::int64_t> identity{rows, rows, std::vector<std::int64_t>(rows + 1), std::vector<index_t>(rows),
-                                        std::vector<double>(rows, 1)};
+  plain_csr<> identity{rows, rows, std::vector<std::int64_t>(rows + 1), std::vector<index_t>(rows),
+                       std::vector<double>(rows, 1)};
   std::iota(identity.rowptr.begin(), identity.rowptr.end(), 0);
   std::iota(identity.colind.begin(), identity.colind.end(), 0);
   const csr_ref m = csr_ref::of(identity.view());
@@ -124,10 +121,8 @@ TEST(SpgemmPanels, HalvedUntilTheyFit) {
 }
 
 TEST(SpgemmPanels, LessThanARowIsRefused) {
-  const auto [code, message] = failure_of([] { product_of_identities(to_fill - 1); });
-  EXPECT_EQ(code, status::out_of_memory);
-  EXPECT_NE(message.find("less than 64 bytes"), std::string::npos) << message;
+  expect_error(status::out_of_memory, "less than 64 bytes", [] { product_of_identities(to_fill - 1); });
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test
