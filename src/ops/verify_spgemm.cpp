@@ -244,8 +244,8 @@ spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& 
   const widened<T> a("check_spgemm: A", expected.a), b("check_spgemm: B", expected.b), got("check_spgemm: C", c);
   expectation<T> wide{a.view(), b.view(), {}, {}, expected.alpha, expected.beta};
   if (wide.a.cols != wide.b.rows) {
-    throw error(status::invalid_dimensions, fmt::format("check_spgemm: A has {} columns, B {} rows", wide.a.cols,
-                                                        wide.b.rows));
+    throw error(status::invalid_dimensions,
+                fmt::format("check_spgemm: A has {} columns, B {} rows", wide.a.cols, wide.b.rows));
   }
   std::optional<widened<T>> mask, d;
   if (expected.mask) {

@@ -12,7 +12,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Rows of C of 1 to 120 000 entries all over five million columns.
 operands wide_rows() {
   const columns lengths = {1, 2, 3, 10, 40, 100, 1000, 5000, 60'000, 60'000};
-  const std::vector<columns> rows = {{},  {0, 1}, {2, 1, 3}, {4, 4},    {5, 6},
+  const std::vector<columns> rows = {{},  {0, 1}, {2, 1, 3}, {4, 4},       {5, 6},
                                      {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9}, columns(22, 8)};
   operands p{matrix_of(10, 10, [&](index_t i) { return rows[static_cast<std::size_t>(i)]; }),
              random_rows("", 10, 5'000'000, [&](index_t i) { return lengths[static_cast<std::size_t>(i)]; })};
@@ -35,7 +35,8 @@ operands neighbours(index_t start) {
   const auto row_of_a = [&](index_t i) {
     columns c(static_cast<std::size_t>(2 + i % 60));
     const index_t first = i < 40 ? 1 : 0, last = i % 50 == 49 ? 39 : 38;
-    for (index_t& column : c) column = first + static_cast<index_t>(random() % static_cast<std::uint64_t>(last - first + 1));
+    for (index_t& column : c)
+      column = first + static_cast<index_t>(random() % static_cast<std::uint64_t>(last - first + 1));
     return c;
   };
   operands p{matrix_of(60, 40, row_of_a), matrix_of(40, start + 600'000, row_of_b)};

@@ -78,7 +78,7 @@ void add_far_columns(const context& ctx, const spgemm_kernel& kernel) {
     if (recipe.name != "entries_in_words") continue;
     for (const index_t cols : {(1 << 28) - 32, 1 << 28, std::numeric_limits<index_t>::max()}) {
       add(fmt::format("{}.{}/{}/to_column_{}", name(ctx.backend()), kernel.name, recipe.name, cols),
-               [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
+          [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
     }
   }
 }

@@ -59,7 +59,9 @@ std::vector<product_recipe> all_pairs() {
       out.push_back({"shared/" + a.name + "*" + b.name, [a, b] { return operands{read(a), read(b)}; }});
     }
     if (a.rows != a.cols && small_product(a, a)) {
-      out.push_back({"shared/" + a.name + "*transposed", [a] { return operands{read(a), battery_matrix{transposed(read(a))}}; }});
+      out.push_back({"shared/" + a.name + "*transposed", [a] {
+                       return operands{read(a), battery_matrix{transposed(read(a))}};
+                     }});
     }
   }
   return out;

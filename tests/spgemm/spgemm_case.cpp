@@ -76,12 +76,7 @@ template <scalar T, offset O>
 class checked_product {
  public:
   checked_product(const context& ctx, const spgemm_case& c)
-      : ctx_(ctx),
-        case_(c),
-        kernel_(*c.kernel),
-        pair_(c.recipe.make()),
-        a_(ctx, pair_.a),
-        b_(ctx, pair_.b) {}
+      : ctx_(ctx), case_(c), kernel_(*c.kernel), pair_(c.recipe.make()), a_(ctx, pair_.a), b_(ctx, pair_.b) {}
 
   void run() {
     const support supported = kernel_.supports(problem(), ctx_.info());
@@ -125,7 +120,7 @@ class checked_product {
 
   /// The product by an operator of its own, into `room`.
   plain_csr<T> product_of(const context& ctx, const spgemm_problem& p, double alpha, offset_type offset,
-                             std::int64_t first) const {
+                          std::int64_t first) const {
     const auto op = kernel_.make(ctx, p);
     const std::int64_t nnz = op->symbolic();
     sink_memory<T> room(ctx, p.a.rows, p.b.cols, nnz, offset, first);

@@ -44,7 +44,7 @@ class cuda_test : public testing::Test, public with_context {
 };
 
 /// The tests of `suite` on both backends.
-#define TULLE_ON_BOTH_BACKENDS(suite)                                              \
+#define TULLE_ON_BOTH_BACKENDS(suite)                                       \
   INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values("cpu", "cuda"), \
                            [](const auto& backend) { return std::string(backend.param); })
 

@@ -206,8 +206,9 @@ void add_formats(std::vector<battery_matrix>& all) {
   all.push_back(matrix_of("1x1_empty", 1, 1, [](index_t) { return columns{}; }));
   all.push_back(
       matrix_of("dense_row", 100, 90, [](index_t r) { return r == 41 ? range(0, 90) : range(r % 90, r % 90 + 1); }));
-  all.push_back(matrix_of("dense_column", 130, 64,
-                          [](index_t r) { return r % 5 == 0 ? columns{13} : columns{13, 14 + r % 50}; }));
+  all.push_back(matrix_of("dense_column", 130, 64, [](index_t r) {
+    return r % 5 == 0 ? columns{13} : columns{13, 14 + r % 50};
+  }));
   all.push_back(corner(200, 20));
   all.push_back(matrix_of("full_blocks", 48, 48, full_block_row));
   all.push_back(matrix_of("exact_slices", 64, 64, [](index_t r) { return range(0, 64 - r); }));

@@ -26,8 +26,9 @@ class typed_matrix {
   }
   [[nodiscard]] csr_view<T, O> host() const { return host_.view(); }
   [[nodiscard]] csr_view<T, O> device() const {
-    return {host_.rows,          host_.cols,           host_.nnz(),          rowptr_.data() + skip_,
-            colind_.data() + skip_, values_.data() + skip_, ctx_.space()};
+    return {
+        host_.rows,  host_.cols, host_.nnz(), rowptr_.data() + skip_, colind_.data() + skip_, values_.data() + skip_,
+        ctx_.space()};
   }
 
  private:

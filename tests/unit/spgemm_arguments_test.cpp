@@ -21,7 +21,8 @@ TEST_P(SpgemmArguments, OperandThatDoesNotFit) {
   const auto wrong = random_csr(30, 19, 2, 1);
   const auto refusal = [&](const plain_csr<>& right, const spgemm_options& options,
                            const spgemm_terms<double, std::int64_t>& terms) {
-    const auto [code, message] = failure_of([&] { spgemm_plan<double>(ctx(), a.view(), right.view(), options, terms); });
+    const auto [code, message] =
+        failure_of([&] { spgemm_plan<double>(ctx(), a.view(), right.view(), options, terms); });
     EXPECT_EQ(code, status::invalid_dimensions);
     return message;
   };
@@ -38,8 +39,8 @@ TEST_P(SpgemmArguments, BrokenOperandAndItsRow) {
     auto l = a, r = b, m = c, d = c;
     auto& broken = name == "A" ? l : name == "B" ? r : name == "D" ? d : m;
     const auto expect_refused = [&] {
-      const auto [code, message] = failure_of(
-          [&] { spgemm_plan<double>(ctx(), l.view(), r.view(), {}, {.mask = m.view(), .d = d.view()}); });
+      const auto [code, message] =
+          failure_of([&] { spgemm_plan<double>(ctx(), l.view(), r.view(), {}, {.mask = m.view(), .d = d.view()}); });
       EXPECT_EQ(code, status::invalid_structure);
       EXPECT_EQ(message.find(name + ": row 2"), 0u) << message;
     };
@@ -57,9 +58,7 @@ TEST_P(SpgemmArguments, BrokenOperandWhateverItsSize) {
     SCOPED_TRACE(rows);
     auto l = random_csr(rows, 310, 4, 1);
     const auto r = random_csr(310, 190, 5, 2);
-    const auto product = [&] {
-      return plain(ctx(), spgemm_plan<double>(ctx(), l.view(), r.view()).multiply());
-    };
+    const auto product = [&] { return plain(ctx(), spgemm_plan<double>(ctx(), l.view(), r.view()).multiply()); };
     const auto good = product();
     const index_t was = std::exchange(l.colind[static_cast<std::size_t>(l.rowptr[33])], index_t{1} << 30);
     const auto [code, message] = failure_of(product);

@@ -2,8 +2,8 @@
 #include <tulle/io/generate.hpp>
 
 #include "support/backends.hpp"
-#include "support/counting_memory.hpp"
 #include "support/battery.hpp"
+#include "support/counting_memory.hpp"
 #include "support/spgemm.hpp"
 
 namespace tulle::test {

@@ -25,7 +25,8 @@ class SpgemmExtras : public on_backend {
       EXPECT_EQ(c.cols, 119);
       const auto rowind = to_vector(ctx(), c.rowind);
       EXPECT_TRUE(std::ranges::is_sorted(rowind));
-      plain_csr<T> rows{123, 119, std::vector<std::int64_t>(124), to_vector(ctx(), c.colind), to_vector(ctx(), c.values)};
+      plain_csr<T> rows{123, 119, std::vector<std::int64_t>(124), to_vector(ctx(), c.colind),
+                        to_vector(ctx(), c.values)};
       for (const index_t i : rowind) ++rows.rowptr[static_cast<std::size_t>(i) + 1];
       std::partial_sum(rows.rowptr.begin(), rows.rowptr.end(), rows.rowptr.begin());
       expect_product<T, O>({.a = x.view(), .b = right.view()}, rows);

@@ -127,7 +127,8 @@ struct dense_entry {
 template <class T>
 void expect_agreement_with_the_definition(rows_are order) {
   const auto x = random_csr<T, std::int32_t>(17, 9, 4, 1, order), y = random_csr<T, std::int32_t>(9, 13, 5, 2, order),
-             mask = random_csr<T, std::int32_t>(17, 13, 9, 3, order), d = random_csr<T, std::int32_t>(17, 13, 3, 4, order);
+             mask = random_csr<T, std::int32_t>(17, 13, 9, 3, order),
+             d = random_csr<T, std::int32_t>(17, 13, 3, 4, order);
   spgemm_expectation<T, std::int32_t> product{
       .a = x.view(), .b = y.view(), .mask = mask.view(), .d = d.view(), .alpha = T(-2.5), .beta = T(0.3)};
   plain_csr<T> c{0, 13};
@@ -138,7 +139,8 @@ void expect_agreement_with_the_definition(rows_are order) {
       for (auto l = y.rowptr[x.colind[k]]; l < y.rowptr[x.colind[k] + 1]; ++l) {
         const index_t j = y.colind[l];
         const auto begin = mask.colind.begin() + mask.rowptr[i], end = mask.colind.begin() + mask.rowptr[i + 1];
-        if (std::find(begin, end, j) != end) row[j].add(static_cast<long double>(product.alpha) * x.values[k] * y.values[l]);
+        if (std::find(begin, end, j) != end)
+          row[j].add(static_cast<long double>(product.alpha) * x.values[k] * y.values[l]);
       }
     }
     for (auto k = d.rowptr[i]; k < d.rowptr[i + 1]; ++k) {
