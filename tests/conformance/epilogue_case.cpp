@@ -1,4 +1,4 @@
-#include "conformance/epilogue_case.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 

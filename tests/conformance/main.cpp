@@ -8,12 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/epilogue_case.hpp"
-#include "conformance/many_case.hpp"
-#include "conformance/past_2_31.hpp"
 #include "conformance/spmv_case.hpp"
-#include "conformance/transposed_case.hpp"
 #include "core/backends.hpp"
+#include "support/registered.hpp"
 
 namespace tulle::test {
 namespace {
@@ -22,18 +19,8 @@ constexpr type_key all_types[] = {type_key_of<double, std::int32_t>,       type_
                                   type_key_of<float, std::int32_t>,        type_key_of<float, std::int64_t>,
                                   type_key_of<std::int32_t, std::int32_t>, type_key_of<std::int32_t, std::int64_t>};
 
-class function_test : public testing::Test {
- public:
-  explicit function_test(std::function<void()> body) : body_(std::move(body)) {}
-  void TestBody() override { body_(); }
-
- private:
-  std::function<void()> body_;
-};
-
-void add_test(const std::string& name, const std::function<void()>& body) {
-  testing::RegisterTest("conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                        [body]() -> testing::Test* { return new function_test(body); });
+void add_test(const std::string& name, std::function<void()> body) {
+  test::add_test("conformance", name, std::move(body));
 }
 
 void add_case(const context& ctx, const spmv_case& c) {

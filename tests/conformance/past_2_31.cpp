@@ -1,4 +1,4 @@
-#include "conformance/past_2_31.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <tulle/ops/verify.hpp>
 
 #include "core/backends.hpp"
+#include "io/generate_random.hpp"
 
 namespace tulle::test {
 namespace {
@@ -19,20 +20,13 @@ constexpr index_t block = 8;
 static_assert(rows % block == 0);
 static_assert(std::int64_t{rows} * per_row > std::int64_t{1} << 31);
 
-/// Spreads bits (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, the finalizer).
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-float number(std::uint64_t seed) { return static_cast<float>(mix(seed) >> 40) * 0x1p-23f - 1; }
+float number(std::uint64_t seed) { return static_cast<float>(generators_detail::mix(seed) >> 40) * 0x1p-23f - 1; }
 
 /// First column of a row: two full blocks of 8 side by side, at most 64 columns from the diagonal, so that every kernel
 /// takes the matrix.
 index_t first_column(index_t row) {
   const index_t diagonal = row / block * block;
-  const auto shift = static_cast<index_t>(mix(static_cast<std::uint64_t>(row / block)) % block) * block;
+  const auto shift = static_cast<index_t>(generators_detail::mix(static_cast<std::uint64_t>(row / block)) % block) * block;
   return std::min(diagonal + shift, rows - per_row);
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <string_view>
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
 #include "support/guarded_vector.hpp"
+#include "support/registered.hpp"
 #include "support/typed_matrix.hpp"
 
 namespace tulle::test {
@@ -75,11 +74,6 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }
 
 }  // namespace
-
-bool quick() {
-  const char* text = std::getenv("TULLE_CONFORMANCE");
-  return text != nullptr && std::string_view(text) == "quick";
-}
 
 std::string spmv_case::name() const {
   std::string out = fmt::format("{}/{}/{}.{}/{}", tulle::name(kernel->backend), kernel->name, tulle::name(types.value),

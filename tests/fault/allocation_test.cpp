@@ -1,25 +1,14 @@
 // Every host allocation of every operation fails once, in turn: the call throws OUT_OF_MEMORY (or std::bad_alloc, which
 // the C API and the command line turn into it), leaks nothing, and works when tried again.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <fstream>
 #include <functional>
 #include <new>
-#include <span>
-#include <string>
-#include <tulle/formats/convert.hpp>
-#include <tulle/formats/stats.hpp>
-#include <tulle/formats/validate.hpp>
-#include <tulle/io/generate.hpp>
-#include <tulle/io/matrix_market.hpp>
-#include <tulle/ops/spgemm.hpp>
-#include <tulle/ops/spmv.hpp>
-#include <tulle/ops/verify.hpp>
-#include <vector>
+#include <tulle/tulle.hpp>
 
 #include "core/backends.hpp"
 #include "support/failing_new.hpp"
+#include "support/files.hpp"
+#include "support/small_csr.hpp"
+#include "support/spgemm.hpp"
 
 namespace tulle::test {
 namespace {
@@ -70,12 +59,6 @@ std::vector<std::string> kernel_names() {
   return names;
 }
 
-spmv_options with_kernel(const std::string& name) {
-  spmv_options options;
-  options.kernel = name;
-  return options;
-}
-
 TEST(fault_allocation, matrix_market) {
   const std::string text =
       "%%MatrixMarket matrix coordinate real symmetric\n% comment\n4 4 5\n1 1 2.5\n2 1 -1\n3 3 1e3\n4 2 7\n4 2 1\n";
@@ -83,10 +66,10 @@ TEST(fault_allocation, matrix_market) {
   fail_each_allocation("array", [] {
     parse_matrix_market<double>("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "text");
   });
-  const std::string base = testing::TempDir() + "/tulle_fault";
+  const temporary_directory directory;
   const csr<double> a = small_matrix();
   for (const char* suffix : {".mtx", ".mtx.gz", ".mtx.zst"}) {
-    const std::string file = base + suffix;
+    const std::string file = directory / (std::string("a") + suffix);
     fail_each_allocation("write " + file, [&] { write_matrix_market(file, a.view()); });
     fail_each_allocation("read " + file, [&] { read_matrix_market<double>(file); });
   }
@@ -148,10 +131,7 @@ TEST(fault_allocation, transposed_plans) {
   std::vector<double> y(static_cast<std::size_t>(a.cols));
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {
     fail_each_allocation(std::string("transposed, effort ") + std::string(name(effort)), [&] {
-      spmv_options options;
-      options.transpose = true;
-      options.effort = effort;
-      spmv_plan<double> plan(cpu(), a, options);
+      spmv_plan<double> plan(cpu(), a, with_effort(effort, true));
       plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));
       plan.update_values(a.values.host());
     });
@@ -206,9 +186,6 @@ TEST(fault_allocation, product_plan_goes_on) {
     spgemm_terms<double, std::int64_t> terms{.d = a.view()};
     if (with_mask) terms.mask = a.view();
     const any_csr<double> expected = spgemm_plan<double>(cpu(), a.view(), a.view(), {}, terms).multiply(2, 3);
-    const auto values = [](const any_csr<double>& c) {
-      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
-    };
     bool reached = true;
     for (std::int64_t skip = 0; reached; ++skip) {
       spgemm_plan<double> plan(cpu(), a.view(), a.view(), {}, terms);
@@ -216,7 +193,7 @@ TEST(fault_allocation, product_plan_goes_on) {
       const outcome result = run([&] { plan.multiply(2, 3); });
       reached = stop_failing();
       EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
-      EXPECT_EQ(values(plan.multiply(2, 3)), values(expected));
+      EXPECT_EQ(values_of(cpu(), plan.multiply(2, 3)), values_of(cpu(), expected));
     }
   }
 }
@@ -227,9 +204,6 @@ TEST(fault_allocation, product_plan_goes_on_with_other_values) {
   for (const char* kernel : {"default", "kernel0"}) {
     SCOPED_TRACE(kernel);
     const any_csr<double> expected = spgemm(cpu(), a, a, {.kernel = kernel});
-    const auto values = [](const any_csr<double>& c) {
-      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
-    };
     bool reached = true;
     for (std::int64_t skip = 0; reached; ++skip) {
       spgemm_plan<double> plan(cpu(), a.view(), a.view(), {.kernel = kernel});
@@ -240,7 +214,7 @@ TEST(fault_allocation, product_plan_goes_on_with_other_values) {
       reached = stop_failing();
       EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
       plan.numeric(c);
-      EXPECT_EQ(values(c), values(expected));
+      EXPECT_EQ(values_of(cpu(), c), values_of(cpu(), expected));
     }
   }
 }
