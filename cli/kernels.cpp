@@ -1,9 +1,9 @@
 // tulle kernels: the kernel table, and with a matrix, which of its entries can take that matrix.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "report.hpp"
@@ -22,7 +22,7 @@ struct subject {
   type_key types;
 };
 
-json types_of(const spmv_kernel& kernel) {
+json types_of(const auto& kernel) {
   json types = json::array();
   for (const scalar_type type : {scalar_type::f32, scalar_type::f64, scalar_type::i32}) {
     if (contains(kernel.types, {type, offset_type::i32})) types.push_back(name(type));
@@ -41,13 +41,16 @@ support support_on(const spmv_kernel& kernel, const subject& a, const settings& 
   return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
 }
 
-json record_of(const auto& kernel, const char* operation, json types) {
+bool is_chosen_silently(const spmv_kernel& kernel) { return !kernel.reference_only; }
+bool is_chosen_silently(const spgemm_kernel& kernel) { return kernel.role == kernel_role::production; }
+
+json record_of(const auto& kernel, const char* operation) {
   return {{"name", kernel.name},       {"operation", operation},    {"backend", name(kernel.backend)},
-          {"types", std::move(types)}, {"summary", kernel.summary}, {"chosen_silently", !kernel.reference_only}};
+          {"types", types_of(kernel)}, {"summary", kernel.summary}, {"chosen_silently", is_chosen_silently(kernel)}};
 }
 
 json record_of(const spmv_kernel& kernel, const char* operation, const std::optional<subject>& a, const settings& s) {
-  json record = record_of(kernel, operation, types_of(kernel));
+  json record = record_of(kernel, operation);
   if (a) {
     const support verdict = support_on(kernel, *a, s);
     record["supported"] = verdict.ok;
@@ -104,7 +107,7 @@ int run(const settings& s) {
     }
     if (a) continue;  // these take two matrices
     for (const spgemm_kernel& kernel : spgemm_kernels(backend)) {
-      records.push_back(record_of(kernel, "spgemm", {"f32", "f64"}));
+      records.push_back(record_of(kernel, "spgemm"));
     }
   }
   if (s.run.json) {

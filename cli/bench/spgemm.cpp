@@ -142,7 +142,7 @@ void spgemm_bench::measure_typed(spgemm_case<T>& c, const spgemm_kernel& kernel)
   whole.kernel = m.kernel;
   whole.phase = "whole";
   whole.chosen = m.kernel == chosen_;
-  whole.vendor = kernel.reference_only;
+  whole.vendor = kernel.role == kernel_role::vendor;
   whole.products = m.products;
   whole.nnz_c = m.nnz;
   whole.time = summarise(m.whole);
@@ -173,7 +173,7 @@ template <scalar T>
 void spgemm_bench::measure_kernel(spgemm_case<T>& c, const spgemm_kernel& kernel) {
   const auto omit = [&](const std::string& reason, bool failed) {
     omitted_.push_back(
-        {std::string(kernel.name), c.subject.matrix, c.subject.precision, reason, failed && !kernel.reference_only});
+        {std::string(kernel.name), c.subject.matrix, c.subject.precision, reason, failed && kernel.role != kernel_role::vendor});
   };
   try {
     if (c.fits_32_bits()) {

@@ -88,7 +88,7 @@ void apply(const context& ctx, subject& s, spmv_operator& op) {
   if (s.work.rhs == 1) return op.apply(1, s.x.data(), 0, s.y.data(), ctx.stream());
   const auto ref = [&](buffer<std::byte>& data, index_t rows) {
     const bool by_row = s.work.vectors() == vector_order::row_major;
-    return multivector_ref{data.data(), s.work.rhs, by_row ? s.work.rhs : 1, by_row ? 1 : rows};
+    return strided_vectors{data.data(), s.work.rhs, by_row ? s.work.rhs : 1, by_row ? 1 : rows};
   };
   op.apply_many(1, ref(s.x, s.a.cols), 0, ref(s.y, s.a.rows), ctx.stream());
 }

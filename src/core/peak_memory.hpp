@@ -34,6 +34,7 @@ class peak_memory : public memory_resource {
     ctx_.memory().deallocate(pointer, bytes, stream);
   }
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+  [[nodiscard]] int device() const noexcept override { return ctx_.device(); }
 
   /// Bytes that are held.
   [[nodiscard]] std::size_t now() const noexcept { return held_; }

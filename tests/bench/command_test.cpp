@@ -245,7 +245,7 @@ TEST(BenchCommand, MeasuresProducts) {
     EXPECT_EQ(b["compulsory_bytes"],
               entry * (b["nnz_c"].get<double>() + (square ? 1 : 2) * b["nnz"].get<double>()) + 12 * b["rows"].get<double>());
   }
-  for (const char* kernel : {"default", "kernel0"}) {
+  for (const char* kernel : {"gustavson", "kernel0"}) {
     for (const char* phase : {"f32/whole", "f64/numeric"}) {
       EXPECT_TRUE(names.contains(std::string("spgemm/") + kernel + "/gen:stencil:n=9/" + phase)) << kernel << phase;
     }

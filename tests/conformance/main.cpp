@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/spmv_case.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "support/registered.hpp"
 
 namespace tulle::test {

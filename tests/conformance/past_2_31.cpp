@@ -8,7 +8,7 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/verify.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "io/generate_random.hpp"
 
 namespace tulle::test {

@@ -1,5 +1,5 @@
 // `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph; so do A^T and several x.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
 #include "support/files.hpp"
 

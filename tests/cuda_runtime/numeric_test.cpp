@@ -1,5 +1,5 @@
 // The numeric phase of C = M o (alpha A B) + beta D neither allocates nor synchronises, and works inside a CUDA graph.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
 #include "support/spgemm.hpp"
 

@@ -218,32 +218,6 @@ TEST_P(converting, bsr_has_every_place_and_comes_back_sorted) {
   }
 }
 
-/// On the CPU, in place.
-TEST_P(converting, duplicates_are_added_up_in_storage_order_and_rows_sorted) {
-  if (ctx().backend() != backend_kind::cpu) GTEST_SKIP() << "a function of the CPU";
-  const matrix want = sorted_and_summed(subject());
-  for_each_type(subject(), [&]<class T, class O>() {
-    csr<T, O> a = upload<T, O>(ctx(), subject());
-    EXPECT_EQ(sort_and_sum_duplicates(ctx(), a), subject().nnz() - want.nnz());
-    expect_csr(ctx(), a, want);
-    EXPECT_EQ(sort_and_sum_duplicates(ctx(), a), 0);
-  });
-}
-
-TEST(duplicates_order, sums_run_in_storage_order) {
-  const context ctx = context::cpu(2);
-  auto a = plain_csr<double, std::int32_t>{1, 2, {0, 4}, {1, 0, 1, 1}, {1e16, 5, 1, -1e16}}.on(ctx);
-  EXPECT_EQ(sort_and_sum_duplicates(ctx, a), 2);
-  EXPECT_EQ(to_vector(ctx, a.values), (std::vector<double>{5, (1e16 + 1) - 1e16}));
-}
-
-TEST(duplicates_order, integers_wrap) {
-  const context ctx = context::cpu(1);
-  auto a = plain_csr<std::int32_t, std::int32_t>{1, 1, {0, 2}, {0, 0}, {2147483647, 1}}.on(ctx);
-  EXPECT_EQ(sort_and_sum_duplicates(ctx, a), 1);
-  EXPECT_EQ(a.values.host()[0], -2147483648);
-}
-
 }  // namespace
 
 matrix sorted_and_summed(const matrix& m) {

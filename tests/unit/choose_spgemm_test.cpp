@@ -11,8 +11,8 @@ namespace {
 support takes_all(const spgemm_problem&, const device_info&) { return {}; }
 support takes_none(const spgemm_problem&, const device_info&) { return {false, "it is a bad day"}; }
 
-spgemm_kernel entry(std::string_view name, bool reference, bool mask, decltype(&takes_all) supports) {
-  return {name, "the summary", backend_kind::cuda, reference, mask, supports, nullptr, nullptr};
+spgemm_kernel entry(std::string_view name, kernel_role role, bool mask, decltype(&takes_all) supports) {
+  return {name, "the summary", backend_kind::cuda, type_set::floating, role, mask, supports, nullptr};
 }
 
 class ChooseSpgemm : public ::testing::Test {
@@ -21,32 +21,41 @@ class ChooseSpgemm : public ::testing::Test {
   spgemm_problem problem;
 };
 
-TEST_F(ChooseSpgemm, TheDefaultWhereverItIsInTheTable) {
-  const std::array table{entry("kernel0", false, true, takes_all), entry("default", false, true, takes_all)};
-  EXPECT_EQ(choose_spgemm(table, problem, gpu, "").kernel->name, "default");
+TEST_F(ChooseSpgemm, ProductionWhereverItIsInTheTable) {
+  const std::array table{entry("kernel0", kernel_role::study, true, takes_all),
+                         entry("gustavson", kernel_role::production, true, takes_all)};
+  EXPECT_EQ(choose_spgemm(table, problem, gpu, "").kernel->name, "gustavson");
   EXPECT_EQ(choose_spgemm(table, problem, gpu, "kernel0").kernel->name, "kernel0");
 }
 
-TEST_F(ChooseSpgemm, WhatElseCanWhereTheDefaultCannot) {
-  const std::array table{entry("default", false, false, takes_all), entry("kernel0", false, true, takes_all)};
+TEST_F(ChooseSpgemm, WhatElseCanWhereTheFirstCannot) {
+  const std::array table{entry("gustavson", kernel_role::production, false, takes_all),
+                         entry("study", kernel_role::study, true, takes_all),
+                         entry("other", kernel_role::production, true, takes_all)};
   problem.mask.emplace();
   const spgemm_choice choice = choose_spgemm(table, problem, gpu, "");
-  EXPECT_EQ(choice.kernel->name, "kernel0");
-  EXPECT_NE(choice.reason.find("default: it takes no mask"), std::string::npos) << choice.reason;
+  EXPECT_EQ(choice.kernel->name, "other");
+  EXPECT_NE(choice.reason.find("gustavson: it takes no mask"), std::string::npos) << choice.reason;
 }
 
 TEST_F(ChooseSpgemm, NeverAVendorsRoutineSilently) {
-  const std::array table{entry("vendor", true, true, takes_all), entry("default", false, true, takes_none)};
-  expect_error(status::unsupported, "default: it is a bad day",
-               [&] { (void)choose_spgemm(table, problem, gpu, ""); });
+  const std::array table{entry("vendor", kernel_role::vendor, true, takes_all),
+                         entry("gustavson", kernel_role::production, true, takes_none)};
+  expect_error(status::unsupported, "gustavson: it is a bad day", [&] { (void)choose_spgemm(table, problem, gpu, ""); });
   EXPECT_EQ(choose_spgemm(table, problem, gpu, "vendor").kernel->name, "vendor");
 }
 
+TEST_F(ChooseSpgemm, NothingForTypesThatItDoesNotTake) {
+  const std::array table{entry("gustavson", kernel_role::production, true, takes_all)};
+  problem.a.types.value = scalar_type::i32;
+  expect_error(status::unsupported, "it takes no i32 values", [&] { (void)choose_spgemm(table, problem, gpu, "gustavson"); });
+}
+
 TEST_F(ChooseSpgemm, SaysWhatThereIsAndWhyNot) {
-  const std::array table{entry("default", false, false, takes_none), entry("other", false, false, takes_all)};
-  expect_error(status::invalid_argument, "there are: default, other",
-               [&] { (void)choose_spgemm(table, problem, gpu, "wrong"); });
-  expect_error(status::unsupported, "it is a bad day", [&] { (void)choose_spgemm(table, problem, gpu, "default"); });
+  const std::array table{entry("gustavson", kernel_role::production, false, takes_none),
+                         entry("other", kernel_role::production, false, takes_all)};
+  expect_error(status::invalid_argument, "there are: gustavson, other", [&] { (void)choose_spgemm(table, problem, gpu, "wrong"); });
+  expect_error(status::unsupported, "it is a bad day", [&] { (void)choose_spgemm(table, problem, gpu, "gustavson"); });
   problem.mask.emplace();
   EXPECT_EQ(status_of([&] { (void)choose_spgemm(table, problem, gpu, "other"); }), status::unsupported);
   EXPECT_EQ(status_of([&] { (void)choose_spgemm({}, problem, gpu, ""); }), status::unsupported);

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "kernels/column_blocks.hpp"
 #include "plan/choose_spmv.hpp"
 

@@ -51,14 +51,12 @@ const spgemm_kernel identity_kernel{
     "identity",
     "",
     backend_kind::cpu,
-    false,
+    type_set::all,
+    kernel_role::production,
     false,
     [](const spgemm_problem&, const device_info&) -> support { return {}; },
     [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
       return std::make_unique<identity_operator>(ctx, p);
-    },
-    [](const context&, const spgemm_problem& p, const spgemm_work&) {
-      return static_cast<std::size_t>(p.a.rows) * to_fill;
     }};
 
 struct outcome {
@@ -121,7 +119,7 @@ TEST(SpgemmPanels, HalvedUntilTheyFit) {
 }
 
 TEST(SpgemmPanels, LessThanARowIsRefused) {
-  expect_error(status::out_of_memory, "less than 64 bytes", [] { product_of_identities(to_fill - 1); });
+  expect_error(status::out_of_memory, "row 0 needs at least 64 bytes", [] { product_of_identities(to_fill - 1); });
 }
 
 }  // namespace
