@@ -62,15 +62,15 @@ void run_typed(const context& ctx, const spmv_case& c) {
   const support supported = c.kernel->supports(stats, c.types, ctx.info());
   if (!supported.ok) GTEST_SKIP() << supported.reason;
 
-  const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
+  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
   for (const auto& [alpha, beta] : factors(c.types)) {
-    apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->reference_only);
+    apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->role == kernel_role::vendor);
   }
 
   a.replace_values(random_numbers(c.matrix->values.size(), 1234));
-  op->update_values(csr_ref::of(a.device()));
+  op->update_values(matrix_ref(a.device()));
   SCOPED_TRACE("after update_values");
-  apply_and_check(ctx, *op, a, *c.matrix, 1, 0, c.kernel->reference_only);
+  apply_and_check(ctx, *op, a, *c.matrix, 1, 0, c.kernel->role == kernel_role::vendor);
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST_F(cuda_fault_test, plans) {
   const buffer<double> x = to_buffer(ctx, host_x);
   std::vector<std::string> names = {""};  // the one that is chosen
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
-    if (!kernel.reference_only) names.emplace_back(kernel.name);
+    if (kernel.role != kernel_role::vendor) names.emplace_back(kernel.name);
   }
   for (const std::string& kernel : names) {
     fail_each_call(
@@ -172,11 +172,11 @@ TEST_F(cuda_fault_test, products) {
   const csr<double> a = clone(ctx, small_matrix().view());
   const csr<double> many = clone(ctx, generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
   const auto product = [&](const csr<double>& m, const spgemm_options& options,
-                           const spgemm_terms<double, std::int64_t>& terms) {
+                           const spgemm_terms& terms) {
     return [&, options, terms] {
       spgemm_plan<double> plan(ctx, m.view(), m.view(), options, terms);
       const double beta = terms.d ? 0.5 : 0;
-      any_csr<double> c = plan.multiply(1, beta);
+      matrix_ref c = plan.multiply(1, beta);
       plan.numeric(c, 2, beta);
       return values_of(ctx, c);
     };

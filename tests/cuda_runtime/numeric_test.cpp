@@ -13,14 +13,14 @@ class cuda_numeric_test : public cuda_test {
     const auto narrow = with_offsets<std::int32_t>(cpu, generate<double>(cpu, name).view());
     return clone(ctx(), narrow.view());
   }
-  void poison(any_csr<double>& c) const {
+  void poison(matrix_ref& c) const {
     std::visit([&](auto& m) { fill_bytes(ctx(), m.values.data(), memory_space::device, 0xff, m.values.bytes()); }, c);
   }
 
   /// By what is called, and by what a graph of the same call leaves in C.
   void expect_numeric_only_launches(spgemm_plan<double>& plan, double beta) const {
     const std::vector<double> expected = values_of(ctx(), plan.multiply(2.5, beta));
-    any_csr<double> c = plan.multiply(1, beta);
+    matrix_ref c = plan.multiply(1, beta);
     const auto numeric = [&] { plan.numeric(c, 2.5, beta); };
     expect_only_launches(ctx(), numeric);
     const auto graph = cuda_runtime()->capture(0, ctx().stream(), numeric);
@@ -50,7 +50,7 @@ TEST_F(cuda_numeric_test, with_a_mask_and_with_d) {
   for (const bool masked : {false, true}) {
     for (const bool adds : {false, true}) {
       SCOPED_TRACE(masked * 10 + adds);
-      spgemm_terms<double, std::int32_t> terms;
+      spgemm_terms terms;
       if (masked) terms.mask = other.view();
       if (adds) terms.d = other.view();
       spgemm_plan<double> plan(ctx(), a.view(), a.view(), {}, terms);

@@ -27,16 +27,16 @@ class big_product {
   /// routine declines and what does not fit the device.
   void run(const spgemm_kernel& kernel, std::int64_t nnz, const std::vector<index_t>& sample) {
     try {
-      const spgemm_problem p{csr_ref::of(a_.device()), csr_ref::of(b_.device())};
+      const spgemm_problem p{matrix_ref(a_.device()), matrix_ref(b_.device())};
       if (const support s = kernel.supports(p, ctx_.info()); !s.ok) GTEST_SKIP() << s.reason;
       EXPECT_GE(count_products(ctx_, p).products, two_31);
       const auto op = kernel.make(ctx_, p);
       ASSERT_EQ(op->symbolic(), nnz);
       multiply(*op, nnz);
       check_offsets(nnz);
-      for (const index_t row : sample) check_row(row, 2.5);
+      for (const index_t row : sample) check_row(row, 2.5, colind_.data(), values_.data());
       op->numeric(-1, a_.device().values, b_.device().values, sink());
-      for (const index_t row : sample) check_row(row, -1);
+      for (const index_t row : sample) check_row(row, -1, colind_.data(), values_.data());
     } catch (const error& e) {
       const bool memory = e.code() == status::device_out_of_memory;
       if (!memory && !(kernel.role == kernel_role::vendor && e.code() == status::unsupported)) throw;
@@ -47,7 +47,7 @@ class big_product {
   /// By a plan with 32-bit offsets in A and B.
   void run_plan(std::int64_t nnz, const std::vector<index_t>& sample) {
     spgemm_plan<T> plan(ctx_, a_.device(), b_.device());
-    any_csr<T> c = plan.multiply(2.5);
+    const matrix_ref c = plan.multiply(2.5);
     ASSERT_EQ(plan.nnz(), nnz);
     check_plan(c, nnz, sample, 2.5);
     plan.numeric(c, -1);
@@ -55,19 +55,11 @@ class big_product {
   }
 
  private:
-  void check_plan(any_csr<T>& c, std::int64_t nnz, const std::vector<index_t>& sample, double alpha) {
-    auto* const wide = std::get_if<csr<T, std::int64_t>>(&c);
-    ASSERT_NE(wide, nullptr) << "32-bit offsets";
-    const auto hand_over = [&] {
-      std::swap(rowptr_, wide->rowptr);
-      std::swap(colind_, wide->colind);
-      std::swap(values_, wide->values);
-    };
-    hand_over();
-    offsets_ = to_vector(ctx_, rowptr_);
+  void check_plan(const matrix_ref& c, std::int64_t nnz, const std::vector<index_t>& sample, double alpha) {
+    ASSERT_EQ(c.types.offset, offset_type::i64) << "32-bit offsets";
+    offsets_ = read_array<std::int64_t>(ctx_, c.rowptr, c.rows + std::int64_t{1});
     check_offsets(nnz);
-    for (const index_t row : sample) check_row(row, alpha);
-    hand_over();
+    for (const index_t row : sample) check_row(row, alpha, c.colind, static_cast<const T*>(c.values));
   }
   csr_sink sink() { return {offset_type::i64, 0, rowptr_.data(), colind_.data(), values_.data()}; }
 
@@ -88,15 +80,9 @@ class big_product {
       ASSERT_GE(length, 0) << "row " << i;
     }
   }
-  template <class V>
-  std::vector<V> part(const buffer<V>& all, std::int64_t begin, std::int64_t end) const {
-    std::vector<V> out(static_cast<std::size_t>(end - begin));
-    copy_bytes(ctx_, out.data(), memory_space::host, all.data() + begin, ctx_.space(), out.size() * sizeof(V));
-    return out;
-  }
-  void check_row(index_t row, double alpha) const {
+  void check_row(index_t row, double alpha, const index_t* colind, const T* values) const {
     const auto begin = offsets_[static_cast<std::size_t>(row)], end = offsets_[static_cast<std::size_t>(row) + 1];
-    const plain_csr<T> c{1, b_.host().cols, {0, end - begin}, part(colind_, begin, end), part(values_, begin, end)};
+    const plain_csr<T> c{1, b_.host().cols, {0, end - begin}, read_array<index_t>(ctx_, colind + begin, end - begin), read_array<T>(ctx_, values + begin, end - begin)};
     csr_view<T, std::int32_t> a = same_.view();
     a.rows = 1;
     a.rowptr += row;

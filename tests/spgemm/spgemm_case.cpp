@@ -98,7 +98,7 @@ class checked_product {
 
  private:
   [[nodiscard]] spgemm_problem problem() const {
-    return {csr_ref::of(a_.device()), csr_ref::of(b_.device()), {}, case_.tile_size};
+    return {matrix_ref(a_.device()), matrix_ref(b_.device()), {}, case_.tile_size};
   }
   [[nodiscard]] index_t rows() const { return pair_.a.rows; }
   [[nodiscard]] bool brief() const { return case_.brief || (brief_where_large() && first_.nnz() > 10'000); }
@@ -135,7 +135,7 @@ class checked_product {
     const context cpu = context::cpu(2);
     const auto& kernels = spgemm_kernels(backend_kind::cpu);
     const auto kernel0 = std::ranges::find(kernels, "kernel0", &spgemm_kernel::name);
-    const auto op = kernel0->make(cpu, {csr_ref::of(a_.host()), csr_ref::of(b_.host())});
+    const auto op = kernel0->make(cpu, {matrix_ref(a_.host()), matrix_ref(b_.host())});
     sink_memory<T> room(cpu, rows(), pair_.b.cols, op->symbolic(), offset_type_of<O>);
     op->fill(1, room.sink());
     return room.read();
@@ -222,7 +222,7 @@ class checked_product {
     op.numeric(2.5, a.device().values, b.device().values, room.sink());
     const plain_csr<T> once = room.read();
     check(once, {.a = a.host(), .b = b.host(), .alpha = T(2.5)});
-    expect_same(product_of(ctx_, {csr_ref::of(a.device()), csr_ref::of(b.device()), {}, case_.tile_size}, 2.5,
+    expect_same(product_of(ctx_, {matrix_ref(a.device()), matrix_ref(b.device()), {}, case_.tile_size}, 2.5,
                            offset_type_of<O>, 0),
                 once, "the same values from the beginning");
     op.numeric(2.5, a.device().values, b.device().values, room.sink());
@@ -236,12 +236,12 @@ class checked_product {
     expect_same(product_of(ctx_, problem(), 1, offset_type_of<O>, 3), first_, "offsets from 3");
   }
 
-  static csr_ref panel_of(const typed_matrix<T, O>& m, index_t begin, index_t end) {
+  static matrix_ref panel_of(const typed_matrix<T, O>& m, index_t begin, index_t end) {
     csr_view<T, O> v = m.device();
     v.rows = end - begin;
     v.nnz = m.host().rowptr[end] - m.host().rowptr[begin];
     v.rowptr += begin;
-    return csr_ref::of(v);
+    return matrix_ref(v);
   }
   /// C by three panels of rows, one of them of one row.
   void panels() const {
@@ -290,7 +290,7 @@ class checked_product {
     for (const battery_matrix& m : {mask_beside(first_), wide_mask(rows(), pair_.b.cols), empty}) {
       const typed_matrix<T, O> mask(ctx_, m);
       spgemm_problem p = problem();
-      p.mask = csr_ref::of(mask.device());
+      p.mask = matrix_ref(mask.device());
       if (!kernel_.supports(p, ctx_.info()).ok) continue;
       const plain_csr<T> c = product_of(p);
       check(c, {.a = a_.host(), .b = b_.host(), .mask = mask.host()});
@@ -323,11 +323,11 @@ class checked_product {
 void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked) {
   const operands pair = c.recipe.make();
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  spgemm_problem problem{csr_ref::of(a.device()), csr_ref::of(b.device()), {}, c.tile_size};
+  spgemm_problem problem{matrix_ref(a.device()), matrix_ref(b.device()), {}, c.tile_size};
   std::mt19937_64 random(37);
   const typed_matrix<double, std::int32_t> mask(
       ctx, matrix_of(pair.a.rows, pair.b.cols, [&](index_t) { return random_columns(random, 5, 0, pair.b.cols); }));
-  if (masked) problem.mask = csr_ref::of(mask.device());
+  if (masked) problem.mask = matrix_ref(mask.device());
   bool done = false;
   for (std::size_t failing = 0; !done; ++failing) {
     ASSERT_LT(failing, 1000u) << "the kernel never came to its end";
@@ -348,7 +348,7 @@ namespace {
 
 plain_csr<double> multiply(const context& ctx, const spgemm_kernel& kernel, const operands& pair) {
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  const auto op = kernel.make(ctx, {csr_ref::of(a.device()), csr_ref::of(b.device())});
+  const auto op = kernel.make(ctx, {matrix_ref(a.device()), matrix_ref(b.device())});
   sink_memory<double> room(ctx, pair.a.rows, pair.b.cols, op->symbolic(), offset_type::i32);
   op->fill(1, room.sink());
   return room.read();

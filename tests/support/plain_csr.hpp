@@ -7,8 +7,7 @@
 #include <numeric>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/convert.hpp>
-#include <tulle/ops/spgemm.hpp>
-#include <variant>
+#include <tulle/formats/matrix_ref.hpp>
 #include <vector>
 
 namespace tulle::test {
@@ -46,9 +45,24 @@ template <scalar T, offset O>
 plain_csr<T> plain(const csr<T, O>& host) {
   return plain(context::cpu(1), host);
 }
-template <scalar T>
-plain_csr<T> plain(const context& ctx, const any_csr<T>& a) {
-  return std::visit([&](const auto& m) { return plain(ctx, m); }, a);
+/// `count` numbers of a context's memory.
+template <class T>
+std::vector<T> read_array(const context& ctx, const void* from, std::int64_t count) {
+  std::vector<T> to(static_cast<std::size_t>(count));
+  copy_bytes(ctx, to.data(), memory_space::host, from, ctx.space(), to.size() * sizeof(T));
+  return to;
+}
+/// A CSR of this value type.
+template <scalar T = double>
+plain_csr<T> plain(const context& ctx, const matrix_ref& a) {
+  plain_csr<T> out{a.rows, a.cols, {}, read_array<index_t>(ctx, a.colind, a.nnz), read_array<T>(ctx, a.values, a.nnz)};
+  if (a.types.offset == offset_type::i64) {
+    out.rowptr = read_array<std::int64_t>(ctx, a.rowptr, a.rows + std::int64_t{1});
+  } else {
+    const auto narrow = read_array<std::int32_t>(ctx, a.rowptr, a.rows + std::int64_t{1});
+    out.rowptr.assign(narrow.begin(), narrow.end());
+  }
+  return out;
 }
 
 /// With the rows of each column in order.

@@ -1,4 +1,4 @@
-// Products held to the library's own check, and the any_csr that they come as.
+// Products held to the library's own check, and the matrix_ref that they come as.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,28 +17,24 @@ void expect_product(const spgemm_expectation<T, O>& expected, const plain_csr<T>
   EXPECT_EQ(verdict.wrong, "");
   EXPECT_LE(verdict.error_ratio, 1);
 }
-template <class T>
-bool has_narrow_offsets(const any_csr<T>& c) {
-  return std::holds_alternative<csr<T, std::int32_t>>(c);
-}
 /// C in plain vectors, with offsets that are no wider than C needs.
-template <class T>
-plain_csr<T> read_back(const context& ctx, const any_csr<T>& c) {
-  EXPECT_TRUE(has_narrow_offsets(c)) << "offsets are as narrow as they can be";
-  return plain(ctx, c);
+template <scalar T = double>
+plain_csr<T> read_back(const context& ctx, const matrix_ref& c) {
+  EXPECT_EQ(c.format, matrix_format::csr);
+  EXPECT_EQ(c.types, (type_key{scalar_type_of<T>, offset_type::i32})) << "offsets are as narrow as they can be";
+  return plain<T>(ctx, c);
 }
 template <scalar T, offset O = std::int64_t>
-void expect_product(const spgemm_expectation<T, O>& expected, const context& ctx, const any_csr<T>& c) {
-  expect_product(expected, read_back(ctx, c));
+void expect_product(const spgemm_expectation<T, O>& expected, const context& ctx, const matrix_ref& c) {
+  expect_product(expected, read_back<T>(ctx, c));
 }
 
-template <class T>
-std::size_t bytes_of(const any_csr<T>& c) {
-  return std::visit([](const auto& m) { return m.rowptr.bytes() + m.colind.bytes() + m.values.bytes(); }, c);
+inline std::size_t bytes_of(const matrix_ref& c) {
+  const auto offsets = static_cast<std::size_t>(c.rows) + 1, entries = static_cast<std::size_t>(c.nnz);
+  return offsets * size_of(c.types.offset) + entries * (sizeof(index_t) + size_of(c.types.value));
 }
-template <class T>
-std::vector<T> values_of(const context& ctx, const any_csr<T>& c) {
-  return std::visit([&](const auto& m) { return to_vector(ctx, m.values); }, c);
+inline std::vector<double> values_of(const context& ctx, const matrix_ref& c) {
+  return read_array<double>(ctx, c.values, c.nnz);
 }
 
 }  // namespace tulle::test

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(backends, SpgemmArgumentsCpu, testing::Values("cpu"));
 TEST_P(SpgemmArguments, OperandThatDoesNotFit) {
   const auto wrong = random_csr(30, 19, 2, 1);
   const auto refusal = [&](const plain_csr<>& right, const spgemm_options& options,
-                           const spgemm_terms<double, std::int64_t>& terms) {
+                           const spgemm_terms& terms) {
     const auto [code, message] =
         failure_of([&] { spgemm_plan<double>(ctx(), a.view(), right.view(), options, terms); });
     EXPECT_EQ(code, status::invalid_dimensions);
@@ -92,15 +92,15 @@ TEST_P(SpgemmArgumentsCpu, RefusesWhatItCannotDo) {
             status::invalid_argument);
   spgemm_plan<double> plan(ctx(), a.view(), b.view());
   EXPECT_EQ(status_of([&] { plan.multiply(1, 2); }), status::invalid_argument) << "beta without a D";
-  any_csr<double> c = spgemm(ctx(), a.on(ctx()), b.on(ctx()));
+  matrix_ref c = spgemm(ctx(), a.on(ctx()), b.on(ctx()));
   EXPECT_EQ(status_of([&] { plan.numeric(c); }), status::invalid_argument) << "no C was made yet";
   plan.multiply();
-  any_csr<double> other = spgemm(ctx(), a.on(ctx()), random_csr(31, 19, 4, 9).on(ctx()));
+  matrix_ref other = spgemm(ctx(), a.on(ctx()), random_csr(31, 19, 4, 9).on(ctx()));
   EXPECT_EQ(status_of([&] { plan.numeric(other); }), status::invalid_dimensions);
-  any_csr<double> wide = widen(ctx(), plan.multiply());
+  const matrix_ref wide = plain(ctx(), plan.multiply()).on(ctx());
   EXPECT_EQ(failure_of([&] { plan.numeric(wide); }).second, "C has i64 offsets, that of multiply has i32");
-  EXPECT_EQ(status_of([&] { plan.update_values(nullptr, b.values.data()); }), status::null_pointer);
-  EXPECT_EQ(status_of([&] { plan.update_values(a.values.data(), b.values.data(), a.values.data()); }),
+  EXPECT_EQ(status_of([&] { plan.update_values(host_span<const double>(nullptr, a.values.size()), b.values); }), status::null_pointer);
+  EXPECT_EQ(status_of([&] { plan.update_values(a.values, b.values, a.values); }),
             status::invalid_argument);
 }
 
@@ -109,7 +109,7 @@ TEST_P(SpgemmArgumentsCpu, RefusesDimensionsThatDoNotFitTogether) {
   constexpr index_t half = 1 << 30;
   const std::vector<std::int64_t> rowptr(1, 0);
   const csr_view<double, std::int64_t> tall{half, half, 0, rowptr.data(), nullptr, nullptr, memory_space::host};
-  const spgemm_terms<double, std::int64_t> d{.d = tall}, masked{.mask = tall, .d = tall};
+  const spgemm_terms d{.d = tall}, masked{.mask = tall, .d = tall};
   EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), tall, tall, {}, d); }), status::overflow);
   const auto [code, message] = failure_of([&] { spgemm_plan<double>(ctx(), tall, tall, {}, masked); });
   EXPECT_EQ(code, status::overflow);

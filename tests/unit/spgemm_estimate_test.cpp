@@ -14,7 +14,7 @@ void expect_promises_kept(const context& ctx, const plain_csr<T, O>& host_a, con
   const csr<T, O> a = host_a.on(ctx), b = host_b.on(ctx);
   const spgemm_estimate e = estimate_spgemm(ctx, a, b, options);
   spgemm_plan<T> plan(ctx, a.view(), b.view(), options);
-  const any_csr<T> c = plan.multiply();
+  const matrix_ref c = plan.multiply();
   EXPECT_LE(bytes_of(c), e.c_bytes_bound);
   EXPECT_LE(plan.nnz(), e.nnz_bound);
   EXPECT_EQ(plan.products(), e.products);

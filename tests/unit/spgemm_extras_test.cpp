@@ -15,24 +15,6 @@ class SpgemmExtras : public on_backend {
  protected:
   [[nodiscard]] csr<double> placed(const matrix& m) const { return m.on(ctx()); }
 
-  template <class T, class O>
-  void coordinates() const {
-    const auto x = random_csr<T, O>(123, 231, 4, 1, rows_are::shuffled),
-               y = random_csr<T, O>(231, 119, 5, 2, rows_are::repeating), empty = random_csr<T, O>(231, 119, 0, 3);
-    for (const auto& right : {y, empty}) {
-      const coo<T> c = spgemm_coo(ctx(), x.on(ctx()), right.on(ctx()));
-      EXPECT_EQ(c.rows, 123);
-      EXPECT_EQ(c.cols, 119);
-      const auto rowind = to_vector(ctx(), c.rowind);
-      EXPECT_TRUE(std::ranges::is_sorted(rowind));
-      plain_csr<T> rows{123, 119, std::vector<std::int64_t>(124), to_vector(ctx(), c.colind),
-                        to_vector(ctx(), c.values)};
-      for (const index_t i : rowind) ++rows.rowptr[static_cast<std::size_t>(i) + 1];
-      std::partial_sum(rows.rowptr.begin(), rows.rowptr.end(), rows.rowptr.begin());
-      expect_product<T, O>({.a = x.view(), .b = right.view()}, rows);
-    }
-  }
-
   matrix three_at_once(const matrix& r, const matrix& m, const matrix& p, const spgemm_options& options = {}) const {
     return read_back(ctx(), triple_product(ctx(), placed(r), placed(m), placed(p), options));
   }
@@ -61,17 +43,6 @@ TEST_P(SpgemmExtras, Masked) {
   const matrix mask = random_csr(23, 19, 8, 3, rows_are::shuffled);
   expect_product<double>({.a = a_.view(), .b = b_.view(), .mask = mask.view()}, ctx(),
                          spgemm_masked(ctx(), placed(a_), placed(b_), placed(mask)));
-}
-
-TEST_P(SpgemmExtras, WidenKeepsTheMatrix) {
-  const auto wide = widen(ctx(), spgemm(ctx(), placed(a_), placed(b_)));
-  expect_product<double>({.a = a_.view(), .b = b_.view()}, plain(ctx(), wide));
-  EXPECT_EQ(widen(ctx(), any_csr<double>(clone(ctx(), wide.view()))).nnz(), wide.nnz());
-}
-
-TEST_P(SpgemmExtras, CoordinatesAreThoseOfTheCsr) {
-  coordinates<double, std::int64_t>();
-  coordinates<float, std::int32_t>();
 }
 
 TEST_P(SpgemmExtras, TripleProductIsTwoProducts) {

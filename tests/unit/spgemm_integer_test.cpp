@@ -40,14 +40,14 @@ class SpgemmIntegers : public on_backend {
         continue;
       }
       spgemm_expectation<std::int32_t, std::int32_t> expected{.a = a.view(), .b = b.view()};
-      spgemm_terms<std::int32_t, std::int32_t> more;
+      spgemm_terms more;
       const auto on_mask = (mask ? *mask : b).on(ctx()), on_d = (d ? *d : b).on(ctx());
       if (mask) expected.mask = mask->view(), more.mask = on_mask.view();
       if (d) expected.d = d->view(), more.d = on_d.view();
       expected.alpha = alpha;
       expected.beta = beta;
       spgemm_plan<std::int32_t> plan(ctx(), on_a.view(), on_b.view(), options, more);
-      any_csr<std::int32_t> c = plan.multiply(alpha, beta);
+      matrix_ref c = plan.multiply(alpha, beta);
       expect_product(expected, ctx(), c);
       plan.numeric(c, 3);
       plan.numeric(c, alpha, beta);
@@ -88,11 +88,11 @@ TEST_P(SpgemmIntegers, EveryOperand) {
 
 TEST_P(SpgemmIntegers, ByPanels) {
   const auto m = generated("gen:rmat:scale=9").on(ctx());
-  const any_csr<std::int32_t> square = spgemm(ctx(), m, m);
-  const auto whole = read_back(ctx(), square);
-  EXPECT_TRUE(same_bits(read_back(ctx(), spgemm(ctx(), m, m, {.memory_limit = std::size_t{1} << 17})), whole));
-  const auto left = spgemm(ctx(), m, std::get<csr<std::int32_t, std::int32_t>>(square));
-  EXPECT_TRUE(same_bits(read_back(ctx(), triple_product(ctx(), m, m, m)), read_back(ctx(), left)));
+  const matrix_ref square = spgemm(ctx(), m, m);
+  const auto whole = read_back<std::int32_t>(ctx(), square);
+  EXPECT_TRUE(same_bits(read_back<std::int32_t>(ctx(), spgemm(ctx(), m, m, {.memory_limit = std::size_t{1} << 17})), whole));
+  const auto left = spgemm(ctx(), m, square);
+  EXPECT_TRUE(same_bits(read_back<std::int32_t>(ctx(), triple_product(ctx(), m, m, m)), read_back<std::int32_t>(ctx(), left)));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
-#include "ops/spgemm_sink.hpp"
+#include "ops/owned_csr.hpp"
 #include "support/backends.hpp"
 #include "support/counting_memory.hpp"
 #include "support/errors.hpp"
@@ -87,8 +87,8 @@ class SpgemmLimit : public on_backend {
     const auto memory = std::make_shared<counting_memory>(ctx());
     const auto kernels = spgemm_kernels(ctx().backend());
     const auto op = std::ranges::find(kernels, kernel, &spgemm_kernel::name)
-                        ->make(ctx().with_memory(memory), {csr_ref::of(a_.view()), csr_ref::of(b_.view())});
-    any_csr<double> c = detail::new_c<double>(ctx(), {a_.rows, cols}, op->symbolic());
+                        ->make(ctx().with_memory(memory), {matrix_ref(a_.view()), matrix_ref(b_.view())});
+    matrix_ref c = detail::new_csr(ctx(), {a_.rows, cols}, op->symbolic(), type_key_of<double, std::int32_t>);
     op->fill(1, detail::sink_of(c));
     return memory->peak();
   }
@@ -99,7 +99,7 @@ class SpgemmLimit : public on_backend {
       spgemm_plan<double> plan(memory.ctx(ctx()), a_.view(), b_.view(), options);
       plan.symbolic();
       memory.expect_within_limit(0);
-      any_csr<double> c = plan.multiply();
+      matrix_ref c = plan.multiply();
       EXPECT_TRUE(same_bits(read_back(ctx(), c), whole));
       EXPECT_EQ(plan.explain().find("panels") != std::string::npos, by_panels) << plan.explain();
       plan.numeric(c);
@@ -110,7 +110,7 @@ class SpgemmLimit : public on_backend {
   }
 
   /// Copies that a D is joined in: [A | I] and [B ; D], or with a mask I, [I | I] and [M o (A B) ; D].
-  [[nodiscard]] std::size_t joined_bytes(const spgemm_terms<double, std::int32_t>& terms) const {
+  [[nodiscard]] std::size_t joined_bytes(const spgemm_terms& terms) const {
     if (!terms.d) return 0;
     const std::int64_t rows = a_.rows, more = terms.d->nnz;
     if (!terms.mask) return csr_bytes(rows, a_.nnz() + rows) + csr_bytes(b_.rows + rows, b_.nnz() + more);
@@ -141,7 +141,7 @@ TEST_P(SpgemmLimit, WithMaskAndD) {
   const matrix mask = random_matrix(ctx(), a_.rows, cols, 40, 3), d = random_matrix(ctx(), a_.rows, cols, 5, 4);
   for (int which = 1; which < 4; ++which) {
     SCOPED_TRACE(which);
-    spgemm_terms<double, std::int32_t> terms;
+    spgemm_terms terms;
     if (which & 1) terms.mask = mask.view();
     if (which & 2) terms.d = d.view();
     const double beta = which & 2 ? 3 : 0;
@@ -154,10 +154,10 @@ TEST_P(SpgemmLimit, WithMaskAndD) {
       SCOPED_TRACE(limit);
       const watched memory(ctx(), limit);
       spgemm_plan<double> plan = make(memory.ctx(ctx()), limit);
-      any_csr<double> c = plan.multiply(2, beta);
+      matrix_ref c = plan.multiply(2, beta);
       EXPECT_TRUE(same_bits(read_back(ctx(), c), whole));
       memory.expect_within_limit(bytes_of(c) + joined_bytes(terms));
-      any_csr<double> again = plan.multiply();
+      matrix_ref again = plan.multiply();
       plan.numeric(again, 2, beta);
       EXPECT_TRUE(same_bits(read_back(ctx(), again), whole));
       memory.expect_within_limit(bytes_of(c) + bytes_of(again) + joined_bytes(terms));
@@ -172,7 +172,7 @@ TEST_P(SpgemmLimit, MaskAndDOfWideOffsets) {
              d = wide(random_matrix(ctx(), a_.rows, cols, 5, 4));
   const auto make = [&](std::size_t limit) {
     return spgemm_plan<double>(ctx(), a.view(), b.view(), {.memory_limit = limit},
-                               spgemm_terms<double, std::int64_t>{mask.view(), d.view()});
+                               spgemm_terms{mask.view(), d.view()});
   };
   const plain_csr<> whole = read_back(ctx(), make(0).multiply(2, 3));
   const std::size_t least = least_of(ctx(), [&](std::size_t limit) { make(limit).multiply(); });
@@ -187,11 +187,11 @@ TEST_P(SpgemmLimit, OtherValues) {
     const auto run = [&](std::size_t limit) {
       spgemm_plan<double> plan(ctx(), a_.view(), b_.view(), {.kernel = kernel, .memory_limit = limit});
       plan.symbolic();
-      plan.update_values(half.data(), b_.values.data());
-      any_csr<double> halves = plan.multiply();
-      plan.update_values(a_.values.data(), b_.values.data());
-      any_csr<double> c = plan.multiply();
-      plan.update_values(half.data(), b_.values.data());
+      plan.update_values(half, b_.values);
+      matrix_ref halves = plan.multiply();
+      plan.update_values(a_.values, b_.values);
+      matrix_ref c = plan.multiply();
+      plan.update_values(half, b_.values);
       plan.numeric(c, 3);
       return std::pair(read_back(ctx(), halves), read_back(ctx(), c));
     };
@@ -210,7 +210,7 @@ TEST_P(SpgemmLimit, TripleProduct) {
   for (const std::size_t limit : {least, least + least / 3, 2 * least, 100 * least}) {
     SCOPED_TRACE(limit);
     const watched memory(ctx(), limit);
-    const any_csr<double> c = triple_product(memory.ctx(ctx()), a_, b_, p, {.memory_limit = limit});
+    const matrix_ref c = triple_product(memory.ctx(ctx()), a_, b_, p, {.memory_limit = limit});
     EXPECT_TRUE(same_bits(read_back(ctx(), c), whole));
     memory.expect_within_limit(bytes_of(c));
   }
@@ -240,7 +240,7 @@ TEST(SpgemmLimitCpu, PassedInAThread) {
     const watched memory(cpu, times * least);
     const spgemm_options limited{.memory_limit = times * least};
     spgemm_plan<double> plan(memory.ctx(cpu), a.view(), a.view(), limited);
-    any_csr<double> c = plan.multiply();
+    matrix_ref c = plan.multiply();
     EXPECT_TRUE(same_bits(read_back(cpu, c), whole));
     EXPECT_NE(plan.explain().find("panels"), std::string::npos) << plan.explain();
     memory.expect_within_limit(bytes_of(c));
