@@ -73,7 +73,7 @@ TEST_F(cuda_apply_test, works_on_another_stream) {
     fill_with_nan();
     ctx().synchronize();
     plan.apply(3, device_span<const double>(x_.data(), x_.size()), 0, device_span<double>(y_.data(), y_.size()),
-               other.stream());
+               {.stream = other.stream()});
     other.synchronize();
     EXPECT_LE(error_of_y(3), 1);
   }
