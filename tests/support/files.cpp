@@ -1,8 +1,8 @@
-// Access to the collection of matrix files beside the source tree.
-#include <cstdlib>
-#include <sstream>
+#include "support/files.hpp"
 
-#include "support.hpp"
+#include <fmt/format.h>
+
+#include <sstream>
 
 namespace tulle::test {
 

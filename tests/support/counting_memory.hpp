@@ -1,8 +1,6 @@
-// A context's memory, with a count of what is held, and a chosen allocation that fails.
+// A context's memory that counts what is taken from it, with a limit and with a chosen allocation that fails.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <limits>
 #include <tulle/core/status.hpp>
 
@@ -19,16 +17,12 @@ class counting_memory final : public peak_memory {
   explicit counting_memory(const context& ctx, std::size_t failing = never) : peak_memory(ctx), failing_(failing) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
-    if (allocations_ == failing_) throw error(out_of(space()), "this allocation is made to fail");
-    void* const p = peak_memory::allocate(bytes, stream);
-    ++allocations_;
-    return p;
+    if (allocations() == failing_) throw error(out_of(space()), "this allocation is made to fail");
+    return peak_memory::allocate(bytes, stream);
   }
-  [[nodiscard]] std::size_t allocations() const noexcept { return allocations_; }
 
  private:
   std::size_t failing_;
-  std::atomic<std::size_t> allocations_ = 0;
 };
 
 }  // namespace tulle::test

@@ -1,4 +1,4 @@
-#include "failing_new.hpp"
+#include "support/failing_new.hpp"
 
 #include <algorithm>
 #include <atomic>
