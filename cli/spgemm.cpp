@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <optional>
+#include <tulle/ops/verify.hpp>
 
 #include "bench/spgemm_measure.hpp"
 #include "bench/statistics.hpp"
-#include "spgemm_check.hpp"
 #include "spgemm_operands.hpp"
 #include "write.hpp"
 

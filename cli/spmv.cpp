@@ -1,11 +1,12 @@
 // tulle spmv: y = alpha A x + beta y, or with A^T, or several right-hand sides: timed, checked and explained.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include <tulle/core/stream.hpp>
 
 #include "core/backends.hpp"
 #include "report.hpp"
@@ -79,20 +80,19 @@ double worst_ratio(const problem<T>& p, const workload& work, const std::vector<
   return worst;
 }
 
-/// Microseconds that each of `repeat` runs took, by events on a GPU and by the clock on the CPU.
+/// Microseconds that each of `repeat` runs took.
 template <class Run>
 std::vector<double> measure(const context& ctx, int repeat, const Run& run) {
-  const auto timer = ctx.backend() == backend_kind::cuda ? cuda_runtime()->timer(ctx.device()) : nullptr;
+  event begin(ctx), end(ctx);
   for (int i = 0; i < warm_up_runs; ++i) run();
   ctx.synchronize();
   std::vector<double> microseconds;
   for (int i = 0; i < repeat; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    if (timer != nullptr) timer->start(ctx.stream());
+    begin.record(ctx.stream());
     run();
-    if (timer != nullptr) timer->stop(ctx.stream());
-    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-    microseconds.push_back(timer != nullptr ? timer->microseconds() : elapsed.count());
+    end.record(ctx.stream());
+    end.synchronize();
+    microseconds.push_back(end.microseconds_since(begin));
   }
   return microseconds;
 }

@@ -22,33 +22,22 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup_(warmup), repeat_(repeat) {
-  if (ctx.backend() == backend_kind::cpu) return;
-  for (int i = 0; i < repeat; ++i) timers_.push_back(cuda_runtime()->timer(ctx.device()));
-}
-
-std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
-  for (int i = 0; i < warmup_; ++i) work();
-  return ctx_.backend() == backend_kind::cuda ? repeat_by_events(state, work) : repeat_by_clock(state, work);
+  for (int i = 0; i < 2 * repeat; ++i) events_.emplace_back(ctx);
 }
 
 /// Everything is queued before the first result is read, so that the host never holds up the device.
-std::vector<double> harness::repeat_by_events(cache_state state, const std::function<void()>& work) {
-  for (const auto& timer : timers_) {
+std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
+  for (int i = 0; i < warmup_; ++i) work();
+  for (std::size_t i = 0; i < events_.size(); i += 2) {
     if (state == cache_state::cold) evict();
-    timer->start(ctx_.stream());
+    events_[i].record(ctx_.stream());
     work();
-    timer->stop(ctx_.stream());
+    events_[i + 1].record(ctx_.stream());
   }
   std::vector<double> times;
-  for (const auto& timer : timers_) times.push_back(timer->microseconds());
-  return times;
-}
-
-std::vector<double> harness::repeat_by_clock(cache_state state, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int i = 0; i < repeat_; ++i) {
-    if (state == cache_state::cold) evict();
-    times.push_back(once(work));
+  for (std::size_t i = 0; i < events_.size(); i += 2) {
+    events_[i + 1].synchronize();
+    times.push_back(events_[i + 1].microseconds_since(events_[i]));
   }
   return times;
 }

@@ -7,9 +7,10 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <tulle/formats/validate.hpp>
+#include <tulle/ops/verify.hpp>
 #include <utility>
 
-#include "../spgemm_check.hpp"
 #include "../spgemm_operands.hpp"
 #include "machine.hpp"
 #include "output.hpp"
@@ -117,7 +118,7 @@ void spgemm_bench::check(spgemm_case<T>& c, any_csr<T>&& result, spgemm_record& 
   r.same_bits = c.has_first && same_bits(got.view(), c.first.view());
   spgemm_verdict verdict = c.first_verdict;
   if (!r.same_bits) verdict = check_spgemm<T>(host, {.a = c.a.view(), .b = c.b().view()}, got.view());
-  r.sorted = has_sorted_rows(host, got.view());
+  r.sorted = validate(host, got.view(), {.sorted = true, .duplicates = true}).ok();
   r.error_ratio = verdict.error_ratio;
   r.checked_rows = verdict.checked_rows;
   r.wrong = verdict.wrong;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <variant>
 
-#include "../counting_memory.hpp"
+#include "core/peak_memory.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -64,7 +64,7 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_repeats& repe
 template <scalar T, offset O>
 spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_repeats& repeats,
                                      const spgemm_input<T, O>& in, const spgemm_options& options) {
-  const auto memory = std::make_shared<counting_memory>(ctx);
+  const auto memory = std::make_shared<peak_memory>(ctx);
   const context counted = ctx.with_memory(memory);
   const auto make_plan = [&] { return spgemm_plan<T>(counted, in.a, in.b, options, in.terms); };
   spgemm_measurement<T> m;

@@ -1,4 +1,5 @@
-/* tulle's C API (C99): contexts, CSR matrices, y = alpha A x + beta y, C = M o (alpha A B) + beta D.
+/* tulle's C API (C99): contexts, CSR matrices, conversions and sums of them, y = alpha A x + beta y,
+ * C = M o (alpha A B) + beta D.
  *
  * Handles are opaque and made by *_create, *_copy, *_borrow, *_read or *_multiply; destroying NULL does nothing. A call that
  * returns a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the
@@ -130,6 +131,109 @@ tulle_status tulle_csr_copy_out(const tulle_context* context, const tulle_csr* m
 /* Plans made from the matrix keep what they need of it. */
 void tulle_csr_destroy(tulle_csr* matrix);
 
+typedef int32_t tulle_vector_order;
+enum { TULLE_ROW_MAJOR = 0, TULLE_COLUMN_MAJOR = 1 };
+
+/* ---- Other formats ---- */
+
+typedef int32_t tulle_format;
+enum { TULLE_COO = 0, TULLE_CSC = 1, TULLE_BSR = 2, TULLE_DENSE = 3 };
+
+/* The arrays of a matrix in another format, with indices from 0, in the memory that `space` says. What a format does not
+ * have stays 0. Values are of `scalar_type`, offsets of `offset_type`. */
+typedef struct tulle_matrix_arrays {
+  tulle_format format;
+  int64_t rows;
+  int64_t cols;
+  int64_t nnz;                   /* COO and CSC: entries; BSR: blocks; DENSE: not read */
+  tulle_scalar_type scalar_type;
+  tulle_offset_type offset_type; /* of CSC and BSR */
+  tulle_memory_space space;
+  const void* offsets;           /* CSC: cols + 1; BSR: block rows + 1 */
+  const int32_t* rowind;         /* COO, CSC: nnz */
+  const int32_t* colind;         /* COO: nnz; BSR: nnz, in blocks */
+  const void* values;            /* COO, CSC: nnz; BSR: nnz * block * block, each block by rows; DENSE: see ld */
+  int32_t block;                 /* BSR: rows of a block, 2 to 8 */
+  tulle_vector_order order;      /* DENSE */
+  int64_t ld;                    /* DENSE: element (i, j) is at i * ld + j by rows, at i + j * ld by columns */
+} tulle_matrix_arrays;
+
+/* A CSR of its own in the context's memory, its structure checked. Duplicates stay; of a dense matrix those elements that
+ * are not 0 become entries, and of blocks all. */
+tulle_status tulle_csr_convert(const tulle_context* context, const tulle_matrix_arrays* arrays, tulle_csr** matrix);
+/* Row indices of the entries, beside which colind and values of tulle_csr_copy_out are a COO: nnz of them, to the host. */
+tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_csr* matrix, int32_t* rowind);
+/* The dense matrix, in host memory: every element is written, duplicates added up. */
+tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_csr* matrix, tulle_vector_order order,
+                                      int64_t ld, void* values);
+/* As blocks of `block` rows (2 to 8), to the host: block rows + 1 64-bit offsets, columns in blocks, values. `blocks` is
+ * how many there are; arrays that are NULL are left out, so that a first call counts. */
+tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
+                                    int64_t* blocks, int64_t* rowptr, int32_t* colind, void* values);
+
+/* ---- Matrices made of matrices. Each result is a new CSR in the context's memory ---- */
+
+/* The transpose, its rows sorted. Its arrays are also the CSC of the matrix. */
+tulle_status tulle_csr_transpose(const tulle_context* context, const tulle_csr* matrix, tulle_csr** transpose);
+/* alpha A + beta B; rows sorted, sums that are 0 kept. */
+tulle_status tulle_csr_add(const tulle_context* context, double alpha, const tulle_csr* a, double beta,
+                           const tulle_csr* b, tulle_csr** sum);
+/* Rows in order of their columns, stable; and with duplicates added up; and without the entries that are 0. */
+tulle_status tulle_csr_sort(const tulle_context* context, const tulle_csr* matrix, tulle_csr** sorted);
+tulle_status tulle_csr_sum_duplicates(const tulle_context* context, const tulle_csr* matrix, tulle_csr** summed);
+tulle_status tulle_csr_eliminate_zeros(const tulle_context* context, const tulle_csr* matrix, tulle_csr** smaller);
+
+/* ---- What a matrix is ---- */
+
+typedef int32_t tulle_data_status;
+enum {
+  TULLE_DATA_SUCCESS = 0,
+  TULLE_DATA_INF = 1,
+  TULLE_DATA_NAN = 2,
+  TULLE_DATA_INVALID_OFFSETS = 3,
+  TULLE_DATA_INDEX_OUT_OF_RANGE = 4,
+  TULLE_DATA_DUPLICATE = 5,
+  TULLE_DATA_UNSORTED = 6
+};
+/* Further findings that count, in `checks`. */
+enum { TULLE_CHECK_SORTED = 1, TULLE_CHECK_DUPLICATES = 2, TULLE_CHECK_FINITE = 4 };
+
+/* The first finding in row order, and its row and entry (-1 where it has none); either may be NULL. */
+tulle_status tulle_csr_validate(const tulle_context* context, const tulle_csr* matrix, int32_t checks,
+                                tulle_data_status* found, int64_t* row, int64_t* entry);
+
+typedef struct tulle_csr_statistics {
+  int64_t rows, cols, nnz;
+  int64_t max_row;     /* entries of the longest row */
+  int64_t empty_rows;
+  int64_t bandwidth;   /* max |i - j| over the entries */
+  double mean_row;     /* entries per row */
+  double stddev_row;
+  double ell_padding;  /* slots of ELL / nnz */
+  double sell_padding; /* slots of SELL-32, sorted within windows of 1024 rows / nnz */
+  double gather_sectors; /* 32-byte sectors of x that 32 consecutive entries touch, mean */
+} tulle_csr_statistics;
+tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_csr* matrix,
+                                      tulle_csr_statistics* statistics);
+
+/* Coordinate format, shortest digits that read back to the same number; names that end in .gz or .zst are compressed.
+ * symmetric = 1 writes the lower triangle, and INVALID_ARGUMENT where the matrix is not symmetric. */
+tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
+                                           int32_t symmetric);
+
+/* ---- Kernels: the names that plans take ---- */
+
+typedef struct tulle_kernel_info {
+  const char* name;       /* all three live as long as the program */
+  const char* summary;
+  const char* operation;  /* "y = A x", "y = A^T x", "C = A B" */
+  int32_t chosen;         /* 1: a plan may choose it; 0: it runs where it is named */
+  int32_t deterministic;  /* 1: the same bits on every run */
+} tulle_kernel_info;
+/* Of the context's backend. */
+tulle_status tulle_kernel_count(const tulle_context* context, int64_t* count);
+tulle_status tulle_kernel_at(const tulle_context* context, int64_t index, tulle_kernel_info* kernel);
+
 /* ---- y = alpha A x + beta y ---- */
 
 typedef struct tulle_spmv_plan tulle_spmv_plan;
@@ -161,9 +265,6 @@ tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tul
  * For TULLE_I32 alpha and beta must be whole numbers of 32 bits. */
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size);
-
-typedef int32_t tulle_vector_order;
-enum { TULLE_ROW_MAJOR = 0, TULLE_COLUMN_MAJOR = 1 };
 
 /* `count` dense vectors of `rows` elements each. Element i of vector j is at data[i * ld + j] when TULLE_ROW_MAJOR (ld
  * is at least count), at data[i + j * ld] when TULLE_COLUMN_MAJOR (ld is at least rows). */

@@ -17,9 +17,11 @@
 #include <tulle/formats/views.hpp>
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
+#include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
+#include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
 #include <tulle/version.hpp>

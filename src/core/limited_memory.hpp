@@ -51,6 +51,7 @@ class limited_memory final : public memory_resource {
     held_ -= bytes;
   }
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+  [[nodiscard]] int device() const noexcept override { return ctx_.device(); }
 
  private:
   context ctx_;

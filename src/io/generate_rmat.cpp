@@ -43,7 +43,7 @@ edge_source make_source(const parameters& p, int scale) {
   const double c = p.probability("c");
   if (a + b + c > 1) p.refuse(fmt::format("a + b + c = {} is more than 1", a + b + c));
   const auto threshold = [](double probability) { return static_cast<std::uint64_t>(probability * 0x1p32); };
-  return {mix(p.seed()), scale, threshold(a), threshold(a + b), threshold(a + b + c)};
+  return {split_mix(p.seed()), scale, threshold(a), threshold(a + b), threshold(a + b + c)};
 }
 
 /// Edges in any order within buckets of rows; the same order for any number of threads.

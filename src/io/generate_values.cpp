@@ -65,7 +65,7 @@ void fill_spd_row(std::uint64_t family, index_t row, const index_t* first, const
 template <scalar T>
 buffer<T> make_values(const context& ctx, const pattern& p, value_kind kind, std::uint64_t seed) {
   buffer<T> out(ctx, p.colind.size());
-  const std::uint64_t family = mix(seed ^ value_family);
+  const std::uint64_t family = split_mix(seed ^ value_family);
   const std::int64_t* rowptr = p.rowptr.data();
   const index_t* colind = p.colind.data();
   T* values = out.data();

@@ -46,6 +46,15 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
 #endif
 }
 
+const vector_kernels& vectors_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::vectors();
+#ifdef TULLE_HAS_CUDA
+  return cuda::vectors();
+#else
+  throw error(status::unsupported, "this tulle was built without CUDA");
+#endif
+}
+
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
 #ifdef TULLE_HAS_CUDA

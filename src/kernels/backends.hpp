@@ -8,6 +8,7 @@
 #include "kernels/matrix.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/vector.hpp"
 
 namespace tulle {
 
@@ -19,6 +20,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const matrix_kernels& matrices();
+const vector_kernels& vectors();
 }  // namespace cpu
 
 namespace cuda {
@@ -29,6 +31,7 @@ std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const matrix_kernels& matrices();
+const vector_kernels& vectors();
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -45,6 +48,9 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const vector_kernels& vectors_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 template <scalar T, offset O>

@@ -11,6 +11,7 @@
 #include <tulle/core/status.hpp>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <tulle/ops/kernels.hpp>
 #include <tulle/ops/spmv_options.hpp>
 
 #include "kernels/types.hpp"
@@ -65,13 +66,6 @@ struct support {
 };
 
 inline support always_supported(const csr_stats&, type_key, const device_info&) { return {}; }
-
-/// What a kernel is there for.
-enum class kernel_role : std::uint8_t {
-  production,  // may be chosen
-  study,       // one of the origins: runs where it is asked for, is never chosen
-  vendor,      // a vendor's routine: measured beside ours, never chosen
-};
 
 /// One line of the kernel table: all that is true of a kernel. `a` (and its arrays) may be borrowed by the operator until
 /// it is destroyed.

@@ -12,6 +12,9 @@
 namespace tulle {
 namespace {
 
+bool deterministic(const spmv_kernel& k) { return k.deterministic; }
+bool deterministic(const spgemm_kernel& k) { return k.role != kernel_role::vendor; }
+
 bool is_kernel_of(kernel_operation what, backend_kind backend, std::string_view name) {
   const auto named = [&](const auto& k) { return k.name == name; };
   if (what == kernel_operation::spgemm) return std::ranges::any_of(spgemm_kernels(backend), named);
@@ -30,6 +33,20 @@ const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wante
   }
   throw error(status::invalid_argument, fmt::format("no kernel '{}' on backend {} for {} values; there are: {}", wanted,
                                                     name(backend), name(types.value), fmt::join(names, ", ")));
+}
+
+std::vector<kernel_info> kernels(backend_kind backend) {
+  std::vector<kernel_info> all;
+  const auto add = [&](const auto& table, kernel_operation operation) {
+    for (const auto& k : table) {
+      const bool takes_i32 = contains(k.types, type_key_of<std::int32_t, std::int32_t>);
+      all.push_back({k.name, k.summary, k.backend, operation, k.role, takes_i32, deterministic(k)});
+    }
+  };
+  add(spmv_kernels(backend), kernel_operation::spmv);
+  add(spmv_transposed_kernels(backend), kernel_operation::spmv_transposed);
+  add(spgemm_kernels(backend), kernel_operation::spgemm);
+  return all;
 }
 
 const spmv_kernel& transposing_kernel(backend_kind backend) { return spmv_transposed_kernels(backend).front(); }

@@ -1,7 +1,6 @@
 // Kernels by name.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,8 +13,6 @@ const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view name,
 
 /// The kernel that multiplies by A^T and takes the CSR of A where it is.
 const spmv_kernel& transposing_kernel(backend_kind backend);
-
-enum class kernel_operation : std::uint8_t { spmv, spgemm };
 
 /// The kernel asked for: what the option says, or else what TULLE_KERNEL says unless that is a kernel of the other
 /// operation; "" where none is.

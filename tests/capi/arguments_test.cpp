@@ -12,35 +12,12 @@ namespace {
 /// One of everything, made right.
 class capi_arguments : public testing::Test {
  protected:
-  void SetUp() override {
-    context = cpu_context();
-    tulle_buffer* made_buffer = nullptr;
-    TULLE_ASSERT_OK(tulle_buffer_create(context.get(), 16, &made_buffer));
-    buffer.reset(made_buffer);
-    arrays = a.arrays();
-    tulle_csr* made_matrix = nullptr;
-    TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made_matrix));
-    matrix.reset(made_matrix);
-    tulle_spmv_plan* made_plan = nullptr;
-    TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), matrix.get(), nullptr, &made_plan));
-    plan.reset(made_plan);
-  }
-
-  static void refused(tulle_status status, tulle_status expected, const std::string& words) {
-    EXPECT_EQ(status, expected) << words;
-    const std::string message = tulle_last_error_message();
-    EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
-  }
-  static void null(tulle_status status, const std::string& argument) {
-    refused(status, TULLE_STATUS_NULL_POINTER, argument + " is NULL");
-  }
-
   small_matrix<double, std::int32_t> a;
-  tulle_csr_arrays arrays{};
-  context_handle context;
-  buffer_handle buffer;
-  csr_handle matrix;
-  plan_handle plan;
+  tulle_csr_arrays arrays = a.arrays();
+  context_handle context = cpu_context();
+  buffer_handle buffer = made<buffer_handle>(tulle_buffer_create, context.get(), 16);
+  csr_handle matrix = a.on(context);
+  plan_handle plan = made<plan_handle>(tulle_spmv_plan_create, context.get(), matrix.get(), nullptr);
   std::array<double, 4> x{1, 2, 3, 4};
   std::array<double, 3> y{};
 };
@@ -170,18 +147,12 @@ TEST_F(capi_arguments, plan_apply) {
 }
 
 TEST_F(capi_arguments, i32_coefficients_are_whole_numbers) {
-  const small_matrix<std::int32_t, std::int32_t> whole;
-  const tulle_csr_arrays whole_arrays = whole.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &whole_arrays, &made));
-  const csr_handle whole_matrix(made);
-  tulle_spmv_plan* made_plan = nullptr;
-  TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), made, nullptr, &made_plan));
-  const plan_handle whole_plan(made_plan);
+  const csr_handle whole = small_matrix<std::int32_t, std::int32_t>().on(context);
+  const auto whole_plan = made<plan_handle>(tulle_spmv_plan_create, context.get(), whole.get(), nullptr);
   const std::array<std::int32_t, 4> in{1, 2, 3, 4};
   std::array<std::int32_t, 3> out{};
   const auto apply = [&](double alpha, double beta) {
-    return tulle_spmv_plan_apply(made_plan, alpha, in.data(), 4, beta, out.data(), 3);
+    return tulle_spmv_plan_apply(whole_plan.get(), alpha, in.data(), 4, beta, out.data(), 3);
   };
   TULLE_EXPECT_OK(apply(-2147483648.0, 0));
   refused(apply(0.5, 0), TULLE_STATUS_INVALID_ARGUMENT, "alpha = 0.5");

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "fault/failing_new.hpp"
 #include "handles.hpp"
+#include "support/failing_new.hpp"
 
 namespace tulle::test {
 namespace {
@@ -55,8 +55,7 @@ TEST(capi_faults, every_host_allocation) {
   fail_each_allocation(
       {"borrow", [&] { return tulle_csr_borrow(context.get(), &arrays, &made_matrix); }, destroy_matrix});
 
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made_matrix));
-  const csr_handle matrix(made_matrix);
+  const csr_handle matrix = a.on(context);
   for (const char* kernel : {"", "csr.serial", "csr.balanced", "packed"}) {
     tulle_spmv_plan* made_plan = nullptr;
     fail_each_allocation({"plan",
@@ -75,11 +74,7 @@ TEST(capi_faults, every_host_allocation) {
 
 TEST(capi_faults, every_host_allocation_of_a_product) {
   const context_handle context = cpu_context(1);
-  const small_matrix<double, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
   for (const char* kernel : {"", "kernel0"}) {
     tulle_spgemm_options options{};
     options.kernel = kernel;
@@ -117,18 +112,12 @@ TEST(capi_faults, every_host_allocation_of_reading_a_file) {
 
 TEST(capi_faults, apply_allocates_nothing) {
   const context_handle context = cpu_context(1);
-  const small_matrix<double, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
-  tulle_spmv_plan* made_plan = nullptr;
-  TULLE_ASSERT_OK(tulle_spmv_plan_create(context.get(), made, nullptr, &made_plan));
-  const plan_handle plan(made_plan);
+  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
+  const auto plan = made<plan_handle>(tulle_spmv_plan_create, context.get(), matrix.get(), nullptr);
   const std::array<double, 4> x{1, 2, 3, 4};
   std::array<double, 3> y{};
   fail_allocation_after(0);
-  const tulle_status status = tulle_spmv_plan_apply(made_plan, 1, x.data(), 4, 0, y.data(), 3);
+  const tulle_status status = tulle_spmv_plan_apply(plan.get(), 1, x.data(), 4, 0, y.data(), 3);
   EXPECT_FALSE(stop_failing());
   TULLE_EXPECT_OK(status);
 }

@@ -20,9 +20,18 @@ using context_handle = std::unique_ptr<tulle_context, destroyer<tulle_context, t
 using buffer_handle = std::unique_ptr<tulle_buffer, destroyer<tulle_buffer, tulle_buffer_destroy>>;
 using csr_handle = std::unique_ptr<tulle_csr, destroyer<tulle_csr, tulle_csr_destroy>>;
 using plan_handle = std::unique_ptr<tulle_spmv_plan, destroyer<tulle_spmv_plan, tulle_spmv_plan_destroy>>;
+using spgemm_handle = std::unique_ptr<tulle_spgemm_plan, destroyer<tulle_spgemm_plan, tulle_spgemm_plan_destroy>>;
 
 #define TULLE_EXPECT_OK(call) EXPECT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
 #define TULLE_ASSERT_OK(call) ASSERT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
+
+/// What `make` makes of these arguments: its last one is where the handle goes.
+template <class Handle, class Make, class... Arguments>
+Handle made(Make make, Arguments... arguments) {
+  typename Handle::pointer handle = nullptr;
+  TULLE_EXPECT_OK(make(arguments..., &handle));
+  return Handle(handle);
+}
 
 /// [1 0 2 0; 0 0 0 0; -3 4 0 5], with small whole numbers, so that every value type multiplies it exactly.
 template <class T, class O>
@@ -39,23 +48,26 @@ struct small_matrix {
   [[nodiscard]] tulle_csr_arrays arrays() const {
     constexpr bool single = sizeof(T) == 4;
     const tulle_scalar_type type = T(0.5) == 0 ? TULLE_I32 : single ? TULLE_F32 : TULLE_F64;
-    return {3,
-            4,
-            5,
-            type,
-            sizeof(O) == 8 ? TULLE_OFFSET_I64 : TULLE_OFFSET_I32,
-            base,
-            TULLE_HOST,
-            rowptr.data(),
-            colind.data(),
-            values.data()};
+    const auto offsets = sizeof(O) == 8 ? TULLE_OFFSET_I64 : TULLE_OFFSET_I32;
+    return {3, 4, 5, type, offsets, base, TULLE_HOST, rowptr.data(), colind.data(), values.data()};
+  }
+  /// A handle, made by tulle_csr_copy or tulle_csr_borrow.
+  [[nodiscard]] csr_handle on(const context_handle& context, decltype(&tulle_csr_copy) make = tulle_csr_copy) const {
+    const tulle_csr_arrays from = arrays();
+    return made<csr_handle>(make, context.get(), &from);
   }
 };
 
-inline context_handle cpu_context(int threads = 2) {
-  tulle_context* context = nullptr;
-  TULLE_EXPECT_OK(tulle_context_create_cpu(threads, &context));
-  return context_handle(context);
+inline context_handle cpu_context(int threads = 2) { return made<context_handle>(tulle_context_create_cpu, threads); }
+
+/// A call is refused with this status and a message that has these words.
+inline void refused(tulle_status status, tulle_status expected, const std::string& words) {
+  EXPECT_EQ(status, expected) << words;
+  const std::string message = tulle_last_error_message();
+  EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
+}
+inline void null(tulle_status status, const std::string& argument) {
+  refused(status, TULLE_STATUS_NULL_POINTER, argument + " is NULL");
 }
 
 /// A context of the backend that the test's parameter names, "cpu" or "cuda"; skips where there is no device.
@@ -75,5 +87,9 @@ class on_each_backend : public testing::TestWithParam<const char*> {
 
   context_handle context;
 };
+
+#define TULLE_ON_BOTH_BACKENDS(suite)                                       \
+  INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values("cpu", "cuda"), \
+                           [](const auto& backend) { return std::string(backend.param); })
 
 }  // namespace tulle::test

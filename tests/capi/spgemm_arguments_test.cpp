@@ -9,46 +9,22 @@ namespace {
 
 class capi_spgemm_arguments : public testing::Test {
  protected:
-  void SetUp() override {
-    context = cpu_context();
-    a = copy<double>();
-    tulle_spgemm_options options{};
-    options.transpose_b = 1;
-    plan = make(options);
-    ASSERT_NE(plan, nullptr);
-    TULLE_ASSERT_OK(tulle_spgemm_plan_multiply(plan, 1, 0, &c));
-  }
-  void TearDown() override {
-    tulle_csr_destroy(c);
-    tulle_spgemm_plan_destroy(plan);
-  }
-
   template <class T>
   csr_handle copy() {
-    const small_matrix<T, std::int32_t> m;
-    const tulle_csr_arrays arrays = m.arrays();
-    tulle_csr* made = nullptr;
-    TULLE_EXPECT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-    return csr_handle(made);
+    return small_matrix<T, std::int32_t>().on(context);
   }
-  tulle_spgemm_plan* make(const tulle_spgemm_options& options) {
-    tulle_spgemm_plan* made = nullptr;
-    TULLE_EXPECT_OK(tulle_spgemm_plan_create(context.get(), a.get(), a.get(), &options, &made));
-    return made;
-  }
-  static void refused(tulle_status status, tulle_status expected, const std::string& words) {
-    EXPECT_EQ(status, expected) << words;
-    const std::string message = tulle_last_error_message();
-    EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
-  }
-  static void null(tulle_status status, const std::string& argument) {
-    refused(status, TULLE_STATUS_NULL_POINTER, argument + " is NULL");
+  spgemm_handle plan_of_a_at() {
+    tulle_spgemm_options options{};
+    options.transpose_b = 1;
+    return made<spgemm_handle>(tulle_spgemm_plan_create, context.get(), a.get(), a.get(), &options);
   }
 
-  context_handle context;
-  csr_handle a;
-  tulle_spgemm_plan* plan = nullptr;  // of A A^T
-  tulle_csr* c = nullptr;
+  context_handle context = cpu_context();
+  csr_handle a = copy<double>();
+  spgemm_handle plan_owner = plan_of_a_at();
+  tulle_spgemm_plan* plan = plan_owner.get();
+  csr_handle c_owner = made<csr_handle>(tulle_spgemm_plan_multiply, plan, 1, 0);
+  tulle_csr* c = c_owner.get();
 };
 
 TEST_F(capi_spgemm_arguments, plan_create) {
@@ -122,11 +98,7 @@ TEST_F(capi_spgemm_arguments, numeric_takes_only_what_the_plan_made) {
   null(tulle_spgemm_plan_numeric(plan, 1, 0, nullptr), "c");
   TULLE_EXPECT_OK(tulle_spgemm_plan_numeric(plan, 1, 0, c));
   refused(tulle_spgemm_plan_numeric(plan, 1, 0, a.get()), TULLE_STATUS_INVALID_ARGUMENT, "from this plan");
-  tulle_spgemm_options options{};
-  options.transpose_b = 1;
-  tulle_spgemm_plan* const other = make(options);
-  refused(tulle_spgemm_plan_numeric(other, 1, 0, c), TULLE_STATUS_INVALID_ARGUMENT, "from this plan");
-  tulle_spgemm_plan_destroy(other);
+  refused(tulle_spgemm_plan_numeric(plan_of_a_at().get(), 1, 0, c), TULLE_STATUS_INVALID_ARGUMENT, "from this plan");
 }
 
 TEST_F(capi_spgemm_arguments, update_values) {

@@ -15,10 +15,9 @@ class capi_spmv : public on_each_backend {
  protected:
   template <class T>
   buffer_handle upload(const std::vector<T>& from) {
-    tulle_buffer* made = nullptr;
-    TULLE_EXPECT_OK(tulle_buffer_create(context.get(), from.size() * sizeof(T), &made));
-    TULLE_EXPECT_OK(tulle_buffer_copy_in(made, from.data(), from.size() * sizeof(T)));
-    return buffer_handle(made);
+    auto made_buffer = made<buffer_handle>(tulle_buffer_create, context.get(), from.size() * sizeof(T));
+    TULLE_EXPECT_OK(tulle_buffer_copy_in(made_buffer.get(), from.data(), from.size() * sizeof(T)));
+    return made_buffer;
   }
   static void* data(const buffer_handle& b) {
     void* pointer = nullptr;
@@ -26,9 +25,7 @@ class capi_spmv : public on_each_backend {
     return pointer;
   }
   plan_handle plan_of(const csr_handle& matrix, const char* kernel = nullptr) {
-    tulle_spmv_plan* made = nullptr;
-    TULLE_EXPECT_OK(tulle_spmv_plan_create(context.get(), matrix.get(), kernel, &made));
-    return plan_handle(made);
+    return made<plan_handle>(tulle_spmv_plan_create, context.get(), matrix.get(), kernel);
   }
   template <class T>
   std::vector<T> apply(const plan_handle& plan, double alpha, const std::vector<T>& x, double beta, std::vector<T> y) {
@@ -45,16 +42,11 @@ class capi_spmv : public on_each_backend {
     for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
       for (const std::int32_t base : {0, 1}) {
         const small_matrix<T, O> a(base);
-        const tulle_csr_arrays arrays = a.arrays();
-        tulle_csr* made = nullptr;
-        TULLE_ASSERT_OK(make(context.get(), &arrays, &made));
-        const csr_handle matrix(made);
-        const plan_handle plan = plan_of(matrix);
+        const plan_handle plan = plan_of(a.on(context, make));
         EXPECT_EQ(apply<T>(plan, 2, {1, 2, 3, 4}, -1, {10, 20, 30}), (std::vector<T>{4, -20, 20})) << "base " << base;
       }
     }
   }
-
 };
 
 TEST_P(capi_spmv, every_type_base_and_ownership) {
@@ -68,10 +60,7 @@ TEST_P(capi_spmv, every_type_base_and_ownership) {
 
 TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
   auto a = std::make_unique<small_matrix<double, std::int32_t>>();
-  const tulle_csr_arrays arrays = a->arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  csr_handle matrix(made);
+  csr_handle matrix = a->on(context);
   a->values.assign(5, 1000);
   a.reset();
   const plan_handle plan = plan_of(matrix);
@@ -81,25 +70,16 @@ TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
 
 TEST_P(capi_spmv, beta_zero_overwrites_nan) {
   const small_matrix<double, std::int64_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_borrow(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = a.on(context, tulle_csr_borrow);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(apply<double>(plan_of(matrix), 1, {1, 2, 3, 4}, 0, {nan, nan, nan}), (std::vector<double>{7, 0, 25}));
 }
 
 TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
-  const small_matrix<double, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_DEFAULT, TULLE_EFFORT_NONE}) {
     const tulle_spmv_options options{nullptr, effort, 1};
-    tulle_spmv_plan* made_plan = nullptr;
-    TULLE_ASSERT_OK(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made_plan));
-    const plan_handle plan(made_plan);
+    const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context.get(), matrix.get(), &options);
     EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));
     const std::vector<double> values{10, 20, 30, 40, 50};
     TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
@@ -108,11 +88,7 @@ TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
 }
 
 TEST_P(capi_spmv, several_right_hand_sides) {
-  const small_matrix<float, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = small_matrix<float, std::int32_t>().on(context);
   const plan_handle plan = plan_of(matrix);
   const buffer_handle x = upload<float>({1, 10, 2, 20, 3, 30, 4, 40}), y = upload<float>({0, 0, 0, 0, 0, 0});
   const tulle_multivector in{4, 2, 2, TULLE_ROW_MAJOR, data(x)}, out{3, 2, 3, TULLE_COLUMN_MAJOR, data(y)};
@@ -123,11 +99,7 @@ TEST_P(capi_spmv, several_right_hand_sides) {
 }
 
 TEST_P(capi_spmv, update_values_keeps_the_pattern) {
-  const small_matrix<float, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = small_matrix<float, std::int32_t>().on(context);
   const plan_handle plan = plan_of(matrix);
   const std::vector<float> values{10, 20, 30, 40, 50};
   TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
@@ -135,11 +107,7 @@ TEST_P(capi_spmv, update_values_keeps_the_pattern) {
 }
 
 TEST_P(capi_spmv, a_plan_says_what_it_is) {
-  const small_matrix<double, std::int32_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
   const char* wanted = GetParam() == std::string("cpu") ? "csr.serial" : "csr.merge";
   const plan_handle plan = plan_of(matrix, wanted);
   const char *kernel = nullptr, *sentence = nullptr;
@@ -156,12 +124,10 @@ TEST_P(capi_spmv, a_file_is_read_into_the_contexts_memory) {
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / (std::string("tulle_capi_") + GetParam() + ".mtx");
   std::ofstream(file) << "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 3\n2 1 4\n";
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_read_matrix_market(context.get(), file.c_str(), TULLE_F64, &made));
-  const csr_handle matrix(made);
+  const auto matrix = made<csr_handle>(tulle_csr_read_matrix_market, context.get(), file.c_str(), TULLE_F64);
   std::filesystem::remove(file);
   tulle_csr_arrays arrays;
-  TULLE_ASSERT_OK(tulle_csr_get_arrays(made, &arrays));
+  TULLE_ASSERT_OK(tulle_csr_get_arrays(matrix.get(), &arrays));
   EXPECT_EQ(arrays.nnz, 2);
   tulle_memory_space space = -1;
   TULLE_ASSERT_OK(tulle_context_space(context.get(), &space));
@@ -172,28 +138,22 @@ TEST_P(capi_spmv, a_file_is_read_into_the_contexts_memory) {
 TEST_P(capi_spmv, an_empty_matrix_needs_no_entries) {
   const std::vector<std::int32_t> rowptr(4, 0);
   const tulle_csr_arrays arrays{3, 0, 0, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), nullptr, nullptr};
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_copy(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const auto matrix = made<csr_handle>(tulle_csr_copy, context.get(), &arrays);
   EXPECT_EQ(apply<double>(plan_of(matrix), 1, {}, 0, {1, 2, 3}), (std::vector<double>{0, 0, 0}));
 }
 
 TEST_P(capi_spmv, cpu_borrowing_makes_no_copy) {
   const small_matrix<double, std::int64_t> a;
-  const tulle_csr_arrays arrays = a.arrays();
-  tulle_csr* made = nullptr;
-  TULLE_ASSERT_OK(tulle_csr_borrow(context.get(), &arrays, &made));
-  const csr_handle matrix(made);
+  const csr_handle matrix = a.on(context, tulle_csr_borrow);
   tulle_csr_arrays seen;
-  TULLE_ASSERT_OK(tulle_csr_get_arrays(made, &seen));
+  TULLE_ASSERT_OK(tulle_csr_get_arrays(matrix.get(), &seen));
   EXPECT_EQ(seen.rowptr, a.rowptr.data());
   EXPECT_EQ(seen.colind, a.colind.data());
   EXPECT_EQ(seen.values, a.values.data());
   EXPECT_EQ(seen.space, TULLE_HOST);
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, capi_spmv, testing::Values("cpu", "cuda"),
-                         [](const auto& backend) { return std::string(backend.param); });
+TULLE_ON_BOTH_BACKENDS(capi_spmv);
 
 }  // namespace
 }  // namespace tulle::test

@@ -1,4 +1,4 @@
-#include "conformance/epilogue_case.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "conformance/guarded_vector.hpp"
-#include "conformance/typed_matrix.hpp"
+#include "support/guarded_vector.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -95,7 +95,7 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
     const csr_stats stats = statistics(ctx, a.device());
     const support supported = c.kernel->supports(stats, c.types, ctx.info());
     if (!supported.ok) GTEST_SKIP() << supported.reason;
-    const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
+    const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
     body(a, *op);
   });
 }

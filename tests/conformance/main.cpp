@@ -8,12 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/epilogue_case.hpp"
-#include "conformance/many_case.hpp"
-#include "conformance/past_2_31.hpp"
 #include "conformance/spmv_case.hpp"
-#include "conformance/transposed_case.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
+#include "support/registered.hpp"
 
 namespace tulle::test {
 namespace {
@@ -22,18 +19,8 @@ constexpr type_key all_types[] = {type_key_of<double, std::int32_t>,       type_
                                   type_key_of<float, std::int32_t>,        type_key_of<float, std::int64_t>,
                                   type_key_of<std::int32_t, std::int32_t>, type_key_of<std::int32_t, std::int64_t>};
 
-class function_test : public testing::Test {
- public:
-  explicit function_test(std::function<void()> body) : body_(std::move(body)) {}
-  void TestBody() override { body_(); }
-
- private:
-  std::function<void()> body_;
-};
-
-void add_test(const std::string& name, const std::function<void()>& body) {
-  testing::RegisterTest("conformance", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                        [body]() -> testing::Test* { return new function_test(body); });
+void add_test(const std::string& name, std::function<void()> body) {
+  test::add_test("conformance", name, std::move(body));
 }
 
 void add_case(const context& ctx, const spmv_case& c) {
@@ -58,7 +45,7 @@ struct option_sweep {
 /// The options that a kernel listens to, and the values to try.
 std::vector<option_sweep> sweeps(const spmv_kernel& kernel) {
   std::vector<option_sweep> out;
-  if (kernel.reference_only) return out;
+  if (kernel.role == kernel_role::vendor) return out;
   const auto begins = [&](std::string_view prefix) { return kernel.name.starts_with(prefix); };
   if (kernel.backend == backend_kind::cuda) {
     out.push_back({"block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size});
@@ -108,7 +95,7 @@ void for_few_types(const spmv_kernel& kernel, const Add& add) {
 /// Kernels that may be without are asked on one matrix.
 void add_many(const context& ctx, const spmv_kernel& kernel) {
   for_few_types(kernel, [&](const spmv_case& c) {
-    const bool asked = must_have_many(kernel) || kernel.reference_only || c.matrix->name == "banded";
+    const bool asked = must_have_many(kernel) || kernel.role == kernel_role::vendor || c.matrix->name == "banded";
     if (asked) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
   });
 }
@@ -131,7 +118,7 @@ bool left_out(type_key types) {
 
 /// Fused dot products and Jacobi steps, on both value types; kernels that may be without are asked on one matrix.
 void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
-  if (kernel.reference_only) return;
+  if (kernel.role == kernel_role::vendor) return;
   for (const type_key types : {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>}) {
     for (const battery_matrix& m : battery()) {
       if (!must_have_epilogues(kernel) && m.name != "banded") continue;

@@ -1,4 +1,4 @@
-#include "conformance/many_case.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "conformance/guarded_vector.hpp"
-#include "conformance/typed_matrix.hpp"
+#include "support/guarded_vector.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -89,7 +89,7 @@ void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, 
                      layout out) {
   SCOPED_TRACE(fmt::format("{} vectors, x by {}, y by {}, alpha={} beta={}", in.count, name(in.order), name(out.order),
                            p.alpha, p.beta));
-  const bool vendor = c.kernel->reference_only;
+  const bool vendor = c.kernel->role == kernel_role::vendor;
   guarded_vector<T> x(ctx, stored(in, p.x), c.matrix->misaligned);
   std::vector<T> first;
   for (int repeat = 0; repeat < 2; ++repeat) {
@@ -115,11 +115,11 @@ void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, 
 template <scalar T, offset O>
 void run_typed(const context& ctx, const spmv_case& c) {
   const battery_matrix& m = *c.matrix;
-  if (m.misaligned && c.kernel->reference_only) GTEST_SKIP() << "the vendor's routines are not asked for this";
+  if (m.misaligned && c.kernel->role == kernel_role::vendor) GTEST_SKIP() << "the vendor's routines are not asked for this";
   const typed_matrix<T, O> a(ctx, m);
   const csr_stats stats = statistics(ctx, a.device());
   if (const support s = c.kernel->supports(stats, c.types, ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
-  const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
+  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
   const problem<T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
   const auto check = [&](const problem<T, O>& p, index_t count, vector_order x, vector_order y) {
     apply_and_check<T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});
@@ -131,7 +131,7 @@ void run_typed(const context& ctx, const spmv_case& c) {
     }
     check(overwrites, 8, row_major, row_major);
     check(adds, 8, column_major, column_major);
-    if (c.kernel->reference_only) return;  // the vendor's routines want both in one order
+    if (c.kernel->role == kernel_role::vendor) return;  // the vendor's routines want both in one order
     check(overwrites, 3, row_major, column_major);
     check(adds, 3, column_major, row_major);
   } catch (const error& e) {

@@ -1,4 +1,4 @@
-#include "conformance/past_2_31.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/verify.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
+#include "core/split_mix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -19,20 +20,13 @@ constexpr index_t block = 8;
 static_assert(rows % block == 0);
 static_assert(std::int64_t{rows} * per_row > std::int64_t{1} << 31);
 
-/// Spreads bits (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, the finalizer).
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-float number(std::uint64_t seed) { return static_cast<float>(mix(seed) >> 40) * 0x1p-23f - 1; }
+float number(std::uint64_t seed) { return static_cast<float>(split_mix(seed) >> 40) * 0x1p-23f - 1; }
 
 /// First column of a row: two full blocks of 8 side by side, at most 64 columns from the diagonal, so that every kernel
 /// takes the matrix.
 index_t first_column(index_t row) {
   const index_t diagonal = row / block * block;
-  const auto shift = static_cast<index_t>(mix(static_cast<std::uint64_t>(row / block)) % block) * block;
+  const auto shift = static_cast<index_t>(split_mix(static_cast<std::uint64_t>(row / block)) % block) * block;
   return std::min(diagonal + shift, rows - per_row);
 }
 
@@ -87,7 +81,7 @@ void run_past_2_31(const context& ctx) {
     }
     buffer<float> y(ctx, rows);
     fill_bytes(ctx, y.data(), ctx.space(), 0xff, y.bytes());  // NaN
-    kernel.make_plan(ctx, csr_ref::of(a.view()), stats, {})->apply(1, x.data(), 0, y.data(), ctx.stream());
+    kernel.make_plan(ctx, matrix_ref(a.view()), stats, {})->apply(1, x.data(), 0, y.data(), ctx.stream());
     const std::vector<float> result = to_vector(ctx, y);
     EXPECT_LE(error_ratio(reference, host_span<const float>(result)), 1);
   }

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <string_view>
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
-#include "conformance/guarded_vector.hpp"
-#include "conformance/typed_matrix.hpp"
+#include "support/guarded_vector.hpp"
+#include "support/registered.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -63,23 +62,18 @@ void run_typed(const context& ctx, const spmv_case& c) {
   const support supported = c.kernel->supports(stats, c.types, ctx.info());
   if (!supported.ok) GTEST_SKIP() << supported.reason;
 
-  const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), stats, c.options);
+  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
   for (const auto& [alpha, beta] : factors(c.types)) {
-    apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->reference_only);
+    apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->role == kernel_role::vendor);
   }
 
   a.replace_values(random_numbers(c.matrix->values.size(), 1234));
-  op->update_values(csr_ref::of(a.device()));
+  op->update_values(matrix_ref(a.device()));
   SCOPED_TRACE("after update_values");
-  apply_and_check(ctx, *op, a, *c.matrix, 1, 0, c.kernel->reference_only);
+  apply_and_check(ctx, *op, a, *c.matrix, 1, 0, c.kernel->role == kernel_role::vendor);
 }
 
 }  // namespace
-
-bool quick() {
-  const char* text = std::getenv("TULLE_CONFORMANCE");
-  return text != nullptr && std::string_view(text) == "quick";
-}
 
 std::string spmv_case::name() const {
   std::string out = fmt::format("{}/{}/{}.{}/{}", tulle::name(kernel->backend), kernel->name, tulle::name(types.value),

@@ -1,12 +1,12 @@
-// One kernel on one matrix of the battery, for one combination of types: the test body of both backends.
+// One kernel on one matrix of the battery, for one combination of types: the test bodies of both backends.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "conformance/battery.hpp"
 #include "kernels/spmv.hpp"
+#include "support/battery.hpp"
 
 namespace tulle::test {
 
@@ -24,8 +24,31 @@ struct spmv_case {
 /// y = alpha A x + beta y for all alpha and beta, twice each, then with other values: held to the error bound.
 void run_spmv_case(const context& ctx, const spmv_case& c);
 
-/// TULLE_CONFORMANCE=quick: two pairs of alpha and beta, and nothing that takes minutes under a sanitizer.
-bool quick();
+/// Whether a plan may count on the kernel's apply_many.
+bool must_have_many(const spmv_kernel& kernel);
+/// Y = alpha A X + beta Y for 1, 2, 3, 8 and 17 vectors, row-major, column-major and mixed, with room between rows or
+/// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run.
+/// Skipped where the kernel has no apply_many and need not.
+void run_many_case(const context& ctx, const spmv_case& c);
+
+/// Whether choose_spmv may pick the kernel: then it must have both of these passes.
+bool must_have_epilogues(const spmv_kernel& kernel);
+/// apply_dots: y as apply_and_check holds it, w . y and y . y within gamma(rows + 2) of the sum of absolute values,
+/// for several alpha and beta. Skipped where the kernel has none and need not.
+void run_dots_case(const context& ctx, const spmv_case& c);
+/// apply_jacobi on a square matrix: x + omega D^-1 (b - A x), row by row within the bound of b - A x and three
+/// roundings more.
+void run_jacobi_case(const context& ctx, const spmv_case& c);
+
+/// A kernel of spmv_transposed_kernels for all alpha and beta, then with other values: held to the error bound of A^T,
+/// and to the same bits where the kernel promises them (not in floating point on CUDA).
+void run_transposed_case(const context& ctx, const spmv_case& c);
+/// A plan that was asked for A^T and nothing else, and one for each effort, on one matrix.
+void run_transposed_plan_case(const context& ctx, type_key types, const battery_matrix& matrix);
+
+/// Every CUDA kernel on a matrix of 2.28e9 nonzeros (f32 values, 64-bit offsets), every row checked. Skips where the
+/// device has less than 100 GB or the host less than 64 GB.
+void run_past_2_31(const context& ctx);
 
 /// Whether the kernel takes the matrix, and why not.
 support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix);

@@ -1,14 +1,15 @@
-#include "conformance/transposed_case.hpp"
+#include "conformance/spmv_case.hpp"
 
 #include <fmt/format.h>
 
 #include <tulle/formats/convert.hpp>
+#include <tulle/ops/spmv.hpp>
 #include <tulle/ops/verify.hpp>
 #include <utility>
 #include <vector>
 
-#include "conformance/guarded_vector.hpp"
-#include "conformance/typed_matrix.hpp"
+#include "support/guarded_vector.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -59,12 +60,12 @@ template <scalar T, offset O>
 void run_kernel(const context& ctx, const spmv_case& c) {
   typed_matrix<T, O> a(ctx, *c.matrix);
   const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T>;
-  const auto op = c.kernel->make_plan(ctx, csr_ref::of(a.device()), {}, c.options);
+  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), {}, c.options);
   const auto apply = [&](double alpha, const T* x, double beta, T* y) { op->apply(alpha, x, beta, y, ctx.stream()); };
   const transposed_check<T, O> check(a.host(), *c.matrix);
   for (const auto& [alpha, beta] : some_factors) check.run(ctx, alpha, beta, reproducible, apply);
   a.replace_values(random_numbers(c.matrix->values.size(), 1234));
-  op->update_values(csr_ref::of(a.device()));
+  op->update_values(matrix_ref(a.device()));
   SCOPED_TRACE("after update_values");
   transposed_check<T, O>(a.host(), *c.matrix).run(ctx, 1, 0, reproducible, apply);
 }

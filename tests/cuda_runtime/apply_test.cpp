@@ -1,14 +1,7 @@
 // `apply` of every kernel neither allocates nor synchronises, and works inside a CUDA graph; so do A^T and several x.
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "core/backends.hpp"
-#include "failing_cuda.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
+#include "support/files.hpp"
 
 namespace tulle::test {
 namespace {
@@ -18,25 +11,23 @@ class cuda_apply_test : public cuda_test {
   void SetUp() override {
     cuda_test::SetUp();
     if (IsSkipped()) return;
-    ctx_.emplace(context::cuda());
     host_ = small_matrix();
     for (index_t i = 0; i < host_.cols; ++i) x_host_.push_back(0.1 * (i % 17) - 0.75);
-    x_ = to_buffer(*ctx_, x_host_);
-    y_ = buffer<double>(*ctx_, static_cast<std::size_t>(host_.rows));
+    x_ = to_buffer(ctx(), x_host_);
+    y_ = buffer<double>(ctx(), static_cast<std::size_t>(host_.rows));
     fill_with_nan();
   }
 
-  void fill_with_nan() { fill_bytes(*ctx_, y_.data(), memory_space::device, 0xff, y_.bytes()); }
+  void fill_with_nan() { fill_bytes(ctx(), y_.data(), memory_space::device, 0xff, y_.bytes()); }
 
   /// Error over bound of y = alpha A x.
   double error_of_y(double alpha) {
-    const std::vector<double> y = to_vector(*ctx_, y_);
+    const std::vector<double> y = to_vector(ctx(), y_);
     const spmv_reference reference =
         reference_spmv<double>(context::cpu(), alpha, host_.view(), host_span<const double>(x_host_), 0, {});
     return error_ratio<double>(reference, y);
   }
 
-  std::optional<context> ctx_;
   csr<double> host_;
   std::vector<double> x_host_;
   buffer<double> x_;
@@ -46,7 +37,7 @@ class cuda_apply_test : public cuda_test {
 TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
+    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
     fill_with_nan();
     const cuda_counts before = counts();
     plan.apply(1, x_, 0, y_);
@@ -56,7 +47,7 @@ TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
     EXPECT_EQ(after.deallocations, before.deallocations);
     EXPECT_EQ(after.synchronizations, before.synchronizations);
     EXPECT_EQ(after.copies, before.copies);
-    EXPECT_TRUE(kernel.reference_only || after.launches > before.launches);  // the vendor's launches are not seen
+    EXPECT_TRUE(kernel.role == kernel_role::vendor || after.launches > before.launches);  // the vendor's launches are not seen
     EXPECT_LE(error_of_y(-2.5), 1);
   }
 }
@@ -64,11 +55,11 @@ TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
 TEST_F(cuda_apply_test, can_be_captured_in_a_graph) {
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
-    const auto graph = cuda_runtime()->capture(0, ctx_->stream(), [&] { plan.apply(1.5, x_, 0, y_); });
+    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
+    const auto graph = cuda_runtime()->capture(0, ctx().stream(), [&] { plan.apply(1.5, x_, 0, y_); });
     for (int run = 0; run < 2; ++run) {
       fill_with_nan();
-      graph->launch(ctx_->stream());
+      graph->launch(ctx().stream());
       EXPECT_LE(error_of_y(1.5), 1) << "launch " << run;
     }
   }
@@ -78,11 +69,11 @@ TEST_F(cuda_apply_test, works_on_another_stream) {
   const context other = context::cuda();
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel.name));
+    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
     fill_with_nan();
-    ctx_->synchronize();
+    ctx().synchronize();
     plan.apply(3, device_span<const double>(x_.data(), x_.size()), 0, device_span<double>(y_.data(), y_.size()),
-               other.stream());
+               {.stream = other.stream()});
     other.synchronize();
     EXPECT_LE(error_of_y(3), 1);
   }
@@ -99,18 +90,18 @@ TEST_F(cuda_apply_test, several_right_hand_sides) {
   constexpr index_t count = 3;
   std::vector<double> by_row;
   for (const double v : x_host_) by_row.insert(by_row.end(), {v, 2 * v, -v});
-  const buffer<double> x = to_buffer(*ctx_, by_row);
-  buffer<double> y(*ctx_, static_cast<std::size_t>(host_.rows) * count);
+  const buffer<double> x = to_buffer(ctx(), by_row);
+  buffer<double> y(ctx(), static_cast<std::size_t>(host_.rows) * count);
   const multivector_view<const double> in{host_.cols,          count, count, vector_order::row_major, x.data(),
                                           memory_space::device};
   const multivector_view<double> out{host_.rows,          count, host_.rows, vector_order::column_major, y.data(),
                                      memory_space::device};
   for (const char* kernel : {"", "csr.warp", "csr.merge", "csr.thread"}) {
     SCOPED_TRACE(kernel);
-    spmv_plan<double> plan(*ctx_, host_, with_kernel(kernel));
-    fill_bytes(*ctx_, y.data(), memory_space::device, 0xff, y.bytes());
-    expect_only_launches_and_a_graph(*ctx_, [&] { plan.apply(1.5, in, 0.0, out); });
-    const std::vector<double> all = to_vector(*ctx_, y);
+    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel));
+    fill_bytes(ctx(), y.data(), memory_space::device, 0xff, y.bytes());
+    expect_only_launches_and_a_graph(ctx(), [&] { plan.apply_many(1.5, in, 0.0, out); });
+    const std::vector<double> all = to_vector(ctx(), y);
     for (index_t j = 0; j < count; ++j) {
       std::vector<double> one;
       for (std::size_t i = 0; i < x_host_.size(); ++i) one.push_back(by_row[i * count + static_cast<std::size_t>(j)]);
@@ -128,29 +119,22 @@ TEST_F(cuda_apply_test, the_transpose) {
       reference_spmv<double>(context::cpu(), -2.0, turned.view(), host_span<const double>(x_host_), 0, {});
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {
     SCOPED_TRACE(name(effort));
-    spmv_options options;
-    options.transpose = true;
-    options.effort = effort;
-    spmv_plan<double> plan(*ctx_, host_, options);
+    spmv_plan<double> plan(ctx(), host_, with_effort(effort, true));
     fill_with_nan();
-    expect_only_launches_and_a_graph(*ctx_, [&] { plan.apply(-2.0, x_, 0.0, y_); });
-    EXPECT_LE(error_ratio<double>(reference, to_vector(*ctx_, y_)), 1);
+    expect_only_launches_and_a_graph(ctx(), [&] { plan.apply(-2.0, x_, 0.0, y_); });
+    EXPECT_LE(error_ratio<double>(reference, to_vector(ctx(), y_)), 1);
   }
 }
 
 TEST_F(cuda_apply_test, effort_none_and_max) {
-  const auto directory = std::filesystem::path(testing::TempDir()) / "tulle_cuda_effort_test";
-  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
+  const temporary_directory directory;
+  const environment_variable cache("TULLE_CACHE_DIR", directory.path());
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
-    spmv_options options;
-    options.effort = effort;
-    spmv_plan<double> plan(*ctx_, host_, options);
+    spmv_plan<double> plan(ctx(), host_, with_effort(effort));
     fill_with_nan();
     plan.apply(3, x_, 0, y_);
     EXPECT_LE(error_of_y(3), 1) << plan.explain();
   }
-  unsetenv("TULLE_CACHE_DIR");
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/backends.hpp"
-#include "failing_cuda.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
+#include "support/spgemm.hpp"
 
 namespace tulle::test {
 namespace {
@@ -149,7 +149,7 @@ TEST_F(cuda_fault_test, plans) {
   const buffer<double> x = to_buffer(ctx, host_x);
   std::vector<std::string> names = {""};  // the one that is chosen
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
-    if (!kernel.reference_only) names.emplace_back(kernel.name);
+    if (kernel.role != kernel_role::vendor) names.emplace_back(kernel.name);
   }
   for (const std::string& kernel : names) {
     fail_each_call(
@@ -171,17 +171,14 @@ TEST_F(cuda_fault_test, products) {
   const context ctx = context::cuda();
   const csr<double> a = clone(ctx, small_matrix().view());
   const csr<double> many = clone(ctx, generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
-  const auto values_of = [&](const any_csr<double>& c) {
-    return std::visit([&](const auto& m) { return to_vector(ctx, m.values); }, c);
-  };
   const auto product = [&](const csr<double>& m, const spgemm_options& options,
-                           const spgemm_terms<double, std::int64_t>& terms) {
+                           const spgemm_terms& terms) {
     return [&, options, terms] {
       spgemm_plan<double> plan(ctx, m.view(), m.view(), options, terms);
       const double beta = terms.d ? 0.5 : 0;
-      any_csr<double> c = plan.multiply(1, beta);
+      matrix_ref c = plan.multiply(1, beta);
       plan.numeric(c, 2, beta);
-      return values_of(c);
+      return values_of(ctx, c);
     };
   };
   for (const char* kernel : {"gustavson", "kernel0"}) {
@@ -193,7 +190,7 @@ TEST_F(cuda_fault_test, products) {
   fail_each_call("unsorted", product(unsorted, {}, {}), may_fail::anything);
   fail_each_call("mask and D", product(a, {}, {.mask = unsorted.view(), .d = unsorted.view()}));
   fail_each_call(
-      "R A P", [&] { return values_of(triple_product(ctx, a, a, a)); }, may_fail::anything);
+      "R A P", [&] { return values_of(ctx, triple_product(ctx, a, a, a)); }, may_fail::anything);
 }
 
 }  // namespace

@@ -1,16 +1,8 @@
 #include "fixture.hpp"
 
-#include "failing_cuda.hpp"
-
 namespace tulle::test {
 
 csr<double> small_matrix() { return generate<double>(context::cpu(), "gen:fem:n=6"); }
-
-spmv_options with_kernel(std::string_view name) {
-  spmv_options options;
-  options.kernel = name;
-  return options;
-}
 
 void expect_only_launches(const context& ctx, const std::function<void()>& work) {
   work();  // what is set up once

@@ -1,49 +1,35 @@
 // The numeric phase of C = M o (alpha A B) + beta D neither allocates nor synchronises, and works inside a CUDA graph.
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "fixture.hpp"
+#include "support/spgemm.hpp"
 
 namespace tulle::test {
 namespace {
 
 class cuda_numeric_test : public cuda_test {
  protected:
-  void SetUp() override {
-    cuda_test::SetUp();
-    if (!IsSkipped()) ctx_.emplace(context::cuda());
-  }
-
   csr<double, std::int32_t> on_gpu(const char* name) const {
     const context cpu = context::cpu();
     const auto narrow = with_offsets<std::int32_t>(cpu, generate<double>(cpu, name).view());
-    return clone(*ctx_, narrow.view());
+    return clone(ctx(), narrow.view());
   }
-  std::vector<double> values_of(const any_csr<double>& c) const {
-    return std::visit([&](const auto& m) { return to_vector(*ctx_, m.values); }, c);
-  }
-  void poison(any_csr<double>& c) const {
-    std::visit([&](auto& m) { fill_bytes(*ctx_, m.values.data(), memory_space::device, 0xff, m.values.bytes()); }, c);
+  void poison(matrix_ref& c) const {
+    fill_bytes(ctx(), const_cast<void*>(c.values), memory_space::device, 0xff, static_cast<std::size_t>(c.nnz) * sizeof(double));
   }
 
   /// By what is called, and by what a graph of the same call leaves in C.
   void expect_numeric_only_launches(spgemm_plan<double>& plan, double beta) const {
-    const std::vector<double> expected = values_of(plan.multiply(2.5, beta));
-    any_csr<double> c = plan.multiply(1, beta);
+    const std::vector<double> expected = values_of(ctx(), plan.multiply(2.5, beta));
+    matrix_ref c = plan.multiply(1, beta);
     const auto numeric = [&] { plan.numeric(c, 2.5, beta); };
-    expect_only_launches(*ctx_, numeric);
-    const auto graph = cuda_runtime()->capture(0, ctx_->stream(), numeric);
+    expect_only_launches(ctx(), numeric);
+    const auto graph = cuda_runtime()->capture(0, ctx().stream(), numeric);
     for (int run = 0; run < 2; ++run) {
       poison(c);
-      graph->launch(ctx_->stream());
-      EXPECT_EQ(values_of(c), expected) << "launch " << run;
+      graph->launch(ctx().stream());
+      EXPECT_EQ(values_of(ctx(), c), expected) << "launch " << run;
     }
   }
-
-  std::optional<context> ctx_;
 };
 
 /// Rows that are sorted, hashed, long, and made of few long rows of B.
@@ -54,7 +40,7 @@ TEST_F(cuda_numeric_test, only_launches_and_can_be_captured_in_a_graph) {
   for (const char* name : squares) {
     SCOPED_TRACE(name);
     const auto a = on_gpu(name);
-    spgemm_plan<double> plan(*ctx_, a.view(), a.view());
+    spgemm_plan<double> plan(ctx(), a.view(), a.view());
     expect_numeric_only_launches(plan, 0);
   }
 }
@@ -64,10 +50,10 @@ TEST_F(cuda_numeric_test, with_a_mask_and_with_d) {
   for (const bool masked : {false, true}) {
     for (const bool adds : {false, true}) {
       SCOPED_TRACE(masked * 10 + adds);
-      spgemm_terms<double, std::int32_t> terms;
+      spgemm_terms terms;
       if (masked) terms.mask = other.view();
       if (adds) terms.d = other.view();
-      spgemm_plan<double> plan(*ctx_, a.view(), a.view(), {}, terms);
+      spgemm_plan<double> plan(ctx(), a.view(), a.view(), {}, terms);
       expect_numeric_only_launches(plan, adds ? -0.5 : 0);
     }
   }

@@ -1,25 +1,14 @@
 // Every host allocation of every operation fails once, in turn: the call throws OUT_OF_MEMORY (or std::bad_alloc, which
 // the C API and the command line turn into it), leaks nothing, and works when tried again.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <fstream>
 #include <functional>
 #include <new>
-#include <span>
-#include <string>
-#include <tulle/formats/convert.hpp>
-#include <tulle/formats/stats.hpp>
-#include <tulle/formats/validate.hpp>
-#include <tulle/io/generate.hpp>
-#include <tulle/io/matrix_market.hpp>
-#include <tulle/ops/spgemm.hpp>
-#include <tulle/ops/spmv.hpp>
-#include <tulle/ops/verify.hpp>
-#include <vector>
+#include <tulle/tulle.hpp>
 
-#include "core/backends.hpp"
-#include "failing_new.hpp"
+#include "kernels/backends.hpp"
+#include "support/failing_new.hpp"
+#include "support/files.hpp"
+#include "support/small_csr.hpp"
+#include "support/spgemm.hpp"
 
 namespace tulle::test {
 namespace {
@@ -70,12 +59,6 @@ std::vector<std::string> kernel_names() {
   return names;
 }
 
-spmv_options with_kernel(const std::string& name) {
-  spmv_options options;
-  options.kernel = name;
-  return options;
-}
-
 TEST(fault_allocation, matrix_market) {
   const std::string text =
       "%%MatrixMarket matrix coordinate real symmetric\n% comment\n4 4 5\n1 1 2.5\n2 1 -1\n3 3 1e3\n4 2 7\n4 2 1\n";
@@ -83,10 +66,10 @@ TEST(fault_allocation, matrix_market) {
   fail_each_allocation("array", [] {
     parse_matrix_market<double>("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "text");
   });
-  const std::string base = testing::TempDir() + "/tulle_fault";
+  const temporary_directory directory;
   const csr<double> a = small_matrix();
   for (const char* suffix : {".mtx", ".mtx.gz", ".mtx.zst"}) {
-    const std::string file = base + suffix;
+    const std::string file = directory / (std::string("a") + suffix);
     fail_each_allocation("write " + file, [&] { write_matrix_market(file, a.view()); });
     fail_each_allocation("read " + file, [&] { read_matrix_market<double>(file); });
   }
@@ -156,10 +139,7 @@ TEST(fault_allocation, transposed_plans) {
   std::vector<double> y(static_cast<std::size_t>(a.cols));
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {
     fail_each_allocation(std::string("transposed, effort ") + std::string(name(effort)), [&] {
-      spmv_options options;
-      options.transpose = true;
-      options.effort = effort;
-      spmv_plan<double> plan(cpu(), a, options);
+      spmv_plan<double> plan(cpu(), a, with_effort(effort, true));
       plan.apply(1, host_span<const double>(x), 0, host_span<double>(y));
       plan.update_values(a.values.host());
     });
@@ -172,7 +152,6 @@ TEST(fault_allocation, products) {
     SCOPED_TRACE(kernel);
     const spgemm_options options{.kernel = kernel};
     fail_each_allocation("A B", [&] { spgemm(cpu(), a, a, options); });
-    fail_each_allocation("coordinates", [&] { spgemm_coo(cpu(), a, a, options); });
     fail_each_allocation("R A P", [&] { triple_product(cpu(), a, a, a, options); });
     fail_each_allocation("estimate", [&] { estimate_spgemm(cpu(), a, a, options); });
     const csr<double> rows = generate<double>(cpu(), "gen:stencil:points=7,n=6");
@@ -193,16 +172,16 @@ TEST(fault_allocation, product_plans) {
   std::swap(a.colind.data()[0], a.colind.data()[1]);  // so that B, M and D are sorted in copies
   for (const bool with_mask : {false, true}) {
     for (const bool transposes : {false, true}) {
-      spgemm_terms<double, std::int64_t> terms{.d = a.view()};
+      spgemm_terms terms{.d = a.view()};
       if (with_mask) terms.mask = a.view();
       spgemm_options options;
       options.transpose_a = options.transpose_b = transposes;
       fail_each_allocation("product plan", [&] {
         spgemm_plan<double> plan(cpu(), a.view(), a.view(), options, terms);
-        any_csr<double> c = plan.multiply(2, 3);
+        matrix_ref c = plan.multiply(2, 3);
         plan.numeric(c, 1, -1);
         const csr<double> other = clone(cpu(), a.view());
-        plan.update_values(other.values.data(), other.values.data(), other.values.data());
+        plan.update_values(other.values, other.values, other.values);
         plan.multiply(1, 1);
       });
     }
@@ -213,12 +192,9 @@ TEST(fault_allocation, product_plans) {
 TEST(fault_allocation, product_plan_goes_on) {
   const csr<double> a = small_matrix();
   for (const bool with_mask : {false, true}) {
-    spgemm_terms<double, std::int64_t> terms{.d = a.view()};
+    spgemm_terms terms{.d = a.view()};
     if (with_mask) terms.mask = a.view();
-    const any_csr<double> expected = spgemm_plan<double>(cpu(), a.view(), a.view(), {}, terms).multiply(2, 3);
-    const auto values = [](const any_csr<double>& c) {
-      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
-    };
+    const matrix_ref expected = spgemm_plan<double>(cpu(), a.view(), a.view(), {}, terms).multiply(2, 3);
     bool reached = true;
     for (std::int64_t skip = 0; reached; ++skip) {
       spgemm_plan<double> plan(cpu(), a.view(), a.view(), {}, terms);
@@ -226,7 +202,7 @@ TEST(fault_allocation, product_plan_goes_on) {
       const outcome result = run([&] { plan.multiply(2, 3); });
       reached = stop_failing();
       EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
-      EXPECT_EQ(values(plan.multiply(2, 3)), values(expected));
+      EXPECT_EQ(values_of(cpu(), plan.multiply(2, 3)), values_of(cpu(), expected));
     }
   }
 }
@@ -236,21 +212,18 @@ TEST(fault_allocation, product_plan_goes_on_with_other_values) {
   const csr<double> a = small_matrix(), other = clone(cpu(), a.view());
   for (const char* kernel : {"gustavson", "kernel0"}) {
     SCOPED_TRACE(kernel);
-    const any_csr<double> expected = spgemm(cpu(), a, a, {.kernel = kernel});
-    const auto values = [](const any_csr<double>& c) {
-      return std::visit([](const auto& m) { return to_vector(cpu(), m.values); }, c);
-    };
+    const matrix_ref expected = spgemm(cpu(), a, a, {.kernel = kernel});
     bool reached = true;
     for (std::int64_t skip = 0; reached; ++skip) {
       spgemm_plan<double> plan(cpu(), a.view(), a.view(), {.kernel = kernel});
-      any_csr<double> c = plan.multiply(3);
-      plan.update_values(other.values.data(), other.values.data());
+      matrix_ref c = plan.multiply(3);
+      plan.update_values(other.values, other.values);
       fail_allocation_after(skip);
       const outcome result = run([&] { plan.multiply(); });
       reached = stop_failing();
       EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
       plan.numeric(c);
-      EXPECT_EQ(values(c), values(expected));
+      EXPECT_EQ(values_of(cpu(), c), values_of(cpu(), expected));
     }
   }
 }
@@ -259,16 +232,16 @@ TEST(fault_allocation, numeric_allocates_nothing) {
   csr<double> a = small_matrix();
   std::swap(a.colind.data()[0], a.colind.data()[1]);
   for (int which = 0; which < 8; ++which) {
-    spgemm_terms<double, std::int64_t> terms;
+    spgemm_terms terms;
     if (which & 1) terms.mask = a.view();
     if (which & 2) terms.d = a.view();
     spgemm_options options;
     options.transpose_b = (which & 4) != 0;
     spgemm_plan<double> plan(cpu(), a.view(), a.view(), options, terms);
-    any_csr<double> c = plan.multiply();
+    matrix_ref c = plan.multiply();
     plan.numeric(c);  // OpenMP makes its threads here
     const std::int64_t before = allocations();
-    plan.update_values(a.values.data(), a.values.data());
+    plan.update_values(a.values, a.values);
     plan.numeric(c, 2.5, which & 2 ? -1 : 0);
     EXPECT_EQ(allocations(), before) << which;
   }
@@ -279,13 +252,13 @@ TEST(fault_allocation, several_right_hand_sides_allocate_nothing) {
   std::vector<double> x(static_cast<std::size_t>(a.cols) * 5, 1), y(static_cast<std::size_t>(a.rows) * 5);
   for (const auto order : {vector_order::row_major, vector_order::column_major}) {
     const std::int64_t ld = order == vector_order::row_major ? 5 : a.rows;
-    const multivector_view<double> in{a.cols, 5, ld, order, x.data(), memory_space::host},
-        out{a.rows, 5, ld, order, y.data(), memory_space::host};
+    const multivector_view<const double> in{a.cols, 5, ld, order, x.data(), memory_space::host};
+    const multivector_view<double> out{a.rows, 5, ld, order, y.data(), memory_space::host};
     for (const char* name : {"csr.serial", "csr.balanced"}) {
       spmv_plan<double> plan(cpu(), a, with_kernel(name));
-      plan.apply(1.0, in, 0.0, out);  // OpenMP makes its threads here
+      plan.apply_many(1.0, in, 0.0, out);  // OpenMP makes its threads here
       const std::int64_t before = allocations();
-      plan.apply(2.5, in, -1.0, out);
+      plan.apply_many(2.5, in, -1.0, out);
       EXPECT_EQ(allocations(), before) << name;
     }
   }

@@ -3,47 +3,18 @@
 #include <map>
 #include <numeric>
 
-#include "battery.hpp"
+#include "on_battery.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 class converting : public on_battery {};
-INSTANTIATE_TEST_SUITE_P(battery, converting,
-                         ::testing::Combine(::testing::ValuesIn(backends()),
-                                            ::testing::Range(0, static_cast<int>(battery().size()))),
-                         backend_and_matrix);
-
-/// Entry numbers by column, then by row, then by position.
-std::vector<std::int64_t> by_column(const matrix& m) {
-  std::vector<std::int64_t> order(m.colind.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return m.colind[i] < m.colind[j]; });
-  return order;
-}
+TULLE_ON_BATTERY(converting);
 
 std::vector<index_t> row_of_entries(const matrix& m) {
   std::vector<index_t> rows;
   for (index_t r = 0; r < m.rows; ++r) rows.insert(rows.end(), static_cast<std::size_t>(m.length(r)), r);
   return rows;
-}
-
-/// Every row sorted by column, duplicates added up in storage order.
-matrix sorted_and_summed(const matrix& m) {
-  matrix out{m.name, m.rows, m.cols, {0}, {}, {}, m.floating_only};
-  for (index_t r = 0; r < m.rows; ++r) {
-    std::map<index_t, double> row;
-    for (auto k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
-      const auto [at, is_new] = row.try_emplace(m.colind[k], m.values[k]);
-      if (!is_new) at->second += m.values[k];
-    }
-    for (const auto& [column, value] : row) {
-      out.colind.push_back(column);
-      out.values.push_back(value);
-    }
-    out.rowptr.push_back(out.nnz());
-  }
-  return out;
 }
 
 /// The same pattern with other numbers.
@@ -67,52 +38,27 @@ TEST_P(converting, coo_holds_every_entry_in_order_and_comes_back) {
     const coo<T> c = to_coo(ctx(), upload<T, O>(ctx(), m).view());
     EXPECT_EQ(c.rows, m.rows);
     EXPECT_EQ(c.cols, m.cols);
-    EXPECT_TRUE(same_bits(to_vector(ctx(), c.rowind), row_of_entries(m)));
-    EXPECT_TRUE(same_bits(to_vector(ctx(), c.colind), m.colind));
-    EXPECT_TRUE(same_bits(to_vector(ctx(), c.values), convert<T>(m.values)));
+    EXPECT_TRUE(holds(ctx(), c.rowind, row_of_entries(m)));
+    EXPECT_TRUE(holds(ctx(), c.colind, m.colind));
+    EXPECT_TRUE(holds(ctx(), c.values, m.values));
     expect_csr(ctx(), to_csr<O>(ctx(), c.view()), m);
   });
 }
 
+/// By column, then by row: every row comes in order of its columns, repeats in storage order.
 TEST_P(converting, coo_in_any_order_becomes_csr_stably) {
   const matrix& m = subject();
-  const std::vector<std::int64_t> order = by_column(m);
-  const std::vector<index_t> rows = row_of_entries(m);
+  const matrix by_column{transposed(m)}, want{transposed(by_column)};
   for_each_type(m, [&]<class T, class O>() {
-    std::vector<index_t> rowind;
-    std::vector<index_t> colind;
-    std::vector<T> values;
-    for (const auto k : order) {
-      rowind.push_back(rows[k]);
-      colind.push_back(m.colind[k]);
-      values.push_back(static_cast<T>(m.values[k]));
-    }
-    const coo<T> c{m.rows, m.cols, to_buffer(ctx(), rowind), to_buffer(ctx(), colind), to_buffer(ctx(), values)};
-    matrix want = m;  // every row in order of its columns, repeats in storage order
-    for (index_t r = 0; r < m.rows; ++r) {
-      std::vector<std::int64_t> row(static_cast<std::size_t>(m.length(r)));
-      std::iota(row.begin(), row.end(), m.rowptr[r]);
-      std::stable_sort(row.begin(), row.end(), [&](auto i, auto j) { return m.colind[i] < m.colind[j]; });
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        want.colind[m.rowptr[r] + i] = m.colind[row[i]];
-        want.values[m.rowptr[r] + i] = m.values[row[i]];
-      }
-    }
+    const coo<T> c{m.rows, m.cols, to_buffer(ctx(), by_column.colind), to_buffer(ctx(), row_of_entries(by_column)),
+                   to_buffer(ctx(), values_as<T>(by_column.values))};
     expect_csr(ctx(), to_csr<O>(ctx(), c.view()), want);
   });
 }
 
 TEST_P(converting, csc_is_sorted_by_row_and_comes_back) {
   const matrix& m = subject();
-  const std::vector<std::int64_t> order = by_column(m);
-  const std::vector<index_t> rows = row_of_entries(m);
-  matrix want{m.name, m.cols, m.rows, std::vector<std::int64_t>(static_cast<std::size_t>(m.cols) + 1, 0), {}, {}};
-  for (const auto k : order) {
-    ++want.rowptr[m.colind[k] + 1];
-    want.colind.push_back(rows[k]);
-    want.values.push_back(m.values[k]);
-  }
-  std::partial_sum(want.rowptr.begin(), want.rowptr.end(), want.rowptr.begin());
+  const matrix want{transposed(m)};
   for_each_type(m, [&]<class T, class O>() {
     csc<T, O> c = to_csc(ctx(), upload<T, O>(ctx(), m).view());
     EXPECT_EQ(c.rows, m.rows);
@@ -120,7 +66,7 @@ TEST_P(converting, csc_is_sorted_by_row_and_comes_back) {
     const csr<T, O> back = to_csr(ctx(), c.view());
     expect_csr(ctx(), transpose(std::move(c)), want);
     EXPECT_EQ(back.rows, m.rows);
-    EXPECT_TRUE(same_bits(to_vector(ctx(), back.rowptr), convert<O>(m.rowptr)));
+    EXPECT_TRUE(holds(ctx(), back.rowptr, m.rowptr));
     expect_csr(ctx(), transpose(to_csc(ctx(), back.view())), want);
   });
 }
@@ -131,26 +77,25 @@ TEST_P(converting, ell_has_every_slot_in_its_place_and_comes_back) {
   for (index_t r = 0; r < m.rows; ++r) width = std::max(width, m.length(r));
   const auto slots = static_cast<std::size_t>(width * m.rows);
   const matrix other = with_other_values(m);
-  for_each_type(m, [&]<class T, class O>() {
-    std::vector<index_t> colind(slots, -1);
-    std::vector<T> values(slots, T{0});
-    std::vector<T> other_values(slots, T{0});
-    for (index_t r = 0; r < m.rows; ++r) {
-      for (std::int64_t s = 0; s < m.length(r); ++s) {
-        colind[s * m.rows + r] = m.colind[m.rowptr[r] + s];
-        values[s * m.rows + r] = static_cast<T>(m.values[m.rowptr[r] + s]);
-        other_values[s * m.rows + r] = static_cast<T>(other.values[m.rowptr[r] + s]);
-      }
+  std::vector<index_t> colind(slots, -1);
+  std::vector<double> values(slots, 0), other_values(slots, 0);
+  for (index_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t s = 0; s < m.length(r); ++s) {
+      colind[s * m.rows + r] = m.colind[m.rowptr[r] + s];
+      values[s * m.rows + r] = m.values[m.rowptr[r] + s];
+      other_values[s * m.rows + r] = other.values[m.rowptr[r] + s];
     }
+  }
+  for_each_type(m, [&]<class T, class O>() {
     ell<T> e = to_ell(ctx(), upload<T, O>(ctx(), m).view());
     EXPECT_EQ(e.width, width);
     EXPECT_EQ(e.nnz, m.nnz());
-    EXPECT_TRUE(same_bits(to_vector(ctx(), e.colind), colind));
-    EXPECT_TRUE(same_bits(to_vector(ctx(), e.values), values));
+    EXPECT_TRUE(holds(ctx(), e.colind, colind));
+    EXPECT_TRUE(holds(ctx(), e.values, values));
     expect_csr(ctx(), to_csr<O>(ctx(), e.view()), m);
     update_values(ctx(), upload<T, O>(ctx(), other).view(), e);
-    EXPECT_TRUE(same_bits(to_vector(ctx(), e.colind), colind));
-    EXPECT_TRUE(same_bits(to_vector(ctx(), e.values), other_values));
+    EXPECT_TRUE(holds(ctx(), e.colind, colind));
+    EXPECT_TRUE(holds(ctx(), e.values, other_values));
   });
 }
 
@@ -200,14 +145,14 @@ TEST_P(converting, sell_sorts_windows_and_comes_back_in_order) {
       sell<T> s = to_sell(ctx(), upload<T, O>(ctx(), m).view(), sigma);
       EXPECT_EQ(s.nnz, m.nnz());
       EXPECT_EQ(s.slices, (m.rows + 31) / 32);
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.perm), want.perm));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.sliceptr), want.sliceptr));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.colind), want.colind));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.values), convert<T>(want.values)));
+      EXPECT_TRUE(holds(ctx(), s.perm, want.perm));
+      EXPECT_TRUE(holds(ctx(), s.sliceptr, want.sliceptr));
+      EXPECT_TRUE(holds(ctx(), s.colind, want.colind));
+      EXPECT_TRUE(holds(ctx(), s.values, want.values));
       expect_csr(ctx(), to_csr<O>(ctx(), s.view()), m);
       update_values(ctx(), upload<T, O>(ctx(), other).view(), s);
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.colind), want.colind));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.values), convert<T>(want_other.values)));
+      EXPECT_TRUE(holds(ctx(), s.colind, want.colind));
+      EXPECT_TRUE(holds(ctx(), s.values, want_other.values));
     });
   }
 }
@@ -261,17 +206,36 @@ TEST_P(converting, bsr_has_every_place_and_comes_back_sorted) {
       EXPECT_EQ(s.nnz, summed.nnz());
       EXPECT_EQ(s.block, b);
       EXPECT_EQ(s.block_rows, (m.rows + b - 1) / b);
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.rowptr), convert<O>(want.rowptr)));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.colind), want.colind));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.mask), want.mask));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.values), convert<T>(want.values)));
+      EXPECT_TRUE(holds(ctx(), s.rowptr, want.rowptr));
+      EXPECT_TRUE(holds(ctx(), s.colind, want.colind));
+      EXPECT_TRUE(holds(ctx(), s.mask, want.mask));
+      EXPECT_TRUE(holds(ctx(), s.values, want.values));
       expect_csr(ctx(), to_csr(ctx(), s.view()), summed);
       update_values(ctx(), upload<T, O>(ctx(), other).view(), s);
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.mask), want.mask));
-      EXPECT_TRUE(same_bits(to_vector(ctx(), s.values), convert<T>(want_other.values)));
+      EXPECT_TRUE(holds(ctx(), s.mask, want.mask));
+      EXPECT_TRUE(holds(ctx(), s.values, want_other.values));
     });
   }
 }
 
 }  // namespace
-}  // namespace tulle::testing
+
+matrix sorted_and_summed(const matrix& m) {
+  matrix out{{0, m.cols}};
+  for (index_t r = 0; r < m.rows; ++r) {
+    std::map<index_t, double> row;
+    for (auto k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
+      const auto [at, is_new] = row.try_emplace(m.colind[k], m.values[k]);
+      if (!is_new) at->second += m.values[k];
+    }
+    columns stored;
+    for (const auto& [column, value] : row) {
+      stored.push_back(column);
+      out.values.push_back(value);
+    }
+    out.add_row(stored);
+  }
+  return out;
+}
+
+}  // namespace tulle::test

@@ -4,9 +4,9 @@
 #include <limits>
 #include <set>
 
-#include "battery.hpp"
+#include "on_battery.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 double ratio(double a, double b) { return b == 0 ? 1 : a / b; }
@@ -115,10 +115,7 @@ void expect_statistics(const csr_stats& s, const matrix& m) {
 }
 
 class statistics_of_battery : public on_battery {};
-INSTANTIATE_TEST_SUITE_P(battery, statistics_of_battery,
-                         ::testing::Combine(::testing::ValuesIn(backends()),
-                                            ::testing::Range(0, static_cast<int>(battery().size()))),
-                         backend_and_matrix);
+TULLE_ON_BATTERY(statistics_of_battery);
 
 TEST_P(statistics_of_battery, are_those_of_a_plain_count) {
   for_each_type(subject(), [&]<class T, class O>() {
@@ -127,17 +124,14 @@ TEST_P(statistics_of_battery, are_those_of_a_plain_count) {
 }
 
 class statistics_on_backend : public on_backend {};
-INSTANTIATE_TEST_SUITE_P(backends, statistics_on_backend, ::testing::ValuesIn(backends()),
-                         [](const auto& param) { return param.param; });
+TULLE_ON_EVERY_BACKEND(statistics_on_backend);
 
 TEST_P(statistics_on_backend, large_matrices_are_sampled_at_equal_distances) {
   const context host = context::cpu(2);
   for (const char* spec : {"gen:short:n=100000", "gen:uniform:n=70000,degree=40", "gen:stencil:n=42"}) {
     SCOPED_TRACE(spec);
-    const auto a = generate<double>(host, spec);
-    const matrix m{
-        spec, a.rows, a.cols, to_vector(host, a.rowptr), to_vector(host, a.colind), to_vector(host, a.values)};
-    expect_statistics(statistics(ctx(), upload<double, std::int64_t>(ctx(), m).view()), m);
+    const matrix m{plain(generate<double>(host, spec))};
+    expect_statistics(statistics(ctx(), m.on(ctx()).view()), m);
   }
 }
 
@@ -148,4 +142,4 @@ TEST_P(statistics_on_backend, equal_rows_have_no_deviation) {
 }
 
 }  // namespace
-}  // namespace tulle::testing
+}  // namespace tulle::test

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <limits>
 
-#include "battery.hpp"
+#include "on_battery.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 class validating : public on_backend {
  protected:
   /// 4 x 5: {0 2 4} {} {1 3} {2}.
-  static matrix sound() { return {"sound", 4, 5, {0, 3, 3, 5, 6}, {0, 2, 4, 1, 3, 2}, {1, 2, 3, 4, 5, 6}}; }
+  static matrix sound() { return {{4, 5, {0, 3, 3, 5, 6}, {0, 2, 4, 1, 3, 2}, {1, 2, 3, 4, 5, 6}}}; }
   static constexpr validate_options everything{true, true, true};
 
   void expect_finding(const matrix& m, validate_options options, data_status what, std::int64_t row,
@@ -24,12 +24,11 @@ class validating : public on_backend {
     });
   }
 };
-INSTANTIATE_TEST_SUITE_P(backends, validating, ::testing::ValuesIn(backends()),
-                         [](const auto& param) { return param.param; });
+TULLE_ON_EVERY_BACKEND(validating);
 
 TEST_P(validating, sound_matrices_pass) {
   expect_finding(sound(), everything, data_status::success, -1, -1);
-  for (const matrix& m : battery()) {
+  for (const matrix& m : format_battery()) {
     SCOPED_TRACE(m.name);
     expect_finding(m, {}, data_status::success, -1, -1);
   }
@@ -45,7 +44,7 @@ TEST_P(validating, offsets) {
   for (const auto& [at, value, row] :
        {defect{0, 1, 0}, defect{0, -1, 0}, defect{1, -5, 0}, defect{1, 4, 1}, defect{2, 2, 1}, defect{3, 7, 2},
         defect{3, huge, 2}, defect{3, -huge, 2}, defect{4, 5, 3}, defect{4, 7, 3}, defect{4, 0, 3}}) {
-    SCOPED_TRACE(::testing::Message() << "rowptr[" << at << "] = " << value);
+    SCOPED_TRACE(testing::Message() << "rowptr[" << at << "] = " << value);
     matrix m = sound();
     m.rowptr[at] = value;
     expect_finding(m, {}, data_status::invalid_offsets, row, -1);
@@ -60,7 +59,7 @@ TEST_P(validating, offsets_come_before_entries) {
 }
 
 TEST_P(validating, offsets_of_a_matrix_without_rows) {
-  matrix m{"no rows", 0, 5, {1}, {0}, {1}};
+  matrix m{{0, 5, {1}, {0}, {1}}};
   expect_finding(m, {}, data_status::invalid_offsets, -1, -1);
   m.rowptr = {0};
   expect_finding(m, {}, data_status::invalid_offsets, -1, -1);
@@ -119,7 +118,7 @@ TEST_P(validating, the_gravest_finding_of_an_entry) {
 TEST_P(validating, the_first_of_many_findings) {
   const context host = context::cpu(2);
   const auto a = generate<double>(host, "gen:short:n=100000");
-  matrix m{"many", a.rows, a.cols, to_vector(host, a.rowptr), to_vector(host, a.colind), to_vector(host, a.values)};
+  matrix m{plain(a)};
   m.floating_only = true;
   for (std::int64_t k = m.nnz() - 1; k > 5000; k -= 97) {
     m.colind[k] = -1;
@@ -137,4 +136,4 @@ TEST(validation_message, names_row_and_entry) {
 }
 
 }  // namespace
-}  // namespace tulle::testing
+}  // namespace tulle::test

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "battery.hpp"
+#include "on_battery.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -173,4 +173,4 @@ TEST(error_ratio, products_that_underflow_are_allowed_for) {
 }
 
 }  // namespace
-}  // namespace tulle::testing
+}  // namespace tulle::test

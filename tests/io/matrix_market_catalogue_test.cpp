@@ -1,5 +1,5 @@
 // Real matrices: shape and nonzeros as their catalogue says.
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

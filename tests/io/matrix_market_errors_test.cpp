@@ -1,5 +1,5 @@
 // What the reader refuses: the status, the line, and the words.
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

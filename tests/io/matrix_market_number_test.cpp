@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

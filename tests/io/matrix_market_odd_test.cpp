@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

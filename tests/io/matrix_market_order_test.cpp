@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <random>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

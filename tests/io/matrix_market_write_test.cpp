@@ -9,7 +9,7 @@
 
 #include <tulle/core/context.hpp>
 
-#include "support.hpp"
+#include "parse.hpp"
 
 namespace tulle::test {
 namespace {

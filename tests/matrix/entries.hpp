@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "formats/battery.hpp"
+#include "matrix/battery.hpp"
 
 namespace tulle::testing {
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
@@ -11,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/backends.hpp"
-#include "spgemm/far_columns.hpp"
+#include "kernels/backends.hpp"
 #include "spgemm/past_2_31.hpp"
 #include "spgemm/shared_products.hpp"
 #include "spgemm/spgemm_case.hpp"
+#include "support/registered.hpp"
 
 namespace tulle::test {
 namespace {
@@ -23,19 +22,7 @@ namespace {
 constexpr type_key all_types[] = {type_key_of<double, std::int32_t>, type_key_of<double, std::int64_t>,
                                   type_key_of<float, std::int32_t>, type_key_of<float, std::int64_t>};
 
-class function_test : public testing::Test {
- public:
-  explicit function_test(std::function<void()> body) : body_(std::move(body)) {}
-  void TestBody() override { body_(); }
-
- private:
-  std::function<void()> body_;
-};
-
-void add_test(const std::string& name, std::function<void()> body) {
-  testing::RegisterTest("spgemm", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                        [body = std::move(body)]() -> testing::Test* { return new function_test(body); });
-}
+void add(const std::string& name, std::function<void()> body) { add_test("spgemm", name, std::move(body)); }
 
 const std::vector<product_recipe>& recipes() {
   static const std::vector<product_recipe> all = [] {
@@ -43,6 +30,7 @@ const std::vector<product_recipe>& recipes() {
     add_shape_products(made);
     add_value_products(made);
     add_boundary_products(made);
+    add_cpu_products(made);
     if (quick()) std::erase_if(made, [](const product_recipe& r) { return !r.quick; });
     return made;
   }();
@@ -51,13 +39,14 @@ const std::vector<product_recipe>& recipes() {
 
 /// Quick runs, the boundaries of classes and kernel0 take every value type and every offset type once.
 bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
+  if (recipe.cpu_only && kernel.backend != backend_kind::cpu) return true;
   if (kernel.role == kernel_role::study && recipe.name == "wide_spans_among_700") return true;  // slow
   const bool few = quick() || recipe.boundary || kernel.role == kernel_role::study;
   return few && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
 }
 
 void add_case(const context& ctx, const spgemm_case& c) {
-  add_test(c.name(), [ctx, c] { run_spgemm_case(ctx, c); });
+  add(c.name(), [ctx, c] { run_spgemm_case(ctx, c); });
 }
 
 /// The sizes of kernel0's accumulator: one column, parts of a word of hits, words, and more than there are columns.
@@ -73,12 +62,13 @@ void add_tile_sizes(const context& ctx, const spgemm_kernel& kernel) {
 
 void add_faults(const context& ctx, const spgemm_kernel& kernel) {
   for (const product_recipe& recipe : recipes()) {
-    constexpr std::string_view names[] = {"rmat", "stencil27", "dense_row_in_both", "entries_in_words"};
+    constexpr std::string_view names[] = {"rmat", "stencil27", "dense_row_in_both", "entries_in_words", "wide_rows"};
     if (std::ranges::find(names, recipe.name) == std::end(names)) continue;
+    if (recipe.cpu_only && kernel.backend != backend_kind::cpu) continue;
     const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
-    add_test(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
+    add(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
     if (!kernel.takes_mask) continue;
-    add_test(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
+    add(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
   }
 }
 
@@ -87,8 +77,8 @@ void add_far_columns(const context& ctx, const spgemm_kernel& kernel) {
   for (const product_recipe& recipe : recipes()) {
     if (recipe.name != "entries_in_words") continue;
     for (const index_t cols : {(1 << 28) - 32, 1 << 28, std::numeric_limits<index_t>::max()}) {
-      add_test(fmt::format("{}.{}/{}/to_column_{}", name(ctx.backend()), kernel.name, recipe.name, cols),
-               [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
+      add(fmt::format("{}.{}/{}/to_column_{}", name(ctx.backend()), kernel.name, recipe.name, cols),
+          [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
     }
   }
 }
@@ -111,24 +101,24 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
 void add_backend(const context& ctx) {
   for (const spgemm_kernel& kernel : spgemm_kernels(ctx.backend())) add_kernel(ctx, kernel);
   if (shared_products().empty()) {
-    add_test(fmt::format("{}.shared", name(ctx.backend())), [] { GTEST_SKIP() << shared_products_missing(); });
+    add(fmt::format("{}.shared", name(ctx.backend())), [] { GTEST_SKIP() << shared_products_missing(); });
   }
 }
 
 void add_cuda() {
   if (cuda_device_count() == 0) {
-    add_test("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
+    add("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
     return;
   }
   const context ctx = context::cuda();
   add_backend(ctx);
   if (quick()) return;
-  add_test("cuda.plan/past_2_31/nnz", [ctx] { run_plan_past_2_31(ctx); });
+  add("cuda.plan/past_2_31/nnz", [ctx] { run_plan_past_2_31(ctx); });
   for (const spgemm_kernel& kernel : spgemm_kernels(backend_kind::cuda)) {
     const std::string prefix = fmt::format("cuda.{}/past_2_31/", kernel.name);
-    add_test(prefix + "products", [ctx, &kernel] { run_products_past_2_31(ctx, kernel); });
-    add_test(prefix + "products_of_a_row", [ctx, &kernel] { run_row_past_2_31(ctx, kernel); });
-    add_test(prefix + "nnz", [ctx, &kernel] { run_nnz_past_2_31(ctx, kernel); });
+    add(prefix + "products", [ctx, &kernel] { run_products_past_2_31(ctx, kernel); });
+    add(prefix + "products_of_a_row", [ctx, &kernel] { run_row_past_2_31(ctx, kernel); });
+    add(prefix + "nnz", [ctx, &kernel] { run_nnz_past_2_31(ctx, kernel); });
   }
 }
 
@@ -137,9 +127,6 @@ void add_cuda() {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--quick") setenv("TULLE_CONFORMANCE", "quick", 1);
-  }
   tulle::test::add_backend(tulle::context::cpu(3));  // an odd number, so that parts are unequal
   tulle::test::add_cuda();
   return RUN_ALL_TESTS();

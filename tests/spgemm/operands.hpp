@@ -1,12 +1,7 @@
 // The products that every SpGEMM kernel is tried on, before they get their types.
 #pragma once
 
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "conformance/battery.hpp"
+#include "support/battery.hpp"
 
 namespace tulle::test {
 
@@ -21,6 +16,7 @@ struct product_recipe {
   std::function<operands()> make;
   bool quick = true;      // also under TULLE_CONFORMANCE=quick
   bool boundary = false;  // of a class of rows
+  bool cpu_only = false;
 };
 
 /// Shapes, patterns, orders and values.
@@ -29,15 +25,14 @@ void add_value_products(std::vector<product_recipe>& all);
 /// Rows with k products, k entries or a span of k columns, for every k at which a kernel may change its way and one
 /// less and one more.
 void add_boundary_products(std::vector<product_recipe>& all);
+/// Rows that the CPU's kernels take together: those with the columns of the row before, and of neighbouring columns.
+void add_cpu_products(std::vector<product_recipe>& all);
 
-using columns = std::vector<index_t>;
-
-/// Row r has the columns row_of(r). Values are random.
-battery_matrix matrix_of(index_t rows, index_t cols, const std::function<columns(index_t)>& row_of);
-/// `count` distinct columns in [first, last), ascending.
-columns random_columns(std::mt19937_64& random, index_t count, index_t first, index_t last);
-columns range(index_t first, index_t last);
-/// With sorted rows.
-battery_matrix transposed(const battery_matrix& m);
+inline battery_matrix matrix_of(index_t rows, index_t cols, const std::function<columns(index_t)>& row_of) {
+  return matrix_of("", rows, cols, row_of);
+}
+inline battery_matrix full(index_t rows, index_t cols) {
+  return matrix_of(rows, cols, [=](index_t) { return range(0, cols); });
+}
 
 }  // namespace tulle::test

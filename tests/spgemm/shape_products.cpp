@@ -11,12 +11,7 @@ columns none(index_t) { return {}; }
 
 /// Every row has `count` random columns.
 battery_matrix random_matrix(index_t rows, index_t cols, index_t count) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(rows) * 31 + static_cast<std::uint64_t>(cols));
-  return matrix_of(rows, cols, [&](index_t) { return random_columns(random, count, 0, cols); });
-}
-
-battery_matrix full(index_t rows, index_t cols) {
-  return matrix_of(rows, cols, [=](index_t) { return range(0, cols); });
+  return random_rows("", rows, cols, [=](index_t) { return count; });
 }
 
 battery_matrix permutation(index_t n, std::uint64_t seed) {
@@ -61,23 +56,12 @@ battery_matrix stencil5(index_t n) {
   });
 }
 
-battery_matrix stencil27(index_t n) {
-  return matrix_of(n * n * n, n * n * n, [=](index_t row) {
-    columns out;
-    const index_t i = row % n, j = row / n % n, k = row / n / n;
-    for (index_t z = std::max(k - 1, 0); z <= std::min(k + 1, n - 1); ++z) {
-      for (index_t y = std::max(j - 1, 0); y <= std::min(j + 1, n - 1); ++y) {
-        for (index_t x = std::max(i - 1, 0); x <= std::min(i + 1, n - 1); ++x) out.push_back((z * n + y) * n + x);
-      }
-    }
-    return out;
-  });
-}
-
 /// Aggregates of 8 neighbours: n rows to n / 8 columns, as in algebraic multigrid.
 battery_matrix aggregation(index_t n) {
   return matrix_of(n, (n + 7) / 8, [](index_t row) { return columns{row / 8}; });
 }
+
+battery_matrix turned(const battery_matrix& m) { return {transposed(m)}; }
 
 battery_matrix named(const char* name) { return battery_matrix_named(name); }
 
@@ -119,20 +103,18 @@ void add_shape_products(std::vector<product_recipe>& all) {
   add("permuted_rows", [] { return operands{permutation(1331, 3), stencil27(11)}; });
   add("permuted_columns", [] { return operands{stencil27(11), permutation(1331, 4)}; });
   add("galerkin", [] { return operands{stencil27(11), aggregation(1331)}; });
-  add("restriction", [] { return operands{transposed(aggregation(1331)), stencil27(11)}; });
+  add("restriction", [] { return operands{turned(aggregation(1331)), stencil27(11)}; });
   square("stencil5", [] { return stencil5(40); });
   square("stencil27", [] { return stencil27(11); });
   square("banded", [] { return named("banded"); });
-  square("arrow", [] {
-    return matrix_of(400, 400, [](index_t i) { return i == 399 ? range(0, 400) : columns{i, 399}; });
-  });
-  square("corner", [] { return matrix_of(900, 900, [](index_t i) { return i < 830 ? columns{} : range(830, 900); }); });
+  square("arrow", [] { return arrow(400); });
+  square("corner", [] { return corner(900, 70); });
   square("rmat", [] { return named("rmat"); });
   square("fem_block3", [] { return named("block3"); });
   square("fem_block6", [] { return named("block6"); });
   square("short_rows", [] { return named("short_rows"); });
-  add("wide_transposed", [] { return operands{named("wide"), transposed(named("wide"))}; });
-  add("tall_transposed", [] { return operands{transposed(named("tall")), named("tall")}; });
+  add("wide_transposed", [] { return operands{named("wide"), turned(named("wide"))}; });
+  add("tall_transposed", [] { return operands{turned(named("tall")), named("tall")}; });
   add("lengths_mixed", [] { return operands{named("lengths_mixed"), random_matrix(3000, 3000, 5)}; });
   add("lengths_mixed_in_b", [] { return operands{random_matrix(500, 120, 4), named("lengths_mixed")}; });
   add("row_of_100k", [] { return operands{named("row_of_100k"), random_matrix(120000, 3000, 2)}; });
@@ -151,6 +133,14 @@ void add_value_products(std::vector<product_recipe>& all) {
     return operands{named("unsorted"), matrix_of(300, 300, [](index_t i) { return range(i / 2, i); })};
   });
   add("duplicates", [] { return operands{named("duplicates"), random_matrix(400, 600, 9)}; });
+  add("duplicates_nan_and_inf", [] {
+    operands p{named("duplicates"), random_matrix(400, 600, 9)};
+    p.a.values[30] = infinity;
+    p.a.values[300] = nan;
+    p.b.values[100] = -infinity;
+    p.b.values[200] = 0;
+    return p;
+  });
   add("misaligned", [] {
     operands p{named("misaligned"), random_matrix(777, 555, 11)};
     p.b.misaligned = true;

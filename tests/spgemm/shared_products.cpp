@@ -2,8 +2,9 @@
 
 #include <map>
 #include <memory>
+#include <tulle/io/matrix_market.hpp>
 
-#include "io/support.hpp"
+#include "support/files.hpp"
 
 namespace tulle::test {
 namespace {
@@ -40,8 +41,8 @@ const battery_matrix& read(const catalogued& m) {
   const auto found = known.find(m.name);
   if (found != known.end()) return found->second;
   const temporary_directory directory;
-  const auto a = plain(read_matrix_market<double>(decompressed(m.file, directory)));
-  return known[m.name] = battery_matrix{m.name, a.rows, a.cols, a.rowptr, a.colind, a.values, {}};
+  auto a = plain(read_matrix_market<double>(decompressed(m.file, directory)));
+  return known[m.name] = battery_matrix{std::move(a), m.name};
 }
 
 bool small_product(const catalogued& a, const catalogued& b) {
@@ -58,7 +59,9 @@ std::vector<product_recipe> all_pairs() {
       out.push_back({"shared/" + a.name + "*" + b.name, [a, b] { return operands{read(a), read(b)}; }});
     }
     if (a.rows != a.cols && small_product(a, a)) {
-      out.push_back({"shared/" + a.name + "*transposed", [a] { return operands{read(a), transposed(read(a))}; }});
+      out.push_back({"shared/" + a.name + "*transposed", [a] {
+                       return operands{read(a), battery_matrix{transposed(read(a))}};
+                     }});
     }
   }
   return out;

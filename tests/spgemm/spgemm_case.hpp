@@ -28,8 +28,9 @@ void run_spgemm_case(const context& ctx, const spgemm_case& c);
 /// `masked`: with a mask of five entries a row.
 void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked);
 
-/// TULLE_CONFORMANCE=quick: nothing that takes minutes under a sanitizer.
-bool quick();
+/// C, moved to columns up to `cols`, must be C: the same offsets, its columns moved, the same bits.
+void run_far_columns(const context& ctx, const spgemm_kernel& kernel, const operands& pair, index_t cols);
+
 /// TULLE_SPGEMM_REPEATS, or 3: how often the same product must give the same bits.
 int repeats();
 

@@ -1,11 +1,11 @@
-// Statuses, spans, buffers, contexts.
+// Statuses, spans, buffers, contexts and their memory.
+#include <tulle/tulle.hpp>
 #include <type_traits>
 
-#include <gtest/gtest.h>
+#include "support/counting_memory.hpp"
+#include "support/errors.hpp"
 
-#include <tulle/tulle.hpp>
-
-namespace tulle {
+namespace tulle::test {
 namespace {
 
 static_assert(!std::is_convertible_v<host_span<double>, device_span<double>>);
@@ -38,13 +38,7 @@ TEST(Context, CpuHasTheThreadsAskedFor) {
 TEST(Context, CudaWithoutADeviceSaysWhy) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
   EXPECT_FALSE(cuda_unavailable_reason().empty());
-  try {
-    context::cuda();
-    FAIL() << "a context on no device";
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), status::unsupported);
-    EXPECT_EQ(e.what(), cuda_unavailable_reason());
-  }
+  EXPECT_EQ(failure_of([] { context::cuda(); }), (std::pair{status::unsupported, cuda_unavailable_reason()}));
   EXPECT_EQ(context::best().backend(), backend_kind::cpu);
 }
 
@@ -67,49 +61,42 @@ TEST(Buffer, MovesItsElementsAndIsEmptyAfterwards) {
 
 TEST(Buffer, RefusesSizesThatDoNotFit) {
   const auto ctx = context::cpu(1);
-  try {
-    buffer<double> too_large(ctx, std::size_t{1} << 62);
-    FAIL();
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), status::overflow);
-  }
-  try {
-    buffer<double> too_large(ctx, std::size_t{1} << 58);
-    FAIL();
-  } catch (const error& e) {
-    EXPECT_EQ(e.code(), status::out_of_memory);
-  }
+  EXPECT_EQ(status_of([&] { buffer<double>(ctx, std::size_t{1} << 62); }), status::overflow);
+  EXPECT_EQ(status_of([&] { buffer<double>(ctx, std::size_t{1} << 58); }), status::out_of_memory);
 }
 
-/// Counts what is allocated and given back.
-class counting_resource final : public memory_resource {
- public:
-  void* allocate(std::size_t bytes, stream_view s) override {
-    live += static_cast<std::ptrdiff_t>(bytes);
-    return host_memory()->allocate(bytes, s);
-  }
-  void deallocate(void* p, std::size_t bytes, stream_view s) noexcept override {
-    live -= static_cast<std::ptrdiff_t>(bytes);
-    host_memory()->deallocate(p, bytes, s);
-  }
-  [[nodiscard]] memory_space space() const noexcept override { return memory_space::host; }
-  std::ptrdiff_t live = 0;
-};
-
 TEST(Buffer, ComesFromTheContextsMemoryAndGoesBackThere) {
-  const auto memory = std::make_shared<counting_resource>();
+  const auto memory = std::make_shared<counting_memory>(context::cpu(1));
   const auto ctx = context::cpu(1).with_memory(memory);
   {
     buffer<double> a(ctx, 10);
-    EXPECT_EQ(memory->live, 80);
+    EXPECT_EQ(memory->now(), 80u);
     a = buffer<double>(ctx, 4);
-    EXPECT_EQ(memory->live, 32);
+    EXPECT_EQ(memory->now(), 32u);
     const buffer<double> none(ctx, 0);
-    EXPECT_EQ(memory->live, 32);
+    EXPECT_EQ(memory->now(), 32u);
   }
-  EXPECT_EQ(memory->live, 0);
+  EXPECT_EQ(memory->now(), 0u);
   EXPECT_THROW((void)ctx.with_memory(nullptr), error);
 }
 
+TEST(PeakMemory, RemembersThePeak) {
+  const context base = context::cpu(1);
+  const auto memory = std::make_shared<peak_memory>(base);
+  const context ctx = base.with_memory(memory);
+  const buffer<char> before(ctx, 1000);
+  memory->restart();
+  { const buffer<char> first(ctx, 100), second(ctx, 50); }
+  const buffer<char> result(ctx, 500);
+  { const buffer<char> third(ctx, 70); }
+  EXPECT_EQ(memory->peak(), 570u);
+  EXPECT_EQ(memory->now(), 1500u);
+  EXPECT_EQ(memory->allocations(), 5u);
+  const void* left_out[] = {result.data()};
+  EXPECT_EQ(memory->peak(left_out), 150u) << "what is kept does not hide what was there before it";
+  memory->restart();
+  EXPECT_EQ(memory->peak(), 0u);
+}
+
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test

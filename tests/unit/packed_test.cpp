@@ -12,28 +12,18 @@
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
+#include "support/plain_csr.hpp"
 
 namespace tulle::cpu {
 namespace {
 
-struct rows_matrix {
-  index_t cols = 0;
-  std::vector<std::int32_t> rowptr{0};
-  std::vector<index_t> colind;
-  std::vector<double> values;
-
+struct rows_matrix : test::plain_csr<double, std::int32_t> {
   void add(const std::vector<index_t>& columns) {
     for (const index_t c : columns) {
-      colind.push_back(c);
-      values.push_back(static_cast<double>(1 + colind.size() % 7));
+      values.push_back(static_cast<double>(1 + (values.size() + 1) % 7));
       cols = std::max(cols, c + 1);
     }
-    rowptr.push_back(static_cast<std::int32_t>(colind.size()));
-  }
-  [[nodiscard]] index_t rows() const { return static_cast<index_t>(rowptr.size()) - 1; }
-  [[nodiscard]] csr_view<double, std::int32_t> view() const {
-    return {rows(), cols, static_cast<std::int32_t>(colind.size()), rowptr.data(), colind.data(), values.data(),
-            memory_space::host};
+    add_row(columns);
   }
 };
 
@@ -45,10 +35,10 @@ struct packed_matrix {
   packed_matrix(const rows_matrix& m, index_t sigma) {
     packed_encoder<double, std::int32_t> windows(m.view());
     std::int64_t slots = 8;  // to start on a cache line
-    for (index_t row = 0; row < m.rows(); row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows()), words);
+    for (index_t row = 0; row < m.rows; row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
     values.resize(static_cast<std::size_t>(slots));
-    part = {0, m.rows(), words.data(), aligned_values(values.data())};
+    part = {0, m.rows, words.data(), aligned_values(values.data())};
     EXPECT_TRUE(fill_values(m.view(), part));
   }
 
@@ -101,13 +91,13 @@ void expect_right(const rows_matrix& m, const packed_matrix& packed) {
   std::vector<double> x(static_cast<std::size_t>(m.cols), std::numeric_limits<double>::quiet_NaN());
   for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = 1 + c % 5;
   for (const isa level : levels()) {
-    std::vector<double> y(static_cast<std::size_t>(m.rows()), std::numeric_limits<double>::quiet_NaN());
+    std::vector<double> y(static_cast<std::size_t>(m.rows), std::numeric_limits<double>::quiet_NaN());
     scaled<double> out{{1, 0}, y.data()};
     multiply_packed(level, packed.part, x.data(), out);
-    for (index_t row = 0; row < m.rows(); ++row) {
+    for (index_t row = 0; row < m.rows; ++row) {
       double sum = 0;
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
-      ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows() << ", " << name(level);
+      ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
     }
     expect_many_right<16, true>(level, packed.part, x, y);
     expect_many_right<8, true>(level, packed.part, x, y);

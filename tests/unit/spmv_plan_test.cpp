@@ -1,39 +1,22 @@
 // The plan: choice and override, errors that name the argument, new values, explanation, autotuning and its cache.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include <tulle/tulle.hpp>
 
-namespace tulle {
+#include "support/errors.hpp"
+#include "support/files.hpp"
+#include "support/small_csr.hpp"
+
+namespace tulle::test {
 namespace {
-
-/// [[1 2 0] [0 0 3]]
-csr<double> small(const context& ctx) {
-  return {2, 3, to_buffer<std::int64_t>(ctx, std::vector<std::int64_t>{0, 2, 3}),
-          to_buffer<index_t>(ctx, std::vector<index_t>{0, 1, 2}), to_buffer<double>(ctx, std::vector<double>{1, 2, 3})};
-}
-
-status status_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    EXPECT_FALSE(std::string(e.what()).empty());
-    return e.code();
-  }
-  return status::success;
-}
 
 class SpmvPlan : public ::testing::Test {
  protected:
   context ctx = context::cpu(2);
-  csr<double> a = small(ctx);
+  csr<double> a = small_csr(ctx);
+  temporary_directory cache;
+  environment_variable cache_directory{"TULLE_CACHE_DIR", cache.path()};
   std::vector<double> x{1, 10, 100};
-  std::vector<double> y{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  std::vector<double> y = std::vector<double>(2, std::numeric_limits<double>::quiet_NaN());
 };
 
 TEST_F(SpmvPlan, MultipliesAndOverwritesNanWhenBetaIsZero) {
@@ -75,12 +58,7 @@ TEST_F(SpmvPlan, RefusesABrokenMatrixNamingTheRow) {
   view = a.view();
   const std::vector<index_t> outside{0, 1, 3};
   view.colind = outside.data();
-  try {
-    spmv_plan plan(ctx, view);
-    FAIL();
-  } catch (const error& e) {
-    EXPECT_NE(std::string(e.what()).find("row 1"), std::string::npos) << e.what();
-  }
+  expect_error(status::invalid_structure, "row 1", [&] { spmv_plan plan(ctx, view); });
   view = a.view();
   view.rows = -1;
   EXPECT_EQ(status_of([&] { spmv_plan plan(ctx, view); }), status::invalid_dimensions);
@@ -90,14 +68,10 @@ TEST_F(SpmvPlan, RefusesABrokenMatrixNamingTheRow) {
 }
 
 TEST_F(SpmvPlan, KernelByNameAndByEnvironment) {
-  spmv_options options;
-  options.kernel = "csr.rows";
-  EXPECT_EQ(spmv_plan(ctx, a, options).kernel(), "csr.rows");
-  options.kernel = "csr.nonsense";
-  EXPECT_EQ(status_of([&] { spmv_plan plan(ctx, a, options); }), status::invalid_argument);
-  ASSERT_EQ(setenv("TULLE_KERNEL", "csr.balanced", 1), 0);
+  EXPECT_EQ(spmv_plan(ctx, a, with_kernel("csr.rows")).kernel(), "csr.rows");
+  EXPECT_EQ(status_of([&] { spmv_plan plan(ctx, a, with_kernel("csr.nonsense")); }), status::invalid_argument);
+  const environment_variable kernel("TULLE_KERNEL", "csr.balanced");
   const auto plan = spmv_plan(ctx, a);
-  unsetenv("TULLE_KERNEL");
   EXPECT_EQ(plan.kernel(), "csr.balanced");
   EXPECT_NE(plan.explain().find("csr.balanced: "), std::string::npos);
 }
@@ -115,9 +89,7 @@ TEST_F(SpmvPlan, RefusesOptionsOutOfRange) {
 TEST_F(SpmvPlan, NewValuesInTheSamePattern) {
   const std::vector<double> values{-1, 0.5, 4};
   for (const char* kernel : {"csr.serial", "csr.balanced", "coo", "ell", "sell", "bsr", "packed"}) {
-    spmv_options options;
-    options.kernel = kernel;
-    spmv_plan plan(ctx, a, options);
+    spmv_plan plan(ctx, a, with_kernel(kernel));
     plan.update_values(values);
     plan.apply(1.0, x, 0.0, y);
     EXPECT_EQ(y, (std::vector<double>{4, 400})) << kernel;
@@ -125,9 +97,6 @@ TEST_F(SpmvPlan, NewValuesInTheSamePattern) {
 }
 
 TEST_F(SpmvPlan, AutotuneRemembersItsWinner) {
-  const auto directory = std::filesystem::path(::testing::TempDir()) / "tulle_autotune_test";
-  std::filesystem::remove_all(directory);
-  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
   spmv_plan first(ctx, a);
   first.autotune();
   EXPECT_NE(first.explain().find("the fastest of"), std::string::npos) << first.explain();
@@ -138,18 +107,14 @@ TEST_F(SpmvPlan, AutotuneRemembersItsWinner) {
   second.apply(1.0, x, 0.0, y);
   EXPECT_EQ(y, (std::vector<double>{21, 300}));
 
-  std::ofstream(directory / "autotune.json") << "not JSON";  // a broken cache is measured over, not obeyed
+  write_file(cache / "autotune.json", "not JSON");  // a broken cache is measured over, not obeyed
   spmv_plan third(ctx, a);
   third.autotune();
   EXPECT_NE(third.explain().find("the fastest of"), std::string::npos) << third.explain();
-  unsetenv("TULLE_CACHE_DIR");
-  std::filesystem::remove_all(directory);
 }
 
 TEST_F(SpmvPlan, EffortNoneTakesTheMatrixAsItIs) {
-  spmv_options options;
-  options.effort = spmv_effort::none;
-  spmv_plan plan(ctx, a, options);
+  spmv_plan plan(ctx, a, with_effort(spmv_effort::none));
   EXPECT_EQ(plan.kernel(), "csr.balanced");
   EXPECT_EQ(plan.effort(), spmv_effort::none);
   EXPECT_EQ(plan.stats().nnz, 3);
@@ -163,9 +128,8 @@ TEST_F(SpmvPlan, EffortNoneTakesTheMatrixAsItIs) {
 
 TEST_F(SpmvPlan, EffortNoneGivesANamedKernelWhatItNeeds) {
   for (const char* kernel : {"csr.serial", "coo", "ell", "sell", "bsr"}) {
-    spmv_options options;
+    spmv_options options = with_effort(spmv_effort::none);
     options.kernel = kernel;
-    options.effort = spmv_effort::none;
     spmv_plan plan(ctx, a, options);
     EXPECT_EQ(plan.kernel(), kernel);
     plan.apply(1.0, x, 0.0, y);
@@ -174,27 +138,17 @@ TEST_F(SpmvPlan, EffortNoneGivesANamedKernelWhatItNeeds) {
 }
 
 TEST_F(SpmvPlan, AutotuneAfterEffortNone) {
-  const auto directory = std::filesystem::path(::testing::TempDir()) / "tulle_autotune_none_test";
-  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
-  spmv_options options;
-  options.effort = spmv_effort::none;
-  spmv_plan plan(ctx, a, options);
+  spmv_plan plan(ctx, a, with_effort(spmv_effort::none));
   plan.autotune();
   EXPECT_EQ(plan.stats().max, 2);
   const std::vector<double> values{-1, 0.5, 4};
   plan.update_values(values);
   plan.apply(1.0, x, 0.0, y);
   EXPECT_EQ(y, (std::vector<double>{4, 400}));
-  unsetenv("TULLE_CACHE_DIR");
-  std::filesystem::remove_all(directory);
 }
 
 TEST_F(SpmvPlan, EffortMaxMeasuresAndRemembers) {
-  const auto directory = std::filesystem::path(::testing::TempDir()) / "tulle_effort_max_test";
-  std::filesystem::remove_all(directory);
-  ASSERT_EQ(setenv("TULLE_CACHE_DIR", directory.c_str(), 1), 0);
-  spmv_options options;
-  options.effort = spmv_effort::max;
+  spmv_options options = with_effort(spmv_effort::max);
   const auto big = generate<double>(ctx, "gen:stencil:points=7,n=30");
   const std::string first = spmv_plan(ctx, big, options).explain();
   EXPECT_NE(first.find("the fastest of"), std::string::npos) << first;
@@ -202,8 +156,6 @@ TEST_F(SpmvPlan, EffortMaxMeasuresAndRemembers) {
   EXPECT_NE(second.find("before"), std::string::npos) << second;
   options.kernel = "csr.rows";
   EXPECT_EQ(spmv_plan(ctx, big, options).kernel(), "csr.rows") << "a name goes before measuring";
-  unsetenv("TULLE_CACHE_DIR");
-  std::filesystem::remove_all(directory);
 }
 
 TEST_F(SpmvPlan, EffortsAndPoliciesHaveNames) {
@@ -214,7 +166,7 @@ TEST_F(SpmvPlan, EffortsAndPoliciesHaveNames) {
 }
 
 TEST_F(SpmvPlan, OneShotRefusesABrokenMatrix) {
-  auto broken = small(ctx);
+  auto broken = small_csr(ctx);
   broken.colind.data()[2] = 3;
   const auto bx = to_buffer(ctx, x);
   buffer<double> by(ctx, 2);
@@ -222,10 +174,9 @@ TEST_F(SpmvPlan, OneShotRefusesABrokenMatrix) {
 }
 
 TEST_F(SpmvPlan, SixtyFourBitOffsetsAreNarrowed) {
-  spmv_options options;
-  options.kernel = "csr.serial";  // owns nothing itself
-  EXPECT_EQ(spmv_plan(ctx, a, options).workspace_bytes(), 3 * sizeof(std::int32_t));
+  EXPECT_EQ(spmv_plan(ctx, a, with_kernel("csr.serial")).workspace_bytes(), 3 * sizeof(std::int32_t))
+      << "csr.serial owns nothing itself";
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test

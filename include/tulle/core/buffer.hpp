@@ -16,7 +16,8 @@
 namespace tulle {
 
 /// Copies `bytes` between any two spaces, in the order of the context's stream; returns when a host side may be
-/// touched again. The named way to copy: buffers do not copy themselves.
+/// touched again. A CPU context, which has no stream, copies device memory after everything that is queued on the device
+/// that owns it, and waits. The named way to copy: buffers do not copy themselves.
 void copy_bytes(const context& ctx, void* to, memory_space to_space, const void* from, memory_space from_space,
                 std::size_t bytes);
 /// Sets `bytes` bytes to `value`, in stream order.

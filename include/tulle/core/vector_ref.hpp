@@ -5,6 +5,7 @@
 // convert to vector_ref.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -64,8 +65,9 @@ struct basic_vector_ref {
   basic_vector_ref(const buffer<T>& b) noexcept
       : basic_vector_ref(scalar_type_of<T>, b.data(), static_cast<std::int64_t>(b.size()), b.space(), b.device()) {}
   /// What may be written may be read.
-  constexpr basic_vector_ref(const basic_vector_ref<void>& v) noexcept
+  template <std::same_as<void> Written>
     requires std::is_const_v<Void>
+  constexpr basic_vector_ref(const basic_vector_ref<Written>& v) noexcept
       : basic_vector_ref(v.type, v.data, v.size, v.space, v.device, v.stride) {}
 };
 
@@ -99,8 +101,9 @@ struct basic_multivector_ref {
   constexpr basic_multivector_ref(scalar_type t, index_t r, index_t n, std::int64_t l, vector_order o, Void* d,
                                   memory_space where, int on = -1) noexcept
       : type(t), rows(r), count(n), ld(l), order(o), data(d), space(where), device(on) {}
-  constexpr basic_multivector_ref(const basic_multivector_ref<void>& v) noexcept
+  template <std::same_as<void> Written>
     requires std::is_const_v<Void>
+  constexpr basic_multivector_ref(const basic_multivector_ref<Written>& v) noexcept
       : basic_multivector_ref(v.type, v.rows, v.count, v.ld, v.order, v.data, v.space, v.device) {}
 
   /// Element i of vector j is at i * row_stride() + j * vector_stride().

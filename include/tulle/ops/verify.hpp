@@ -1,7 +1,9 @@
-// The componentwise error of a computed y = alpha A x + beta y0 against its bound.
+// The componentwise errors of a computed y = alpha A x + beta y0 and C = M o (alpha A B) + beta D against their bounds.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <tulle/core/context.hpp>
@@ -28,5 +30,32 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
 /// infinity (a NaN is accepted where the row holds infinities of both signs), else infinity.
 template <scalar T>
 double error_ratio(const spmv_reference& reference, host_span<const T> y);
+
+/// The C = M o (alpha A B) + beta D that was asked for: sound host matrices as they multiply (transposes taken), rows in
+/// any order, duplicates add up. The values of the mask are not read.
+template <scalar T, offset O = std::int64_t>
+struct spgemm_expectation {
+  csr_view<T, O> a;
+  csr_view<T, O> b;
+  std::optional<csr_view<T, O>> mask = {};
+  std::optional<csr_view<T, O>> d = {};
+  T alpha = 1;
+  T beta = 0;
+};
+
+struct spgemm_verdict {
+  double error_ratio = 0;  // the largest error over its bound; infinite for a wrong pattern
+  std::int64_t checked_rows = 0;
+  std::string wrong;  // "row 3: column 7 is missing", of the first such row; empty where the pattern is right
+  [[nodiscard]] bool ok() const { return error_ratio <= 1; }
+};
+
+/// Computes rows of C anew in higher precision and holds the entries of `c`, a host matrix, to
+/// gamma(n + 2) (|alpha| |A| |B| + |beta| |D|), n the terms of an entry (i32: to the sum modulo 2^32), and its columns to
+/// the pattern, strictly ascending. NaN and infinities as in error_ratio. Looks at all rows where that takes at most
+/// `most_products` multiplications, else at evenly spaced ones.
+template <scalar T, offset O = std::int64_t, offset P>
+spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
+                            std::int64_t most_products = std::int64_t{1} << 28);
 
 }  // namespace tulle

@@ -1,5 +1,6 @@
-// Sampled block rows of all block sizes are laid end to end, so that one pass shares out their entries evenly.
+// The sampled block rows of all block sizes are concatenated, so that one pass over their entries is evenly divided.
 #include "cuda/formats/block_fill.hpp"
+#include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -14,7 +15,7 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, then `most` at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal distances.
 struct block_samples {
   index_t rows;
   index_t from;
@@ -74,12 +75,6 @@ __global__ void pack_sample(block_samples samples, const O* rowptr, const index_
   });
 }
 
-__global__ void unpack_sample(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t e = grid_thread(); e < n; e += grid_stride()) {
-    columns[e] = static_cast<index_t>(keys[e] & ((std::uint64_t{1} << column_bits) - 1));
-  }
-}
-
 /// Blocks, and distinct entries, of each block size.
 struct block_totals {
   unsigned long long blocks[most_block + 1];
@@ -96,7 +91,7 @@ __global__ void count_sample(block_samples samples, const O* rowptr, const index
     of_block.entries[i] = 0;
   }
   __syncthreads();
-  index_t b = 0;  // a thread's entries come in order of the block size
+  index_t b = 0;  // a thread's entries come by increasing block size
   unsigned blocks = 0;
   unsigned entries = 0;
   const auto flush = [&] {
@@ -134,9 +129,7 @@ buffer<index_t> sorted_sample(const context& ctx, block_samples samples, const O
   launch_entries(ctx, "pack_sample", pack_sample<O>, entries, samples, rowptr, colind, count, offsets.data(),
                  column_bits, keys.data());
   sort_keys(ctx, keys, 0, column_bits + bits_for(std::int64_t{count} * most_block));
-  buffer<index_t> copy(ctx, keys.size());
-  launch_items(ctx, "unpack_sample", unpack_sample, entries, keys.data(), entries, column_bits, copy.data());
-  return copy;
+  return columns_of(ctx, keys, column_bits);
 }
 
 template <class O>
@@ -168,7 +161,7 @@ void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool
   auto on_device = device_value<block_totals>(ctx);
   if (sorted) {
     count_samples(ctx, {stats.rows, least_block, most_block}, rowptr, colind, sorted, stats, on_device.data());
-  } else {  // one block size at a time, for the memory that copies take
+  } else {  // one block size at a time, as the copies take memory
     for (index_t b = least_block; b <= most_block; ++b) {
       count_samples(ctx, {stats.rows, b, b}, rowptr, colind, sorted, stats, on_device.data());
     }

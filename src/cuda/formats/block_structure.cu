@@ -1,5 +1,5 @@
-// The blocks of a BSR: the entries that open a block are counted, listed in any order, and sorted by block row and
-// column. Unsorted rows are sorted into a copy first.
+// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and column.
+// Unsorted rows are sorted into a copy first.
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
@@ -16,7 +16,7 @@ struct block_counts {
   int unsorted;
 };
 
-/// `blocks` is right when no row is unsorted.
+/// `blocks` is correct if no row is unsorted.
 template <class O>
 __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, block_counts* counts) {
   const block_rows_view<O> view{colind, rowptr, 0};
@@ -32,7 +32,7 @@ __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colin
   if (unsorted) atomicOr(&counts->unsorted, 1);
 }
 
-/// Lists (block row, block column) of every block, in an order that is settled by sorting.
+/// Lists (block row, block column) of every block in any order.
 template <class O>
 __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, int column_bits,
                             unsigned long long* listed, std::uint64_t* keys) {
@@ -42,7 +42,7 @@ __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind
     const unsigned lanes = __ballot_sync(full_warp, opens);
     unsigned long long at = 0;
     if (lane_id() == 0 && lanes != 0) at = atomicAdd(listed, static_cast<unsigned long long>(__popc(lanes)));
-    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & lanes_before());
     if (opens)
       keys[at] = static_cast<std::uint64_t>(row / b) << column_bits | static_cast<std::uint64_t>(colind[k] / b);
   });
@@ -70,13 +70,6 @@ __global__ void block_offsets(const std::uint64_t* keys, std::int64_t n, int col
   }
 }
 
-buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits) {
-  buffer<index_t> columns(ctx, keys.size());
-  const auto n = static_cast<std::int64_t>(keys.size());
-  launch_items(ctx, "unpack_columns", unpack_columns, n, keys.data(), n, column_bits, columns.data());
-  return columns;
-}
-
 template <class O>
 block_counts count(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                    index_t b) {
@@ -85,9 +78,8 @@ block_counts count(const context& ctx, index_t rows, std::int64_t nnz, const O* 
   return read_back(ctx, counts.data());
 }
 
-}  // namespace
-
-template <offset O>
+/// The columns of every row in ascending order.
+template <class O>
 buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, std::int64_t nnz, const O* rowptr,
                                const index_t* colind) {
   const int column_bits = bits_for(cols);
@@ -95,6 +87,15 @@ buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, s
   launch_entries(ctx, "pack_entries", pack_entries<O>, nnz, rows, rowptr, colind, column_bits, keys.data());
   sort_keys(ctx, keys, 0, column_bits + bits_for(rows));
   return columns_of(ctx, keys, column_bits);
+}
+
+}  // namespace
+
+buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits) {
+  buffer<index_t> columns(ctx, keys.size());
+  const auto n = static_cast<std::int64_t>(keys.size());
+  launch_items(ctx, "unpack_columns", unpack_columns, n, keys.data(), n, column_bits, columns.data());
+  return columns;
 }
 
 template <offset O>
@@ -122,8 +123,6 @@ block_structure<O> find_blocks(const context& ctx, index_t rows, index_t cols, s
 }
 
 #define TULLE_INSTANTIATE_OFFSET(O)                                                                                    \
-  template buffer<index_t> sorted_columns<O>(const context&, index_t, index_t, std::int64_t, const O*,                 \
-                                             const index_t*);                                                          \
   template block_structure<O> find_blocks<O>(const context&, index_t, index_t, std::int64_t, const O*, const index_t*, \
                                              index_t);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)

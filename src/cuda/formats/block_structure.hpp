@@ -17,9 +17,7 @@ template <offset O>
 block_structure<O> find_blocks(const context& ctx, index_t rows, index_t cols, std::int64_t nnz, const O* rowptr,
                                const index_t* colind, index_t block);
 
-/// The columns of every row in ascending order.
-template <offset O>
-buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, std::int64_t nnz, const O* rowptr,
-                               const index_t* colind);
+/// The lowest `column_bits` bits of every key.
+buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits);
 
 }  // namespace tulle::cuda

@@ -1,4 +1,4 @@
-// One pass over the column indices, entry by entry, and the sample of warps.
+// One pass over the column indices, and a sample of warps.
 #include "cuda/formats/column_statistics.hpp"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr index_t column_group = 128;  // rows
 constexpr std::int64_t most_warps = 65536;
-constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+constexpr index_t columns_per_sector = 4;  // 32 bytes of 8-byte values
 
 struct column_totals {
   int bandwidth;
@@ -18,7 +18,7 @@ struct column_totals {
   int window;
 };
 
-/// Lowest (init: all bits set, the largest unsigned) and highest (init: -1) column of each group of rows.
+/// Lowest (initially the largest unsigned) and highest (initially -1) column of each group of rows.
 struct column_ranges {
   unsigned* low;
   int* high;
@@ -34,7 +34,7 @@ __global__ void scan_columns(index_t rows, const O* rowptr, const index_t* colin
                              column_totals* totals) {
   int bandwidth = 0;
   bool unsorted = false;
-  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // a repeated entry changes nothing
+  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // inactive threads repeat an entry, which changes nothing
     const index_t column = colind[k];
     bandwidth = max(bandwidth, abs(row - column));
     unsorted |= k > rowptr[row] && column < colind[k - 1];
@@ -69,9 +69,9 @@ __global__ void sample_gathers(std::int64_t nnz, const index_t* colind, std::int
     const std::int64_t chosen = sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled;
     const std::int64_t k = chosen * 32 + lane_id();
     const index_t column = colind[min(k, nnz - 1)];
-    const index_t sector = k < nnz ? column / columns_a_sector : -1;
+    const index_t sector = k < nnz ? column / columns_per_sector : -1;
     const unsigned same = __match_any_sync(full_warp, sector);
-    const bool first = sector >= 0 && (same & ((1u << lane_id()) - 1)) == 0;
+    const bool first = sector >= 0 && (same & lanes_before()) == 0;
     mine.sectors += __popc(__ballot_sync(full_warp, first));
     mine.span += std::int64_t{warp_max(column)} - warp_min(column) + 1;
   }

@@ -1,5 +1,4 @@
-// CSR <-> BSR. The values are scattered entry by entry; where entries repeat, a thread a row adds them up in the order
-// in which they are stored.
+// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their order.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
@@ -33,7 +32,7 @@ struct block_places {
   __device__ int place(index_t row, index_t column) const { return row % block * block + column % block; }
 };
 
-/// Sets the masks, and counts the places that they name.
+/// Sets the masks and counts their bits.
 template <class O>
 __global__ void set_masks(index_t rows, const O* rowptr, const index_t* colind, block_places<O> to,
                           unsigned long long* mask, unsigned long long* places) {
@@ -48,7 +47,7 @@ __global__ void set_masks(index_t rows, const O* rowptr, const index_t* colind, 
   if (lane_id() == 0 && mine > 0) atomicAdd(places, mine);
 }
 
-/// For entries that are all distinct.
+/// For entries without repetitions.
 template <class T, class O>
 __global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
   for_each_entry(a.rows, a.rowptr, [&](index_t row, std::int64_t k, bool active) {
@@ -62,7 +61,7 @@ __global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, 
   });
 }
 
-/// -0, which leaves whatever is added to it as it is, in the places of the pattern; 0 in the others.
+/// -0, the neutral element of addition, in the places of the pattern; 0 in the others.
 template <class T>
 __global__ void clear_values(std::int64_t count, int places, const std::uint64_t* mask, T* values) {
   for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {

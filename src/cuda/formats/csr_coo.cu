@@ -1,5 +1,5 @@
-// CSR <-> COO and CSR -> CSC, with values or positions: one stable sort of (row or column, position), both packed into 64 bits, then a gather.
-// 16 bytes an entry of scratch.
+// CSR <-> COO and CSR -> CSC, with values or positions: one stable sort of (row or column, position), both packed into
+// 64 bits, then a gather. Scratch: 16 bytes per entry.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
@@ -47,7 +47,7 @@ __global__ void gather(const std::uint64_t* keys, std::int64_t n, std::uint64_t 
   }
 }
 
-/// Entries in order of `major`, equal ones in the order they have.
+/// Entries in order of `major`; equal ones keep their order.
 template <class T, class O>
 struct compressed {
   buffer<O> offsets;

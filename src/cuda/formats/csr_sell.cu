@@ -1,4 +1,4 @@
-// CSR <-> SELL-32-sigma (Kreutzer et al., SISC 2014). Slots are shared out evenly, whatever the slices' widths.
+// CSR <-> SELL-32-sigma (Kreutzer et al., SISC 2014). Threads take equal numbers of slots, whatever the slices' widths.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
@@ -20,7 +20,7 @@ __device__ index_t lane_row(const index_t* perm, std::int64_t lane, index_t rows
   return lane < rows ? static_cast<index_t>(lane) : -1;
 }
 
-/// One thread a lane; slots of slice i to slots[i].
+/// One thread per lane; slots[i] becomes the slots of slice i.
 template <class O>
 __global__ void slice_slots(index_t rows, const O* rowptr, const index_t* perm, std::int64_t lanes,
                             std::int64_t* slots) {
@@ -64,7 +64,7 @@ __global__ void check_fit(index_t rows, const O* rowptr, sell_layout to, int* to
   }
 }
 
-/// f(row, slot) for every entry of every lane, a thread a lane.
+/// f(slot) for every entry of a lane.
 template <class T, class F>
 __device__ void for_each_slot(const sell_view<T>& a, std::int64_t lane, F f) {
   const std::int64_t slice = lane / sell_slice_rows;

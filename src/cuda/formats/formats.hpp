@@ -1,4 +1,4 @@
-// The device implementations of kernels/formats.hpp, a file a format; table.cpp lists them. The context's device must
+// The device implementations of kernels/formats.hpp, one file per format; table.cpp lists them. The context's device must
 // be current when they are called. Results are those of the CPU, bit for bit.
 #pragma once
 

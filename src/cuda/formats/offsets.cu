@@ -1,4 +1,4 @@
-// Row offsets: their width, from counts, the longest row, and the row of every entry.
+// Row offsets: conversion of their type, from counts, the longest row, and the row of every entry.
 #include <limits>
 #include <tulle/core/status.hpp>
 
@@ -28,13 +28,13 @@ buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t coun
 }
 
 template <class O>
-__global__ void longest_kernel(index_t rows, const O* rowptr, long long* longest) {
-  long long mine = 0;
+__global__ void longest_kernel(index_t rows, const O* rowptr, unsigned long long* longest) {
+  std::int64_t mine = 0;
   for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) {
-    mine = max(mine, static_cast<long long>(rowptr[r + 1] - rowptr[r]));
+    mine = max(mine, std::int64_t{rowptr[r + 1]} - rowptr[r]);
   }
   mine = warp_max(mine);
-  if (lane_id() == 0) atomicMax(longest, mine);
+  if (lane_id() == 0) atomicMax(longest, static_cast<unsigned long long>(mine));
 }
 
 template <class O>
@@ -71,10 +71,15 @@ scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts) {
 }
 
 template <offset O>
+void find_longest(const context& ctx, index_t rows, const O* rowptr, unsigned long long* longest) {
+  launch_items(ctx, "longest_row", longest_kernel<O>, rows, rows, rowptr, longest);
+}
+
+template <offset O>
 std::int64_t longest(const context& ctx, index_t rows, const O* rowptr) {
-  auto found = device_value<long long>(ctx);
-  launch_items(ctx, "longest_row", longest_kernel<O>, rows, rows, rowptr, found.data());
-  return read_back(ctx, found.data());
+  auto found = device_value<unsigned long long>(ctx);
+  find_longest(ctx, rows, rowptr, found.data());
+  return static_cast<std::int64_t>(read_back(ctx, found.data()));
 }
 
 template <scalar T, offset O>
@@ -96,6 +101,7 @@ void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t
   template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);  \
   template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);        \
   template std::int64_t longest<O>(const context&, index_t, const O*);                    \
+  template void find_longest<O>(const context&, index_t, const O*, unsigned long long*);  \
   template void expand_rows<O>(const context&, index_t, const O*, std::int64_t, index_t*);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)
 TULLE_INSTANTIATE_OFFSET(std::int64_t)

@@ -1,4 +1,4 @@
-// What several conversions do with row offsets.
+// Row offsets, for several conversions.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tulle::cuda {
 
-/// Row offsets of `counts` entries a row (one surplus element at the end), and their total.
+/// Row offsets of rows with `counts` entries (which has one more element at the end), and their total.
 template <offset O>
 struct scanned_offsets {
   buffer<O> rowptr;
@@ -14,6 +14,10 @@ struct scanned_offsets {
 };
 template <offset O>
 scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts);
+
+/// *found, on the device, becomes the entries of the longest row unless it is larger.
+template <offset O>
+void find_longest(const context& ctx, index_t rows, const O* rowptr, unsigned long long* found);
 
 /// Entries of the longest row.
 template <offset O>

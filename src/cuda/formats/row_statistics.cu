@@ -1,5 +1,5 @@
-// A block takes windows of 1024 rows, a thread a row; the window's lengths are sorted in shared memory for the padding
-// of SELL-32-1024. Everything is summed in integers, so that no order shows.
+// A block takes windows of 1024 rows, one thread per row; the lengths of a window are sorted in shared memory for the
+// padding of SELL-32-1024. Sums are of integers, so that the order of additions does not matter.
 #include <cmath>
 #include <limits>
 #include <tulle/formats/views.hpp>
@@ -19,11 +19,11 @@ struct row_totals {
   unsigned long long empty = 0;
   unsigned long long slots = 0;
   unsigned long long sorted_slots = 0;
-  unsigned long long squares_low = 0;  // squared lengths, modulo 2^32 and above, so that neither sum can overflow
+  unsigned long long squares_low = 0;  // squared lengths, modulo 2^32 and divided by it, so that neither sum overflows
   unsigned long long squares_high = 0;
 };
 
-/// Bitonic sort of `window` numbers, a thread each (Batcher, AFIPS 1968).
+/// Bitonic sort of `window` numbers, one per thread (Batcher, AFIPS 1968).
 __device__ void sort_descending(std::int64_t* numbers) {
   const int i = static_cast<int>(threadIdx.x);
   for (int size = 2; size <= window; size *= 2) {

@@ -15,7 +15,7 @@ __device__ std::int64_t row_length(const O* rowptr, std::int64_t row) {
   return std::int64_t{rowptr[row + 1]} - rowptr[row];
 }
 
-/// Sets *moves when a row is longer than the one before it in its window.
+/// Sets *moves if a row is longer than the one before it in its window.
 template <class O>
 __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* moves) {
   bool found = false;

@@ -13,6 +13,8 @@ status status_of(cudaError_t code, status otherwise) noexcept {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
     case cudaErrorNotSupported:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
       return status::unsupported;
     case cudaErrorInvalidDevice:
       return status::invalid_argument;

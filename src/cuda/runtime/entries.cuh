@@ -1,4 +1,4 @@
-// Walking the nonzeros of a CSR in equal shares, however they are spread over its rows.
+// Loops over the nonzeros of a CSR in equal shares, whatever the row lengths.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Work of a stream, recorded once and launched as a whole.
+// CUDA graphs.
 #pragma once
 
 #include <functional>

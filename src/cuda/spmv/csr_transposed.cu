@@ -89,6 +89,8 @@ class csr_transposed final : public csr_operator<T, O> {
   }
 };
 
+}  // namespace
+
 spmv_kernel csr_transposed_entry() {
   return {
       .name = "csr.transposed",
@@ -102,7 +104,5 @@ spmv_kernel csr_transposed_entry() {
       .make_plan = make_operator<csr_transposed, type_set::all>,
   };
 }
-
-}  // namespace
 
 }  // namespace tulle::cuda

@@ -1,0 +1,41 @@
+// What there is to choose from: the kernels of every operation, as their entries describe them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <tulle/core/types.hpp>
+
+namespace tulle {
+
+/// What a kernel is there for.
+enum class kernel_role : std::uint8_t {
+  production,  // may be chosen
+  study,       // one of the origins: runs where it is asked for, is never chosen
+  vendor,      // a vendor's routine: measured beside ours, never chosen
+};
+constexpr std::string_view name(kernel_role r) {
+  return r == kernel_role::production ? "production" : r == kernel_role::study ? "study" : "vendor";
+}
+
+enum class kernel_operation : std::uint8_t { spmv, spmv_transposed, spgemm };
+/// "y = A x", "y = A^T x", "C = A B".
+constexpr std::string_view name(kernel_operation o) {
+  return o == kernel_operation::spmv ? "y = A x" : o == kernel_operation::spgemm ? "C = A B" : "y = A^T x";
+}
+
+struct kernel_info {
+  std::string_view name;
+  std::string_view summary;
+  backend_kind backend = backend_kind::cpu;
+  kernel_operation operation = kernel_operation::spmv;
+  kernel_role role = kernel_role::production;
+  bool takes_i32 = false;     // beside f32 and f64
+  bool deterministic = true;  // the same bits on every run
+};
+
+/// Empty where the backend is not built.
+std::vector<kernel_info> kernels(backend_kind backend);
+
+}  // namespace tulle

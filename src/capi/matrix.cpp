@@ -1,0 +1,286 @@
+// Other formats, matrices made of matrices, statistics, files and kernels in the C API.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tulle/formats/convert.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/formats/validate.hpp>
+#include <tulle/io/matrix_market.hpp>
+#include <tulle/ops/kernels.hpp>
+#include <tulle/ops/matrix.hpp>
+#include <vector>
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+#include "core/wrapping_sum.hpp"
+#include "kernels/types.hpp"
+#include "ops/operand.hpp"
+
+using tulle::capi::create;
+using tulle::capi::guard;
+using tulle::capi::require;
+
+namespace tulle::capi {
+namespace {
+
+std::size_t at(std::int64_t i, std::int64_t j, std::int64_t ld, vector_order order) {
+  return static_cast<std::size_t>(order == vector_order::row_major ? i * ld + j : i + j * ld);
+}
+
+void check_ld(std::int64_t ld, shape s, vector_order order) {
+  const index_t least = order == vector_order::row_major ? s.cols : s.rows;
+  if (ld < least) throw error(status::invalid_dimensions, fmt::format("ld = {}: must be at least {}", ld, least));
+}
+
+template <class T>
+matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, shape s, memory_space space) {
+  const vector_order order = vector_order_of(a.order, "arrays->order");
+  check_ld(a.ld, s, order);
+  const std::int64_t stripes = order == vector_order::row_major ? s.rows : s.cols;
+  const index_t length = order == vector_order::row_major ? s.cols : s.rows;
+  std::vector<T> dense(stripes == 0 ? 0 : static_cast<std::size_t>((stripes - 1) * a.ld + length));
+  if (!dense.empty()) require(a.values, "arrays->values");
+  copy_bytes(ctx, dense.data(), memory_space::host, a.values, space, dense.size() * sizeof(T));
+  std::vector<std::int64_t> rowptr{0};
+  std::vector<index_t> colind;
+  std::vector<T> values;
+  for (index_t i = 0; i < s.rows; ++i) {
+    for (index_t j = 0; j < s.cols; ++j) {
+      const T v = dense[at(i, j, a.ld, order)];
+      if (v == T{0}) continue;
+      colind.push_back(j);
+      values.push_back(v);
+    }
+    rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+  }
+  return csr<T>{s.rows, s.cols, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, values)};
+}
+
+matrix_ref ref_of(const tulle_matrix_arrays& a, type_key types, shape s, memory_space space) {
+  matrix_ref ref;
+  ref.types = types;
+  ref.rows = s.rows;
+  ref.cols = s.cols;
+  ref.nnz = ref.stored = checked_size(a.nnz, "arrays->nnz");
+  ref.space = space;
+  ref.rowptr = a.offsets;
+  ref.colind = a.format == TULLE_CSC ? a.rowind : a.colind;
+  ref.values = a.values;
+  ref.rowind = a.format == TULLE_COO ? a.rowind : nullptr;
+  ref.format = a.format == TULLE_COO   ? matrix_format::coo
+               : a.format == TULLE_CSC ? matrix_format::csc
+                                       : matrix_format::bsr;
+  if (ref.format != matrix_format::bsr) return ref;
+  ref.block = a.block;
+  if (a.block < 2 || a.block > 8) {
+    throw error(status::invalid_argument, fmt::format("arrays->block = {}: must be 2 to 8", a.block));
+  }
+  if (ref.stored > std::numeric_limits<std::int64_t>::max() / 1024) {
+    throw error(status::invalid_dimensions, fmt::format("arrays->nnz = {}: so many blocks do not fit memory", a.nnz));
+  }
+  ref.nnz = ref.stored * a.block * a.block;
+  return ref;
+}
+
+tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
+  if (a.format < TULLE_COO || a.format > TULLE_DENSE) {
+    throw error(status::invalid_argument, fmt::format("arrays->format = {}: must be 0 to 3", a.format));
+  }
+  const type_key types{scalar_type_of(a.scalar_type, "arrays->scalar_type"),
+                       offset_type_of(a.offset_type, "arrays->offset_type")};
+  const memory_space space = space_of(a.space, "arrays->space");
+  const shape s{checked_index(a.rows, "arrays->rows"), checked_index(a.cols, "arrays->cols")};
+  matrix_ref made;
+  if (a.format == TULLE_DENSE) {
+    made = dispatch<type_set::all>(types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, space); });
+  } else {
+    const matrix_ref given = ref_of(a, types, s, space);
+    detail::operand checked(ctx, "arrays", given);
+    checked.validate();
+    made = to_csr(ctx, given);
+    detail::operand(ctx, "arrays", made).validate();
+  }
+  if (made.owner == nullptr) made = clone(ctx, made);
+  ctx.synchronize();  // the caller may free or change what was converted
+  return new tulle_csr{made, 0};
+}
+
+/// Calls f(CSR with 64-bit offsets on the host).
+template <class F>
+void on_host(const context& ctx, const matrix_ref& a, const F& f) {
+  const context host = context::cpu();
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+    const csr<T, O> here = clone(ctx.space() == a.space ? ctx : host, a.as<T, O>());
+    f(with_offsets<std::int64_t>(host, clone(host, here.view()).view()));
+  });
+}
+
+template <class F>
+tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle_csr** out, const char* name,
+                    const F& f) {
+  return create(out, name, [&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    return new tulle_csr{f(context->value, matrix->ref), 0};
+  });
+}
+
+}  // namespace
+}  // namespace tulle::capi
+
+tulle_status tulle_csr_convert(const tulle_context* context, const tulle_matrix_arrays* arrays, tulle_csr** matrix) {
+  return create(matrix, "matrix", [&] {
+    require(context, "context");
+    require(arrays, "arrays");
+    return tulle::capi::convert(context->value, *arrays);
+  });
+}
+
+tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_csr* matrix, int32_t* rowind) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    if (matrix->ref.nnz > 0) require(rowind, "rowind");
+    tulle::capi::on_host(context->value, matrix->ref, [&](const auto& a) {
+      const auto offsets = a.rowptr.host();
+      for (tulle::index_t r = 0; r < a.rows; ++r) {
+        std::fill(rowind + offsets[static_cast<std::size_t>(r)], rowind + offsets[static_cast<std::size_t>(r) + 1], r);
+      }
+    });
+  });
+}
+
+tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_csr* matrix, tulle_vector_order order,
+                                      int64_t ld, void* values) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    const tulle::shape s = matrix->ref.dimensions();
+    const auto by = tulle::capi::vector_order_of(order, "order");
+    tulle::capi::check_ld(ld, s, by);
+    if (s.rows > 0 && s.cols > 0) require(values, "values");
+    tulle::capi::on_host(context->value, matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
+      T* const dense = static_cast<T*>(values);
+      for (tulle::index_t i = 0; i < s.rows; ++i) {
+        for (tulle::index_t j = 0; j < s.cols; ++j) dense[tulle::capi::at(i, j, ld, by)] = 0;
+        for (std::int64_t k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
+          T& element = dense[tulle::capi::at(i, a.colind.data()[k], ld, by)];
+          element = tulle::wrapping_sum(element, a.values.data()[k]);
+        }
+      }
+    });
+  });
+}
+
+tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
+                                    int64_t* blocks, int64_t* rowptr, int32_t* colind, void* values) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    require(blocks, "blocks");
+    const tulle::context host = tulle::context::cpu();
+    tulle::capi::on_host(context->value, matrix->ref, [&](const auto& a) {
+      const auto made = to_bsr(host, a.view(), block);
+      *blocks = static_cast<std::int64_t>(made.colind.size());
+      if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);
+      if (colind != nullptr) std::copy_n(made.colind.data(), made.colind.size(), colind);
+      if (values != nullptr) std::copy_n(reinterpret_cast<const char*>(made.values.data()), made.values.bytes(),
+                                         static_cast<char*>(values));
+    });
+  });
+}
+
+tulle_status tulle_csr_transpose(const tulle_context* context, const tulle_csr* matrix, tulle_csr** transpose) {
+  return tulle::capi::derive(context, matrix, transpose, "transpose",
+                             [](const auto& ctx, const auto& a) { return tulle::transpose(ctx, a).matrix; });
+}
+tulle_status tulle_csr_sort(const tulle_context* context, const tulle_csr* matrix, tulle_csr** sorted) {
+  return tulle::capi::derive(context, matrix, sorted, "sorted",
+                             [](const auto& ctx, const auto& a) { return tulle::sort(ctx, a); });
+}
+tulle_status tulle_csr_sum_duplicates(const tulle_context* context, const tulle_csr* matrix, tulle_csr** summed) {
+  return tulle::capi::derive(context, matrix, summed, "summed",
+                             [](const auto& ctx, const auto& a) { return tulle::sum_duplicates(ctx, a); });
+}
+tulle_status tulle_csr_eliminate_zeros(const tulle_context* context, const tulle_csr* matrix, tulle_csr** smaller) {
+  return tulle::capi::derive(context, matrix, smaller, "smaller",
+                             [](const auto& ctx, const auto& a) { return tulle::eliminate_zeros(ctx, a); });
+}
+
+tulle_status tulle_csr_add(const tulle_context* context, double alpha, const tulle_csr* a, double beta,
+                           const tulle_csr* b, tulle_csr** sum) {
+  return create(sum, "sum", [&] {
+    require(context, "context");
+    require(a, "a");
+    require(b, "b");
+    return new tulle_csr{add(context->value, alpha, a->ref, beta, b->ref), 0};
+  });
+}
+
+tulle_status tulle_csr_validate(const tulle_context* context, const tulle_csr* matrix, int32_t checks,
+                                tulle_data_status* found, int64_t* row, int64_t* entry) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    require(found, "found");
+    const tulle::validate_options options{(checks & TULLE_CHECK_SORTED) != 0, (checks & TULLE_CHECK_DUPLICATES) != 0,
+                                          (checks & TULLE_CHECK_FINITE) != 0};
+    const tulle::detail::operand here(context->value, "matrix", matrix->ref);
+    const auto v = tulle::dispatch<tulle::type_set::all>(here.ref().types, [&]<class T, class O>() {
+      return validate(context->value, here.ref().as<T, O>(), options);
+    });
+    *found = static_cast<tulle_data_status>(v.what);
+    if (row != nullptr) *row = v.row;
+    if (entry != nullptr) *entry = v.entry;
+  });
+}
+
+tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_csr* matrix,
+                                      tulle_csr_statistics* statistics) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    require(statistics, "statistics");
+    const tulle::detail::operand here(context->value, "matrix", matrix->ref);
+    here.validate();
+    const tulle::csr_stats s = here.statistics();
+    *statistics = {s.rows, s.cols,        s.nnz,         s.max,                 s.empty_rows,     s.bandwidth,
+                   s.mean, s.stddev, s.ell_padding, s.sell_sorted_padding, s.gather_sectors};
+  });
+}
+
+tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
+                                           int32_t symmetric) {
+  return guard([&] {
+    require(context, "context");
+    require(matrix, "matrix");
+    require(path, "path");
+    const bool lower = tulle::capi::checked_flag(symmetric, "symmetric");
+    tulle::capi::on_host(context->value, matrix->ref,
+                         [&](const auto& a) { write_matrix_market(path, a.view(), lower); });
+  });
+}
+
+tulle_status tulle_kernel_count(const tulle_context* context, int64_t* count) {
+  return guard([&] {
+    require(context, "context");
+    require(count, "count");
+    *count = static_cast<std::int64_t>(tulle::kernels(context->value.backend()).size());
+  });
+}
+
+tulle_status tulle_kernel_at(const tulle_context* context, int64_t index, tulle_kernel_info* kernel) {
+  return guard([&] {
+    require(context, "context");
+    require(kernel, "kernel");
+    const auto all = tulle::kernels(context->value.backend());
+    if (index < 0 || index >= static_cast<std::int64_t>(all.size())) {
+      throw tulle::error(tulle::status::invalid_argument,
+                         fmt::format("index = {}: there are {} kernels", index, all.size()));
+    }
+    const tulle::kernel_info& k = all[static_cast<std::size_t>(index)];  // its texts are literals, which end in NUL
+    *kernel = {k.name.data(), k.summary.data(), name(k.operation).data(),
+               k.role == tulle::kernel_role::production ? 1 : 0, k.deterministic ? 1 : 0};
+  });
+}

@@ -1,0 +1,275 @@
+// The check of a product: one row at a time by Gustavson's method, into the slots that the row of C claims.
+//
+// The bound is that of verify.cpp, an entry in place of a row: in double-double for f64, in double for f32, whose
+// products are exact in it, and modulo 2^32 for i32.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <tulle/ops/verify.hpp>
+
+#include "core/instantiate.hpp"
+#include "formats/check.hpp"
+#include "ops/double_double.hpp"
+
+namespace tulle {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The terms of an entry of C that come from A B, or those that come from D.
+template <scalar T>
+class term_sum {
+ public:
+  void add(T left, T right) {
+    ++terms;
+    if constexpr (std::integral<T>) {
+      whole += static_cast<std::uint32_t>(left) * static_cast<std::uint32_t>(right);
+    } else {
+      const double product = static_cast<double>(left) * right;
+      plain += product;
+      magnitude += std::abs(product);
+      finite = finite && std::isfinite(left) && std::isfinite(right);
+      if constexpr (std::same_as<T, double>) exact = exact + two_product(left, right);
+    }
+  }
+
+  std::int64_t terms = 0;
+  std::uint32_t whole = 0;  // i32: modulo 2^32
+  double_double exact;      // f64
+  double plain = 0;         // in double; what it says of infinities and NaNs counts
+  double magnitude = 0;     // of |left| |right|
+  bool finite = true;
+};
+
+/// An entry of C.
+template <scalar T>
+struct entry {
+  term_sum<T> product, d;
+};
+
+double error_of(const entry<std::int32_t>& e, std::int32_t alpha, std::int32_t beta, std::int32_t computed) {
+  const std::uint32_t right =
+      static_cast<std::uint32_t>(alpha) * e.product.whole + static_cast<std::uint32_t>(beta) * e.d.whole;
+  return static_cast<std::uint32_t>(computed) == right ? 0 : infinity;
+}
+
+template <std::floating_point T>
+double error_of(const entry<T>& e, T alpha_t, T beta_t, T computed) {
+  const bool adds = beta_t != 0 && e.d.terms > 0;
+  const double alpha = alpha_t, beta = adds ? beta_t : 0, got = computed;
+  const double plain = adds ? alpha * e.product.plain + beta * e.d.plain : alpha * e.product.plain;
+  if (!e.product.finite || !std::isfinite(alpha) || (adds && !(e.d.finite && std::isfinite(beta)))) {
+    const bool same = std::isnan(plain) ? std::isnan(got) : std::isfinite(plain) || got == plain;
+    return same ? 0 : infinity;
+  }
+  const double terms = static_cast<double>(e.product.terms + (adds ? e.d.terms - 1 : 0)) + 2;
+  const double ku = terms * std::numeric_limits<T>::epsilon() / 2;
+  const double scaled = std::abs(alpha) * e.product.magnitude + std::abs(beta) * (adds ? e.d.magnitude : 0);
+  if (ku >= 1 || !(std::max(e.product.magnitude, scaled) * (1 + ku) < std::numeric_limits<T>::max())) return 0;
+  const double bound =
+      ku / (1 - ku) * scaled + terms * std::max(1.0, std::abs(alpha)) * double{std::numeric_limits<T>::denorm_min()};
+  double difference = std::abs(got - plain);
+  if constexpr (std::same_as<T, double>) {
+    const double_double exact = adds ? alpha * e.product.exact + beta * e.d.exact : alpha * e.product.exact;
+    difference = std::abs((got - exact.high) - exact.low);
+  }
+  return std::isnan(difference) ? infinity : difference / bound;
+}
+
+template <scalar T>
+using expectation = spgemm_expectation<T, std::int64_t>;
+template <scalar T>
+using matrix = csr_view<T, std::int64_t>;
+
+/// What one thread needs: a slot for each column, 0 where the row of C has none.
+template <scalar T>
+class row_checker {
+ public:
+  explicit row_checker(const expectation<T>& x)
+      : x_(x), slot_(static_cast<std::size_t>(x.b.cols), 0), allowed_(x.mask ? slot_.size() : 0, -1) {}
+
+  /// The largest error of the row over its bound; `wrong` where that is infinite for the pattern.
+  double check(index_t row, matrix<T> c, std::string& wrong) {
+    const std::int64_t first = c.rowptr[row], last = c.rowptr[row + 1];
+    if (first < 0 || last < first || last > c.nnz) {
+      wrong = fmt::format("row {}: its offsets are {} and {}", row, first, last);
+      return infinity;
+    }
+    entries_.assign(static_cast<std::size_t>(last - first), {});
+    wrong = claim(row, c);
+    if (wrong.empty()) wrong = add_products(row);
+    if (wrong.empty()) wrong = add_d(row);
+    double worst = 0;
+    for (std::int64_t k = first; k < last && wrong.empty(); ++k) {
+      const entry<T>& e = entries_[static_cast<std::size_t>(k - first)];
+      if (e.product.terms + e.d.terms == 0) {
+        wrong = fmt::format("row {}: column {} is not in the product", row, c.colind[k]);
+      }
+      worst = std::max(worst, error_of(e, x_.alpha, x_.beta, c.values[k]));
+    }
+    for (std::int64_t k = first; k < last; ++k) {
+      if (in_range(c.colind[k])) slot_[static_cast<std::size_t>(c.colind[k])] = 0;
+    }
+    return wrong.empty() ? worst : infinity;
+  }
+
+ private:
+  [[nodiscard]] bool in_range(index_t column) const { return column >= 0 && column < x_.b.cols; }
+
+  std::string claim(index_t row, matrix<T> c) {
+    for (std::int64_t k = c.rowptr[row]; k < c.rowptr[row + 1]; ++k) {
+      if (!in_range(c.colind[k])) return fmt::format("row {}: column {} is out of range", row, c.colind[k]);
+      if (k > c.rowptr[row] && c.colind[k] <= c.colind[k - 1]) {
+        return fmt::format("row {}: column {} follows {}", row, c.colind[k], c.colind[k - 1]);
+      }
+      slot_[static_cast<std::size_t>(c.colind[k])] = static_cast<index_t>(k - c.rowptr[row] + 1);
+    }
+    if (x_.mask) {
+      for (std::int64_t k = x_.mask->rowptr[row]; k < x_.mask->rowptr[row + 1]; ++k) {
+        allowed_[static_cast<std::size_t>(x_.mask->colind[k])] = row;
+      }
+    }
+    return {};
+  }
+
+  std::string add_products(index_t row) {
+    const auto &a = x_.a, &b = x_.b;
+    for (std::int64_t k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
+      for (std::int64_t l = b.rowptr[a.colind[k]]; l < b.rowptr[a.colind[k] + 1]; ++l) {
+        const auto column = static_cast<std::size_t>(b.colind[l]);
+        if (x_.mask && allowed_[column] != row) continue;
+        if (slot_[column] == 0) return fmt::format("row {}: column {} is missing", row, column);
+        entries_[static_cast<std::size_t>(slot_[column] - 1)].product.add(a.values[k], b.values[l]);
+      }
+    }
+    return {};
+  }
+
+  std::string add_d(index_t row) {
+    if (!x_.d) return {};
+    for (std::int64_t k = x_.d->rowptr[row]; k < x_.d->rowptr[row + 1]; ++k) {
+      const auto column = static_cast<std::size_t>(x_.d->colind[k]);
+      if (slot_[column] == 0) return fmt::format("row {}: column {} of D is missing", row, column);
+      entries_[static_cast<std::size_t>(slot_[column] - 1)].d.add(x_.d->values[k], 1);
+    }
+    return {};
+  }
+
+  const expectation<T>& x_;
+  std::vector<index_t> slot_;     // 1 + position in the row of C
+  std::vector<index_t> allowed_;  // the last row whose mask had the column
+  std::vector<entry<T>> entries_;
+};
+
+/// The distance between the rows that are checked.
+template <scalar T>
+index_t sampling_stride(const expectation<T>& x, std::int64_t most_products) {
+  std::int64_t products = 0;
+  for (index_t i = 0; i < x.a.rows; ++i) {
+    for (std::int64_t k = x.a.rowptr[i]; k < x.a.rowptr[i + 1]; ++k) {
+      products += x.b.rowptr[x.a.colind[k] + 1] - x.b.rowptr[x.a.colind[k]];
+    }
+  }
+  return static_cast<index_t>(std::min<std::int64_t>(1 + products / most_products, std::max(x.a.rows, 1)));
+}
+
+template <scalar T>
+spgemm_verdict check_rows(const context& ctx, const expectation<T>& expected, matrix<T> c, std::int64_t most_products) {
+  spgemm_verdict verdict;
+  const index_t stride = sampling_stride(expected, most_products);
+  const index_t rows = (c.rows + stride - 1) / stride;
+  index_t first_wrong = rows;
+#pragma omp parallel num_threads(ctx.threads())
+  {
+    row_checker<T> checker(expected);
+    double worst = 0;
+    std::string wrong;
+#pragma omp for schedule(dynamic, 16)
+    for (index_t i = 0; i < rows; ++i) {
+      worst = std::max(worst, checker.check(i * stride, c, wrong));
+      if (wrong.empty()) continue;
+#pragma omp critical(tulle_check_spgemm)
+      if (i < first_wrong) {
+        first_wrong = i;
+        verdict.wrong = wrong;
+      }
+    }
+#pragma omp critical(tulle_check_spgemm)
+    verdict.error_ratio = std::max(verdict.error_ratio, worst);
+  }
+  verdict.checked_rows = rows;
+  return verdict;
+}
+
+/// Matrices with 64-bit offsets, which it copies where they are narrower.
+template <scalar T>
+class widened {
+ public:
+  template <offset O>
+  widened(std::string_view name, csr_view<T, O> m) : view_{m.rows, m.cols, m.nnz, nullptr, m.colind, m.values} {
+    check_dimensions(name, m.rows, m.cols, m.nnz);
+    check_array(name, "rowptr", m.rowptr, std::int64_t{m.rows} + 1);
+    check_array(name, "colind", m.colind, m.nnz);
+    if (m.space != memory_space::host) {
+      throw error(status::invalid_argument, fmt::format("{} is in device memory; it must be on the host", name));
+    }
+    if constexpr (std::same_as<O, std::int64_t>) {
+      view_.rowptr = m.rowptr;
+    } else {
+      rowptr_.assign(m.rowptr, m.rowptr + m.rows + 1);
+      view_.rowptr = rowptr_.data();
+    }
+  }
+  [[nodiscard]] matrix<T> view() const { return view_; }
+
+ private:
+  std::vector<std::int64_t> rowptr_;
+  matrix<T> view_;
+};
+
+void check_shape(std::string_view name, index_t rows, index_t cols, index_t wanted_rows, index_t wanted_cols) {
+  if (rows == wanted_rows && cols == wanted_cols) return;
+  throw error(status::invalid_dimensions,
+              fmt::format("check_spgemm: {} is {} x {}, A B is {} x {}", name, rows, cols, wanted_rows, wanted_cols));
+}
+
+}  // namespace
+
+template <scalar T, offset O, offset P>
+spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
+                            std::int64_t most_products) {
+  const widened<T> a("check_spgemm: A", expected.a), b("check_spgemm: B", expected.b), got("check_spgemm: C", c);
+  expectation<T> wide{a.view(), b.view(), {}, {}, expected.alpha, expected.beta};
+  if (wide.a.cols != wide.b.rows) {
+    throw error(status::invalid_dimensions,
+                fmt::format("check_spgemm: A has {} columns, B {} rows", wide.a.cols, wide.b.rows));
+  }
+  std::optional<widened<T>> mask, d;
+  if (expected.mask) {
+    check_shape("the mask", expected.mask->rows, expected.mask->cols, wide.a.rows, wide.b.cols);
+    wide.mask = mask.emplace("check_spgemm: the mask", *expected.mask).view();
+  }
+  if (expected.d) {
+    check_shape("D", expected.d->rows, expected.d->cols, wide.a.rows, wide.b.cols);
+    wide.d = d.emplace("check_spgemm: D", *expected.d).view();
+  }
+  if (c.rows != wide.a.rows || c.cols != wide.b.cols) {
+    return {infinity, 0, fmt::format("C is {} x {}", c.rows, c.cols)};
+  }
+  if (const auto end = static_cast<std::int64_t>(c.rowptr[c.rows]); c.rowptr[0] != 0 || end != c.nnz) {
+    return {infinity, 0, fmt::format("the offsets of C run from {} to {}", c.rowptr[0], end)};
+  }
+  return check_rows(ctx, wide, got.view(), most_products);
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                                                    \
+  template spgemm_verdict check_spgemm(const context&, const spgemm_expectation<T, O>&, csr_view<T, std::int32_t>, \
+                                       std::int64_t);                                                              \
+  template spgemm_verdict check_spgemm(const context&, const spgemm_expectation<T, O>&, csr_view<T, std::int64_t>, \
+                                       std::int64_t);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "spgemm/operands.hpp"
+
+namespace tulle::test {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Rows of C of 1 to 120 000 entries all over five million columns.
+operands wide_rows() {
+  const columns lengths = {1, 2, 3, 10, 40, 100, 1000, 5000, 60'000, 60'000};
+  const std::vector<columns> rows = {{},  {0, 1}, {2, 1, 3}, {4, 4},       {5, 6},
+                                     {7}, {8, 9}, {7, 6, 5}, {9, 0, 8, 9}, columns(22, 8)};
+  operands p{matrix_of(10, 10, [&](index_t i) { return rows[static_cast<std::size_t>(i)]; }),
+             random_rows("", 10, 5'000'000, [&](index_t i) { return lengths[static_cast<std::size_t>(i)]; })};
+  for (std::size_t k = 1; k < 22; k += 2) p.a.colind[p.a.colind.size() - k] = 9;
+  return p;
+}
+
+/// Rows of B with neighbouring columns from `start` on, used often: counted by words, added by blocks of 8 columns.
+operands neighbours(index_t start) {
+  std::mt19937_64 random(25);
+  const auto row_of_b = [&](index_t r) {
+    columns c;
+    for (index_t run = 0; run < 6; ++run) {
+      const index_t first = start + 70 * run + 3 * (r % 7), length = 3 + (r + run) % 15;
+      for (index_t j = 0; j < length; ++j) c.push_back(first + j);
+    }
+    if (r == 39) c.push_back(start + 599'999);
+    return c;
+  };
+  const auto row_of_a = [&](index_t i) {
+    columns c(static_cast<std::size_t>(2 + i % 60));
+    const index_t first = i < 40 ? 1 : 0, last = i % 50 == 49 ? 39 : 38;
+    for (index_t& column : c)
+      column = first + static_cast<index_t>(random() % static_cast<std::uint64_t>(last - first + 1));
+    return c;
+  };
+  operands p{matrix_of(60, 40, row_of_a), matrix_of(40, start + 600'000, row_of_b)};
+  p.a.values[20] = -infinity;
+  p.b.values[5] = infinity;
+  p.b.values[9] = std::numeric_limits<double>::quiet_NaN();
+  p.b.values[12] = -0.0;
+  return p;
+}
+
+/// Groups of 1 to `most` rows of A with the same columns, each group with the next of `lengths` entries.
+battery_matrix rows_in_groups(index_t groups, index_t most, index_t inner, index_t shortest, index_t lengths) {
+  std::mt19937_64 random(26);
+  battery_matrix m{{0, inner}};
+  for (index_t group = 0; group < groups; ++group) {
+    const columns c = random_columns(random, shortest + group % lengths, 0, inner);
+    for (index_t i = 0; i <= group % most; ++i) m.add_row(c);
+  }
+  m.values = random_numbers(m.colind.size(), 26);
+  return m;
+}
+
+/// Rows of B with runs of `run` columns, `apart` from each other. Rows of A with the columns of the row before: one
+/// alone, several at once, and more than are added together.
+operands repeated_rows(index_t apart, index_t run) {
+  operands p{rows_in_groups(90, 7, 40, 0, 12), matrix_of(40, 6 * apart + 1023, [=](index_t r) {
+               columns c;
+               for (index_t j = 0; r % 13 != 5 && j < 7 * run; ++j) {
+                 c.push_back(1003 + apart * (j / run) + r % 5 + j % run);
+               }
+               return c;
+             })};
+  p.b.values[5] = infinity;
+  return p;
+}
+
+/// Repeated rows whose entries in C span so many columns, about as many as are added together.
+operands repeated_rows_of_span(index_t span) {
+  constexpr index_t first = 1007;  // the last of eight neighbours
+  return {rows_in_groups(30, 6, 20, 1, 8), matrix_of(20, first + span, [=](index_t r) {
+            columns c;
+            for (const index_t begin : {first, 5'000 + 9 * (r % 5), first + span - 9}) {
+              for (index_t j = 0; j < 9; ++j) c.push_back(begin + j);
+            }
+            return c;
+          })};
+}
+
+}  // namespace
+
+void add_cpu_products(std::vector<product_recipe>& all) {
+  const auto add = [&](const std::string& name, std::function<operands()> make) {
+    all.push_back({name, std::move(make), true, true, true});
+  };
+  add("wide_rows", wide_rows);
+  for (const index_t start : {0, 61, 523'000}) {
+    add("neighbours_from_" + std::to_string(start), [=] { return neighbours(start); });
+  }
+  for (const index_t apart : {10, 6'000, 90'000}) {
+    for (const index_t run : {1, 9}) {
+      add("repeated_rows_of_runs_" + std::to_string(run) + "_" + std::to_string(apart) + "_apart",
+          [=] { return repeated_rows(apart, run); });
+    }
+  }
+  for (const index_t span : {32'767, 32'768, 32'769}) {
+    add("repeated_rows_spanning_" + std::to_string(span), [=] { return repeated_rows_of_span(span); });
+  }
+}
+
+}  // namespace tulle::test

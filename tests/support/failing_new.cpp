@@ -1,0 +1,72 @@
+#include "support/failing_new.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr std::int64_t never = std::int64_t{1} << 62;
+std::atomic<std::int64_t> allocations_left{never};
+std::atomic<bool> failed{false};
+std::atomic<std::int64_t> made{0};
+std::atomic<std::int64_t> live{0};
+
+/// Null when it must fail, or there is no memory.
+void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (allocations_left.fetch_sub(1) == 0) {
+    failed = true;
+    return nullptr;
+  }
+  void* pointer = nullptr;
+  if (posix_memalign(&pointer, std::max(alignment, sizeof(void*)), std::max<std::size_t>(bytes, 1)) != 0)
+    return nullptr;
+  ++made;
+  ++live;
+  return pointer;
+}
+
+void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
+  void* pointer = allocate(bytes, alignment);
+  if (pointer == nullptr) throw std::bad_alloc();
+  return pointer;
+}
+
+void deallocate(void* pointer) noexcept {
+  if (pointer != nullptr) --live;
+  std::free(pointer);
+}
+
+}  // namespace
+
+namespace tulle::test {
+
+void fail_allocation_after(std::int64_t skip) {
+  failed = false;
+  allocations_left = skip;
+}
+bool stop_failing() {
+  allocations_left = never;
+  return failed;
+}
+std::int64_t live_allocations() { return live; }
+std::int64_t allocations() { return made; }
+
+}  // namespace tulle::test
+
+void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* pointer) noexcept { deallocate(pointer); }
+void operator delete(void* pointer, std::size_t) noexcept { deallocate(pointer); }
+void operator delete(void* pointer, std::align_val_t) noexcept { deallocate(pointer); }
+void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { deallocate(pointer); }

@@ -1,0 +1,26 @@
+// The 2 x 3 matrix whose products are told by hand.
+#pragma once
+
+#include <string_view>
+#include <tulle/ops/spmv.hpp>
+
+#include "support/plain_csr.hpp"
+
+namespace tulle::test {
+
+/// [[1 2 0] [0 0 3]]
+inline csr<double> small_csr(const context& ctx) { return plain_csr<>{2, 3, {0, 2, 3}, {0, 1, 2}, {1, 2, 3}}.on(ctx); }
+
+inline spmv_options with_kernel(std::string_view name) {
+  spmv_options options;
+  options.kernel = name;
+  return options;
+}
+inline spmv_options with_effort(spmv_effort effort, bool transpose = false) {
+  spmv_options options;
+  options.effort = effort;
+  options.transpose = transpose;
+  return options;
+}
+
+}  // namespace tulle::test

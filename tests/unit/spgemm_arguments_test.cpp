@@ -1,0 +1,136 @@
+// What plans of C = M o (alpha A B) + beta D refuse on either backend, naming the operand.
+#include "support/backends.hpp"
+#include "support/errors.hpp"
+#include "support/files.hpp"
+#include "support/random.hpp"
+#include "support/spgemm.hpp"
+
+namespace tulle::test {
+namespace {
+
+class SpgemmArguments : public on_backend {
+ protected:
+  plain_csr<> a = random_csr(23, 31, 4, 1), b = random_csr(31, 19, 5, 2);
+};
+TULLE_ON_BOTH_BACKENDS(SpgemmArguments);
+
+class SpgemmArgumentsCpu : public SpgemmArguments {};
+INSTANTIATE_TEST_SUITE_P(backends, SpgemmArgumentsCpu, testing::Values("cpu"));
+
+TEST_P(SpgemmArguments, OperandThatDoesNotFit) {
+  const auto wrong = random_csr(30, 19, 2, 1);
+  const auto refusal = [&](const plain_csr<>& right, const spgemm_options& options,
+                           const spgemm_terms& terms) {
+    const auto [code, message] =
+        failure_of([&] { spgemm_plan<double>(ctx(), a.view(), right.view(), options, terms); });
+    EXPECT_EQ(code, status::invalid_dimensions);
+    return message;
+  };
+  EXPECT_EQ(refusal(wrong, {}, {}), "A is 23 x 31 and B is 30 x 19: the inner dimensions differ");
+  EXPECT_EQ(refusal(b, {.transpose_a = true}, {}), "A^T is 31 x 23 and B is 31 x 19: the inner dimensions differ");
+  EXPECT_EQ(refusal(b, {}, {.mask = wrong.view()}), "the mask is 30 x 19, A B is 23 x 19");
+  EXPECT_EQ(refusal(b, {}, {.d = wrong.view()}), "D is 30 x 19, A B is 23 x 19");
+}
+
+/// The message begins with the operand and its row; a large matrix is looked at in another way than a small one.
+TEST_P(SpgemmArguments, BrokenOperandAndItsRow) {
+  const auto c = random_csr(23, 19, 3, 3);
+  for (const std::string name : {"A", "B", "the mask", "D"}) {
+    auto l = a, r = b, m = c, d = c;
+    auto& broken = name == "A" ? l : name == "B" ? r : name == "D" ? d : m;
+    const auto expect_refused = [&] {
+      const auto [code, message] =
+          failure_of([&] { spgemm_plan<double>(ctx(), l.view(), r.view(), {}, {.mask = m.view(), .d = d.view()}); });
+      EXPECT_EQ(code, status::invalid_structure);
+      EXPECT_EQ(message.find(name + ": row 2"), 0u) << message;
+    };
+    broken.colind[static_cast<std::size_t>(broken.rowptr[2])] = broken.cols;
+    expect_refused();
+    for (const std::int64_t offset : {std::int64_t{-1}, std::int64_t{1} << 40}) {
+      broken.rowptr[3] = offset;  // comes before the column
+      expect_refused();
+    }
+  }
+}
+
+TEST_P(SpgemmArguments, BrokenOperandWhateverItsSize) {
+  for (const index_t rows : {40, 5000}) {
+    SCOPED_TRACE(rows);
+    auto l = random_csr(rows, 310, 4, 1);
+    const auto r = random_csr(310, 190, 5, 2);
+    const auto product = [&] { return plain(ctx(), spgemm_plan<double>(ctx(), l.view(), r.view()).multiply()); };
+    const auto good = product();
+    const index_t was = std::exchange(l.colind[static_cast<std::size_t>(l.rowptr[33])], index_t{1} << 30);
+    const auto [code, message] = failure_of(product);
+    EXPECT_EQ(code, status::invalid_structure);
+    EXPECT_EQ(message.find("A: row 33"), 0u) << message;
+    l.colind[static_cast<std::size_t>(l.rowptr[33])] = was;
+    EXPECT_TRUE(same_bits(product(), good));
+  }
+}
+
+TEST_P(SpgemmArgumentsCpu, WhatIsWrongFirst) {
+  auto broken = a;
+  broken.rowptr[3] = -1;  // comes before what else is wrong
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), broken.view(), b.view(), {.kernel = "no_kernel"}); }),
+            status::invalid_structure);
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), a.view(), b.view(), {.kernel = "no_kernel"}); }),
+            status::invalid_argument);
+  auto missing = a.view();
+  missing.values = nullptr;
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), missing, b.view()); }), status::null_pointer);
+  missing = a.view();
+  missing.nnz = -1;
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), missing, b.view()); }), status::invalid_dimensions);
+  missing = a.view();
+  missing.space = memory_space::device;
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), missing, b.view()); }), status::invalid_argument);
+}
+
+TEST_P(SpgemmArgumentsCpu, RefusesWhatItCannotDo) {
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), a.view(), b.view(), {.tile_size = -1}); }),
+            status::invalid_argument);
+  spgemm_plan<double> plan(ctx(), a.view(), b.view());
+  EXPECT_EQ(status_of([&] { plan.multiply(1, 2); }), status::invalid_argument) << "beta without a D";
+  matrix_ref c = spgemm(ctx(), a.on(ctx()), b.on(ctx()));
+  EXPECT_EQ(status_of([&] { plan.numeric(c); }), status::invalid_argument) << "no C was made yet";
+  plan.multiply();
+  matrix_ref other = spgemm(ctx(), a.on(ctx()), random_csr(31, 19, 4, 9).on(ctx()));
+  EXPECT_EQ(status_of([&] { plan.numeric(other); }), status::invalid_dimensions);
+  const matrix_ref wide = plain(ctx(), plan.multiply()).on(ctx());
+  EXPECT_EQ(failure_of([&] { plan.numeric(wide); }).second, "C has i64 offsets, that of multiply has i32");
+  EXPECT_EQ(status_of([&] { plan.update_values(host_span<const double>(nullptr, a.values.size()), b.values); }), status::null_pointer);
+  EXPECT_EQ(status_of([&] { plan.update_values(a.values, b.values, a.values); }),
+            status::invalid_argument);
+}
+
+/// Before any array is looked at: these are far too short.
+TEST_P(SpgemmArgumentsCpu, RefusesDimensionsThatDoNotFitTogether) {
+  constexpr index_t half = 1 << 30;
+  const std::vector<std::int64_t> rowptr(1, 0);
+  const csr_view<double, std::int64_t> tall{half, half, 0, rowptr.data(), nullptr, nullptr, memory_space::host};
+  const spgemm_terms d{.d = tall}, masked{.mask = tall, .d = tall};
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), tall, tall, {}, d); }), status::overflow);
+  const auto [code, message] = failure_of([&] { spgemm_plan<double>(ctx(), tall, tall, {}, masked); });
+  EXPECT_EQ(code, status::overflow);
+  EXPECT_NE(message.find("1073741824 and 1073741824"), std::string::npos) << message;
+}
+
+TEST_P(SpgemmArgumentsCpu, KernelByNameAndByEnvironment) {
+  EXPECT_EQ(spgemm_plan<double>(ctx(), a.view(), b.view()).kernel(), "gustavson");
+  EXPECT_EQ(spgemm_plan<double>(ctx(), a.view(), b.view(), {.kernel = "kernel0"}).kernel(), "kernel0");
+  EXPECT_EQ(status_of([&] { spgemm_plan<double>(ctx(), a.view(), b.view(), {.kernel = "nonsense"}); }),
+            status::invalid_argument);
+  {
+    const environment_variable kernel("TULLE_KERNEL", "kernel0");
+    const spgemm_plan<double> plan(ctx(), a.view(), b.view());
+    EXPECT_EQ(plan.kernel(), "kernel0");
+    EXPECT_EQ(plan.explain(), "kernel0: asked for by name");
+  }
+  const environment_variable kernel("TULLE_KERNEL", "csr.balanced");
+  EXPECT_EQ(spgemm_plan<double>(ctx(), a.view(), b.view()).kernel(), "gustavson")
+      << "a kernel of y = A x says nothing about C = A B";
+}
+
+}  // namespace
+}  // namespace tulle::test
