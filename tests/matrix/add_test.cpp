@@ -2,15 +2,15 @@
 #include "kernels/backends.hpp"
 #include "matrix/entries.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 class adding : public on_battery {};
-INSTANTIATE_TEST_SUITE_P(battery, adding, backends_and_battery(), backend_and_matrix);
+TULLE_ON_MATRICES(adding);
 
 /// The rows in another order with every third entry left out, so that patterns overlap in part.
 matrix partner_of(const matrix& m) {
-  matrix out{"", m.rows, m.cols, {0}, {}, {}};
+  matrix out{{m.rows, m.cols}};
   for (index_t r = 0; r < m.rows; ++r) {
     const index_t from = (r + 1) % m.rows;
     for (auto k = m.rowptr[from]; k < m.rowptr[from + 1]; ++k) {
@@ -101,44 +101,37 @@ TEST_P(adding, new_numbers_go_into_the_same_pattern) {
 }
 
 class add_arguments : public on_backend {};
-INSTANTIATE_TEST_SUITE_P(all, add_arguments, ::testing::ValuesIn(matrix_backends()));
+INSTANTIATE_TEST_SUITE_P(all, add_arguments, matrix_backends);
 
 TEST_P(add_arguments, a_factor_of_0_does_not_read_nan) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const matrix a{"", 1, 3, {0, 2}, {0, 1}, {nan, nan}}, b{"", 1, 3, {0, 2}, {1, 2}, {-0.0, 4}};
-  const csr<double> on_a = upload<double, std::int64_t>(ctx(), a), on_b = upload<double, std::int64_t>(ctx(), b);
-  expect_entries(ctx(), add(ctx(), 0, on_a, 1, on_b), row_entries<double>{{{0, 0, 0}, {1, -0.0, 0}, {2, 4, 0}}}, 3);
-  expect_entries(ctx(), add(ctx(), 1, on_b, 0, on_a), row_entries<double>{{{0, 0, 0}, {1, -0.0, 0}, {2, 4, 0}}}, 3);
+  const matrix_ref a = plain_csr<>{1, 3, {0, 2}, {0, 1}, {nan, nan}}.on(ctx());
+  const matrix_ref b = plain_csr<>{1, 3, {0, 2}, {1, 2}, {-0.0, 4}}.on(ctx());
+  expect_entries(ctx(), add(ctx(), 0, a, 1, b), row_entries<double>{{{0, 0, 0}, {1, -0.0, 0}, {2, 4, 0}}}, 3);
+  expect_entries(ctx(), add(ctx(), 1, b, 0, a), row_entries<double>{{{0, 0, 0}, {1, -0.0, 0}, {2, 4, 0}}}, 3);
 }
 
 TEST_P(add_arguments, integers_wrap) {
-  const matrix a{"", 1, 1, {0, 1}, {0}, {2147483647}};
-  const csr<std::int32_t> on = upload<std::int32_t, std::int64_t>(ctx(), a);
-  expect_entries(ctx(), add(ctx(), 3, on, 2, on), row_entries<std::int32_t>{{{0, 2147483643, 0}}}, 1);
+  const matrix_ref a = plain_csr<std::int32_t>{1, 1, {0, 1}, {0}, {2147483647}}.on(ctx());
+  expect_entries(ctx(), add(ctx(), 3, a, 2, a), row_entries<std::int32_t>{{{0, 2147483643, 0}}}, 1);
 }
 
 TEST_P(add_arguments, are_checked_by_name) {
-  const matrix a{"", 1, 2, {0, 1}, {0}, {1}}, b{"", 2, 1, {0, 1, 1}, {0}, {1}};
-  const matrix_ref on = upload<double, std::int64_t>(ctx(), a), other = upload<double, std::int64_t>(ctx(), b);
-  const matrix_ref integers = upload<std::int32_t, std::int64_t>(ctx(), a);
-  std::string message;
-  EXPECT_EQ(status_of([&] { add(ctx(), 1, on, 1, other); }, &message), status::invalid_dimensions);
-  EXPECT_EQ(message, "A is 1 x 2, B is 2 x 1");
-  EXPECT_EQ(status_of([&] { add(ctx(), 1, on, 1, integers); }, &message), status::invalid_argument);
-  EXPECT_EQ(message, "A holds f64 values, B i32 ones");
-  EXPECT_EQ(status_of([&] { add(ctx(), 1, integers, 0.5, integers); }, &message), status::invalid_argument);
-  EXPECT_EQ(message, "beta = 0.5: must be a 32-bit integer for i32 values");
-  matrix_ref null = on;
+  const matrix_ref a = plain_csr<>{1, 2, {0, 1}, {0}, {1}}.on(ctx());
+  const matrix_ref tall = plain_csr<>{2, 1, {0, 1, 1}, {0}, {1}}.on(ctx());
+  const matrix_ref integers = plain_csr<std::int32_t>{1, 2, {0, 1}, {0}, {1}}.on(ctx());
+  expect_error(status::invalid_dimensions, "A is 1 x 2, B is 2 x 1", [&] { add(ctx(), 1, a, 1, tall); });
+  expect_error(status::invalid_argument, "A holds f64 values, B i32 ones", [&] { add(ctx(), 1, a, 1, integers); });
+  expect_error(status::invalid_argument, "beta = 0.5: must be a 32-bit integer for i32 values",
+               [&] { add(ctx(), 1, integers, 0.5, integers); });
+  matrix_ref null = a;
   null.values = nullptr;
-  EXPECT_EQ(status_of([&] { add(ctx(), 1, on, 1, null); }, &message), status::null_pointer);
-  EXPECT_EQ(message, "B has a null array");
-  const matrix_ref c = add(ctx(), 1, on, 1, on);
-  buffer<double> values(ctx(), 1);
-  EXPECT_EQ(status_of([&] { add_into(ctx(), 1, on, 1, on, c, values); }, &message), status::invalid_argument);
-  EXPECT_NE(message.find("A must be CSR"), std::string::npos) << message;
-  buffer<double> many(ctx(), 2);
-  EXPECT_EQ(status_of([&] { add_into(ctx(), 1, c, 1, c, c, many); }, &message), status::invalid_dimensions);
+  expect_error(status::null_pointer, "B has a null array", [&] { add(ctx(), 1, a, 1, null); });
+  const matrix_ref c = add(ctx(), 1, a, 1, a);
+  buffer<double> one(ctx(), 1), two(ctx(), 2);
+  expect_error(status::invalid_argument, "A must be CSR", [&] { add_into(ctx(), 1, a, 1, a, c, one); });
+  expect_error(status::invalid_dimensions, "values has 2", [&] { add_into(ctx(), 1, c, 1, c, c, two); });
 }
 
 }  // namespace
-}  // namespace tulle::testing
+}  // namespace tulle::test

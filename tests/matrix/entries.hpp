@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "matrix/battery.hpp"
+#include "formats/on_battery.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 
 template <class T>
 struct entry {
@@ -23,7 +23,7 @@ row_entries<T> rows_of(const matrix& m) {
   row_entries<T> rows(static_cast<std::size_t>(m.rows));
   for (index_t r = 0; r < m.rows; ++r) {
     for (auto k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
-      rows[r].push_back({m.colind[k], static_cast<T>(m.values[k]), k});
+      rows[r].push_back({m.colind[k], value_as<T>(m.values[k]), k});
     }
   }
   return rows;
@@ -64,6 +64,13 @@ row_entries<T> summed(const row_entries<T>& given) {
   return rows;
 }
 
+/// The same bits, but for NaN, of which any equals any other.
+template <class T>
+bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return (x != x && y != y) || std::memcmp(&x, &y, sizeof(T)) == 0; });
+}
+
 /// A result has these entries exactly, owns them, is in the context's memory and has 32-bit offsets (it is small).
 template <class T>
 void expect_entries(const context& ctx, const matrix_ref& got, const row_entries<T>& want, index_t cols) {
@@ -88,19 +95,19 @@ void expect_entries(const context& ctx, const matrix_ref& got, const row_entries
     copy_bytes(ctx, to.data(), memory_space::host, from, ctx.space(), n * sizeof(E));
     return to;
   };
-  EXPECT_TRUE(same_bits(read(got.rowptr, rowptr.size(), std::int32_t{}), rowptr));
-  EXPECT_TRUE(same_bits(read(got.colind, colind.size(), index_t{}), colind));
-  EXPECT_TRUE(same_bits(read(got.values, values.size(), T{}), values));
+  EXPECT_TRUE(same_numbers(read(got.rowptr, rowptr.size(), std::int32_t{}), rowptr));
+  EXPECT_TRUE(same_numbers(read(got.colind, colind.size(), index_t{}), colind));
+  EXPECT_TRUE(same_numbers(read(got.values, values.size(), T{}), values));
 }
 
-inline const std::vector<std::string>& matrix_backends() {
-  static const std::vector<std::string> all = {"cpu1", "cpu3", "cuda"};
-  return all;
-}
+const auto matrix_backends = testing::Values("cpu1", "cpu3", "cuda");
 
-inline auto backends_and_battery() {
-  return ::testing::Combine(::testing::ValuesIn(matrix_backends()),
-                            ::testing::Range(0, static_cast<int>(battery().size())));
-}
+#define TULLE_ON_MATRICES(suite)                                                                                       \
+  INSTANTIATE_TEST_SUITE_P(                                                                                            \
+      battery, suite, testing::Combine(matrix_backends, testing::Range(0, static_cast<int>(format_battery().size()))), \
+      [](const auto& which) {                                                                                          \
+        return std::get<0>(which.param) +                                                                              \
+               ("_" + format_battery()[static_cast<std::size_t>(std::get<1>(which.param))].name);                      \
+      })
 
-}  // namespace tulle::testing
+}  // namespace tulle::test

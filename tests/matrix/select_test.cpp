@@ -1,11 +1,11 @@
 // Slices, dropped zeros, the diagonal, scaled rows and columns, the identity.
 #include "matrix/entries.hpp"
 
-namespace tulle::testing {
+namespace tulle::test {
 namespace {
 
 class selecting : public on_battery {};
-INSTANTIATE_TEST_SUITE_P(battery, selecting, backends_and_battery(), backend_and_matrix);
+TULLE_ON_MATRICES(selecting);
 
 TEST_P(selecting, slices_are_numbered_from_0) {
   const matrix& m = subject();
@@ -56,7 +56,7 @@ TEST_P(selecting, the_diagonal_adds_duplicates_and_has_strides) {
     diagonal(
         ctx(), upload<T, O>(ctx(), m),
         vector_ref(scalar_type_of<T>, out.data(), static_cast<std::int64_t>(count), ctx().space(), ctx().device(), 2));
-    EXPECT_TRUE(same_bits(to_vector(ctx(), out), want));
+    EXPECT_TRUE(same_numbers(to_vector(ctx(), out), want));
   });
 }
 
@@ -84,7 +84,7 @@ TEST_P(selecting, rows_and_columns_are_scaled_and_the_pattern_is_shared) {
 }
 
 class making : public on_backend {};
-INSTANTIATE_TEST_SUITE_P(all, making, ::testing::ValuesIn(matrix_backends()));
+INSTANTIATE_TEST_SUITE_P(all, making, matrix_backends);
 
 TEST_P(making, identities) {
   for (const index_t n : {0, 1, 1000}) {
@@ -97,21 +97,20 @@ TEST_P(making, identities) {
 }
 
 TEST_P(making, arguments_are_checked_by_name) {
-  const matrix m{"", 2, 3, {0, 1, 2}, {0, 2}, {1, 2}};
-  const matrix_ref a = upload<double, std::int64_t>(ctx(), m);
-  std::string message;
-  EXPECT_EQ(status_of([&] { extract(ctx(), a, {0, 3}, {0, 3}); }, &message), status::invalid_argument);
-  EXPECT_EQ(message, "rows 0 to 3: must be a range within 0 to 2");
-  EXPECT_EQ(status_of([&] { extract(ctx(), a, {0, 2}, {2, 1}); }, &message), status::invalid_argument);
-  EXPECT_EQ(message, "columns 2 to 1: must be a range within 0 to 3");
+  const matrix_ref a = plain_csr<>{2, 3, {0, 1, 2}, {0, 2}, {1, 2}}.on(ctx());
+  expect_error(status::invalid_argument, "rows 0 to 3: must be a range within 0 to 2", [&] {
+    extract(ctx(), a, {0, 3}, {0, 3});
+  });
+  expect_error(status::invalid_argument, "columns 2 to 1: must be a range within 0 to 3", [&] {
+    extract(ctx(), a, {0, 2}, {2, 1});
+  });
   buffer<double> three(ctx(), 3);
   buffer<float> floats(ctx(), 2);
-  EXPECT_EQ(status_of([&] { diagonal(ctx(), a, three); }, &message), status::invalid_dimensions);
-  EXPECT_EQ(message, "out has 3 elements, 2 are needed");
-  EXPECT_EQ(status_of([&] { scale_rows(ctx(), a, three); }, &message), status::invalid_dimensions);
-  EXPECT_EQ(status_of([&] { scale_rows(ctx(), a, floats); }, &message), status::invalid_argument);
-  EXPECT_EQ(message, "factors holds f32 elements, f64 are needed");
+  expect_error(status::invalid_dimensions, "out has 3 elements, 2 are needed", [&] { diagonal(ctx(), a, three); });
+  expect_error(status::invalid_dimensions, "factors has 3", [&] { scale_rows(ctx(), a, three); });
+  expect_error(status::invalid_argument, "factors holds f32 elements, f64 are needed",
+               [&] { scale_rows(ctx(), a, floats); });
 }
 
 }  // namespace
-}  // namespace tulle::testing
+}  // namespace tulle::test
