@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "core/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {
+
+constexpr int most_timers = 1000;
 
 /// Twice the last-level cache evicts it under any common replacement policy; the cap keeps a cache that a virtual
 /// machine shares with its neighbours from costing seconds a run.
@@ -23,32 +26,32 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
 
 harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup_(warmup), repeat_(repeat) {
   if (ctx.backend() == backend_kind::cpu) return;
-  for (int i = 0; i < repeat; ++i) timers_.push_back(cuda_runtime()->timer(ctx.device()));
+  for (int i = 0; i < std::min(repeat, most_timers); ++i) timers_.push_back(cuda_runtime()->timer(ctx.device()));
 }
 
 std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
   for (int i = 0; i < warmup_; ++i) work();
-  return ctx_.backend() == backend_kind::cuda ? repeat_by_events(state, work) : repeat_by_clock(state, work);
-}
-
-/// Everything is queued before the first result is read, so that the host never holds up the device.
-std::vector<double> harness::repeat_by_events(cache_state state, const std::function<void()>& work) {
-  for (const auto& timer : timers_) {
-    if (state == cache_state::cold) evict();
-    timer->start(ctx_.stream());
-    work();
-    timer->stop(ctx_.stream());
-  }
-  std::vector<double> times;
-  for (const auto& timer : timers_) times.push_back(timer->microseconds());
-  return times;
-}
-
-std::vector<double> harness::repeat_by_clock(cache_state state, const std::function<void()>& work) {
+  if (ctx_.backend() == backend_kind::cuda) return repeat_by_events(state, work);
   std::vector<double> times;
   for (int i = 0; i < repeat_; ++i) {
     if (state == cache_state::cold) evict();
     times.push_back(once(work));
+  }
+  return times;
+}
+
+/// A batch of repetitions is queued before its first result is read, so that the host never holds up the device.
+std::vector<double> harness::repeat_by_events(cache_state state, const std::function<void()>& work) {
+  std::vector<double> times;
+  while (times.size() < static_cast<std::size_t>(repeat_)) {
+    const std::span batch(timers_.data(), std::min(timers_.size(), static_cast<std::size_t>(repeat_) - times.size()));
+    for (const auto& timer : batch) {
+      if (state == cache_state::cold) evict();
+      timer->start(ctx_.stream());
+      work();
+      timer->stop(ctx_.stream());
+    }
+    for (const auto& timer : batch) times.push_back(timer->microseconds());
   }
   return times;
 }

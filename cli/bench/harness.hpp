@@ -23,6 +23,9 @@ class harness {
  public:
   harness(const context& ctx, int warmup, int repeat);
 
+  [[nodiscard]] int warmup() const { return warmup_; }
+  [[nodiscard]] int repeats() const { return repeat_; }
+
   /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
   std::vector<double> repeat(cache_state state, const std::function<void()>& work);
 
@@ -35,12 +38,11 @@ class harness {
  private:
   void evict();
   std::vector<double> repeat_by_events(cache_state state, const std::function<void()>& work);
-  std::vector<double> repeat_by_clock(cache_state state, const std::function<void()>& work);
 
   context ctx_;
   int warmup_;
   int repeat_;
-  std::vector<std::unique_ptr<device_timer>> timers_;  // one a repetition
+  std::vector<std::unique_ptr<device_timer>> timers_;  // CUDA: one for each repetition of a batch
   std::vector<unsigned char> sweep_;                   // CPU: what evicts the cache
 };
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <variant>
 
-#include "../counting_memory.hpp"
+#include "counting_memory.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -14,18 +13,18 @@ constexpr double long_call = 1e6;     // microseconds
 constexpr double long_repeats = 1e7;  // of all repeats of a long call
 
 /// `before` runs ahead of each run, outside the time.
-std::vector<double> repeat_whole(const harness& clock, const spgemm_repeats& repeats,
-                                 const std::function<void()>& before, const std::function<void()>& work) {
+std::vector<double> repeat_whole(const harness& clock, const std::function<void()>& before,
+                                 const std::function<void()>& work) {
   const auto once = [&] {
     before();
     return clock.once(work);
   };
   const double first = once();
-  int timed = repeats.timed;
+  int timed = clock.repeats();
   if (first > long_call) {
     timed = std::clamp(static_cast<int>(long_repeats / first), 1, timed);
   } else {
-    for (int i = 1; i < repeats.warmup; ++i) once();
+    for (int i = 1; i < clock.warmup(); ++i) once();
   }
   std::vector<double> times;
   for (int i = 0; i < timed; ++i) times.push_back(once());
@@ -43,16 +42,16 @@ std::array<const void*, 3> blocks_of(const any_csr<T>& c) {
 
 /// The values start as NaN: what is not written is seen.
 template <scalar T, offset O>
-void time_numeric(const context& ctx, harness& clock, const spgemm_repeats& repeats, const spgemm_input<T, O>& in,
-                  spgemm_plan<T>& plan, spgemm_measurement<T>& m) try {
+void time_numeric(const context& ctx, harness& clock, const spgemm_input<T, O>& in, spgemm_plan<T>& plan,
+                  spgemm_measurement<T>& m) try {
   any_csr<T> c = plan.multiply(in.alpha, in.beta);
   std::visit([&](auto& made) { fill_bytes(ctx, made.values.data(), made.values.space(), 0xff, made.values.bytes()); },
              c);
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
   const bool is_long = m.whole.front() > long_call;
-  const auto nothing = [] {};
-  m.numeric =
-      is_long ? repeat_whole(clock, repeats, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
+  m.numeric = is_long ? repeat_whole(
+                            clock, [] {}, numeric)
+                      : clock.repeat(cache_state::warm, numeric);
   ctx.synchronize();
   m.renewed = std::move(c);
 } catch (const error& e) {
@@ -62,14 +61,14 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_repeats& repe
 }  // namespace
 
 template <scalar T, offset O>
-spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_repeats& repeats,
-                                     const spgemm_input<T, O>& in, const spgemm_options& options) {
+spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_input<T, O>& in,
+                                     const spgemm_options& options) {
   const auto memory = std::make_shared<counting_memory>(ctx);
   const context counted = ctx.with_memory(memory);
   const auto make_plan = [&] { return spgemm_plan<T>(counted, in.a, in.b, options, in.terms); };
   spgemm_measurement<T> m;
   m.whole = repeat_whole(
-      clock, repeats,
+      clock,
       [&] {
         m.c.reset();
         memory->restart();
@@ -79,7 +78,7 @@ spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const s
 
   spgemm_plan<T> plan = make_plan();
   plan.symbolic();
-  time_numeric(ctx, clock, repeats, in, plan, m);
+  time_numeric(ctx, clock, in, plan, m);
   m.kernel = plan.kernel();
   m.reason = plan.explain();
   m.products = plan.products();
@@ -88,12 +87,23 @@ spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const s
   return m;
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                        \
-  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_repeats&, \
-                                                      const spgemm_input<T, O>&, const spgemm_options&);
-TULLE_INSTANTIATE(float, std::int32_t)
-TULLE_INSTANTIATE(float, std::int64_t)
-TULLE_INSTANTIATE(double, std::int32_t)
-TULLE_INSTANTIATE(double, std::int64_t)
+template <scalar T>
+csr<T> to_host(const context& ctx, any_csr<T>&& c) {
+  csr<T> wide = widen(ctx, std::move(c));
+  if (wide.values.space() == memory_space::host) return wide;
+  const context host = context::cpu(1);
+  return {wide.rows, wide.cols, to_buffer(host, to_vector(ctx, wide.rowptr)),
+          to_buffer(host, to_vector(ctx, wide.colind)), to_buffer(host, to_vector(ctx, wide.values))};
+}
+
+#define TULLE_CLI_INSTANTIATE(T, O)                                                                        \
+  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_input<T, O>&, \
+                                                      const spgemm_options&);
+TULLE_CLI_INSTANTIATE(float, std::int32_t)
+TULLE_CLI_INSTANTIATE(float, std::int64_t)
+TULLE_CLI_INSTANTIATE(double, std::int32_t)
+TULLE_CLI_INSTANTIATE(double, std::int64_t)
+template csr<float> to_host<float>(const context&, any_csr<float>&&);
+template csr<double> to_host<double>(const context&, any_csr<double>&&);
 
 }  // namespace tulle::cli::bench

@@ -1,12 +1,10 @@
 // A matrix under test: on the backend, analysed, with its vectors and the answer that kernels are held to.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
 #include <tulle/core/buffer.hpp>
+#include <tulle/formats/stats.hpp>
 
-#include "../common.hpp"
+#include "common/workload.hpp"
 #include "harness.hpp"
 #include "kernels/spmv.hpp"
 #include "suite.hpp"
@@ -28,15 +26,14 @@ struct subject {
   buffer<std::byte> x;                         // random, all right-hand sides
   buffer<std::byte> y;
   std::function<double(const buffer<std::byte>& y)> error_ratio;  // largest error over its bound
-  std::shared_ptr<const void> storage;                            // owns the arrays of `source`
-  std::shared_ptr<const void> transposed_storage;                 // and those of `a` where that is another
+  std::vector<std::shared_ptr<const void>> storage;               // owns the arrays of `source` and `a`
 };
 
 /// Queues one application of an operator that was planned for the subject.
 void apply(const context& ctx, subject& s, spmv_operator& op);
 
-/// Whether the kernel works on `source` where its transpose multiplies.
-bool scatters(const spmv_kernel& kernel);
+/// Whether the kernel multiplies by the transpose of the CSR that it is given: it works on `source`.
+bool reads_untransposed(const spmv_kernel& kernel);
 
 /// Loads, copies to the backend, analyses and computes the reference. T is float or double.
 template <scalar T>

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "common.hpp"
+#include "common/options.hpp"
 #include "counting_memory.hpp"
 
 namespace tulle::cli {

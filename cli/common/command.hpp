@@ -1,0 +1,48 @@
+// The commands, how one is declared, and the exit codes by kind of failure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <tulle/core/status.hpp>
+
+namespace tulle::cli {
+
+/// `slower`: bench against --compare. `not_converged` is also a wrong answer.
+enum exit_code : int { ok = 0, slower = 1, usage = 2, invalid_input = 3, not_converged = 4, device_or_memory = 5 };
+int exit_code_of(status s) noexcept;
+
+/// The device asked for cannot be used: exit code 5, whatever the library's status.
+class device_error : public error {
+ public:
+  using error::error;
+};
+
+/// A command and the settings that its options fill.
+template <class Settings>
+struct declared {
+  CLI::App& command;
+  Settings& s;
+};
+
+/// Declares a command; `run(settings)` returns its exit code, which goes into `result`.
+template <class Settings>
+declared<Settings> add_command(CLI::App& app, int& result, const char* name, const char* summary, const char* footer,
+                               int (*run)(const Settings&)) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  const auto s = std::make_shared<Settings>();
+  command.footer(footer);
+  command.callback([s, run, &result] { result = run(*s); });
+  return {command, *s};
+}
+
+void add_info(CLI::App& app, int& result);
+void add_kernels(CLI::App& app, int& result);
+void add_spmv(CLI::App& app, int& result);
+void add_spgemm(CLI::App& app, int& result);
+void add_convert(CLI::App& app, int& result);
+void add_generate(CLI::App& app, int& result);
+void add_spy(CLI::App& app, int& result);
+void add_doctor(CLI::App& app, int& result);
+void add_bench(CLI::App& app, int& result);
+
+}  // namespace tulle::cli
