@@ -26,9 +26,10 @@ def product(args, matrix, limit):
 
 
 def measured(args, matrix):
-    """One record a limit: the least, and `--times` it."""
-    refusal = product(args, matrix, 1)["error"]["message"]
-    least = int(re.search(r"less than (\d+) bytes", refusal)[1])
+    """One record a limit: the least, found by trying what the refusals say is needed, and `--times` it."""
+    least = 1
+    while "error" in (refused := product(args, matrix, least)):
+        least = int(re.search(r"at least (\d+) bytes", refused["error"]["message"])[1])
     whole = product(args, matrix, None)
     out = []
     times = [t for t in args.times if t > 1 or whole["rows"] <= args.least_rows]

@@ -113,9 +113,11 @@ std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T
 template <class T>
 matrix<T> load(const tulle::context& ctx, const std::string& spec) {
   const bool generated = tulle::is_generator(spec);
-  auto wide = generated ? tulle::generate<T>(ctx, spec) : tulle::read_matrix_market<T>(spec);
-  tulle::sort_and_sum_duplicates(ctx, wide);
-  matrix<T> a = tulle::with_offsets<std::int32_t>(ctx, wide.view());
+  const auto read = generated ? tulle::generate<T>(ctx, spec) : tulle::read_matrix_market<T>(spec);
+  const tulle::matrix_ref sorted = tulle::sum_duplicates(ctx, read);
+  matrix<T> a = sorted.types.offset == tulle::offset_type::i32
+                    ? tulle::clone(ctx, sorted.as<T, std::int32_t>())
+                    : tulle::with_offsets<std::int32_t>(ctx, sorted.as<T, std::int64_t>());
   std::mt19937_64 random(1);
   std::uniform_real_distribution<T> in(-1, 1);
   std::generate_n(a.values.data(), a.values.size(), [&] { return in(random); });  // patterns hold ones

@@ -10,7 +10,6 @@
 #include "bench/machine.hpp"
 #include "common/command.hpp"
 #include "common/options.hpp"
-#include "core/backends.hpp"
 #include "core/build_info.hpp"
 #include "plan/autotune_cache.hpp"
 

@@ -8,7 +8,7 @@
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/kernel_support.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -29,7 +29,7 @@ struct kernel_line {
   std::vector<std::string_view> types;
   std::string_view summary;
   bool chosen_silently = true;
-  std::optional<support> verdict;  // on the matrix, where one was named
+  std::optional<support> verdict = {};  // on the matrix, where one was named
 };
 
 struct kernels_result {
@@ -82,8 +82,13 @@ support support_on(const spmv_kernel& kernel, const subject& a, const settings& 
   return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
 }
 
-kernel_line line_of(const auto& kernel, std::string_view operation, std::vector<std::string_view> types) {
-  return {kernel.name, operation, name(kernel.backend), std::move(types), kernel.summary, !kernel.reference_only, {}};
+kernel_line line_of(const auto& kernel, std::string_view operation) {
+  kernel_line line{kernel.name, operation, name(kernel.backend), {}, kernel.summary};
+  for (const scalar_type type : {scalar_type::f32, scalar_type::f64, scalar_type::i32}) {
+    if (contains(kernel.types, type_key{type, offset_type::i32})) line.types.push_back(name(type));
+  }
+  line.chosen_silently = kernel.role == kernel_role::production;
+  return line;
 }
 
 int run(const settings& s) {
@@ -91,8 +96,7 @@ int run(const settings& s) {
   kernels_result result;
   const auto add = [&](std::span<const spmv_kernel> table, std::string_view operation) {
     for (const spmv_kernel& k : table) {
-      result.lines.push_back(line_of(k, operation, {"f32", "f64"}));
-      if (k.types == type_set::all) result.lines.back().types.push_back("i32");
+      result.lines.push_back(line_of(k, operation));
       if (a) result.lines.back().verdict = support_on(k, *a, s);
     }
   };
@@ -104,7 +108,7 @@ int run(const settings& s) {
     add(spmv_transposed_kernels(backend), "spmv_transposed");
     if (a) continue;  // those of C = A B take two matrices
     for (const spgemm_kernel& k : spgemm_kernels(backend)) {
-      result.lines.push_back(line_of(k, "spgemm", {"f32", "f64"}));
+      result.lines.push_back(line_of(k, "spgemm"));
     }
   }
   print(result, s.run.json);

@@ -90,17 +90,14 @@ int run(int argc, char** argv) {
       "\nExample: tulle spmv gen:fem:n=20 --verify");
   app.require_subcommand(1);
   int result = ok;
-  for (const auto add :
-       {add_info, add_kernels, add_spmv, add_spgemm, add_bench, add_convert, add_generate, add_spy, add_doctor}) {
-    add(app, result);
-  }
+  for (adds_command* const add : commands) add(app, result);
   const std::span arguments(argv, static_cast<std::size_t>(argc));
   const bool as_json = std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
   try {
-    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    const auto all = app.get_subcommands([](const CLI::App*) { return true; });
     const auto is_named = [&](const CLI::App* c) { return c->get_name() == argv[1]; };
-    if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(commands, is_named)) {
-      return fail(usage, name(status::invalid_argument), unknown_command(commands, argv[1]), as_json);
+    if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(all, is_named)) {
+      return fail(usage, name(status::invalid_argument), unknown_command(all, argv[1]), as_json);
     }
     if (const std::string misuse = json_with_a_file(arguments); !misuse.empty()) {
       return fail(usage, name(status::invalid_argument), misuse, as_json);

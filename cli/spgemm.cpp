@@ -53,14 +53,14 @@ spgemm_options options_of(const settings& s) {
 }
 
 /// Makes C as often as asked for.
-template <scalar T, offset O>
-bench::spgemm_measurement<T> measure(const context& ctx, const problem<T>& p, int repeats,
-                                     const spgemm_options& options) {
-  const placed_matrix<T, O> a(ctx, p.a.matrix.view()), b(ctx, p.b.matrix.view());
-  std::optional<placed_matrix<T, O>> mask, d;
-  bench::spgemm_input<T, O> input{a.view(), b.view(), {}, p.alpha, p.beta};
-  if (p.mask) input.terms.mask = mask.emplace(ctx, p.mask->matrix.view()).view();
-  if (p.d) input.terms.d = d.emplace(ctx, p.d->matrix.view()).view();
+template <scalar T>
+bench::spgemm_measurement measure(const context& ctx, const problem<T>& p, int repeats, const spgemm_options& options) {
+  std::int64_t most = std::max(p.a.matrix.nnz(), p.b.matrix.nnz());
+  for (const auto* m : {&p.mask, &p.d}) most = std::max(most, *m ? (*m)->matrix.nnz() : 0);
+  const auto placed = [&](const named_matrix<T>& m) { return place<T>(ctx, m.matrix.view(), offsets_for(most)); };
+  bench::spgemm_input input{placed(p.a), placed(p.b), {}, static_cast<double>(p.alpha), static_cast<double>(p.beta)};
+  if (p.mask) input.terms.mask = placed(*p.mask);
+  if (p.d) input.terms.d = placed(*p.d);
   bench::harness clock(ctx, warm_up_runs, repeats);
   return bench::measure_spgemm(ctx, clock, input, options);
 }
@@ -84,12 +84,9 @@ int run_typed(const settings& s) {
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
   const problem<T> p = load_problem<T>(s);
-  std::int64_t most = std::max(p.a.matrix.nnz(), p.b.matrix.nnz());
-  for (const auto* m : {&p.mask, &p.d}) most = std::max(most, *m ? (*m)->matrix.nnz() : 0);
-  auto m = offsets_for(most) == offset_type::i32 ? measure<T, std::int32_t>(ctx, p, s.repeat, r.options)
-                                                 : measure<T, std::int64_t>(ctx, p, s.repeat, r.options);
+  bench::spgemm_measurement m = measure(ctx, p, s.repeat, r.options);
   m.renewed.reset();
-  const csr<T> c = bench::to_host(ctx, std::move(*m.c));
+  const csr<T> c = to_host<T>(ctx, m.c);
   r.a = p.a.facts();
   r.b = p.b.facts();
   r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz()};

@@ -7,7 +7,7 @@
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/kernel_support.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "spmv_result.hpp"
 
 namespace tulle::cli {
@@ -75,8 +75,8 @@ spmv_outcome run_kernel(const context& ctx, const problem<T>& p, const settings&
   const shape size = plan.dimensions();
   const auto apply = [&] {
     if (s.work.rhs == 1) return plan.apply(p.alpha, x, p.beta, y);
-    plan.apply(p.alpha, s.work.view(x.data(), size.cols, ctx.space()), p.beta,
-               s.work.view(y.data(), size.rows, ctx.space()));
+    plan.apply_many(p.alpha, s.work.view(x.data(), size.cols, ctx.space()), p.beta,
+                    s.work.view(y.data(), size.rows, ctx.space()));
   };
   bench::harness clock(ctx, warm_up_runs, s.repeat);
   const double us = bench::summarise(clock.repeat(bench::cache_state::warm, apply)).median;

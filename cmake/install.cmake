@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tulle)
-set_target_properties(tulle PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)  # the CUDA libraries may be off the loader's path
+set_target_properties(tulle PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)  # what it links to may be off the loader's path
 install(TARGETS tulle EXPORT tulleTargets)
 if(TARGET tulle_cli)
   file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -33,7 +33,7 @@ if(TULLE_IS_STATIC)
   set(pc_requires "fmt, zlib, libzstd")
   set(pc_libs "${OpenMP_CXX_FLAGS} -lstdc++ -lm")
   if(TULLE_HAS_CUDA)
-    string(APPEND pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcusparse -lcudart_static -ldl -lrt -lpthread")
+    string(APPEND pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lpthread")
   endif()
 endif()
 # A relative libdir keeps the file right wherever the tree is installed to.

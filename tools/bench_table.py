@@ -223,6 +223,8 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     by_matrix: dict[str, list[dict]] = {}
     read = run["context"]["bandwidth"]["read"] / 1e9
     for r in run["benchmarks"]:
+        if "phase" in r and r["kernel"] == "default":  # what records up to 2026-11 call it
+            r["kernel"] = "gustavson"
         if r["precision"] == settings["precision"] and r.get("cache", settings["cache"]) == settings["cache"] and not r.get("variant"):
             by_matrix.setdefault(r["matrix"], []).append(r | {"read_gbs": read})
     if not by_matrix:

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "common/workload.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {
@@ -56,7 +56,7 @@ rounding worst_row(const spmv_reference& exact, const std::vector<T>& y) {
 }
 
 std::vector<std::string> kernels_of_study(const context& ctx, std::vector<std::string> names) {
-  std::erase_if(names, [](const std::string& n) { return n == "all" || n == "chosen"; });
+  std::erase_if(names, [](const std::string& n) { return n == "all" || n == "chosen" || n == "study"; });
   for (const std::string& n : names) find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
   if (!names.empty()) return names;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
-constexpr int most_timers = 1000;
+constexpr int most_queued = 1000;  // repetitions
 
 /// Twice the last-level cache evicts it under any common replacement policy; the cap keeps a cache that a virtual
 /// machine shares with its neighbours from costing seconds a run.
@@ -25,33 +24,25 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup_(warmup), repeat_(repeat) {
-  if (ctx.backend() == backend_kind::cpu) return;
-  for (int i = 0; i < std::min(repeat, most_timers); ++i) timers_.push_back(cuda_runtime()->timer(ctx.device()));
-}
-
-std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
-  for (int i = 0; i < warmup_; ++i) work();
-  if (ctx_.backend() == backend_kind::cuda) return repeat_by_events(state, work);
-  std::vector<double> times;
-  for (int i = 0; i < repeat_; ++i) {
-    if (state == cache_state::cold) evict();
-    times.push_back(once(work));
-  }
-  return times;
+  for (int i = 0; i < 2 * std::min(repeat, most_queued); ++i) events_.emplace_back(ctx);
 }
 
 /// A batch of repetitions is queued before its first result is read, so that the host never holds up the device.
-std::vector<double> harness::repeat_by_events(cache_state state, const std::function<void()>& work) {
+std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
+  for (int i = 0; i < warmup_; ++i) work();
   std::vector<double> times;
   while (times.size() < static_cast<std::size_t>(repeat_)) {
-    const std::span batch(timers_.data(), std::min(timers_.size(), static_cast<std::size_t>(repeat_) - times.size()));
-    for (const auto& timer : batch) {
+    const std::size_t batch = std::min(events_.size(), 2 * (static_cast<std::size_t>(repeat_) - times.size()));
+    for (std::size_t i = 0; i < batch; i += 2) {
       if (state == cache_state::cold) evict();
-      timer->start(ctx_.stream());
+      events_[i].record(ctx_.stream());
       work();
-      timer->stop(ctx_.stream());
+      events_[i + 1].record(ctx_.stream());
     }
-    for (const auto& timer : batch) times.push_back(timer->microseconds());
+    for (std::size_t i = 0; i < batch; i += 2) {
+      events_[i + 1].synchronize();
+      times.push_back(events_[i + 1].microseconds_since(events_[i]));
+    }
   }
   return times;
 }

@@ -4,10 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <tulle/core/context.hpp>
+#include <tulle/core/stream.hpp>
 #include <vector>
-
-#include "kernels/runtime.hpp"
 
 namespace tulle::cli::bench {
 
@@ -37,13 +35,12 @@ class harness {
 
  private:
   void evict();
-  std::vector<double> repeat_by_events(cache_state state, const std::function<void()>& work);
 
   context ctx_;
   int warmup_;
   int repeat_;
-  std::vector<std::unique_ptr<device_timer>> timers_;  // CUDA: one for each repetition of a batch
-  std::vector<unsigned char> sweep_;                   // CPU: what evicts the cache
+  std::vector<event> events_;         // two for each repetition of a batch
+  std::vector<unsigned char> sweep_;  // CPU: what evicts the cache
 };
 
 }  // namespace tulle::cli::bench

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "core/backends.hpp"
 #include "measure.hpp"
 
 namespace tulle::cli::bench {
@@ -10,18 +9,18 @@ double median(const std::vector<double>& times) { return summarise(times).median
 
 void time_graphs(const bench_run& run, subject& s, const std::function<void()>& once,
                  const std::function<void()>& many_times, latencies& l) {
-  std::unique_ptr<device_graph> one, many;
+  std::optional<graph> one, many;
   try {
-    one = cuda_runtime()->capture(run.ctx.device(), run.ctx.stream(), once);
-    many = cuda_runtime()->capture(run.ctx.device(), run.ctx.stream(), many_times);
+    one.emplace(run.ctx, once);
+    many.emplace(run.ctx, many_times);
   } catch (const error& e) {
     l.missing = fmt::format("cannot be captured in a graph: {}", e.what());
     return;
   }
-  const auto launch_many = [&] { many->launch(run.ctx.stream()); };
+  const auto launch_many = [&] { many->launch(); };
   l.graph = median(run.clock.repeat(cache_state::warm, launch_many)) / latencies::applications;
   fill_bytes(run.ctx, s.y.data(), s.y.space(), 0xff, s.y.bytes());
-  l.graph_host = median(run.clock.repeat_on_host(until::done, [&] { one->launch(run.ctx.stream()); }));
+  l.graph_host = median(run.clock.repeat_on_host(until::done, [&] { one->launch(); }));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <ctime>
 
-#include "core/backends.hpp"
 #include "core/build_info.hpp"
 #include "cpu/bandwidth.hpp"
 #include "statistics.hpp"

@@ -4,7 +4,7 @@
 #include <tulle/core/context.hpp>
 
 #include "common/output.hpp"
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "common/matrix.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {
@@ -17,7 +18,7 @@ struct planned {
 /// Best of three, or the only one when it takes longer than a second. Never two operators at once: memory is scarce.
 planned plan_kernel(const trial& t) {
   constexpr double long_plan = 1e6;
-  const csr_ref& a = reads_untransposed(t.kernel) ? t.s.source : t.s.a;
+  const matrix_ref& a = reads_untransposed(t.kernel) ? t.s.source : t.s.a;
   planned p;
   for (int i = 0; i < 3; ++i) {
     p.op.reset();
@@ -50,7 +51,7 @@ spmv_record describe(const trial& t, const planned& p) {
   r.rows = s.a.rows;
   r.cols = s.a.cols;
   r.nnz = s.a.nnz;
-  r.vendor = t.kernel.reference_only;
+  r.vendor = t.kernel.role == kernel_role::vendor;
   r.chosen = t.variant.empty() && t.kernel.name == s.chosen;
   r.work = s.work;
   r.compulsory_bytes = compulsory_bytes(s.stats, size_of(s.a.types.value), false, s.work.rhs);
@@ -97,36 +98,36 @@ void measure_planned(const trial& t, spmv_results& out) {
 }  // namespace
 
 std::string_view base_kernel(backend_kind backend, const workload& work) {
-  return work.transpose ? spmv_transposed_kernels(backend).front().name : kernel_without_set_up(backend).name;
+  return work.transpose ? transposing_kernel(backend).name : kernel_without_set_up(backend);
 }
 
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {
   const backend_kind backend = run.ctx.backend();
-  const auto asked = [&](std::string_view kernel) {
+  const auto asked = [&](const spmv_kernel& k) {
     return std::ranges::any_of(names, [&](const std::string& n) {
-      if (n == "chosen") return kernel == s.chosen || kernel == base_kernel(backend, s.work);
-      return n == "all" || n == kernel;
+      if (n == "chosen") return k.name == s.chosen || k.name == base_kernel(backend, s.work);
+      return n == "all" || n == k.name || (n == "study" && k.role == kernel_role::study);
     });
   };
   const auto transposed = spmv_transposed_kernels(backend);
   const auto reading_a = s.work.transpose ? transposed : transposed.first(0);
   for (const std::string& n : names) {
     if (std::ranges::find(reading_a, n, &spmv_kernel::name) != reading_a.end()) continue;
-    if (n != "all" && n != "chosen") find_spmv_kernel(backend, n, s.a.types);
+    if (n != "all" && n != "chosen" && n != "study") find_spmv_kernel(backend, n, s.a.types);
   }
   std::vector<const spmv_kernel*> selected;
   for (const spmv_kernel& k : reading_a) {
-    if (asked(k.name)) selected.push_back(&k);
+    if (asked(k)) selected.push_back(&k);
   }
   for (const spmv_kernel& k : spmv_kernels(backend)) {
-    if (contains(k.types, s.a.types) && asked(k.name)) selected.push_back(&k);
+    if (contains(k.types, s.a.types) && asked(k)) selected.push_back(&k);
   }
   return selected;
 }
 
 void measure_kernel(const trial& t, spmv_results& out) {
-  const csr_ref& a = t.s.a;
+  const matrix_ref& a = t.s.a;
   const support able = t.kernel.supports(t.s.stats, a.types, t.run.ctx.info());
   omission refusal{std::string(t.kernel.name), t.s.name, std::string(name(a.types.value)), able.reason, false};
   if (!able.ok) return out.omitted.push_back(std::move(refusal));

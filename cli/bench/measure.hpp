@@ -28,7 +28,8 @@ struct trial {
 };
 
 /// The table entries that `--kernels` names, in the table's order: all, chosen (the plan's choice and the kernel
-/// without set-up), or names. Throws INVALID_ARGUMENT for a name that is not in the table.
+/// without set-up), study (the origins, which are never chosen), or names. Throws INVALID_ARGUMENT for a name that is
+/// not in the table.
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names);
 

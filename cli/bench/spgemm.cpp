@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <variant>
 
 #include "common/backend.hpp"
 #include "common/matrix.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "session.hpp"
 #include "spgemm_check.hpp"
 #include "spgemm_measure.hpp"
@@ -19,35 +18,16 @@ namespace {
 /// A matrix on the host and on the backend, and the first kernel's answer, which the others are compared with.
 template <scalar T>
 struct spgemm_case {
-  using placed = std::variant<placed_matrix<T, std::int32_t>, placed_matrix<T, std::int64_t>>;
-
   spgemm_record matrix;  // what all records have in common
   csr<T> a;
   std::optional<csr<T>> at;  // A^T where that is B
-  std::optional<placed> placed_a, placed_b;
+  spgemm_input input;
   std::string chosen;  // the kernel that a plan takes by itself
   std::optional<csr<T>> first;
   spgemm_verdict first_verdict;
 
   [[nodiscard]] const csr<T>& b() const { return at ? *at : a; }
-  /// Calls f with views of A and B; B has as many entries and so the same offsets.
-  template <class F>
-  decltype(auto) with_operands(F&& f) const {
-    return std::visit(
-        [&](const auto& a_placed) {
-          using same = std::remove_cvref_t<decltype(a_placed)>;
-          return f(a_placed.view(), placed_b ? std::get<same>(*placed_b).view() : a_placed.view());
-        },
-        *placed_a);
-  }
 };
-
-template <scalar T>
-auto place(const context& ctx, csr_view<T, std::int64_t> host) {
-  using placed = typename spgemm_case<T>::placed;
-  return offsets_for(host.nnz) == offset_type::i32 ? placed(std::in_place_index<0>, ctx, host)
-                                                   : placed(std::in_place_index<1>, ctx, host);
-}
 
 template <scalar T>
 spgemm_case<T> make_case(const session& bench, const case_name& which, const run_options& run) {
@@ -65,9 +45,9 @@ spgemm_case<T> make_case(const session& bench, const case_name& which, const run
   c.matrix.transposed_b = c.at.has_value();
   c.matrix.copy_bandwidth = bench.host.memory.copy;
   c.matrix.cache_bandwidth = bench.host.memory.cache;
-  c.placed_a = place<T>(bench.ctx, c.a.view());
-  if (c.at) c.placed_b = place<T>(bench.ctx, c.at->view());
-  c.chosen = c.with_operands([&](auto a, auto b) { return std::string(spgemm_plan<T>(bench.ctx, a, b).kernel()); });
+  c.input.a = c.input.b = place<T>(bench.ctx, c.a.view(), offsets_for(c.a.nnz()));
+  if (c.at) c.input.b = place<T>(bench.ctx, c.at->view(), offsets_for(c.a.nnz()));
+  c.chosen = any_spgemm_plan(bench.ctx, c.input.a, c.input.b).kernel();
   return c;
 }
 
@@ -76,7 +56,7 @@ void check_names(std::span<const spgemm_kernel> table, const bench_options& o) {
   std::vector<std::string_view> names;
   for (const spgemm_kernel& k : table) names.push_back(k.name);
   for (const std::string& n : o.kernels) {
-    if (n == "all" || n == "chosen" || std::ranges::find(names, n) != names.end()) continue;
+    if (n == "all" || n == "chosen" || n == "study" || std::ranges::find(names, n) != names.end()) continue;
     throw error(status::invalid_argument, fmt::format("no kernel '{}' for C = A B on backend {}; there are: {}", n,
                                                       name(table.front().backend), fmt::join(names, ", ")));
   }
@@ -88,7 +68,10 @@ std::vector<const spgemm_kernel*> selected(std::span<const spgemm_kernel> table,
   const auto asked = [&](std::string_view name) { return std::ranges::find(o.kernels, name) != o.kernels.end(); };
   std::vector<const spgemm_kernel*> kernels;
   for (const spgemm_kernel& k : table) {
-    if (asked("all") || asked(k.name) || (asked("chosen") && k.name == chosen)) kernels.push_back(&k);
+    if (asked("all") || asked(k.name) || (asked("chosen") && k.name == chosen) ||
+        (asked("study") && k.role == kernel_role::study)) {
+      kernels.push_back(&k);
+    }
   }
   std::ranges::stable_partition(kernels, [&](const spgemm_kernel* k) { return k->name == chosen; });
   return kernels;
@@ -101,8 +84,8 @@ bool same_array(const buffer<T>& x, const buffer<T>& y) {
 
 /// The first answer is held to higher precision; what has the same bits is as right.
 template <scalar T>
-void check(const session& bench, const context& host, spgemm_case<T>& c, any_csr<T>&& result, spgemm_record& r) {
-  csr<T> got = to_host(bench.ctx, std::move(result));
+void check(const session& bench, const context& host, spgemm_case<T>& c, const matrix_ref& result, spgemm_record& r) {
+  csr<T> got = to_host<T>(bench.ctx, result);
   const bool same_pattern =
       c.first && same_array(got.rowptr, c.first->rowptr) && same_array(got.colind, c.first->colind);
   r.same_bits = same_pattern && same_array(got.values, c.first->values);
@@ -125,22 +108,20 @@ void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, cons
                     spgemm_results& out) {
   spgemm_options options;
   options.kernel = kernel.name;
-  auto m = c.with_operands([&]<offset O>(csr_view<T, O> a, csr_view<T, O> b) {
-    return measure_spgemm(bench.ctx, bench.clock, spgemm_input<T, O>{a, b}, options);
-  });
+  spgemm_measurement m = measure_spgemm(bench.ctx, bench.clock, c.input, options);
   spgemm_record whole = c.matrix;
   whole.kernel = m.kernel;
   whole.phase = "whole";
   whole.chosen = m.kernel == c.chosen;
-  whole.vendor = kernel.reference_only;
+  whole.vendor = kernel.role == kernel_role::vendor;
   whole.products = m.products;
   whole.nnz_c = m.nnz;
   whole.time = summarise(m.whole);
   whole.peak_bytes = m.peak_bytes;
   whole.workspace_bytes = m.workspace_bytes;
   spgemm_record numeric = whole;
-  check(bench, host, c, std::move(*m.c), whole);
-  m.c.reset();
+  check(bench, host, c, m.c, whole);
+  m.c = {};
   out.records.push_back(whole);
   if (!m.renewed) {
     const std::string reason = fmt::format("no numeric phase: {}", m.numeric_missing);
@@ -149,7 +130,7 @@ void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, cons
   }
   numeric.phase = "numeric";
   numeric.time = summarise(m.numeric);
-  check(bench, host, c, std::move(*m.renewed), numeric);
+  check(bench, host, c, *m.renewed, numeric);
   out.records.push_back(std::move(numeric));
 }
 
@@ -162,7 +143,7 @@ spgemm_results measure_case(session& bench, const bench_options& o, spgemm_case<
     const std::size_t before = mine.omitted.size();
     try_kernel({std::string(kernel->name), c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
                [&] { measure_kernel(bench, host, c, *kernel, mine); });
-    if (kernel->reference_only && mine.omitted.size() > before) mine.omitted.back().failed = false;
+    if (kernel->role == kernel_role::vendor && mine.omitted.size() > before) mine.omitted.back().failed = false;
   }
   bench.print(spgemm_table(c.matrix, mine));
   return mine;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
 
 #include "counting_memory.hpp"
 
@@ -31,52 +30,38 @@ std::vector<double> repeat_whole(const harness& clock, const std::function<void(
   return times;
 }
 
-template <scalar T>
-std::array<const void*, 3> blocks_of(const any_csr<T>& c) {
-  return std::visit(
-      [](const auto& m) {
-        return std::array<const void*, 3>{m.rowptr.data(), m.colind.data(), m.values.data()};
-      },
-      c);
-}
-
 /// The values start as NaN: what is not written is seen.
-template <scalar T, offset O>
-void time_numeric(const context& ctx, harness& clock, const spgemm_input<T, O>& in, spgemm_plan<T>& plan,
-                  spgemm_measurement<T>& m) try {
-  any_csr<T> c = plan.multiply(in.alpha, in.beta);
-  std::visit([&](auto& made) { fill_bytes(ctx, made.values.data(), made.values.space(), 0xff, made.values.bytes()); },
-             c);
+void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, any_spgemm_plan& plan,
+                  spgemm_measurement& m) try {
+  const matrix_ref c = plan.multiply(in.alpha, in.beta);
+  const std::size_t bytes = static_cast<std::size_t>(c.nnz) * size_of(c.types.value);
+  fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
+  const auto nothing = [] {};
   const bool is_long = m.whole.front() > long_call;
-  m.numeric = is_long ? repeat_whole(
-                            clock, [] {}, numeric)
-                      : clock.repeat(cache_state::warm, numeric);
+  m.numeric = is_long ? repeat_whole(clock, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
   ctx.synchronize();
-  m.renewed = std::move(c);
+  m.renewed = c;
 } catch (const error& e) {
   m.numeric_missing = e.what();
 }
 
 }  // namespace
 
-template <scalar T, offset O>
-spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_input<T, O>& in,
-                                     const spgemm_options& options) {
+spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& in,
+                                  const spgemm_options& options) {
   const auto memory = std::make_shared<counting_memory>(ctx);
   const context counted = ctx.with_memory(memory);
-  const auto make_plan = [&] { return spgemm_plan<T>(counted, in.a, in.b, options, in.terms); };
-  spgemm_measurement<T> m;
-  m.whole = repeat_whole(
-      clock,
-      [&] {
-        m.c.reset();
-        memory->restart();
-      },
-      [&] { m.c = make_plan().multiply(in.alpha, in.beta); });
-  m.peak_bytes = memory->peak(blocks_of(*m.c));
+  const auto make_plan = [&] { return any_spgemm_plan(counted, in.a, in.b, options, in.terms); };
+  spgemm_measurement m;
+  const auto forget = [&] {
+    m.c = {};
+    memory->restart();
+  };
+  m.whole = repeat_whole(clock, forget, [&] { m.c = make_plan().multiply(in.alpha, in.beta); });
+  m.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
-  spgemm_plan<T> plan = make_plan();
+  any_spgemm_plan plan = make_plan();
   plan.symbolic();
   time_numeric(ctx, clock, in, plan, m);
   m.kernel = plan.kernel();
@@ -86,24 +71,5 @@ spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const s
   m.workspace_bytes = plan.workspace_bytes();
   return m;
 }
-
-template <scalar T>
-csr<T> to_host(const context& ctx, any_csr<T>&& c) {
-  csr<T> wide = widen(ctx, std::move(c));
-  if (wide.values.space() == memory_space::host) return wide;
-  const context host = context::cpu(1);
-  return {wide.rows, wide.cols, to_buffer(host, to_vector(ctx, wide.rowptr)),
-          to_buffer(host, to_vector(ctx, wide.colind)), to_buffer(host, to_vector(ctx, wide.values))};
-}
-
-#define TULLE_CLI_INSTANTIATE(T, O)                                                                        \
-  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_input<T, O>&, \
-                                                      const spgemm_options&);
-TULLE_CLI_INSTANTIATE(float, std::int32_t)
-TULLE_CLI_INSTANTIATE(float, std::int64_t)
-TULLE_CLI_INSTANTIATE(double, std::int32_t)
-TULLE_CLI_INSTANTIATE(double, std::int64_t)
-template csr<float> to_host<float>(const context&, any_csr<float>&&);
-template csr<double> to_host<double>(const context&, any_csr<double>&&);
 
 }  // namespace tulle::cli::bench

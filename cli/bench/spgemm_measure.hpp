@@ -12,13 +12,11 @@
 namespace tulle::cli::bench {
 
 /// What is multiplied, in the memory of the context.
-template <scalar T, offset O>
 struct spgemm_input {
-  csr_view<T, O> a;
-  csr_view<T, O> b;
-  spgemm_terms<T, O> terms = {};
-  T alpha = 1;
-  T beta = 0;
+  matrix_ref a, b;
+  spgemm_terms terms = {};
+  double alpha = 1;
+  double beta = 0;
 };
 
 struct spgemm_timing {
@@ -35,20 +33,14 @@ struct spgemm_timing {
   [[nodiscard]] double microseconds() const { return summarise(whole).median; }
 };
 
-template <scalar T>
 struct spgemm_measurement : spgemm_timing {
-  std::optional<any_csr<T>> c;        // of the last whole call
-  std::optional<any_csr<T>> renewed;  // of the numeric phase, into values that were NaN
+  matrix_ref c;                       // of the last whole call
+  std::optional<matrix_ref> renewed;  // of the numeric phase, into values that were NaN
 };
 
 /// Warmed up and repeated as the harness says; but a call that takes longer than a second is warmed up by one run and
 /// repeated for ten seconds at most. Throws what the plan throws.
-template <scalar T, offset O>
-spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_input<T, O>& input,
-                                     const spgemm_options& options);
-
-/// A product on the host with 64-bit offsets, wherever it was made.
-template <scalar T>
-csr<T> to_host(const context& ctx, any_csr<T>&& c);
+spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& input,
+                                  const spgemm_options& options);
 
 }  // namespace tulle::cli::bench

@@ -5,7 +5,7 @@
 #include <tulle/formats/validate.hpp>
 
 #include "common/matrix.hpp"
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -23,9 +23,9 @@ void analyse(const context& ctx, csr_view<T, O> a, const harness& clock, subject
   };
   s.analysis_us = clock.once(pass);
   s.analysis_us = std::min(s.analysis_us, clock.once(pass));
-  s.a = s.source = csr_ref::of(a);
+  s.a = s.source = matrix_ref(a);
   if (!s.work.transpose) return;
-  s.a = csr_ref::of(transpose(transposed->view()));
+  s.a = matrix_ref(transpose(transposed->view()));
   s.storage.push_back(transposed);
 }
 
@@ -44,15 +44,6 @@ void choose(const context& ctx, csr_view<T, O> a, const run_options& o, subject&
   s.reason = e.what();
 }
 
-template <scalar T, offset O>
-void place(const context& ctx, csr<T>&& host, const run_options& options, const harness& clock, subject& s) {
-  const auto placed = std::make_shared<placed_matrix<T, O>>(ctx, host.view());
-  s.storage.push_back(placed);
-  analyse(ctx, placed->view(), clock, s);
-  choose(ctx, placed->view(), options, s);
-  if (ctx.space() == memory_space::host) s.storage.push_back(std::make_shared<csr<T>>(std::move(host)));
-}
-
 template <class T>
 buffer<std::byte> bytes_on(const context& ctx, const std::vector<T>& from) {
   buffer<std::byte> to(ctx, from.size() * sizeof(T));
@@ -65,7 +56,7 @@ buffer<std::byte> bytes_on(const context& ctx, const std::vector<T>& from) {
 void apply(const context& ctx, subject& s, spmv_operator& op) {
   if (s.work.rhs == 1) return op.apply(1, s.x.data(), 0, s.y.data(), ctx.stream());
   const auto ref = [&](buffer<std::byte>& data, index_t rows) {
-    return multivector_ref{data.data(), s.work.rhs, s.work.by_row() ? s.work.rhs : 1, s.work.by_row() ? 1 : rows};
+    return strided_vectors{data.data(), s.work.rhs, s.work.by_row() ? s.work.rhs : 1, s.work.by_row() ? 1 : rows};
   };
   op.apply_many(1, ref(s.x, s.a.cols), 0, ref(s.y, s.a.rows), ctx.stream());
 }
@@ -96,11 +87,15 @@ subject make_subject(const context& ctx, const case_name& which, const run_optio
     copy_bytes(ctx, result.data(), memory_space::host, y.data(), y.space(), y.bytes());
     return worst_ratio(expected, work, result);
   };
-  if (offsets_for(matrix.nnz()) == offset_type::i32) {
-    place<T, std::int32_t>(ctx, std::move(matrix), options, clock, s);
-  } else {
-    place<T, std::int64_t>(ctx, std::move(matrix), options, clock, s);
-  }
+  const matrix_ref placed = place<T>(ctx, matrix.view(), offsets_for(matrix.nnz()));
+  s.storage.push_back(placed.owner);
+  dispatch<type_set::floating>(placed.types, [&]<class V, class O>() {
+    if constexpr (std::is_same_v<V, T>) {
+      analyse(ctx, placed.as<T, O>(), clock, s);
+      choose(ctx, placed.as<T, O>(), options, s);
+    }
+  });
+  if (ctx.space() == memory_space::host) s.storage.push_back(std::make_shared<csr<T>>(std::move(matrix)));
   return s;
 }
 

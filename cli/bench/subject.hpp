@@ -15,8 +15,8 @@ struct subject {
   std::string name;
   std::string hash;
   workload work;
-  csr_ref a;       // what multiplies, on the backend; 32-bit offsets where they are enough
-  csr_ref source;  // the matrix that was loaded: `a`, unless that is its transpose
+  matrix_ref a;       // what multiplies, on the backend; 32-bit offsets where they are enough
+  matrix_ref source;  // the matrix that was loaded: `a`, unless that is its transpose
   csr_stats stats;
   double analysis_us = 0;  // validation, the transpose where it multiplies, and statistics: part of every plan
   std::string chosen;      // the kernel that a plan takes by itself, and why; or why there is no plan

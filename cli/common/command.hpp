@@ -35,14 +35,10 @@ declared<Settings> add_command(CLI::App& app, int& result, const char* name, con
   return {command, *s};
 }
 
-void add_info(CLI::App& app, int& result);
-void add_kernels(CLI::App& app, int& result);
-void add_spmv(CLI::App& app, int& result);
-void add_spgemm(CLI::App& app, int& result);
-void add_convert(CLI::App& app, int& result);
-void add_generate(CLI::App& app, int& result);
-void add_spy(CLI::App& app, int& result);
-void add_doctor(CLI::App& app, int& result);
-void add_bench(CLI::App& app, int& result);
+/// Each command has a file that defines one of these; --help lists them in this order.
+using adds_command = void(CLI::App& app, int& result);
+adds_command add_info, add_kernels, add_spmv, add_spgemm, add_bench, add_convert, add_generate, add_spy, add_doctor;
+inline constexpr adds_command* commands[]{add_info,    add_kernels,  add_spmv, add_spgemm, add_bench,
+                                          add_convert, add_generate, add_spy,  add_doctor};
 
 }  // namespace tulle::cli

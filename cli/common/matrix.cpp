@@ -138,13 +138,63 @@ double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool re
          vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
 }
 
+template <scalar T>
+matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets) {
+  const auto with = [&]<offset O>(O) {
+    struct arrays {
+      buffer<O> rowptr;
+      buffer<index_t> colind;
+      buffer<T> values;
+    };
+    const auto nnz = static_cast<std::size_t>(host.nnz);
+    const auto own = std::make_shared<arrays>();
+    own->rowptr = to_buffer(ctx, std::vector<O>(host.rowptr, host.rowptr + host.rows + 1));
+    csr_view<T, O> view{host.rows,   host.cols,  static_cast<O>(host.nnz), own->rowptr.data(), host.colind,
+                        host.values, ctx.space()};
+    if (ctx.space() == memory_space::device) {
+      own->colind = to_buffer(ctx, host_span<const index_t>(host.colind, nnz));
+      own->values = to_buffer(ctx, host_span<const T>(host.values, nnz));
+      view.colind = own->colind.data();
+      view.values = own->values.data();
+    }
+    matrix_ref placed = view;
+    placed.owner = own;
+    return placed;
+  };
+  return offsets == offset_type::i32 ? with(std::int32_t{}) : with(std::int64_t{});
+}
+
+template <scalar T>
+csr<T> to_host(const context& ctx, const matrix_ref& a) {
+  const auto fetch = [&](const auto* from, std::int64_t count) {
+    std::vector<std::remove_cvref_t<decltype(*from)>> to(static_cast<std::size_t>(count));
+    copy_bytes(ctx, to.data(), memory_space::host, from, a.space, to.size() * sizeof(*from));
+    return to;
+  };
+  const context host = context::cpu(1);
+  csr<T> out{a.rows,
+             a.cols,
+             {},
+             to_buffer(host, fetch(a.colind, a.nnz)),
+             to_buffer(host, fetch(static_cast<const T*>(a.values), a.nnz))};
+  if (a.types.offset == offset_type::i64) {
+    out.rowptr = to_buffer(host, fetch(static_cast<const std::int64_t*>(a.rowptr), std::int64_t{a.rows} + 1));
+  } else {
+    const auto narrow = fetch(static_cast<const std::int32_t*>(a.rowptr), std::int64_t{a.rows} + 1);
+    out.rowptr = to_buffer(host, std::vector<std::int64_t>(narrow.begin(), narrow.end()));
+  }
+  return out;
+}
+
 #define TULLE_CLI_INSTANTIATE(T)                                                                             \
   template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
   template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
   template void write_matrix<T>(const std::string&, const csr<T>&, bool);                                    \
   template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
   template csr<T> transposed<T>(const csr<T>&, const run_options&);                                          \
-  template std::string matrix_hash<T>(csr_view<T, std::int64_t>);
+  template std::string matrix_hash<T>(csr_view<T, std::int64_t>);                                            \
+  template matrix_ref place<T>(const context&, csr_view<T, std::int64_t>, offset_type);                      \
+  template csr<T> to_host<T>(const context&, const matrix_ref&);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)

@@ -3,6 +3,7 @@
 
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/matrices.hpp>
+#include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
@@ -61,8 +62,7 @@ csr<T> transposed(const csr<T>& a, const run_options& o);
 template <scalar T>
 std::string matrix_hash(csr_view<T, std::int64_t> a);
 
-/// The offsets that a plan uses: as narrow as nnz allows.
-inline offset_type offsets_for(std::int64_t nnz) { return nnz > INT32_MAX ? offset_type::i64 : offset_type::i32; }
+/// The types that a plan works on.
 template <scalar T>
 type_key plan_types(std::int64_t nnz) {
   return {scalar_type_of<T>, offsets_for(nnz)};
@@ -72,28 +72,12 @@ type_key plan_types(std::int64_t nnz) {
 /// read once, y written once, and read once where beta is not 0; the last three for each of `vectors` right-hand sides.
 double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false, index_t vectors = 1);
 
-/// A host matrix in the memory of a context, with offsets of type O, which must hold its nonzeros. On the CPU columns
-/// and values stay where they are: the host matrix must outlive this.
-template <scalar T, offset O>
-class placed_matrix {
- public:
-  placed_matrix(const context& ctx, csr_view<T, std::int64_t> host)
-      : rowptr_(to_buffer(ctx, std::vector<O>(host.rowptr, host.rowptr + host.rows + 1))),
-        view_{host.rows, host.cols, static_cast<O>(host.nnz), rowptr_.data(), host.colind, host.values, ctx.space()} {
-    if (ctx.space() == memory_space::host) return;
-    const auto nnz = static_cast<std::size_t>(host.nnz);
-    colind_ = to_buffer(ctx, host_span<const index_t>(host.colind, nnz));
-    values_ = to_buffer(ctx, host_span<const T>(host.values, nnz));
-    view_.colind = colind_.data();
-    view_.values = values_.data();
-  }
-  [[nodiscard]] csr_view<T, O> view() const { return view_; }
-
- private:
-  buffer<O> rowptr_;
-  buffer<index_t> colind_;
-  buffer<T> values_;
-  csr_view<T, O> view_;
-};
+/// A host matrix in the memory of a context, with offsets that must hold its nonzeros. On the CPU columns and values
+/// stay where they are: the host matrix must outlive this.
+template <scalar T>
+matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets);
+/// The other way: a CSR of T from wherever it is, with 64-bit offsets.
+template <scalar T>
+csr<T> to_host(const context& ctx, const matrix_ref& a);
 
 }  // namespace tulle::cli

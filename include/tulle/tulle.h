@@ -114,6 +114,10 @@ tulle_status tulle_csr_copy(const tulle_context* context, const tulle_csr_arrays
 /* Without a copy: the arrays must outlive the matrix and every plan made from it. With index_base 1 offsets and
  * columns are copied (and made 0-based), and only the values are borrowed. */
 tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix);
+/* The same without a look at the contents: the caller vouches for them, and broken ones are undefined behaviour. A plan
+ * that is made of the matrix looks at them, unless its effort is TULLE_EFFORT_NONE. */
+tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
+                                      tulle_csr** matrix);
 /* A Matrix Market file (.mtx, .mtx.gz, .mtx.zst) as a CSR with 64-bit offsets in the context's memory. */
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix);
@@ -175,8 +179,18 @@ typedef struct tulle_multivector {
  * written to, and X and Y may be in different orders. */
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y);
-/* New numbers (as many as A has nonzeros, in A's order) in the same pattern. They must outlive the plan where its
- * kernel reads A in place. */
+/* y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y. w has y_size elements
+ * and may be x; dots has 2, where x and y are. UNSUPPORTED where the kernel has no such pass: those that are chosen by
+ * default have it, for TULLE_F32 and TULLE_F64. */
+tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
+                                        void* y, int64_t y_size, const void* w, void* dots);
+/* One step of the weighted Jacobi method, y = x + omega D^-1 (b - A x); inverse_diagonal holds 1 / a_ii. All vectors have
+ * `size` elements, A is square, and y overlaps none of the others. UNSUPPORTED as above. */
+tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const void* x, const void* b,
+                                    const void* inverse_diagonal, void* y, int64_t size);
+/* New numbers (as many as A has nonzeros, in A's order) in the same pattern. Values are read at planning and at this
+ * call, and a kernel may read them again in any application: they must outlive the plan or the next call of this. After
+ * values have changed in place, results are unspecified until this was called with them. */
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
                                            tulle_memory_space space);
 /* One sentence: the kernel, and why. Valid until the plan is destroyed or explained again. */
@@ -196,22 +210,30 @@ typedef struct tulle_spgemm_options {
   const char* kernel;     /* a name that `tulle kernels` prints; NULL or "": choose */
   int32_t transpose_a;    /* 1: A^T B */
   int32_t transpose_b;    /* 1: A B^T */
-  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. What cannot
-                             be kept is OUT_OF_MEMORY, and the message says the least that would do */
+  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. A limit
+                             that one row passes is OUT_OF_MEMORY, and the message says what that row needed */
+  int32_t eliminate_zeros; /* 1: drop the entries of C that are 0, as those that cancel are; C keeps them otherwise. Not
+                              with tulle_spgemm_plan_numeric and _multiply_into */
   const tulle_csr* mask;  /* M, or NULL: only the entries of A B that are in its pattern */
   const tulle_csr* d;     /* D, or NULL: C has its entries as well; not masked */
 } tulle_spgemm_options;
 
 /* What is learnt about the product: made once, for as many sets of numbers as wanted. `options` may be NULL. All
- * matrices hold the same scalar type, TULLE_F32 or TULLE_F64; those on the host are copied when the context is a CUDA
- * one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
+ * matrices hold the same scalar type; sums of TULLE_I32 are taken modulo 2^32, and alpha and beta must be whole numbers
+ * of 32 bits. Those on the host are copied when the context is a CUDA one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
 tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
                                       const tulle_spgemm_options* options, tulle_spgemm_plan** plan);
 /* Counts the entries of C. The calls below do that where it was not done. */
 tulle_status tulle_spgemm_plan_symbolic(tulle_spgemm_plan* plan, int64_t* nnz);
 /* A new C in the context's memory, its rows sorted; 64-bit offsets only where nnz needs them. It may outlive the plan.
- * beta must be 0 where there is no D. */
+ * Every (i, j) for which a product a_ik b_kj or an entry of D is stored has an entry, also where the sum is 0. beta must
+ * be 0 where there is no D. */
 tulle_status tulle_spgemm_plan_multiply(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr** c);
+/* The same into arrays of the caller, in the memory of the plan's context, once tulle_spgemm_plan_symbolic has said how
+ * long they must be: rows + 1 offsets of `offset_type`, nnz columns, nnz values. */
+tulle_status tulle_spgemm_plan_multiply_into(tulle_spgemm_plan* plan, double alpha, double beta,
+                                             tulle_offset_type offset_type, void* rowptr, int32_t* colind,
+                                             void* values);
 /* The values of a C that this plan made, anew from the present values of A, B and D: no symbolic work. */
 tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr* c);
 /* Other numbers in the same patterns, in the order of A, B and D, in the memory of the plan's context; `d` is NULL where
@@ -240,8 +262,6 @@ typedef struct tulle_spgemm_estimate {
   int64_t nnz_bound;         /* nnz(C) is at most this */
   int64_t nnz;               /* and about this, from rows that were counted */
   size_t c_bytes_bound;      /* C takes at most this */
-  size_t workspace_bytes;    /* without a limit, a plan holds at most this beyond A, B and C; 0: nobody knows */
-  size_t least_memory_limit; /* the smallest memory_limit that can be kept; 0: none */
 } tulle_spgemm_estimate;
 /* Of C = A B. Costs a pass over A and the exact count of about a thousand rows. `options` may be NULL; its mask and d
  * must be. */

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <tulle/formats/convert.hpp>
-#include <tulle/formats/validate.hpp>
+#include <memory>
 #include <tulle/io/matrix_market.hpp>
+#include <variant>
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "formats/matrix_arrays.hpp"
+#include "kernels/types.hpp"
+#include "ops/operand.hpp"
 
 using tulle::capi::create;
 using tulle::capi::guard;
@@ -23,8 +26,8 @@ void check_count(std::int64_t value, std::int64_t most, const char* name) {
 }
 
 /// The arrays as they stand, still with their own index base. Sizes, types and pointers are checked, contents are not.
-csr_ref checked_ref(const tulle_csr_arrays& a) {
-  csr_ref ref;
+matrix_ref checked_ref(const tulle_csr_arrays& a) {
+  matrix_ref ref;
   ref.types = {scalar_type_of(a.scalar_type, "arrays->scalar_type"),
                offset_type_of(a.offset_type, "arrays->offset_type")};
   ref.space = space_of(a.space, "arrays->space");
@@ -43,7 +46,7 @@ csr_ref checked_ref(const tulle_csr_arrays& a) {
   }
   ref.rows = static_cast<index_t>(a.rows);
   ref.cols = static_cast<index_t>(a.cols);
-  ref.nnz = a.nnz;
+  ref.nnz = ref.stored = a.nnz;
   ref.rowptr = a.rowptr;
   ref.colind = a.colind;
   ref.values = a.values;
@@ -52,7 +55,7 @@ csr_ref checked_ref(const tulle_csr_arrays& a) {
 
 /// The arrays must be as long as nnz says before they are read that far.
 template <class O>
-void check_last_offset(const context& ctx, const csr_ref& ref, std::int32_t base) {
+void check_last_offset(const context& ctx, const matrix_ref& ref, std::int32_t base) {
   O last = 0;
   copy_bytes(ctx, &last, memory_space::host, static_cast<const O*>(ref.rowptr) + ref.rows, ref.space, sizeof(O));
   if (std::int64_t{last} != ref.nnz + base) {
@@ -81,58 +84,61 @@ buffer<I> copied(const context& ctx, const context& to, const I* from, memory_sp
   return copy;
 }
 
-template <class T, class O>
-void check_structure(const context& ctx, const csr_ref& ref) {
-  const validation found = validate(ctx, ref.as<T, O>());
-  if (!found.ok()) throw error(status::invalid_structure, "arrays: " + found.message());
-}
-
 enum class ownership { copy, borrow };
 
-template <class T, class O>
-std::unique_ptr<tulle_csr> make_csr(const context& ctx, csr_ref ref, std::int32_t base, ownership how) {
-  check_last_offset<O>(ctx, ref, base);
-  // Borrowed host arrays stay on the host whatever the context is.
-  const context home = how == ownership::borrow && ref.space == memory_space::host ? context::cpu() : ctx;
-  auto owned = std::make_shared<csr<T, O>>();
+struct owned_arrays {
+  std::variant<buffer<std::int32_t>, buffer<std::int64_t>> rowptr;
+  buffer<index_t> colind;
+  buffer<std::byte> values;
+};
+
+/// A copy of the arrays, or of the offsets and columns where a borrowed matrix has another index base.
+template <class O>
+std::shared_ptr<const void> take(const context& ctx, const context& home, matrix_ref& ref, std::int32_t base,
+                                 ownership how) {
+  auto owned = std::make_shared<owned_arrays>();
   const auto nnz = static_cast<std::size_t>(ref.nnz);
-  const csr_view<T, O> from = ref.as<T, O>();
-  if (how == ownership::copy || base != 0) {
-    owned->rowptr = copied(ctx, home, from.rowptr, from.space, static_cast<std::size_t>(ref.rows) + 1, base);
-    owned->colind = copied(ctx, home, from.colind, from.space, nnz, base);
-    ref.rowptr = owned->rowptr.data();
-    ref.colind = owned->colind.data();
-  }
+  owned->rowptr = copied(ctx, home, static_cast<const O*>(ref.rowptr), ref.space, static_cast<std::size_t>(ref.rows) + 1, base);
+  owned->colind = copied(ctx, home, ref.colind, ref.space, nnz, base);
+  ref.rowptr = std::get<buffer<O>>(owned->rowptr).data();
+  ref.colind = owned->colind.data();
   if (how == ownership::copy) {
-    owned->values = buffer<T>(home, nnz);
-    copy_bytes(ctx, owned->values.data(), home.space(), from.values, from.space, owned->values.bytes());
+    owned->values = buffer<std::byte>(home, nnz * size_of(ref.types.value));
+    copy_bytes(ctx, owned->values.data(), home.space(), ref.values, ref.space, owned->values.bytes());
     ref.values = owned->values.data();
   }
-  ref.space = home.space();
-  check_structure<T, O>(home, ref);
-  ctx.synchronize();  // the caller may free or change what was copied
-  return std::make_unique<tulle_csr>(tulle_csr{ref, std::move(owned)});
+  return owned;
 }
 
-tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays, ownership how) {
+template <class O>
+tulle_csr* make_csr(const context& ctx, matrix_ref ref, std::int32_t base, ownership how, bool trusted) {
+  if (!trusted) check_last_offset<O>(ctx, ref, base);
+  // Borrowed host arrays stay on the host whatever the context is.
+  const context home = how == ownership::borrow && ref.space == memory_space::host ? context::cpu() : ctx;
+  if (how == ownership::copy || base != 0) ref.owner = take<O>(ctx, home, ref, base, how);
+  ref.space = home.space();
+  ref.device = home.device();
+  if (!trusted) detail::operand(home, "arrays", ref).validate();
+  ctx.synchronize();  // the caller may free or change what was copied
+  return new tulle_csr{ref, 0};
+}
+
+tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays, ownership how, bool trusted = false) {
   require(context, "context");
   require(arrays, "arrays");
-  const csr_ref ref = checked_ref(*arrays);
+  const matrix_ref ref = checked_ref(*arrays);
   if (ref.space == memory_space::device && context->value.backend() == backend_kind::cpu) {
     throw error(status::invalid_argument, "arrays->space is TULLE_DEVICE: the context must be a CUDA one");
   }
-  return dispatch<type_set::all>(
-             ref.types,
-             [&]<class T, class O>() { return make_csr<T, O>(context->value, ref, arrays->index_base, how); })
-      .release();
+  if (ref.types.offset == offset_type::i64) {
+    return make_csr<std::int64_t>(context->value, ref, arrays->index_base, how, trusted);
+  }
+  return make_csr<std::int32_t>(context->value, ref, arrays->index_base, how, trusted);
 }
 
 template <class T>
-std::unique_ptr<tulle_csr> read_csr(const context& ctx, const char* path) {
-  auto owned = std::make_shared<csr<T>>(read_matrix_market<T>(path, {.threads = ctx.threads()}));
-  if (ctx.backend() == backend_kind::cuda) *owned = clone(ctx, owned->view());
-  const csr_ref ref = csr_ref::of(owned->view());
-  return std::make_unique<tulle_csr>(tulle_csr{ref, std::move(owned)});
+tulle_csr* read_csr(const context& ctx, const char* path) {
+  return new tulle_csr{placed(ctx, read_matrix_market<T>(path, {.threads = ctx.threads()})), 0};
 }
 
 }  // namespace
@@ -148,6 +154,11 @@ tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arra
   return create(matrix, "matrix", [&] { return tulle::capi::make_csr(context, arrays, ownership::borrow); });
 }
 
+tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
+                                      tulle_csr** matrix) {
+  return create(matrix, "matrix", [&] { return tulle::capi::make_csr(context, arrays, ownership::borrow, true); });
+}
+
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix) {
   return create(matrix, "matrix", [&] {
@@ -155,8 +166,7 @@ tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const ch
     require(path, "path");
     const tulle::type_key types{tulle::capi::scalar_type_of(scalar_type, "scalar_type"), tulle::offset_type::i64};
     return tulle::dispatch<tulle::type_set::all>(
-               types, [&]<class T, class O>() { return tulle::capi::read_csr<T>(context->value, path); })
-        .release();
+        types, [&]<class T, class>() { return tulle::capi::read_csr<T>(context->value, path); });
   });
 }
 
@@ -164,7 +174,7 @@ tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arr
   return guard([&] {
     require(matrix, "matrix");
     require(arrays, "arrays");
-    const tulle::csr_ref& ref = matrix->ref;
+    const tulle::matrix_ref& ref = matrix->ref;
     *arrays = {ref.rows,
                ref.cols,
                ref.nnz,
@@ -183,7 +193,7 @@ tulle_status tulle_csr_copy_out(const tulle_context* context, const tulle_csr* m
   return guard([&] {
     require(context, "context");
     require(matrix, "matrix");
-    const tulle::csr_ref& ref = matrix->ref;
+    const tulle::matrix_ref& ref = matrix->ref;
     const auto copy = [&](void* to, const void* from, std::int64_t count, std::size_t size) {
       const std::size_t bytes = static_cast<std::size_t>(count) * size;
       if (to != nullptr) copy_bytes(context->value, to, tulle::memory_space::host, from, ref.space, bytes);

@@ -3,19 +3,13 @@
 
 #include <tulle/tulle.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
-#include <variant>
-#include <vector>
-
-#include "kernels/spmv.hpp"
 
 struct tulle_context {
   tulle::context value;
@@ -27,25 +21,21 @@ struct tulle_buffer {
 };
 
 struct tulle_csr {
-  tulle::csr_ref ref;                 // 0-based
-  std::shared_ptr<const void> owner;  // of the arrays that `ref` points to and the caller does not own; may be null
-  void* product = nullptr;            // the any_csr<T> that `owner` is, where a plan made the matrix
-  std::uint64_t maker = 0;            // the number of that plan
+  tulle::matrix_ref ref;    // 0-based; owns what the caller does not
+  std::uint64_t maker = 0;  // the number of the plan that made the matrix
 };
 
 struct tulle_spmv_plan {
-  std::shared_ptr<const void> owner;  // of the matrix; declared first to be destroyed last
-  tulle::memory_space space;          // of x and y
-  std::variant<tulle::spmv_plan<float>, tulle::spmv_plan<double>, tulle::spmv_plan<std::int32_t>> value;
+  tulle::any_spmv_plan value;
   std::string kernel;
   std::string explanation;
 };
 
 struct tulle_spgemm_plan {
-  std::vector<std::shared_ptr<const void>> owners;  // of the matrices; declared first to be destroyed last
-  std::variant<tulle::spgemm_plan<float>, tulle::spgemm_plan<double>> value;
-  std::array<bool, 3> has_values;  // A, B, D
-  std::uint64_t number;            // no two plans have the same
+  tulle::any_spgemm_plan value;
+  std::int64_t value_counts[3];  // A, B, D
+  tulle::scalar_type type;
+  std::uint64_t number;  // no two plans have the same
   std::string kernel;
   std::string explanation;
 };
@@ -56,6 +46,12 @@ namespace tulle::capi {
 memory_space space_of(tulle_memory_space space, const char* name);
 scalar_type scalar_type_of(tulle_scalar_type type, const char* name);
 offset_type offset_type_of(tulle_offset_type type, const char* name);
+/// Throws INVALID_DIMENSIONS where the number is negative or no index.
+index_t checked_index(std::int64_t value, const std::string& name);
+/// Throws INVALID_DIMENSIONS where the number is negative.
+std::int64_t checked_size(std::int64_t size, const char* name);
+/// 0 or 1. Throws INVALID_ARGUMENT.
+bool checked_flag(std::int32_t value, const char* name);
 vector_order vector_order_of(tulle_vector_order order, const char* name);
 spmv_effort effort_of(tulle_spmv_effort effort, const char* name);
 

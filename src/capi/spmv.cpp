@@ -14,67 +14,55 @@ using tulle::capi::require;
 namespace tulle::capi {
 namespace {
 
-std::size_t checked_size(std::int64_t size, const char* name) {
-  if (size < 0) throw error(status::invalid_dimensions, fmt::format("{} = {} is negative", name, size));
-  return static_cast<std::size_t>(size);
-}
-
-/// A coefficient in the value type. Whole numbers only for i32.
-template <class T>
-T coefficient(double value, const char* name) {
-  if constexpr (std::same_as<T, std::int32_t>) {
-    using limits = std::numeric_limits<std::int32_t>;
-    if (!(value >= limits::min() && value <= limits::max()) || value != static_cast<std::int32_t>(value)) {
-      throw error(status::invalid_argument,
-                  fmt::format("{} = {}: must be a whole number of 32 bits for i32 values", name, value));
-    }
+/// Whole numbers of 32 bits only, for i32 values.
+double coefficient(const tulle_spmv_plan& plan, double value, const char* name) {
+  using limits = std::numeric_limits<std::int32_t>;
+  const bool whole = value >= limits::min() && value <= limits::max() && value == static_cast<std::int32_t>(value);
+  if (plan.value.vector_type() == scalar_type::i32 && !whole) {
+    throw error(status::invalid_argument,
+                fmt::format("{} = {}: must be a whole number of 32 bits for i32 values", name, value));
   }
-  return static_cast<T>(value);
+  return value;
 }
 
-template <class T, template <class> class Span>
-void apply(spmv_plan<T>& plan, double alpha, const void* x, std::size_t x_size, double beta, void* y,
-           std::size_t y_size) {
-  plan.apply(coefficient<T>(alpha, "alpha"), Span<const T>(static_cast<const T*>(x), x_size),
-             coefficient<T>(beta, "beta"), Span<T>(static_cast<T*>(y), y_size));
+/// A vector of the plan's type in the memory of its context.
+template <class Void>
+basic_vector_ref<Void> vector(const tulle_spmv_plan& plan, Void* data, std::int64_t size, const char* name) {
+  if (checked_size(size, fmt::format("{}_size", name).c_str()) > 0) require(data, name);
+  return {plan.value.vector_type(), data, size, plan.value.ctx().space()};
 }
 
-index_t checked_index(std::int64_t value, const std::string& name) {
-  if (value < 0 || value > std::numeric_limits<index_t>::max()) {
-    throw error(status::invalid_dimensions,
-                fmt::format("{} = {}: must be 0 to {}", name, value, std::numeric_limits<index_t>::max()));
-  }
-  return static_cast<index_t>(value);
+/// One that has as many elements as another, which was checked.
+template <class Void>
+basic_vector_ref<Void> like(const tulle_spmv_plan& plan, Void* data, std::int64_t size, const char* name) {
+  if (size > 0) require(data, name);
+  return {plan.value.vector_type(), data, size, plan.value.ctx().space()};
 }
 
-template <class T>
-multivector_view<T> view_of(const tulle_multivector& v, const std::string& name, memory_space space) {
-  return {checked_index(v.rows, name + "->rows"),
+multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const std::string& name) {
+  return {plan.value.vector_type(),
+          checked_index(v.rows, name + "->rows"),
           checked_index(v.count, name + "->count"),
           v.ld,
           vector_order_of(v.order, (name + "->order").c_str()),
-          static_cast<T*>(v.data),
-          space};
+          v.data,
+          plan.value.ctx().space()};
 }
 
 spmv_options options_of(const tulle_spmv_options& from) {
   spmv_options options;
   if (from.kernel != nullptr) options.kernel = from.kernel;
   options.effort = effort_of(from.effort, "options->effort");
-  if (from.transpose != 0 && from.transpose != 1) {
-    throw error(status::invalid_argument, fmt::format("options->transpose = {}: must be 0 or 1", from.transpose));
-  }
-  options.transpose = from.transpose == 1;
+  options.transpose = checked_flag(from.transpose, "options->transpose");
   return options;
 }
 
-tulle_spmv_plan* make_plan(const context& ctx, const tulle_csr& matrix, const spmv_options& options) {
-  auto plan = dispatch<type_set::all>(matrix.ref.types, [&]<class T, class O>() {
-    return std::make_unique<tulle_spmv_plan>(
-        tulle_spmv_plan{matrix.owner, ctx.space(), spmv_plan<T>(ctx, matrix.ref.as<T, O>(), options), {}, {}});
-  });
-  plan->kernel = std::visit([](const auto& p) { return std::string(p.kernel()); }, plan->value);
-  return plan.release();
+tulle_spmv_plan* make_plan(const tulle_context* context, const tulle_csr* matrix, const spmv_options& options) {
+  require(context, "context");
+  require(matrix, "matrix");
+  any_spmv_plan plan(context->value, matrix->ref, options);
+  std::string kernel(plan.kernel());
+  return new tulle_spmv_plan{std::move(plan), std::move(kernel), {}};
 }
 
 }  // namespace
@@ -83,20 +71,16 @@ tulle_spmv_plan* make_plan(const context& ctx, const tulle_csr& matrix, const sp
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
   return create(plan, "plan", [&] {
-    require(context, "context");
-    require(matrix, "matrix");
     tulle::spmv_options options;
     if (kernel != nullptr) options.kernel = kernel;
-    return tulle::capi::make_plan(context->value, *matrix, options);
+    return tulle::capi::make_plan(context, matrix, options);
   });
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan) {
   return create(plan, "plan", [&] {
-    require(context, "context");
-    require(matrix, "matrix");
-    return tulle::capi::make_plan(context->value, *matrix,
+    return tulle::capi::make_plan(context, matrix,
                                   options == nullptr ? tulle::spmv_options{} : tulle::capi::options_of(*options));
   });
 }
@@ -104,36 +88,43 @@ tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tul
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size) {
   return guard([&] {
+    using namespace tulle::capi;
     require(plan, "plan");
-    const std::size_t columns = tulle::capi::checked_size(x_size, "x_size");
-    const std::size_t rows = tulle::capi::checked_size(y_size, "y_size");
-    if (columns > 0) require(x, "x");
-    if (rows > 0) require(y, "y");
-    std::visit(
-        [&]<class T>(tulle::spmv_plan<T>& p) {
-          if (plan->space == tulle::memory_space::host) {
-            tulle::capi::apply<T, tulle::host_span>(p, alpha, x, columns, beta, y, rows);
-          } else {
-            tulle::capi::apply<T, tulle::device_span>(p, alpha, x, columns, beta, y, rows);
-          }
-        },
-        plan->value);
+    plan->value.apply(coefficient(*plan, alpha, "alpha"), vector(*plan, x, x_size, "x"),
+                      coefficient(*plan, beta, "beta"), vector(*plan, y, y_size, "y"));
   });
 }
 
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y) {
   return guard([&] {
+    using namespace tulle::capi;
     require(plan, "plan");
     require(x, "x");
     require(y, "y");
-    std::visit(
-        [&]<class T>(tulle::spmv_plan<T>& p) {
-          using namespace tulle::capi;
-          p.apply(coefficient<T>(alpha, "alpha"), view_of<const T>(*x, "x", plan->space), coefficient<T>(beta, "beta"),
-                  view_of<T>(*y, "y", plan->space));
-        },
-        plan->value);
+    plan->value.apply_many(coefficient(*plan, alpha, "alpha"), multivector(*plan, *x, "x"),
+                           coefficient(*plan, beta, "beta"), multivector(*plan, *y, "y"));
+  });
+}
+
+tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
+                                        void* y, int64_t y_size, const void* w, void* dots) {
+  return guard([&] {
+    using namespace tulle::capi;
+    require(plan, "plan");
+    plan->value.apply_dots(coefficient(*plan, alpha, "alpha"), vector(*plan, x, x_size, "x"),
+                           coefficient(*plan, beta, "beta"), vector(*plan, y, y_size, "y"), like(*plan, w, y_size, "w"),
+                           like(*plan, dots, 2, "dots"));
+  });
+}
+
+tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const void* x, const void* b,
+                                    const void* inverse_diagonal, void* y, int64_t size) {
+  return guard([&] {
+    using namespace tulle::capi;
+    require(plan, "plan");
+    plan->value.jacobi(omega, vector(*plan, x, size, "x"), like(*plan, b, size, "b"),
+                       like(*plan, inverse_diagonal, size, "inverse_diagonal"), like(*plan, y, size, "y"));
   });
 }
 
@@ -141,19 +132,10 @@ tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* va
                                            tulle_memory_space space) {
   return guard([&] {
     require(plan, "plan");
-    const std::size_t size = tulle::capi::checked_size(count, "count");
+    const std::int64_t size = tulle::capi::checked_size(count, "count");
     if (size > 0) require(values, "values");
-    const bool host = tulle::capi::space_of(space, "space") == tulle::memory_space::host;
-    std::visit(
-        [&]<class T>(tulle::spmv_plan<T>& p) {
-          const auto* typed = static_cast<const T*>(values);
-          if (host) {
-            p.update_values(tulle::host_span<const T>(typed, size));
-          } else {
-            p.update_values(tulle::device_span<const T>(typed, size));
-          }
-        },
-        plan->value);
+    plan->value.update_values(tulle::const_vector_ref(plan->value.vector_type(), values, size,
+                                                      tulle::capi::space_of(space, "space")));
   });
 }
 
@@ -161,7 +143,7 @@ tulle_status tulle_spmv_plan_explain(tulle_spmv_plan* plan, const char** sentenc
   return guard([&] {
     require(plan, "plan");
     require(sentence, "sentence");
-    plan->explanation = std::visit([](const auto& p) { return p.explain(); }, plan->value);
+    plan->explanation = plan->value.explain();
     *sentence = plan->explanation.c_str();
   });
 }
@@ -178,7 +160,7 @@ tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* byte
   return guard([&] {
     require(plan, "plan");
     require(bytes, "bytes");
-    *bytes = std::visit([](const auto& p) { return p.workspace_bytes(); }, plan->value);
+    *bytes = plan->value.workspace_bytes();
   });
 }
 

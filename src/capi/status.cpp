@@ -1,6 +1,8 @@
 // Statuses, the last error message and the version of the C API.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -49,6 +51,26 @@ offset_type offset_type_of(tulle_offset_type type, const char* name) {
 vector_order vector_order_of(tulle_vector_order order, const char* name) {
   check_enumerator(order, TULLE_COLUMN_MAJOR, name);
   return order == TULLE_ROW_MAJOR ? vector_order::row_major : vector_order::column_major;
+}
+
+index_t checked_index(std::int64_t value, const std::string& name) {
+  if (value < 0 || value > std::numeric_limits<index_t>::max()) {
+    throw error(status::invalid_dimensions,
+                fmt::format("{} = {}: must be 0 to {}", name, value, std::numeric_limits<index_t>::max()));
+  }
+  return static_cast<index_t>(value);
+}
+
+std::int64_t checked_size(std::int64_t size, const char* name) {
+  if (size < 0) throw error(status::invalid_dimensions, fmt::format("{} = {} is negative", name, size));
+  return size;
+}
+
+bool checked_flag(std::int32_t value, const char* name) {
+  if (value != 0 && value != 1) {
+    throw error(status::invalid_argument, fmt::format("{} = {}: must be 0 or 1", name, value));
+  }
+  return value == 1;
 }
 
 spmv_effort effort_of(tulle_spmv_effort effort, const char* name) {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 
@@ -13,9 +13,10 @@ void copy_bytes(const context& ctx, void* to, memory_space to_space, const void*
     std::memcpy(to, from, bytes);
     return;
   }
-  if (ctx.backend() != backend_kind::cuda) {
-    throw error(status::invalid_argument, "a CPU context cannot copy device memory: use the CUDA context that owns it");
+  if (cuda_runtime() == nullptr) {
+    throw error(status::unsupported, "device memory cannot be copied: this tulle was built without CUDA");
   }
+  if (ctx.backend() == backend_kind::cpu) return cuda_runtime()->copy_after_all(to, to_space, from, from_space, bytes);
   cuda_runtime()->copy(ctx.device(), ctx.stream(), to, to_space, from, from_space, bytes);
 }
 

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include <tulle/core/status.hpp>
+#include <tulle/core/stream.hpp>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 
@@ -77,14 +78,11 @@ context context::cpu(int threads) {
 }
 
 context context::cuda(int device) {
-  device_runtime& runtime = require_device(device);
-  const stream_view stream = runtime.create_stream(device);
-  std::shared_ptr<const void> owner(stream.native, [device, stream](const void*) {
-    cuda_runtime()->destroy_stream(device, stream);
-  });
-  const context base = cuda(device, stream);
+  const context base = cuda(device, stream_view{});
+  auto own = std::make_shared<const tulle::stream>(base);
   auto s = std::make_shared<state>(*base.state_);
-  s->owned_stream = std::move(owner);
+  s->stream = own->view();
+  s->owned_stream = std::move(own);
   return context(std::move(s));
 }
 
@@ -105,6 +103,10 @@ context context::with_memory(std::shared_ptr<memory_resource> memory) const {
   if (memory->space() != space()) {
     throw error(status::invalid_argument, fmt::format("with_memory: {} memory for a {} context", name(memory->space()),
                                                       name(backend())));
+  }
+  if (memory->device() >= 0 && memory->device() != device()) {
+    throw error(status::invalid_argument, fmt::format("with_memory: memory of device {} for a context of device {}",
+                                                      memory->device(), device()));
   }
   auto s = std::make_shared<state>(*state_);
   s->memory = std::move(memory);

@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string>
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
 #include <tulle/core/status.hpp>
+#include <utility>
 
 #include "core/memory_status.hpp"
 
@@ -16,7 +18,13 @@ namespace tulle {
 /// An allocation beyond the limit, though there may be memory.
 class limit_exceeded final : public error {
  public:
-  using error::error;
+  limit_exceeded(status code, std::string message, std::size_t needed)
+      : error(code, std::move(message)), needed_(needed) {}
+  /// The limit that this allocation would have needed: bytes held then and those asked for.
+  [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
+
+ private:
+  std::size_t needed_;
 };
 
 class limited_memory final : public memory_resource {
@@ -28,7 +36,8 @@ class limited_memory final : public memory_resource {
     if (before > limit_ || bytes > limit_ - before) {
       held_ -= bytes;
       throw limit_exceeded(out_of(space()),
-                           fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, before, limit_));
+                           fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, before, limit_),
+                           before + bytes);
     }
     try {
       return ctx_.memory().allocate(bytes, stream);
@@ -42,6 +51,7 @@ class limited_memory final : public memory_resource {
     held_ -= bytes;
   }
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+  [[nodiscard]] int device() const noexcept override { return ctx_.device(); }
 
  private:
   context ctx_;

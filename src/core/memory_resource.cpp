@@ -7,6 +7,8 @@
 
 #include <tulle/core/status.hpp>
 
+#include "core/device_runtime.hpp"
+
 namespace tulle {
 namespace {
 
@@ -33,6 +35,10 @@ class host_resource final : public memory_resource {
 std::shared_ptr<memory_resource> host_memory() {
   static const auto resource = std::make_shared<host_resource>();
   return resource;
+}
+
+std::shared_ptr<memory_resource> pinned_memory() {
+  return cuda_device_count() > 0 ? cuda_runtime()->pinned_memory() : host_memory();
 }
 
 }  // namespace tulle

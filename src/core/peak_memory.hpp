@@ -25,6 +25,7 @@ class peak_memory : public memory_resource {
     held_ -= bytes;
   }
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
+  [[nodiscard]] int device() const noexcept override { return ctx_.device(); }
   [[nodiscard]] std::size_t now() const noexcept { return held_; }
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 

@@ -3,7 +3,7 @@
 
 #include <tulle/core/context.hpp>
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cpu {
 

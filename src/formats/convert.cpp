@@ -1,7 +1,7 @@
 // The public conversions: check the arguments, then let the context's backend do it.
 #include <tulle/formats/convert.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "formats/check.hpp"
 

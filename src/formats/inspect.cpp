@@ -2,7 +2,7 @@
 #include <tulle/formats/stats.hpp>
 #include <tulle/formats/validate.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "formats/check.hpp"
 

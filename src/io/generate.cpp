@@ -1,15 +1,11 @@
 // The table of generators, and the matrix from its pattern and values.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <tulle/io/generate.hpp>
 
 #include "core/instantiate.hpp"
 #include "io/generate_pattern.hpp"
-#include "io/generate_spec.hpp"
-#include "io/generate_values.hpp"
 
 namespace tulle {
 namespace generators_detail {
@@ -50,12 +46,12 @@ constexpr std::array infos = [] {
 }();
 
 const generator& find_generator(std::string_view name) {
-  const auto at = std::find_if(table.begin(), table.end(), [&](const generator& g) { return g.info.name == name; });
-  if (at != table.end()) return *at;
-  std::array<std::string_view, table.size()> names;
-  std::transform(table.begin(), table.end(), names.begin(), [](const generator& g) { return g.info.name; });
-  throw error(status::invalid_argument,
-              fmt::format("no generator is called '{}'; there are: {}", name, fmt::join(names, ", ")));
+  std::string names;
+  for (const generator& g : table) {
+    if (g.info.name == name) return g;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", g.info.name);
+  }
+  throw error(status::invalid_argument, fmt::format("no generator is called '{}'; there are: {}", name, names));
 }
 
 value_kind kind_of(const parameters& p) {

@@ -14,7 +14,7 @@ pattern make_uniform(const context& ctx, const parameters& p) {
   const index_t cols = p.dimension_or("cols", rows);
   const index_t degree = p.dimension("degree");
   if (rows > 0 && degree > cols) p.refuse(fmt::format("degree={} is more than the {} columns", degree, cols));
-  const std::uint64_t seed = mix(p.seed());
+  const std::uint64_t seed = split_mix(p.seed());
   return build_pattern(
       ctx, rows, cols, static_cast<double>(rows) * degree, [=](index_t) { return degree; },
       [=](index_t r, index_t* to) {
@@ -27,7 +27,7 @@ pattern make_short(const context& ctx, const parameters& p) {
   constexpr std::int64_t longest = 4;
   const index_t n = p.dimension("n");
   const index_t width = p.dimension("width");
-  const std::uint64_t seed = mix(p.seed());
+  const std::uint64_t seed = split_mix(p.seed());
   struct row {
     random_stream random;
     index_t low;
@@ -55,7 +55,7 @@ pattern make_block(const context& ctx, const parameters& p) {
   const index_t blocks = p.dimension("blocks");
   const index_t rows = dimension_product("block", {block_rows, block});
   if (rows > 0 && blocks > block_rows) p.refuse(fmt::format("blocks={} is more than n={}", blocks, block_rows));
-  const std::uint64_t seed = mix(p.seed());
+  const std::uint64_t seed = split_mix(p.seed());
   const std::int64_t length = static_cast<std::int64_t>(blocks) * block;
   return build_pattern(
       ctx, rows, rows, static_cast<double>(rows) * static_cast<double>(length), [=](index_t) { return length; },

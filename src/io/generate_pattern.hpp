@@ -1,4 +1,5 @@
-// The pattern of a generated matrix: row lengths from a formula, a scan, then every row by itself.
+// A generated matrix: its pattern by row lengths from a formula, a scan, then every row by itself; and its values, from
+// a hash of the seed, the row and the column.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "io/generate_spec.hpp"
 
 namespace tulle::generators_detail {
@@ -23,19 +24,20 @@ struct pattern {
 void require_memory(const context& ctx, index_t rows, double nnz);
 
 /// expected: about how many entries, to refuse before anything is allocated what cannot fit; length(r): the number of
-/// entries of row r; fill(r, out): writes that many columns in ascending order.
+/// entries of row r; fill(r, out): writes that many columns in ascending order; symmetric: as in pattern.
 template <class Length, class Fill>
-pattern build_pattern(const context& ctx, index_t rows, index_t cols, double expected, Length length, Fill fill) {
+pattern build_pattern(const context& ctx, index_t rows, index_t cols, double expected, Length length, Fill fill,
+                      bool symmetric = false) {
   require_memory(ctx, rows, expected);
-  pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}};
+  pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}, symmetric};
   std::int64_t* rowptr = out.rowptr.data();
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
   for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
-  cpu::scan_counts(ctx.threads(), rowptr, rows);
+  scan_counts(ctx.threads(), rowptr, rows);
   require_memory(ctx, rows, static_cast<double>(rowptr[rows]));
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   index_t* colind = out.colind.data();
-  cpu::parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r]);
   });
   return out;
@@ -51,5 +53,12 @@ pattern make_short(const context& ctx, const parameters& p);
 pattern make_arrow(const context& ctx, const parameters& p);
 pattern make_block(const context& ctx, const parameters& p);
 pattern make_diagonal(const context& ctx, const parameters& p);
+
+enum class value_kind : std::uint8_t { random, spd, integer };
+
+/// random: uniform in (-1, 1), never 0 (i32: as integer). integer: -8 .. 8 without 0. spd: a symmetric matrix with
+/// those off the diagonal and a diagonal above the sum of their magnitudes; needs a symmetric pattern.
+template <scalar T>
+buffer<T> make_values(const context& ctx, const pattern& p, value_kind kind, std::uint64_t seed);
 
 }  // namespace tulle::generators_detail

@@ -5,25 +5,20 @@
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
+#include "core/split_mix.hpp"
+
 namespace tulle::generators_detail {
 
 inline constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
 /// A key for item `item` of the family of streams that `family` names.
-constexpr std::uint64_t key_of(std::uint64_t family, std::uint64_t item) { return mix(family + golden * (item + 1)); }
+constexpr std::uint64_t key_of(std::uint64_t family, std::uint64_t item) { return split_mix(family + golden * (item + 1)); }
 
 /// SplitMix64.
 class random_stream {
  public:
   constexpr explicit random_stream(std::uint64_t key) : state_(key) {}
-  constexpr std::uint64_t next() { return mix(state_ += golden); }
+  constexpr std::uint64_t next() { return split_mix(state_ += golden); }
   /// Uniform in 0 .. n - 1, n < 2^32.
   constexpr std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>((next() >> 32) * static_cast<std::uint64_t>(n) >> 32);

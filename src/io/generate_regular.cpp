@@ -64,11 +64,9 @@ struct grid {
 
 pattern make_grid(const context& ctx, std::string_view name, const grid& g) {
   const index_t rows = dimension_product(name, {g.nx, g.ny, g.nz, g.dof});
-  pattern out = build_pattern(
+  return build_pattern(
       ctx, rows, rows, g.expected_entries(), [g](index_t r) { return g.length(r); },
-      [g](index_t r, index_t* to) { g.fill(r, to); });
-  out.symmetric = true;
-  return out;
+      [g](index_t r, index_t* to) { g.fill(r, to); }, true);
 }
 
 }  // namespace
@@ -98,19 +96,15 @@ pattern make_banded(const context& ctx, const parameters& p) {
   const double expected = n * (2 * band + 1) - band * (band + 1);
   const auto low = [=](index_t r) { return std::max(r - width, 0); };
   const auto past = [=](index_t r) { return std::min<std::int64_t>(static_cast<std::int64_t>(r) + width + 1, n); };
-  pattern out = build_pattern(
+  return build_pattern(
       ctx, n, n, expected, [=](index_t r) { return past(r) - low(r); },
-      [=](index_t r, index_t* to) { std::iota(to, to + (past(r) - low(r)), low(r)); });
-  out.symmetric = true;
-  return out;
+      [=](index_t r, index_t* to) { std::iota(to, to + (past(r) - low(r)), low(r)); }, true);
 }
 
 pattern make_diagonal(const context& ctx, const parameters& p) {
   const index_t n = p.dimension("n");
-  pattern out = build_pattern(
-      ctx, n, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to) { *to = r; });
-  out.symmetric = true;
-  return out;
+  return build_pattern(
+      ctx, n, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to) { *to = r; }, true);
 }
 
 pattern make_corner(const context& ctx, const parameters& p) {
@@ -131,15 +125,14 @@ pattern make_arrow(const context& ctx, const parameters& p) {
   const index_t columns = p.dimension("columns");
   if (dense > n) p.refuse(fmt::format("dense={} is more than n={}", dense, n));
   if (columns > n) p.refuse(fmt::format("columns={} is more than n={}", columns, n));
-  pattern out = build_pattern(
+  return build_pattern(
       ctx, n, n, (1.0 + dense + columns) * n, [=](index_t r) { return r < dense ? n : columns + (r >= columns); },
       [=](index_t r, index_t* to) {
         const index_t filled = r < dense ? n : columns;
         std::iota(to, to + filled, 0);
         if (r >= filled) to[filled] = r;
-      });
-  out.symmetric = dense == columns;
-  return out;
+      },
+      dense == columns);
 }
 
 }  // namespace tulle::generators_detail

@@ -43,7 +43,7 @@ edge_source make_source(const parameters& p, int scale) {
   const double c = p.probability("c");
   if (a + b + c > 1) p.refuse(fmt::format("a + b + c = {} is more than 1", a + b + c));
   const auto threshold = [](double probability) { return static_cast<std::uint64_t>(probability * 0x1p32); };
-  return {mix(p.seed()), scale, threshold(a), threshold(a + b), threshold(a + b + c)};
+  return {split_mix(p.seed()), scale, threshold(a), threshold(a + b), threshold(a + b + c)};
 }
 
 /// Edges in any order within buckets of rows; the same order for any number of threads.
@@ -57,7 +57,7 @@ bucketed_edges make_edges(const context& ctx, const edge_source& source, std::in
   edge* to = out.edges.data();
   const int shift = 32 + source.scale - bucket_bits;
   const auto bucket_of = [shift](edge e) { return static_cast<index_t>(e >> shift); };
-  out.offsets = cpu::counting_sort<std::int64_t>(
+  out.offsets = counting_sort<std::int64_t>(
       ctx, count, index_t{1} << bucket_bits, [&](std::int64_t e) { return bucket_of(source(e)); },
       [&](std::int64_t begin, std::int64_t end, auto next) {
         for (std::int64_t e = begin; e < end; ++e) {
@@ -92,7 +92,7 @@ pattern make_rmat(const context& ctx, const parameters& p) {
     end = std::unique(begin, end);
     for (const edge* e = begin; e != end; ++e) ++rowptr[(*e >> 32) + 1];
   }
-  cpu::scan_counts(ctx.threads(), rowptr, n);
+  scan_counts(ctx.threads(), rowptr, n);
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[n]));
   index_t* colind = out.colind.data();
 #pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 1)

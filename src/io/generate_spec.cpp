@@ -25,8 +25,15 @@ void for_each_part(std::string_view text, char separator, F f) {
 }
 
 const std::string* find(const key_values& pairs, std::string_view key) {
-  const auto at = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == key; });
+  const auto at = std::ranges::find(pairs, key, &key_values::value_type::first);
   return at == pairs.end() ? nullptr : &at->second;
+}
+
+/// The whole of the digits as a number; where they are none, or more than a T holds, what from_chars says.
+template <class T>
+std::errc convert(const std::string& digits, T& value) {
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return end == digits.data() + digits.size() ? code : std::errc::invalid_argument;
 }
 
 /// "n=100, points=7 (5, 7, 9, 27)" -> n 100, points 7.
@@ -42,12 +49,6 @@ key_values defaults_of(std::string_view text) {
   return out;
 }
 
-std::string_view after_name(std::string_view spec) {
-  spec.remove_prefix(prefix.size() + generator_name(spec).size());
-  if (!spec.empty()) spec.remove_prefix(1);
-  return spec;
-}
-
 }  // namespace
 
 std::string_view generator_name(std::string_view spec) {
@@ -61,7 +62,9 @@ std::string_view generator_name(std::string_view spec) {
 parameters::parameters(std::string_view spec, const generator_info& generator)
     : generator_(generator), defaults_(defaults_of(generator.parameters)) {
   for (auto& pair : defaults_of(common_parameters)) defaults_.push_back(std::move(pair));
-  for_each_part(after_name(spec), ',', [&](std::string_view part) {
+  spec.remove_prefix(prefix.size() + generator_name(spec).size());
+  if (!spec.empty()) spec.remove_prefix(1);
+  for_each_part(spec, ',', [&](std::string_view part) {
     const std::size_t equals = part.find('=');
     if (equals == part.npos || equals == 0 || equals + 1 == part.size()) {
       refuse(fmt::format("'{}' is not key=value", part));
@@ -88,10 +91,8 @@ const std::string& parameters::text(std::string_view key) const {
 std::int64_t parameters::integer(std::string_view key, std::int64_t least, std::int64_t most) const {
   const std::string& digits = text(key);
   std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (code == std::errc::invalid_argument || end != digits.data() + digits.size()) {
-    refuse(fmt::format("{}={} is not an integer", key, digits));
-  }
+  const std::errc code = convert(digits, value);
+  if (code == std::errc::invalid_argument) refuse(fmt::format("{}={} is not an integer", key, digits));
   const bool huge = code == std::errc::result_out_of_range;
   if (digits.starts_with('-') || (!huge && value < least)) {
     refuse(fmt::format("{}={} must be at least {}", key, digits, least));
@@ -113,8 +114,7 @@ index_t parameters::dimension_or(std::string_view key, index_t otherwise) const 
 double parameters::probability(std::string_view key) const {
   const std::string& digits = text(key);
   double value = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (code != std::errc() || end != digits.data() + digits.size() || !(value >= 0 && value <= 1)) {
+  if (convert(digits, value) != std::errc() || !(value >= 0 && value <= 1)) {
     refuse(fmt::format("{}={} is not a number from 0 to 1", key, digits));
   }
   return value;
@@ -133,10 +133,8 @@ void parameters::refuse(const std::string& message) const {
 
 index_t dimension_product(std::string_view what, std::initializer_list<std::int64_t> factors) {
   constexpr std::int64_t most = std::numeric_limits<index_t>::max();
+  if (std::ranges::find(factors, 0) != factors.end()) return 0;
   std::int64_t product = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor == 0) return 0;
-  }
   for (const std::int64_t factor : factors) {
     if (factor > most / product) {
       throw error(status::overflow, fmt::format("gen:{}: the matrix would have 2^31 rows or more", what));

@@ -1,5 +1,3 @@
-#include "io/generate_values.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "core/instantiate.hpp"
+#include "io/generate_pattern.hpp"
 #include "io/generate_random.hpp"
 
 namespace tulle::generators_detail {
@@ -66,11 +65,11 @@ void fill_spd_row(std::uint64_t family, index_t row, const index_t* first, const
 template <scalar T>
 buffer<T> make_values(const context& ctx, const pattern& p, value_kind kind, std::uint64_t seed) {
   buffer<T> out(ctx, p.colind.size());
-  const std::uint64_t family = mix(seed ^ value_family);
+  const std::uint64_t family = split_mix(seed ^ value_family);
   const std::int64_t* rowptr = p.rowptr.data();
   const index_t* colind = p.colind.data();
   T* values = out.data();
-  cpu::parallel_rows(ctx.threads(), p.rows, rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(ctx.threads(), p.rows, rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
       if (kind == value_kind::spd) {
         fill_spd_row(family, r, colind + rowptr[r], colind + rowptr[r + 1], values + rowptr[r]);

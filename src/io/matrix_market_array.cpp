@@ -66,6 +66,5 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
 
 #define TULLE_INSTANTIATE(T) template csr<T> assemble_array<T>(const context&, const header&, value_list<T>);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::matrix_market

@@ -19,22 +19,9 @@ constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
   throw error(status::file_io, fmt::format("{}: the {} data are {}", name, format, why));
 }
 
-class inflater {
- public:
-  explicit inflater(const std::string& name) {
-    if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) {
-      throw error(status::out_of_memory, fmt::format("{}: no memory to decompress it", name));
-    }
-  }
-  inflater(const inflater&) = delete;
-  inflater& operator=(const inflater&) = delete;
-  ~inflater() { inflateEnd(&stream_); }
-  z_stream* operator->() noexcept { return &stream_; }
-  z_stream* get() noexcept { return &stream_; }
-
- private:
-  z_stream stream_{};
-};
+[[noreturn]] void fail_memory(const std::string& name) {
+  throw error(status::out_of_memory, fmt::format("{}: no memory to decompress it", name));
+}
 
 }  // namespace
 
@@ -43,28 +30,30 @@ bool is_zstd(std::string_view bytes) noexcept { return bytes.starts_with("\x28\x
 
 growing_text decompress_gzip(std::string_view bytes, const std::string& name) {
   growing_text text;
-  inflater stream(name);
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) fail_memory(name);
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> ending(&stream, inflateEnd);
   while (true) {
     const std::size_t offered = std::min(bytes.size(), piece);
     char* to = text.reserve(1, name);
     const std::size_t room = std::min(text.room(), piece);
-    stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream->avail_in = static_cast<uInt>(offered);
-    stream->next_out = reinterpret_cast<Bytef*>(to);
-    stream->avail_out = static_cast<uInt>(room);
-    const int result = inflate(stream.get(), Z_NO_FLUSH);
-    bytes.remove_prefix(offered - stream->avail_in);
-    text.grow(room - stream->avail_out);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(offered);
+    stream.next_out = reinterpret_cast<Bytef*>(to);
+    stream.avail_out = static_cast<uInt>(room);
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    bytes.remove_prefix(offered - stream.avail_in);
+    text.grow(room - stream.avail_out);
     if (result == Z_STREAM_END) {
       // Another member may follow; zeros that pad the file to a block may not be taken for one.
       if (bytes.find_first_not_of('\0') == std::string_view::npos) return text;
       if (!is_gzip(bytes)) fail(name, "gzip", "corrupt (bytes follow the end)");
-      inflateReset(stream.get());
+      inflateReset(&stream);
     } else if (result == Z_MEM_ERROR) {
-      throw error(status::out_of_memory, fmt::format("{}: no memory to decompress it", name));
+      fail_memory(name);
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       fail(name, "gzip", "corrupt");
-    } else if (bytes.empty() && stream->avail_out > 0) {
+    } else if (bytes.empty() && stream.avail_out > 0) {
       fail(name, "gzip", "truncated");
     }
   }
@@ -72,7 +61,7 @@ growing_text decompress_gzip(std::string_view bytes, const std::string& name) {
 
 growing_text decompress_zstd(std::string_view bytes, const std::string& name) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> stream(ZSTD_createDCtx(), ZSTD_freeDCtx);
-  if (stream == nullptr) throw error(status::out_of_memory, fmt::format("{}: no memory to decompress it", name));
+  if (stream == nullptr) fail_memory(name);
   growing_text text;
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   while (true) {

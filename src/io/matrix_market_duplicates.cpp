@@ -1,10 +1,11 @@
 // Duplicates of a CSR with sorted rows: found, and added up in the order of the file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "io/matrix_market_assemble.hpp"
 
 namespace tulle::matrix_market {
@@ -28,14 +29,13 @@ buffer<std::int64_t> unique_offsets(const context& ctx, const csr<T>& a) {
   const std::int64_t* rowptr = a.rowptr.data();
   const index_t* colind = a.colind.data();
   std::int64_t* to = offsets.data();
-  to[0] = 0;
 #pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads())
   for (std::int64_t r = 0; r < a.rows; ++r) {
     std::int64_t length = 0;
     for (std::int64_t k = rowptr[r]; k < rowptr[r + 1]; ++k) length += k == rowptr[r] || colind[k] != colind[k - 1];
     to[r + 1] = length;
   }
-  for (std::int64_t r = 0; r < a.rows; ++r) to[r + 1] += to[r];
+  scan_counts(ctx.threads(), to, a.rows);
   return offsets;
 }
 
@@ -66,7 +66,7 @@ duplicates find_duplicates(const context& ctx, const csr<T>& a) {
 }
 
 template <scalar T>
-csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count) {
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count, const source& file) {
   const auto nnz = static_cast<std::size_t>(a.nnz() - count);
   csr<T> sum{a.rows, a.cols, unique_offsets(ctx, a), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
   std::int64_t overflow = std::numeric_limits<std::int64_t>::max();  // first position whose sum does not fit
@@ -86,16 +86,15 @@ csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count) {
   }
   if (overflow < a.nnz()) {
     const std::int64_t* row = std::upper_bound(a.rowptr.data(), a.rowptr.data() + a.rows + 1, overflow) - 1;
-    throw error(status::overflow, fmt::format("the duplicates of entry ({}, {}) add up to more than i32 holds",
-                                              row - a.rowptr.data() + 1, a.colind.data()[overflow] + 1));
+    throw error(status::overflow, fmt::format("{}: the duplicates of entry ({}, {}) add up to more than i32 holds",
+                                              file.name, row - a.rowptr.data() + 1, a.colind.data()[overflow] + 1));
   }
   return sum;
 }
 
 #define TULLE_INSTANTIATE(T)                                             \
   template duplicates find_duplicates<T>(const context&, const csr<T>&); \
-  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, std::int64_t);
+  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, std::int64_t, const source&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::matrix_market

@@ -184,6 +184,5 @@ template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, 
                                                                       const entry_rules&);           \
   template value_list<T> parse_values<T>(const context&, const source&, const entry_rules&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::matrix_market

@@ -1,48 +1,23 @@
 // Banner, comments and size line, line by line.
 #include "io/matrix_market_header.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
-
-#include <fmt/format.h>
+#include <initializer_list>
 
 #include "io/matrix_market_number.hpp"
 
 namespace tulle::matrix_market {
 namespace {
 
-/// Walks the lines at the start of the text.
-class line_reader {
- public:
-  explicit line_reader(std::string_view text) : text_(text) {}
-
-  /// The next line without its end, or nothing at the end of the text.
-  std::optional<std::string_view> next() {
-    if (position_ == text_.size()) return std::nullopt;
-    const std::size_t end = std::min(text_.find_first_of("\r\n", position_), text_.size());
-    const std::string_view line = text_.substr(position_, end - position_);
-    position_ = std::min(end + 1, text_.size());
-    if (end + 1 < text_.size() && text_[end] == '\r' && text_[end + 1] == '\n') ++position_;
-    ++number_;
-    return line;
-  }
-  [[nodiscard]] std::int64_t number() const noexcept { return number_; }
-  [[nodiscard]] std::size_t position() const noexcept { return position_; }
-
- private:
-  std::string_view text_;
-  std::size_t position_ = 0;
-  std::int64_t number_ = 0;
-};
-
-/// Takes the first word off a line; empty when there is none.
-std::string_view take_word(std::string_view& line) {
-  const auto* begin = std::find_if_not(line.begin(), line.end(), is_blank);
-  const auto* end = std::find_if(begin, line.end(), is_blank);
-  line = {end, static_cast<std::size_t>(line.end() - end)};
-  return {begin, static_cast<std::size_t>(end - begin)};
+/// Takes the first line off the text, without its end: \n, \r\n or \r.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(text.substr(end).starts_with("\r\n") ? end + 2 : end + 1, text.size()));
+  return line;
 }
 
 std::string lower(std::string_view word) {
@@ -65,59 +40,38 @@ std::string_view guess(std::string_view text) {
   return "";
 }
 
-[[noreturn]] void fail_banner(const source& file, std::string_view what, std::string_view word,
-                              std::string_view valid) {
-  if (word.empty()) fail(status::invalid_format, file, 1, fmt::format("the banner names no {}; {}", what, valid));
-  fail(status::invalid_format, file, 1, fmt::format("'{}' is not a known {}; {}", quoted(word), what, valid));
-}
-
-void read_object(const source& file, std::string_view& line, header& h) {
+/// The place in `names` of the banner's next word, whatever its case.
+std::size_t read_choice(const source& file, std::string_view& line, std::string_view what,
+                        std::initializer_list<std::string_view> names, std::string_view valid) {
   const std::string_view word = take_word(line);
-  const std::string object = lower(word);
-  if (object != "matrix" && object != "vector") fail_banner(file, "object", word, "matrix or vector would be");
-  h.vector = object == "vector";
-}
-
-void read_format(const source& file, std::string_view& line, header& h) {
-  const std::string_view word = take_word(line);
-  const std::string format = lower(word);
-  if (format != "coordinate" && format != "array") fail_banner(file, "format", word, "coordinate or array would be");
-  h.array = format == "array";
+  const auto* found = std::find(names.begin(), names.end(), lower(word));
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  fail(status::invalid_format, file, 1,
+       word.empty() ? fmt::format("the banner names no {}; {} would be", what, valid)
+                    : fmt::format("'{}' is not a known {}; {} would be", quoted(word), what, valid));
 }
 
 void read_field(const source& file, std::string_view& line, header& h) {
-  const std::string_view word = take_word(line);
-  const std::string field = lower(word);
-  if (field == "complex")
+  constexpr std::array fields{mm_field::real, mm_field::real, mm_field::integer, mm_field::pattern};
+  const std::size_t choice = read_choice(file, line, "field", {"real", "double", "integer", "pattern", "complex"},
+                                         "real, double, integer or pattern");
+  if (choice == fields.size()) {
     fail(status::unsupported, file, 1, "complex matrices are not supported; real, integer and pattern are");
-  if (field == "real" || field == "double") {
-    h.field = mm_field::real;
-  } else if (field == "integer") {
-    h.field = mm_field::integer;
-  } else if (field == "pattern") {
-    h.field = mm_field::pattern;
-  } else {
-    fail_banner(file, "field", word, "real, double, integer or pattern would be");
   }
+  h.field = fields[choice];
   if (h.array && h.field == mm_field::pattern) fail(status::invalid_format, file, 1, "an array cannot be a pattern");
 }
 
 void read_symmetry(const source& file, std::string_view& line, header& h) {
-  const std::string_view word = take_word(line);
-  const std::string symmetry = lower(word);
-  if (symmetry == "hermitian") {
+  constexpr std::array symmetries{mm_symmetry::general, mm_symmetry::symmetric, mm_symmetry::skew_symmetric};
+  const std::size_t choice =
+      read_choice(file, line, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"},
+                  "general, symmetric or skew-symmetric");
+  if (choice == symmetries.size()) {
     fail(status::unsupported, file, 1,
          "hermitian matrices are not supported; general, symmetric and skew-symmetric are");
   }
-  if (symmetry == "general") {
-    h.symmetry = mm_symmetry::general;
-  } else if (symmetry == "symmetric") {
-    h.symmetry = mm_symmetry::symmetric;
-  } else if (symmetry == "skew-symmetric") {
-    h.symmetry = mm_symmetry::skew_symmetric;
-  } else {
-    fail_banner(file, "symmetry", word, "general, symmetric or skew-symmetric would be");
-  }
+  h.symmetry = symmetries[choice];
   if (h.vector && h.symmetry != mm_symmetry::general) fail(status::invalid_format, file, 1, "a vector must be general");
   if (h.field == mm_field::pattern && h.symmetry == mm_symmetry::skew_symmetric) {
     fail(status::invalid_format, file, 1, "a pattern has no signs: it cannot be skew-symmetric");
@@ -129,8 +83,8 @@ void read_banner(const source& file, std::string_view line, header& h) {
   if (lower(take_word(line)) != "%%matrixmarket") {
     fail(status::invalid_format, file, 1, fmt::format("no %%MatrixMarket banner{}", guess(file.text)));
   }
-  read_object(file, line, h);
-  read_format(file, line, h);
+  h.vector = read_choice(file, line, "object", {"matrix", "vector"}, "matrix or vector") == 1;
+  h.array = read_choice(file, line, "format", {"coordinate", "array"}, "coordinate or array") == 1;
   read_field(file, line, h);
   read_symmetry(file, line, h);
   if (const std::string_view word = take_word(line); !word.empty()) {
@@ -141,17 +95,15 @@ void read_banner(const source& file, std::string_view line, header& h) {
 /// A number of the size line, at most `limit`.
 std::int64_t read_size(const source& file, std::int64_t line, std::string_view word, std::string_view what,
                        std::int64_t limit) {
-  const char* first = word.data() + (word.starts_with('+') ? 1 : 0);
-  const char* last = word.data() + word.size();
   std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(first, last, number);
-  if (end != last || code == std::errc::invalid_argument) {
+  const conversion result = convert_integer(word, number);
+  if (result == conversion::malformed) {
     fail(status::invalid_format, file, line, fmt::format("number of {}: '{}' is not an integer", what, quoted(word)));
   }
-  if (*first == '-') {
+  if (word.starts_with('-')) {
     fail(status::invalid_format, file, line, fmt::format("number of {}: {} is negative", what, quoted(word)));
   }
-  if (code == std::errc::result_out_of_range || number > limit) {
+  if (result == conversion::too_large || number > limit) {
     fail(status::overflow, file, line, fmt::format("number of {}: {} is more than {}", what, quoted(word), limit));
   }
   return number;
@@ -193,17 +145,18 @@ void read_size_line(const source& file, std::int64_t line, std::string_view text
 
 header read_header(const source& file) {
   header h;
-  line_reader lines(file.text);
-  read_banner(file, lines.next().value_or(std::string_view()), h);
-  while (const auto line = lines.next()) {
-    const auto* first = std::find_if_not(line->begin(), line->end(), is_blank);
-    if (first == line->end() || *first == '%') continue;
-    h.size_line = lines.number();
-    h.data = lines.position();
-    read_size_line(file, h.size_line, *line, h);
+  std::string_view rest = file.text;
+  read_banner(file, take_line(rest), h);
+  for (h.size_line = 1; !rest.empty();) {
+    const std::string_view line = take_line(rest);
+    ++h.size_line;
+    const auto* first = std::find_if_not(line.begin(), line.end(), is_blank);
+    if (first == line.end() || *first == '%') continue;
+    h.data = file.text.size() - rest.size();
+    read_size_line(file, h.size_line, line, h);
     return h;
   }
-  fail(status::invalid_format, file, lines.number(), "the file ends before the size line");
+  fail(status::invalid_format, file, h.size_line, "the file ends before the size line");
 }
 
 void fail(status code, const source& file, std::int64_t line, const std::string& message) {
@@ -217,6 +170,13 @@ std::int64_t line_of(std::string_view text, std::size_t position) noexcept {
     line += text[i] == '\n' || (text[i] == '\r' && !pair);
   }
   return line;
+}
+
+std::string_view take_word(std::string_view& line) {
+  const auto* begin = std::find_if_not(line.begin(), line.end(), is_blank);
+  const auto* end = std::find_if(begin, line.end(), is_blank);
+  line = {end, static_cast<std::size_t>(line.end() - end)};
+  return {begin, static_cast<std::size_t>(end - begin)};
 }
 
 std::string quoted(std::string_view word) {

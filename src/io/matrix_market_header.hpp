@@ -36,6 +36,8 @@ header read_header(const source& file);
 [[noreturn]] void fail(status code, const source& file, std::int64_t line, const std::string& message);
 /// Line number (from 1) of the character at `position`. \n, \r\n and \r alone end lines.
 std::int64_t line_of(std::string_view text, std::size_t position) noexcept;
+/// Takes the first word off a line; empty when there is none.
+std::string_view take_word(std::string_view& line);
 /// A word of the file for a message: cut to 40 characters, nothing unprintable.
 std::string quoted(std::string_view word);
 

@@ -155,7 +155,6 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
   template line_parser<T> parser_for<T>(const header&); \
   template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 template line_parser<pattern_entry> parser_for<pattern_entry>(const header&);
 
 }  // namespace tulle::matrix_market

@@ -1,9 +1,8 @@
-// Floating-point numbers that the fast path of matrix_market_number.hpp leaves.
+// Numbers that the fast path of matrix_market_number.hpp leaves.
 #include "io/matrix_market_number.hpp"
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <system_error>
 
 namespace tulle::matrix_market {
@@ -27,6 +26,14 @@ bool is_large(std::string_view word) {
 }
 
 }  // namespace
+
+conversion convert_integer(std::string_view word, std::int64_t& value) {
+  if (word.starts_with("+-")) return conversion::malformed;
+  const char* stop = word.data() + word.size();
+  const auto [end, code] = std::from_chars(word.data() + (word.starts_with('+') ? 1 : 0), stop, value);
+  if (end != stop || code == std::errc::invalid_argument) return conversion::malformed;
+  return code == std::errc::result_out_of_range ? conversion::too_large : conversion::done;
+}
 
 template <std::floating_point T>
 conversion convert_real(const char* p, const char* stop, T& value) {

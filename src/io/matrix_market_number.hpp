@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <type_traits>
-
+#include <string_view>
 #include <tulle/core/types.hpp>
+#include <type_traits>
 
 namespace tulle::matrix_market {
 
@@ -81,6 +81,9 @@ enum class conversion : std::uint8_t { done, malformed, too_large };
 /// to.
 template <std::floating_point T>
 conversion convert_real(const char* p, const char* stop, T& value);
+
+/// The word as a decimal integer, with a leading plus or minus.
+conversion convert_integer(std::string_view word, std::int64_t& value);
 
 /// Eight digits at p as a number, most significant first; false when the eight characters are not all digits.
 inline bool read_eight_digits(const char* p, std::uint64_t& number) {

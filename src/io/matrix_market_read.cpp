@@ -80,12 +80,7 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
                      found.first_col + 1));
   }
   if (found.count > 0) {
-    try {
-      a = sum_duplicates(ctx, a, found.count);
-    } catch (const error& e) {
-      if (e.code() == status::overflow) throw error(e.code(), fmt::format("{}: {}", file.name, e.what()));
-      throw;
-    }
+    a = sum_duplicates(ctx, a, found.count, file);
     info.duplicates_summed = h.symmetry == mm_symmetry::general ? found.count : found.lower;
     info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
   }
@@ -160,6 +155,5 @@ csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market
   template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&, \
                                          matrix_market_info*);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle

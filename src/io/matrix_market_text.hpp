@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,20 +13,18 @@ namespace tulle::matrix_market {
 /// Characters appended one piece after the other, moved rather than copied when they grow.
 class growing_text {
  public:
-  growing_text() = default;
-  growing_text(growing_text&& other) noexcept;
-  growing_text& operator=(growing_text&& other) noexcept;
-  ~growing_text();
-
   /// Room for at least `bytes` more; returns where it starts. Throws OUT_OF_MEMORY, and FILE_IO (naming the file) when
   /// the text would pass half of this machine's memory, so that a decompression bomb ends in an error.
   char* reserve(std::size_t bytes, const std::string& name);
   void grow(std::size_t bytes) noexcept { size_ += bytes; }
   [[nodiscard]] std::size_t room() const noexcept { return capacity_ - size_; }
-  [[nodiscard]] std::string_view view() const noexcept { return {data_, size_}; }
+  [[nodiscard]] std::string_view view() const noexcept { return {data_.get(), size_}; }
 
  private:
-  char* data_ = nullptr;
+  struct deleter {
+    void operator()(char* p) const noexcept { std::free(p); }
+  };
+  std::unique_ptr<char, deleter> data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
@@ -33,14 +33,15 @@ class file_text {
  public:
   /// Throws FILE_IO naming the file: missing, a directory, unreadable, truncated or corrupt gzip or zstd data.
   explicit file_text(const std::filesystem::path& file);
-  file_text(const file_text&) = delete;
-  file_text& operator=(const file_text&) = delete;
-  ~file_text();
 
   [[nodiscard]] std::string_view view() const noexcept { return view_; }
 
  private:
-  std::string_view mapped_;
+  struct unmap {
+    std::size_t size;
+    void operator()(char* p) const noexcept;
+  };
+  std::unique_ptr<char, unmap> mapped_;
   growing_text held_;
   std::string_view view_;
 };

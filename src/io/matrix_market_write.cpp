@@ -21,12 +21,6 @@ namespace {
 constexpr std::size_t full = std::size_t{1} << 20;
 constexpr std::size_t longest_line = 64;
 
-/// Two values that count as equal across the diagonal.
-template <scalar T>
-bool same(T x, T y) {
-  return x == y || (x != x && y != y);
-}
-
 /// Throws INVALID_ARGUMENT naming the first entry whose mirror image is missing or different.
 template <scalar T, offset O>
 void check_symmetric(csr_view<T, O> a) {
@@ -41,10 +35,9 @@ void check_symmetric(csr_view<T, O> a) {
     const O mirrored_end = transposed.colptr.data()[r + 1];
     for (O k = sorted.rowptr.data()[r]; k < end; ++k) {
       const index_t col = sorted.colind.data()[k];
-      if (k < mirrored_end && transposed.rowind.data()[k] == col &&
-          same(transposed.values.data()[k], sorted.values.data()[k])) {
-        continue;
-      }
+      const T x = sorted.values.data()[k], y = transposed.values.data()[k];
+      const bool same = x == y || (x != x && y != y);
+      if (k < mirrored_end && transposed.rowind.data()[k] == col && same) continue;
       throw error(status::invalid_argument,
                   fmt::format("symmetric: row {} is not the same as column {} (near column {})", r, r, col));
     }
@@ -107,6 +100,5 @@ void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bo
 #define TULLE_INSTANTIATE(T, O) \
   template void write_matrix_market<T, O>(const std::filesystem::path&, csr_view<T, O>, bool);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle

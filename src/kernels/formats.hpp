@@ -20,11 +20,22 @@ struct inspection {
   csr_stats stats;
 };
 
+/// The pattern of A^T: entries of a row in the order of their row in A, and where each of them was.
+template <offset O>
+struct transposed_pattern {
+  buffer<O> rowptr;
+  buffer<index_t> colind;
+  buffer<std::int64_t> positions;
+};
+
 template <scalar T, offset O>
 struct format_kernels {
   coo<T> (*csr_to_coo)(const context&, csr_view<T, O>);
   csr<T, O> (*coo_to_csr)(const context&, coo_view<T>);
   csc<T, O> (*csr_to_csc)(const context&, csr_view<T, O>);
+  /// Entry k of A counts as positions[k] (null: k), so that transposing twice gives the order that sorts the rows. Values
+  /// are not read.
+  transposed_pattern<O> (*transpose_pattern)(const context&, csr_view<T, O>, const std::int64_t* positions);
   ell<T> (*csr_to_ell)(const context&, csr_view<T, O>, index_t width);
   csr<T, O> (*ell_to_csr)(const context&, ell_view<T>);
   sell<T> (*csr_to_sell)(const context&, csr_view<T, O>, index_t sigma);

@@ -8,31 +8,30 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/spgemm_operands.hpp"
+#include "kernels/matrix.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
 
-/// A B, or the entries of it that a mask names. All matrices have the same types (f32 or f64), are sound and lie in the
-/// backend's memory. The rows of B and of the mask are strictly increasing; those of A may be in any order and may hold
-/// duplicates.
+/// A B, or the entries of it that a mask names. All matrices have the same types, are sound and lie in the backend's
+/// memory. Sums of i32 values are taken modulo 2^32. The rows of B and of the mask are strictly increasing; those of A
+/// may be in any order and may hold duplicates.
 struct spgemm_problem {
-  csr_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
-  csr_ref b;  // inner x cols
-  std::optional<csr_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
-  index_t tile_size = 0;        // kernel0: columns of an accumulator; 0: its own choice
+  matrix_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
+  matrix_ref b;  // inner x cols
+  std::optional<matrix_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
+  index_t tile_size = 0;             // kernel0: columns of an accumulator; 0: its own choice
 };
 
 /// Sizes that bounds depend on. A product is one multiplication a_ik b_kj.
 struct spgemm_work {
   std::int64_t products = 0;
-  std::int64_t most_products = 0;  // of one row
-  std::int64_t nnz_bound = 0;      // sum over the rows of min(products, cols); with a mask at most nnz(mask)
+  std::int64_t nnz_bound = 0;  // sum over the rows of min(products, cols); with a mask at most nnz(mask)
 };
 
 /// Where C goes. rowptr points at the rows + 1 offsets of this panel, the first of which is `first`; colind and values
-/// are those of the whole C, so that row i is at rowptr[i] .. rowptr[i + 1] - 1 of them. The offset type need not be that
-/// of the operands.
+/// are those of the whole C, so that row i is at rowptr[i] .. rowptr[i + 1] - 1 of them. The offset type need not be
+/// that of the operands.
 struct csr_sink {
   offset_type offset = offset_type::i32;
   std::int64_t first = 0;
@@ -41,8 +40,8 @@ struct csr_sink {
   void* values = nullptr;
 };
 
-/// Counts of the operands' patterns (spgemm_operands.hpp), in the backend's memory, where they may be known before the
-/// host knows them. Good where no pattern has a defect and B's has no descent.
+/// Counts of the operands' patterns (kernels/matrix.hpp), in the backend's memory: kernels may read them before the
+/// host does. The check passes where no pattern has a defect and B's has no descent.
 struct operand_check {
   const pattern_counts* counts = nullptr;
   int size = 0;
@@ -57,8 +56,8 @@ class spgemm_operator {
   spgemm_operator& operator=(const spgemm_operator&) = delete;
   virtual ~spgemm_operator() = default;
 
-  /// Enqueues what `symbolic` can do before anyone has waited for the check. Where that turns out bad, what was enqueued
-  /// reads nothing out of bounds, and the operator is of no more use. Optional, before symbolic; may allocate.
+  /// Enqueues what `symbolic` can do before the host knows the check's result. If the check fails, what was enqueued
+  /// reads nothing out of bounds, and the operator must not be used further. Optional, before symbolic; may allocate.
   virtual void begin(const operand_check&) {}
   /// nnz(C). May allocate and synchronise. Once, before the others.
   virtual std::int64_t symbolic() = 0;
@@ -76,13 +75,11 @@ struct spgemm_kernel {
   std::string_view name;
   std::string_view summary;
   backend_kind backend;
-  bool reference_only;  // a vendor's routine: measured, never chosen silently
+  type_set types;
+  kernel_role role;
   bool takes_mask;
   support (*supports)(const spgemm_problem&, const device_info&);
   std::unique_ptr<spgemm_operator> (*make)(const context&, const spgemm_problem&);
-  /// The most bytes that an operator on this problem allocates at any one time; null where nobody knows. From sizes
-  /// alone: the arrays are not read, and more rows, entries or work never make it less.
-  std::size_t (*workspace_bound)(const context&, const spgemm_problem&, const spgemm_work&);
   /// Whether `make` reads no arrays and the operator's `begin` has something to enqueue.
   bool begins_early = false;
 };

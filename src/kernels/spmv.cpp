@@ -1,17 +1,22 @@
 #include "kernels/spmv.hpp"
 
 namespace tulle {
+namespace {
 
-void spmv_operator::apply_many(double, const multivector_ref&, double, const multivector_ref&, stream_view) {
-  throw error(status::unsupported, "this kernel takes one right-hand side at a time");
+[[noreturn]] void denied(const char* what) {
+  throw error(status::internal, std::string("a kernel was asked for what its entry denies: ") + what);
 }
 
+}  // namespace
+
+void spmv_operator::apply_many(double, const strided_vectors&, double, const strided_vectors&, stream_view) {
+  denied("several right-hand sides");
+}
 void spmv_operator::apply_dots(double, const void*, double, void*, const void*, void*, stream_view) {
-  throw error(status::unsupported, "this kernel has no fused dot products");
+  denied("fused dot products");
 }
-
 void spmv_operator::apply_jacobi(double, const void*, const void*, const void*, void*, stream_view) {
-  throw error(status::unsupported, "this kernel has no fused Jacobi step");
+  denied("a fused Jacobi step");
 }
 
 }  // namespace tulle

@@ -1,23 +1,23 @@
-// Rows of a product in one go, or in halves of halves, until they keep a limit of memory.
+// Halves the rows of a product until each part keeps a memory limit.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "ops/spgemm_panels.hpp"
 
 namespace tulle::detail {
 
-/// An attempt that fails has cost what was done of it. So rows with as many products as some that failed lately are
-/// halved untried, until `patience` attempts in a row have gone well.
+/// A failed attempt costs the work done until it failed. So parts with at least as many products as one that failed are
+/// halved untried, until `patience` attempts in a row have succeeded.
 class halving {
  public:
   halving(const context& ctx, const spgemm_problem& problem) : ctx_(ctx), problem_(problem) {}
 
-  /// Calls attempt(first row, last row + 1), in order, for rows that together are [begin, end). It says whether the
-  /// limit was kept, which a single row must.
+  /// Calls attempt(first row, last row + 1), in order, for parts of [begin, end). It returns whether the limit was
+  /// kept, and throws where a single row does not keep it.
   template <class Attempt>
   void run(index_t begin, index_t end, const Attempt& attempt) {
     if (end - begin <= 1 || is_promising(begin, end)) {

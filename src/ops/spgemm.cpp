@@ -1,160 +1,99 @@
+#include <tulle/ops/spgemm.hpp>
+
 #include <fmt/format.h>
 
-#include <tulle/ops/spgemm.hpp>
-#include <utility>
+#include <limits>
+#include <tulle/ops/matrix.hpp>
 
-#include "core/backends.hpp"
-#include "core/instantiate.hpp"
+#include "ops/owned_csr.hpp"
 #include "ops/spgemm_plan_impl.hpp"
-#include "ops/spgemm_sink.hpp"
 
 namespace tulle {
 namespace {
 
-template <scalar T, offset O>
-detail::spgemm_inputs inputs(csr_view<T, O> a, csr_view<T, O> b, const spgemm_terms<T, O>& terms) {
-  detail::spgemm_inputs in{csr_ref::of(a), csr_ref::of(b)};
-  if (terms.mask) in.mask = csr_ref::of(*terms.mask);
-  if (terms.d) in.d = csr_ref::of(*terms.d);
-  return in;
-}
-
 /// Whether a C that is handed in can be one that the plan made.
-template <scalar T>
-void check_c(const detail::spgemm_plan_impl& plan, const any_csr<T>& c) {
+void check_c(const detail::spgemm_plan_impl& plan, const matrix_ref& c) {
   if (!plan.filled()) throw error(status::invalid_argument, "numeric writes into a C of multiply: none was made yet");
-  std::visit(
-      [&]<offset O>(const csr<T, O>& m) {
-        const shape s = plan.dimensions();
-        const auto rows = static_cast<std::size_t>(s.rows);
-        if (m.rows != s.rows || m.cols != s.cols || m.rowptr.size() != rows + 1 ||
-            static_cast<std::int64_t>(m.nnz()) != plan.nnz() || m.colind.size() != m.values.size()) {
-          throw error(status::invalid_dimensions,
-                      fmt::format("C is {} x {} with {} entries, the plan's is {} x {} with {}", m.rows, m.cols,
-                                  m.nnz(), s.rows, s.cols, plan.nnz()));
-        }
-        const auto made = detail::fits_narrow(plan.nnz()) ? offset_type::i32 : offset_type::i64;
-        if (offset_type_of<O> != made) {
-          throw error(status::invalid_argument,
-                      fmt::format("C has {} offsets, that of multiply has {}", name(offset_type_of<O>), name(made)));
-        }
-        if (m.rowptr.space() != plan.ctx().space()) {
-          throw error(status::invalid_argument, fmt::format("C is in {} memory, the plan runs on {}",
-                                                            name(m.rowptr.space()), name(plan.ctx().backend())));
-        }
-      },
-      c);
+  const shape s = plan.dimensions();
+  if (c.rows != s.rows || c.cols != s.cols || c.nnz != plan.nnz()) {
+    throw error(status::invalid_dimensions, fmt::format("C is {} x {} with {} entries, the plan's is {} x {} with {}",
+                                                        c.rows, c.cols, c.nnz, s.rows, s.cols, plan.nnz()));
+  }
+  if (c.format != matrix_format::csr || c.types != plan.c_types()) {
+    throw error(status::invalid_argument,
+                fmt::format("C is {} of {} values with {} offsets, that of multiply is CSR of {} with {}", name(c.format),
+                            name(c.types.value), name(c.types.offset), name(plan.c_types().value),
+                            name(plan.c_types().offset)));
+  }
+  if (c.space != plan.ctx().space()) {
+    throw error(status::invalid_argument,
+                fmt::format("C is in {} memory, the plan runs on {}", name(c.space), name(plan.ctx().backend())));
+  }
 }
 
 }  // namespace
 
-template <scalar T>
-template <offset O>
-spgemm_plan<T>::spgemm_plan(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options,
-                            const spgemm_terms<T, O>& terms)
-    : impl_(std::make_unique<detail::spgemm_plan_impl>(ctx, inputs(a, b, terms), options)) {}
-
-template <scalar T>
-spgemm_plan<T>::spgemm_plan(spgemm_plan&&) noexcept = default;
-template <scalar T>
-spgemm_plan<T>& spgemm_plan<T>::operator=(spgemm_plan&&) noexcept = default;
-template <scalar T>
-spgemm_plan<T>::~spgemm_plan() = default;
-
-template <scalar T>
-void spgemm_plan<T>::symbolic() {
-  impl_->symbolic();
+any_spgemm_plan::any_spgemm_plan(const context& ctx, const matrix_ref& a, const matrix_ref& b,
+                                 const spgemm_options& options, const spgemm_terms& terms)
+    : impl_(std::make_unique<detail::spgemm_plan_impl>(ctx, detail::spgemm_inputs{a, b, terms.mask, terms.d}, options)) {
 }
-template <scalar T>
-std::int64_t spgemm_plan<T>::nnz() const noexcept {
-  return impl_->nnz();
+any_spgemm_plan::any_spgemm_plan(any_spgemm_plan&&) noexcept = default;
+any_spgemm_plan& any_spgemm_plan::operator=(any_spgemm_plan&&) noexcept = default;
+any_spgemm_plan::~any_spgemm_plan() = default;
+
+void any_spgemm_plan::symbolic() { (void)impl_->symbolic(); }
+std::int64_t any_spgemm_plan::nnz() const noexcept { return impl_->nnz(); }
+
+matrix_ref any_spgemm_plan::multiply(double alpha, double beta) {
+  const std::int64_t nnz = impl_->symbolic();
+  matrix_ref c = detail::new_csr(ctx(), dimensions(), nnz, impl_->c_types());
+  impl_->fill(alpha, beta, detail::sink_of(c));
+  return impl_->eliminates_zeros() ? eliminate_zeros(ctx(), c) : c;
 }
 
-template <scalar T>
-any_csr<T> spgemm_plan<T>::multiply(T alpha, T beta) {
-  impl_->set_values(static_cast<double>(alpha), static_cast<double>(beta));
-  any_csr<T> c = detail::new_c<T>(impl_->ctx(), impl_->dimensions(), impl_->symbolic());
-  impl_->fill(detail::sink_of(c));
-  return c;
+void any_spgemm_plan::multiply_into(const csr_arrays& c, double alpha, double beta) {
+  const std::int64_t nnz = impl_->symbolic();
+  if (c.rowptr == nullptr || (nnz > 0 && (c.colind == nullptr || c.values == nullptr))) {
+    throw error(status::null_pointer, "an array of C is null");
+  }
+  if (c.offset == offset_type::i32 && nnz > std::numeric_limits<std::int32_t>::max()) {
+    throw error(status::overflow, fmt::format("C has {} entries, which 32-bit offsets do not hold", nnz));
+  }
+  if (impl_->eliminates_zeros()) throw error(status::unsupported, "multiply_into with eliminate_zeros");
+  impl_->fill(alpha, beta, {c.offset, 0, c.rowptr, c.colind, c.values});
 }
 
-template <scalar T>
-void spgemm_plan<T>::numeric(any_csr<T>& c, T alpha, T beta) {
+void any_spgemm_plan::numeric(const matrix_ref& c, double alpha, double beta) {
+  if (impl_->eliminates_zeros()) {
+    throw error(status::invalid_argument, "numeric: a C without its zeros is not filled anew; use multiply");
+  }
   check_c(*impl_, c);
-  impl_->numeric(static_cast<double>(alpha), static_cast<double>(beta), detail::sink_of(c));
+  impl_->numeric(alpha, beta, detail::sink_of(c));
 }
 
-template <scalar T>
-void spgemm_plan<T>::update_values(const T* a, const T* b, const T* d) {
+void any_spgemm_plan::read_values(const const_vector_ref& a, const const_vector_ref& b,
+                                  const std::optional<const_vector_ref>& d) {
   impl_->update_values(a, b, d);
 }
 
-template <scalar T>
-std::string_view spgemm_plan<T>::kernel() const noexcept {
-  return impl_->kernel();
-}
-template <scalar T>
-std::string spgemm_plan<T>::explain() const {
-  return impl_->explain();
-}
-template <scalar T>
-std::int64_t spgemm_plan<T>::products() {
-  return impl_->products();
-}
-template <scalar T>
-std::size_t spgemm_plan<T>::workspace_bytes() const noexcept {
-  return impl_->workspace_bytes();
-}
-template <scalar T>
-shape spgemm_plan<T>::dimensions() const noexcept {
-  return impl_->dimensions();
-}
+std::string_view any_spgemm_plan::kernel() const noexcept { return impl_->kernel(); }
+std::string any_spgemm_plan::explain() const { return impl_->explain(); }
+std::int64_t any_spgemm_plan::products() { return impl_->products(); }
+std::size_t any_spgemm_plan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
+shape any_spgemm_plan::dimensions() const noexcept { return impl_->dimensions(); }
+const context& any_spgemm_plan::ctx() const noexcept { return impl_->ctx(); }
 
-template <scalar T, offset O>
-any_csr<T> spgemm(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const spgemm_options& options) {
-  any_csr<T> c = spgemm_plan<T>(ctx, a.view(), b.view(), options).multiply();
+matrix_ref spgemm(const context& ctx, const matrix_ref& a, const matrix_ref& b, const spgemm_options& options) {
+  matrix_ref c = any_spgemm_plan(ctx, a, b, options).multiply();
   ctx.synchronize();  // A and B may go after this
   return c;
 }
 
-template <scalar T, offset O>
-any_csr<T> spgemm_masked(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const csr<T, O>& mask,
+matrix_ref spgemm_masked(const context& ctx, const matrix_ref& a, const matrix_ref& b, const matrix_ref& mask,
                          const spgemm_options& options) {
-  any_csr<T> c = spgemm_plan<T>(ctx, a.view(), b.view(), options, {.mask = mask.view()}).multiply();
+  matrix_ref c = any_spgemm_plan(ctx, a, b, options, {.mask = mask}).multiply();
   ctx.synchronize();
   return c;
 }
-
-template <scalar T, offset O>
-coo<T> spgemm_coo(const context& ctx, const csr<T, O>& a, const csr<T, O>& b, const spgemm_options& options) {
-  any_csr<T> c = spgemm(ctx, a, b, options);
-  coo<T> out = std::visit(
-      [&]<offset P>(const csr<T, P>& m) { return formats_of<T, P>(ctx.backend()).csr_to_coo(ctx, m.view()); }, c);
-  ctx.synchronize();
-  return out;
-}
-
-template <scalar T>
-csr<T, std::int64_t> widen(const context& ctx, any_csr<T>&& a) {
-  if (auto* wide = std::get_if<csr<T, std::int64_t>>(&a)) return std::move(*wide);
-  auto& narrow = std::get<csr<T, std::int32_t>>(a);
-  auto rowptr =
-      formats_of<T, std::int32_t>(ctx.backend()).widen_offsets(ctx, narrow.rowptr.data(), narrow.rowptr.size());
-  return {narrow.rows, narrow.cols, std::move(rowptr), std::move(narrow.colind), std::move(narrow.values)};
-}
-
-#define TULLE_INSTANTIATE_VALUE(T) \
-  template class spgemm_plan<T>;   \
-  template csr<T, std::int64_t> widen(const context&, any_csr<T>&&);
-TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE_VALUE)
-
-#define TULLE_INSTANTIATE(T, O)                                                                               \
-  template spgemm_plan<T>::spgemm_plan(const context&, csr_view<T, O>, csr_view<T, O>, const spgemm_options&, \
-                                       const spgemm_terms<T, O>&);                                            \
-  template any_csr<T> spgemm(const context&, const csr<T, O>&, const csr<T, O>&, const spgemm_options&);      \
-  template any_csr<T> spgemm_masked(const context&, const csr<T, O>&, const csr<T, O>&, const csr<T, O>&,     \
-                                    const spgemm_options&);                                                   \
-  template coo<T> spgemm_coo(const context&, const csr<T, O>&, const csr<T, O>&, const spgemm_options&);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

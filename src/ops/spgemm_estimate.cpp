@@ -1,20 +1,17 @@
 // What a product will take: bounds from a count of the products, nnz(C) from exact counts of a few panels of rows.
 #include <algorithm>
-#include <memory>
 #include <tulle/ops/spgemm.hpp>
 
-#include "core/backends.hpp"
-#include "core/instantiate.hpp"
-#include "core/peak_memory.hpp"
+#include "kernels/backends.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
-#include "ops/spgemm_sink.hpp"
 #include "plan/choose_spgemm.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
 
-constexpr index_t panels = 16, rows_a_panel = 64;
+constexpr index_t panels = 16, rows_per_panel = 64;
 
 /// Entries of C in rows begin .. end - 1 and the products they take.
 struct sample {
@@ -32,11 +29,11 @@ sample count_panel(const context& ctx, const spgemm_kernel& kernel, const spgemm
 std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                           const spgemm_work& work) {
   const index_t rows = problem.a.rows;
-  if (rows <= panels * rows_a_panel) return kernel.make(ctx, problem)->symbolic();
+  if (rows <= panels * rows_per_panel) return kernel.make(ctx, problem)->symbolic();
   sample sum;
   for (index_t p = 0; p < panels; ++p) {
-    const auto begin = static_cast<index_t>(std::int64_t{rows - rows_a_panel} * p / (panels - 1));
-    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_a_panel);
+    const auto begin = static_cast<index_t>(std::int64_t{rows - rows_per_panel} * p / (panels - 1));
+    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_per_panel);
     sum.products += s.products;
     sum.nnz += s.nnz;
   }
@@ -45,39 +42,24 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
   return std::min(work.nnz_bound, static_cast<std::int64_t>(compressed * static_cast<double>(work.products)));
 }
 
-spgemm_estimate estimate(const context& ctx, const detail::spgemm_inputs& in, const spgemm_options& options) {
-  const auto memory = std::make_shared<peak_memory>(ctx);  // a plan makes the same copies of its operands
-  detail::spgemm_factors factors(ctx.with_memory(memory), in, options);
+}  // namespace
+
+spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const matrix_ref& b,
+                                const spgemm_options& options) {
+  detail::spgemm_factors factors(ctx, {a, b}, options);
   factors.refresh();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
-                                    requested_spgemm_kernel(ctx.backend(), options.kernel));
+                                    requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel));
   const spgemm_work work = count_products(ctx, problem);
   spgemm_estimate e;
   e.products = work.products;
   e.nnz_bound = work.nnz_bound;
   e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
   const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
-  const auto offset = detail::fits_narrow(work.nnz_bound) ? offset_type::i32 : offset_type::i64;
-  e.c_bytes_bound = offsets * size_of(offset) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
-  if (choice.kernel->workspace_bound != nullptr) {
-    const std::size_t looked = 4 * sizeof(pattern_counts);  // what is held while the operands are looked at
-    e.workspace_bytes =
-        std::max(memory->peak(), factors.bytes() + looked + choice.kernel->workspace_bound(ctx, problem, work));
-    e.least_memory_limit = detail::least_limit(ctx, *choice.kernel, problem, work);
-  }
+  e.c_bytes_bound = offsets * size_of(offsets_for(work.nnz_bound)) +
+                    entries * (sizeof(index_t) + size_of(problem.a.types.value));
   return e;
 }
-
-}  // namespace
-
-template <scalar T, offset O>
-spgemm_estimate estimate_spgemm(const context& ctx, csr_view<T, O> a, csr_view<T, O> b, const spgemm_options& options) {
-  return estimate(ctx, {csr_ref::of(a), csr_ref::of(b)}, options);
-}
-
-#define TULLE_INSTANTIATE(T, O) \
-  template spgemm_estimate estimate_spgemm(const context&, csr_view<T, O>, csr_view<T, O>, const spgemm_options&);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

@@ -5,30 +5,28 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/backends.hpp"
-#include "ops/spgemm_join.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::detail {
 namespace {
 
-bool same_pattern(const csr_ref& a, const csr_ref& b) {
-  return a.rowptr == b.rowptr && a.colind == b.colind && a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz &&
+bool same_pattern(const matrix_ref& a, const matrix_ref& b) {
+  return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind && a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz &&
          a.types == b.types && a.space == b.space;
 }
-bool same_arrays(const csr_ref& a, const csr_ref& b) { return same_pattern(a, b) && a.values == b.values; }
+bool same_arrays(const matrix_ref& a, const matrix_ref& b) { return same_pattern(a, b) && a.values == b.values; }
 
-void check_same_shape(const char* name, const csr_ref& a, shape c) {
+void check_same_shape(const char* name, const matrix_ref& a, shape c) {
   if (a.rows == c.rows && a.cols == c.cols) return;
   throw error(status::invalid_dimensions,
               fmt::format("{} is {} x {}, A B is {} x {}", name, a.rows, a.cols, c.rows, c.cols));
 }
 
 shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
-  if (in.a.types.value == scalar_type::i32) throw error(status::unsupported, "C = A B: values are f32 or f64, not i32");
   if (options.tile_size < 0) {
     throw error(status::invalid_argument, fmt::format("tile_size = {}: must be positive, or 0", options.tile_size));
   }
-  const csr_ref &a = in.a, &b = in.b;
+  const matrix_ref &a = in.a, &b = in.b;
   const auto [rows, inner] = options.transpose_a ? shape{a.cols, a.rows} : shape{a.rows, a.cols};
   const auto [b_rows, cols] = options.transpose_b ? shape{b.cols, b.rows} : shape{b.rows, b.cols};
   if (inner != b_rows) {
@@ -38,24 +36,35 @@ shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
                             b_rows, cols));
   }
   const shape c{rows, cols};
+  const auto check_type = [&](const char* name, const matrix_ref& m) {
+    if (m.types.value == a.types.value) return;
+    throw error(status::invalid_argument, fmt::format("{} holds {} values, {} holds {}", name, tulle::name(m.types.value),
+                                                      in.name_a, tulle::name(a.types.value)));
+  };
+  check_type(in.name_b, b);
+  if (in.mask) check_type("the mask", *in.mask);
+  if (in.d) check_type("D", *in.d);
   if (in.mask) check_same_shape("the mask", *in.mask, c);
   if (in.d) check_same_shape("D", *in.d, c);
-  if (in.d) (void)joined_dimension(in.mask ? rows : inner, rows);
   return c;
 }
 
-/// The operand, on the backend where another one that has the same arrays was copied there already.
-spgemm_operand operand(const context& ctx, const char* name, const csr_ref& given,
-                       std::initializer_list<const spgemm_operand*> others,
-                       spgemm_operand::reads what = spgemm_operand::reads::values) {
-  const bool pattern = what == spgemm_operand::reads::pattern;
-  for (const spgemm_operand* other : others) {
-    if (other == nullptr) continue;
+/// The operand as a CSR, on the backend where another one that has the same arrays was copied there already.
+operand make_operand(const context& ctx, const char* name, const matrix_ref& given,
+                     std::initializer_list<const operand*> others = {},
+                     operand::reads what = operand::reads::values) {
+  const bool pattern = what == operand::reads::pattern;
+  for (const operand* other : others) {
     if (pattern ? same_pattern(given, other->given()) : same_arrays(given, other->given())) {
-      return spgemm_operand(ctx, name, other->source(), what);
+      return operand(ctx, name, other->source(), what);
     }
   }
-  return spgemm_operand(ctx, name, given, what);
+  operand made(ctx, name, given, what);
+  if (made.source().format == matrix_format::bsr) {
+    made.validate();
+    made.to_csr();
+  }
+  return made;
 }
 
 }  // namespace
@@ -68,32 +77,32 @@ spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, cons
 spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only)
     : ctx_(ctx),
       shape_(checked_shape(in, options)),
-      transpose_a_(options.transpose_a),
-      transpose_b_(options.transpose_b),
       tile_size_(options.tile_size),
-      a_(ctx, in.name_a, in.a),
-      b_(operand(ctx, in.name_b, in.b, {&a_})) {
-  if (in.mask) mask_.emplace(operand(ctx, "the mask", *in.mask, {&a_, &b_}, spgemm_operand::reads::pattern));
-  if (in.d) d_.emplace(operand(ctx, "D", *in.d, {&a_, &b_}));
+      a_(make_operand(ctx, in.name_a, in.a)),
+      b_(make_operand(ctx, in.name_b, in.b, {&a_})),
+      transpose_a_(options.transpose_a != a_.is_transpose()),
+      transpose_b_(options.transpose_b != b_.is_transpose()) {
+  if (in.mask) mask_.emplace(make_operand(ctx, "the mask", *in.mask, {&a_, &b_}, operand::reads::pattern));
+  if (in.d) d_.emplace(make_operand(ctx, "D", *in.d, {&a_, &b_}));
   look();
 }
 
-std::array<spgemm_operand*, 4> spgemm_factors::operands() {
+std::array<operand*, 4> spgemm_factors::operands() {
   return {&a_, &b_, mask_ ? &*mask_ : nullptr, d_ ? &*d_ : nullptr};
 }
 
 /// One look for all the operands, each pattern once.
 void spgemm_factors::look() {
   const auto all = operands();
-  std::vector<csr_ref> patterns;
+  std::vector<matrix_ref> patterns;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == nullptr) continue;
-    const csr_ref& mine = all[i]->source();
-    const auto known = std::ranges::find_if(patterns, [&](const csr_ref& r) { return same_pattern(r, mine); });
+    const matrix_ref& mine = all[i]->source();
+    const auto known = std::ranges::find_if(patterns, [&](const matrix_ref& r) { return same_pattern(r, mine); });
     place_[i] = static_cast<std::size_t>(known - patterns.begin());
     if (known == patterns.end()) patterns.push_back(mine);
   }
-  counts_ = spgemm_operands_of(ctx_.backend()).inspect(ctx_, patterns);
+  counts_ = matrices_of(ctx_.backend()).inspect(ctx_, patterns);
 }
 
 std::optional<spgemm_problem> spgemm_factors::expected_problem() const {
@@ -125,18 +134,17 @@ void spgemm_factors::finish() {
 /// B, the mask and D need strictly increasing rows.
 void spgemm_factors::arrange() {
   const auto all = operands();
-  if (transpose_a_) a_.transpose();
-  if (transpose_b_) b_.transpose();
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i] == nullptr || found_[place_[i]].increasing()) continue;
-    i == 1 && transpose_b_ ? all[i]->fold() : all[i]->sort();
+  const std::array transposes{transpose_a_, transpose_b_, mask_ && mask_->is_transpose(), d_ && d_->is_transpose()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == nullptr) continue;
+    if (transposes[i]) all[i]->transpose();
+    if (i == 0 || found_[place_[i]].increasing()) continue;
+    transposes[i] ? all[i]->fold() : all[i]->sort();
   }
 }
 
 offset_type spgemm_factors::common_offsets() const {
-  const std::int64_t more = d_ && !mask_ ? shape_.rows : 0;  // [A | I] and [B ; D]
-  return fitting_offsets(
-      std::max({a_.ref().nnz + more, b_.ref().nnz + (more > 0 ? d_->ref().nnz : 0), mask_ ? mask_->ref().nnz : 0}));
+  return offsets_for(std::max({a_.ref().nnz, b_.ref().nnz, mask_ ? mask_->ref().nnz : 0}));
 }
 
 void spgemm_factors::fit_offsets() {
@@ -149,7 +157,6 @@ void spgemm_factors::fit_offsets() {
     b_.fit_offsets(offsets);
   }
   if (mask_) mask_->fit_offsets(offsets);
-  if (d_ && !mask_) d_->fit_offsets(offsets);
 }
 
 spgemm_problem spgemm_factors::problem() const {

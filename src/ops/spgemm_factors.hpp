@@ -1,4 +1,4 @@
-// A, B, M and D made ready for a kernel: checked, on the backend, turned, sorted, with offsets of one width.
+// A, B, M and D made ready for a kernel: checked, on the backend, transposed, sorted, with offsets of one width.
 #pragma once
 
 #include <array>
@@ -9,28 +9,28 @@
 #include <vector>
 
 #include "kernels/spgemm.hpp"
-#include "ops/spgemm_operand.hpp"
+#include "ops/operand.hpp"
 
 namespace tulle::detail {
 
 struct spgemm_inputs {
-  csr_ref a;
-  csr_ref b;
-  std::optional<csr_ref> mask = {};
-  std::optional<csr_ref> d = {};
+  matrix_ref a;
+  matrix_ref b;
+  std::optional<matrix_ref> mask = {};
+  std::optional<matrix_ref> d = {};
   const char* name_a = "A";
   const char* name_b = "B";
 };
 
 class spgemm_factors {
  public:
-  /// Throws INVALID_DIMENSIONS, INVALID_STRUCTURE and what spgemm_operand throws.
+  /// Throws INVALID_DIMENSIONS, INVALID_STRUCTURE and what operand throws.
   spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
 
   /// The same in two steps, so that a product may begin while the device still looks at the operands.
   struct begin_only {};
   spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only);
-  /// What problem() will be where nothing has to be turned, sorted or widened; none where that is known not to be so.
+  /// What problem() will be where nothing has to be transposed, sorted or widened; none where that is known not to be so.
   [[nodiscard]] std::optional<spgemm_problem> expected_problem() const;
   [[nodiscard]] operand_check check() const noexcept;
   /// The second step: waits for the check. Throws where an operand is broken. True where problem() is what was
@@ -45,14 +45,14 @@ class spgemm_factors {
   void refresh();
   [[nodiscard]] std::size_t bytes() const noexcept;
 
-  spgemm_operand& a() noexcept { return a_; }
-  spgemm_operand& b() noexcept { return b_; }
+  operand& a() noexcept { return a_; }
+  operand& b() noexcept { return b_; }
   [[nodiscard]] bool has_d() const noexcept { return d_.has_value(); }
-  spgemm_operand& d() { return d_.value(); }
-  [[nodiscard]] const spgemm_operand& d() const { return d_.value(); }
+  operand& d() { return d_.value(); }
+  [[nodiscard]] const operand& d() const { return d_.value(); }
 
  private:
-  [[nodiscard]] std::array<spgemm_operand*, 4> operands();
+  [[nodiscard]] std::array<operand*, 4> operands();
   void look();
   void arrange();
   [[nodiscard]] offset_type common_offsets() const;
@@ -60,13 +60,13 @@ class spgemm_factors {
 
   context ctx_;
   shape shape_;  // of C
-  bool transpose_a_;
-  bool transpose_b_;
   index_t tile_size_;
-  spgemm_operand a_;
-  spgemm_operand b_;
-  std::optional<spgemm_operand> mask_;
-  std::optional<spgemm_operand> d_;
+  operand a_;
+  operand b_;
+  bool transpose_a_;  // what is to be done to the sources, of which CSC gives the transposes
+  bool transpose_b_;
+  std::optional<operand> mask_;
+  std::optional<operand> d_;
   std::array<std::size_t, 4> place_{};  // of the pattern of A, B, the mask and D among those that were looked at
   buffer<pattern_counts> counts_;
   std::vector<pattern_counts> found_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
 #include "core/memory_status.hpp"
 #include "ops/halving.hpp"
@@ -13,16 +13,16 @@
 namespace tulle::detail {
 namespace {
 
-std::int64_t offset_at(const context& ctx, const csr_ref& a, index_t row) {
-  return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::int64_t {
+std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row) {
+  return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> std::int64_t {
     O value = 0;
     copy_bytes(ctx, &value, memory_space::host, static_cast<const O*>(a.rowptr) + row, a.space, sizeof(O));
     return value;
   });
 }
 
-csr_ref rows_of(const context& ctx, const csr_ref& a, index_t begin, index_t end) {
-  csr_ref rows = a;
+matrix_ref rows_of(const context& ctx, const matrix_ref& a, index_t begin, index_t end) {
+  matrix_ref rows = a;
   rows.rows = end - begin;
   rows.nnz = offset_at(ctx, a, end) - offset_at(ctx, a, begin);
   rows.rowptr = static_cast<const char*>(a.rowptr) + static_cast<std::size_t>(begin) * size_of(a.types.offset);
@@ -30,11 +30,6 @@ csr_ref rows_of(const context& ctx, const csr_ref& a, index_t begin, index_t end
 }
 
 }  // namespace
-
-index_t longest_row(const context& ctx, const csr_ref& a) {
-  return dispatch<type_set::floating>(
-      a.types, [&]<class T, class O>() { return formats_of<T, O>(ctx.backend()).longest_row(ctx, a.as<T, O>()); });
-}
 
 spgemm_problem panel_of(const context& ctx, const spgemm_problem& problem, index_t begin, index_t end) {
   spgemm_problem rows = problem;
@@ -50,43 +45,20 @@ csr_sink part_of(const csr_sink& c, index_t begin, std::int64_t first) {
   return rows;
 }
 
-std::size_t bytes_of_one_row(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
-                             std::int64_t most_products) {
-  if (kernel.workspace_bound == nullptr) return 0;
-  spgemm_problem row = problem;
-  row.a.rows = 1;
-  row.a.nnz = longest_row(ctx, problem.a);
-  std::int64_t most_entries = problem.b.cols;
-  if (problem.mask) {
-    row.mask->rows = 1;
-    row.mask->nnz = most_entries = longest_row(ctx, *problem.mask);
-  }
-  return kernel.workspace_bound(ctx, row, {most_products, most_products, std::min(most_products, most_entries)});
-}
-
-std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
-                        const spgemm_work& work) {
-  if (kernel.workspace_bound == nullptr) {
-    throw error(status::unsupported, fmt::format("memory_limit: nobody knows what {} takes", kernel.name));
-  }
-  const std::size_t whole = kernel.workspace_bound(ctx, problem, work);
-  return problem.a.rows <= 1 ? whole : std::min(whole, bytes_of_one_row(ctx, kernel, problem, work.most_products));
-}
-
-void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least) {
-  throw error(out_of(ctx.space()),
-              fmt::format("memory_limit of {} bytes: {} cannot make this product in less than {} bytes", limit,
-                          kernel.name, least));
+void refuse_limit(memory_space space, std::size_t limit, index_t begin, index_t end, std::size_t needed) {
+  const std::string what = end > begin ? fmt::format("row {}", begin) : "a product without rows";
+  throw limit_exceeded(
+      out_of(space), fmt::format("memory_limit of {} bytes: {} needs at least {} bytes", limit, what, needed), needed);
 }
 
 panelled_product::panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                                    std::size_t limit)
-    : ctx_(ctx), limited_(ctx), kernel_(&kernel), problem_(problem), panels_{{0, problem.a.rows}} {
-  if (limit == 0) return;
-  const std::size_t least = least_limit(ctx, kernel, problem, count_products(ctx, problem));
-  if (limit < least) refuse_limit(ctx, kernel, limit, least);
-  limited_ = ctx.with_memory(std::make_shared<limited_memory>(ctx, limit));
-}
+    : ctx_(ctx),
+      limited_(limit == 0 ? ctx : ctx.with_memory(std::make_shared<limited_memory>(ctx, limit))),
+      limit_(limit),
+      kernel_(&kernel),
+      problem_(problem),
+      panels_{{0, problem.a.rows}} {}
 
 bool panelled_product::is_whole(const panel& p) const noexcept { return p.end - p.begin == problem_.a.rows; }
 
@@ -132,9 +104,9 @@ void panelled_product::for_each_panel(const F& work) {
       work(panel{begin, end});
       kept.push_back({begin, end});
       return true;
-    } catch (const limit_exceeded&) {
+    } catch (const limit_exceeded& e) {
       release();
-      if (end - begin <= 1) throw;
+      if (end - begin <= 1) refuse_limit(ctx_.space(), limit_, begin, end, e.needed());
       return false;
     }
   };

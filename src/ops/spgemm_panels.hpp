@@ -11,42 +11,30 @@
 
 namespace tulle::detail {
 
-/// Entries of the longest row.
-index_t longest_row(const context& ctx, const csr_ref& a);
-
 /// Rows begin .. end - 1 of the problem.
 spgemm_problem panel_of(const context& ctx, const spgemm_problem& problem, index_t begin, index_t end);
 
 /// Where those rows go when `first` entries come before them.
 csr_sink part_of(const csr_sink& c, index_t begin, std::int64_t first);
 
-/// The most bytes that one row takes, whichever it is: `most_products` of work. 0 where the kernel has no bound.
-std::size_t bytes_of_one_row(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
-                             std::int64_t most_products);
+/// Throws limit_exceeded: rows begin .. end - 1, one or none, need at least `needed` bytes.
+[[noreturn]] void refuse_limit(memory_space space, std::size_t limit, index_t begin, index_t end, std::size_t needed);
 
-/// The smallest limit that panels of rows can keep. Throws UNSUPPORTED where the kernel has no bound.
-std::size_t least_limit(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
-                        const spgemm_work& work);
-
-/// Throws what an allocation on the context would: OUT_OF_MEMORY or DEVICE_OUT_OF_MEMORY.
-[[noreturn]] void refuse_limit(const context& ctx, const spgemm_kernel& kernel, std::size_t limit, std::size_t least);
-
-/// As spgemm_operator, whose contract it keeps but for this: with several panels nothing is kept from one call to the
-/// next but where they begin and nnz(C), and numeric does all the work again. Under a limit the whole is tried first,
-/// and what passes it is halved: what a product takes is known to the byte only when its rows have been counted.
+/// A product with the functions of spgemm_operator. Under a limit the whole is tried first, and rows that pass the
+/// limit are halved: what they take is known only once they are counted. With several panels only their bounds and
+/// nnz(C) are kept from one call to the next, and numeric repeats all the work.
 class panelled_product {
  public:
-  /// Throws UNSUPPORTED where a limit is set and the kernel has no bound, and OUT_OF_MEMORY or DEVICE_OUT_OF_MEMORY
-  /// saying the least that would do. 0: no limit.
+  /// 0: no limit. The functions below throw limit_exceeded where one row passes it.
   panelled_product(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem, std::size_t limit);
 
-  /// What can be enqueued before the operands are known to be sound (spgemm_operator::begin). Only without a limit.
+  /// spgemm_operator::begin. Only without a limit.
   void begin(const operand_check& check);
-  /// Once more than once costs nothing.
+  /// Repeated calls are free.
   std::int64_t symbolic();
   void fill(double alpha, const csr_sink& c);
   void numeric(double alpha, const csr_sink& c);
-  /// Gives back what the operator of a product in one go holds; nnz(C) stays known.
+  /// Frees what the operator of a product in one panel holds; nnz(C) stays known.
   void release() noexcept;
   /// Other arrays with the values of A and B.
   void set_values(const void* a, const void* b) noexcept;
@@ -70,6 +58,7 @@ class panelled_product {
 
   context ctx_;
   context limited_;  // the same, within the limit
+  std::size_t limit_;
   const spgemm_kernel* kernel_;
   spgemm_problem problem_;
   std::vector<panel> panels_;

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
+#include "ops/owned_csr.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle::detail {
 
 spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
-    : ctx_(ctx), limit_(options.memory_limit), factors_(ctx, in, options, spgemm_factors::begin_only{}) {
+    : ctx_(ctx),
+      limit_(options.memory_limit),
+      eliminates_zeros_(options.eliminate_zeros),
+      factors_(ctx, in, options, spgemm_factors::begin_only{}),
+      c_types_(in.a.types) {
   bool begun = false;
   try {
     begun = begin(options);
@@ -18,19 +22,12 @@ spgemm_plan_impl::spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, 
   if (factors_.wait() && begun) return;
   product_.reset();
   factors_.finish();
-  spgemm_problem problem = factors_.problem();
-  choose(problem, options);
-  if (factors_.has_d() && !problem.mask) {
-    join();
-    problem.a = left_->ref();
-    problem.b = right_->ref();
-  }
-  if (limit_ > 0 && factors_.has_d() && problem.mask) check_limit_of_sum(problem);
-  product_.emplace(ctx, *choice_.kernel, problem, limit_);
+  choose(factors_.problem(), options);
+  product_.emplace(ctx, *choice_.kernel, factors_.problem(), limit_);
 }
 
 void spgemm_plan_impl::choose(const spgemm_problem& problem, const spgemm_options& options) {
-  const std::string wanted = requested_spgemm_kernel(ctx_.backend(), options.kernel);
+  const std::string wanted = requested_kernel(kernel_operation::spgemm, ctx_.backend(), options.kernel);
   choice_ = choose_spgemm(spgemm_kernels(ctx_.backend()), problem, ctx_.info(), wanted);
 }
 
@@ -45,117 +42,98 @@ bool spgemm_plan_impl::begin(const spgemm_options& options) {
   return true;
 }
 
-/// The sum with D comes later, but what its rows may need is known: those of the mask and those of D.
-void spgemm_plan_impl::check_limit_of_sum(const spgemm_problem& problem) const {
-  const spgemm_kernel& kernel = *choice_.kernel;
-  const csr_ref &mask = *problem.mask, &d = factors_.d().ref();
-  std::size_t least = least_limit(ctx_, kernel, problem, count_products(ctx_, problem));
-  spgemm_problem row;
-  row.a = row.b = d;
-  row.a.rows = 1;
-  row.a.cols = row.b.rows = 2 * d.rows;
-  row.a.nnz = 2;
-  row.b.nnz = mask.nnz + d.nnz;
-  row.tile_size = problem.tile_size;
-  const std::int64_t most = std::int64_t{longest_row(ctx_, mask)} + longest_row(ctx_, d);
-  for (const offset_type offsets : {offset_type::i32, offset_type::i64}) {  // of the sum's operands: known later
-    row.a.types.offset = row.b.types.offset = offsets;
-    least = std::max(least, kernel.workspace_bound(ctx_, row, {most, most, std::min<std::int64_t>(most, d.cols)}));
-  }
-  if (limit_ < least) refuse_limit(ctx_, kernel, limit_, least);
-}
-
-/// [A | I] and [B ; D].
-void spgemm_plan_impl::join() {
-  const csr_ref &a = factors_.a().ref(), &b = factors_.b().ref();
-  left_.emplace(ctx_, a);
-  right_.emplace(ctx_, b.rows, b.nnz, factors_.d().ref());
-  right_->copy_pattern(b);
-  right_->place_d();
-}
-
-/// The masked product's pattern above D, and the product that adds the two.
-void spgemm_plan_impl::add_d() {
-  const std::int64_t nnz = product_->symbolic();
-  const index_t rows = factors_.dimensions().rows;
-  spgemm_operand& d = factors_.d();
-  const offset_type offset = fitting_offsets(std::max(nnz + d.ref().nnz, 2 * std::int64_t{rows}));
-  d.fit_offsets(offset);
-  ones_.emplace(ctx_, rows, d.ref().types);
-  right_.emplace(ctx_, rows, nnz, d.ref());
-  masked_ = {offset, 0, right_->rowptr(), right_->colind(), right_->values()};
-  product_->fill(alpha_, masked_);
-  if (limit_ > 0) product_->release();  // one of the two at a time
-  right_->place_d();
-  right_->set_d(d.ref().values, beta_);
-  spgemm_problem problem;
-  problem.a = ones_->ref();
-  problem.b = right_->ref();
-  problem.tile_size = factors_.problem().tile_size;
-  sum_.emplace(ctx_, *choice_.kernel, problem, limit_);
-}
-
 std::int64_t spgemm_plan_impl::symbolic() {
   if (nnz_) return *nnz_;
-  if (!has_values_) set_values(1, 0);
-  if (factors_.has_d() && !left_ && !sum_) add_d();
-  nnz_ = sum_ ? sum_->symbolic() : product_->symbolic();
-  return *nnz_;
+  set_values(0);
+  std::int64_t nnz = product_->symbolic();
+  c_types_.offset = offsets_for(nnz);
+  if (factors_.has_d()) {
+    add_pattern_of_d();
+    nnz = static_cast<std::int64_t>(sum_->colind.size());
+  }
+  nnz_ = nnz;
+  return nnz;
 }
 
-void spgemm_plan_impl::set_values(double alpha, double beta) {
+/// Makes the product, whose pattern is C's but for the entries of D.
+void spgemm_plan_impl::add_pattern_of_d() {
+  const std::int64_t nnz = product_->symbolic();
+  operand& d = factors_.d();
+  c_types_.offset = offsets_for(nnz + d.ref().nnz);
+  d.fit_offsets(c_types_.offset);
+  product_c_ = new_csr(ctx_, factors_.dimensions(), nnz, c_types_);
+  product_->fill(1, sink_of(product_c_));
+  if (limit_ > 0) product_->release();
+  sum_ = matrices_of(ctx_.backend()).add_pattern(ctx_, product_c_, d.ref());
+}
+
+/// Neither allocates nor synchronises.
+void spgemm_plan_impl::set_values(double beta) {
   if (beta != 0 && !factors_.has_d()) {
     throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
   }
-  alpha_ = alpha;
-  beta_ = beta;
-  has_values_ = true;
   factors_.refresh();
-  const void *a = factors_.a().ref().values, *b = factors_.b().ref().values;
-  if (left_) {
-    left_->set_values(a, alpha);
-    right_->copy_values(b);
-    right_->set_d(factors_.d().ref().values, beta);
-  } else {
-    product_->set_values(a, b);
-  }
-  if (!sum_) return;
-  if (limit_ > 0) sum_->release();
-  product_->numeric(alpha, masked_);
-  if (limit_ > 0) product_->release();
-  right_->set_d(factors_.d().ref().values, beta);
+  product_->set_values(factors_.a().ref().values, factors_.b().ref().values);
 }
 
-void spgemm_plan_impl::fill(const csr_sink& c) {
+/// The values of C from those of the product.
+void spgemm_plan_impl::add_d(double beta, void* values) {
+  matrix_ref c = product_c_;
+  c.nnz = c.stored = *nnz_;
+  c.rowptr = data_of(sum_->rowptr);
+  c.colind = sum_->colind.data();
+  matrices_of(ctx_.backend()).add_values(ctx_, 1, product_c_, beta, factors_.d().ref(), c, values);
+}
+
+void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
+  set_values(beta);
   symbolic();
-  if (sum_) {
-    sum_->fill(1, c);
+  if (!sum_) {
+    product_->fill(alpha, c);
   } else {
-    product_->fill(left_ ? 1 : alpha_, c);
+    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
+      copy_bytes(ctx_, to, ctx_.space(), from, ctx_.space(), bytes);
+    };
+    const auto offsets = static_cast<std::size_t>(dimensions().rows) + 1;
+    if (c.offset != c_types_.offset) throw error(status::invalid_argument, "with a D, C has the offsets that nnz needs");
+    copy(c.rowptr, data_of(sum_->rowptr), offsets * size_of(c.offset));
+    copy(c.colind, sum_->colind.data(), sum_->colind.bytes());
+    product_->numeric(alpha, sink_of(product_c_));
+    if (limit_ > 0) product_->release();
+    add_d(beta, c.values);
   }
   filled_ = true;
 }
 
 void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
-  set_values(alpha, beta);
-  if (sum_) {
-    sum_->numeric(1, c);
-  } else {
-    product_->numeric(left_ ? 1 : alpha, c);
-  }
+  set_values(beta);
+  if (!sum_) return product_->numeric(alpha, c);
+  product_->numeric(alpha, sink_of(product_c_));
+  if (limit_ > 0) product_->release();
+  add_d(beta, c.values);
 }
 
-void spgemm_plan_impl::update_values(const void* a, const void* b, const void* d) {
-  const auto check = [](const char* name, const void* values, const csr_ref& of) {
-    if (values == nullptr && of.nnz > 0)
-      throw error(status::null_pointer, fmt::format("the values of {} are null", name));
+void spgemm_plan_impl::update_values(const const_vector_ref& a, const const_vector_ref& b,
+                                     const std::optional<const_vector_ref>& d) {
+  const auto check = [&](const char* name, const const_vector_ref& values, const operand& of) {
+    if (values.size != of.value_count()) {
+      throw error(status::invalid_dimensions, fmt::format("the values of {} have {} elements, {} are needed", name,
+                                                          values.size, of.value_count()));
+    }
+    if (values.size == 0) return;
+    if (values.data == nullptr) throw error(status::null_pointer, fmt::format("the values of {} are null", name));
+    if (values.type != of.given().types.value || values.space != ctx_.space() || values.stride != 1) {
+      throw error(status::invalid_argument, fmt::format("the values of {} must be {} in {} memory, side by side", name,
+                                                        tulle::name(of.given().types.value), tulle::name(ctx_.space())));
+    }
   };
-  check("A", a, factors_.a().source());
-  check("B", b, factors_.b().source());
-  if (d != nullptr && !factors_.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
-  factors_.a().set_values(a);
-  factors_.b().set_values(b);
-  if (d != nullptr) factors_.d().set_values(d);
+  check("A", a, factors_.a());
+  check("B", b, factors_.b());
+  if (d && !factors_.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
+  if (d) check("D", *d, factors_.d());
+  factors_.a().update_values(a.data, a.space);
+  factors_.b().update_values(b.data, b.space);
+  if (d) factors_.d().update_values(d->data, d->space);
 }
 
 std::int64_t spgemm_plan_impl::products() {
@@ -164,19 +142,20 @@ std::int64_t spgemm_plan_impl::products() {
 }
 
 std::string spgemm_plan_impl::explain() const {
-  const std::size_t panels = product_->panels() + (sum_ ? sum_->panels() : 0);
-  const std::size_t products = sum_ ? 2 : 1;
   std::string said = fmt::format("{}: {}", choice_.kernel->name, choice_.reason);
-  if (panels > products) said += fmt::format(" [{} panels of rows under a limit of {} bytes]", panels, limit_);
+  if (product_->panels() > 1) {
+    said += fmt::format(" [{} panels of rows under a limit of {} bytes]", product_->panels(), limit_);
+  }
   return said;
 }
 
 std::size_t spgemm_plan_impl::workspace_bytes() const noexcept {
   std::size_t sum = factors_.bytes() + product_->workspace_bytes();
-  if (left_) sum += left_->bytes();
-  if (right_) sum += right_->bytes();
-  if (ones_) sum += ones_->bytes();
-  if (sum_) sum += sum_->workspace_bytes();
+  if (sum_) {
+    const auto offsets = static_cast<std::size_t>(dimensions().rows) + 1;
+    sum += 2 * offsets * size_of(c_types_.offset) + sum_->colind.bytes() +
+           static_cast<std::size_t>(product_c_.nnz) * (sizeof(index_t) + size_of(c_types_.value));
+  }
   return sum;
 }
 

@@ -1,4 +1,4 @@
-// The type-erased half of spgemm_plan: everything but the value type of C.
+// What a plan of C = M o (alpha A B) + beta D holds.
 #pragma once
 
 #include <cstddef>
@@ -6,26 +6,25 @@
 #include <optional>
 #include <string>
 
+#include "kernels/matrix.hpp"
 #include "ops/spgemm_factors.hpp"
-#include "ops/spgemm_join.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "plan/choose_spgemm.hpp"
 
 namespace tulle::detail {
 
-/// Without D one product; with D the product of [alpha A | I] and [B ; beta D]; with D and a mask two products: the
-/// masked one, C1, and then [I | I] [C1 ; beta D].
+/// Without D one product; with D the product is held here, and C is its sum with beta D.
 class spgemm_plan_impl {
  public:
   spgemm_plan_impl(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
 
-  /// The values that the next fill takes. Neither allocates nor synchronises.
-  void set_values(double alpha, double beta);
   std::int64_t symbolic();
   [[nodiscard]] std::int64_t nnz() const noexcept { return nnz_.value_or(0); }
-  void fill(const csr_sink& c);
+  /// Offsets of a C that `multiply` makes, once `symbolic` has run.
+  [[nodiscard]] type_key c_types() const noexcept { return c_types_; }
+  void fill(double alpha, double beta, const csr_sink& c);
   void numeric(double alpha, double beta, const csr_sink& c);
-  void update_values(const void* a, const void* b, const void* d);
+  void update_values(const const_vector_ref& a, const const_vector_ref& b, const std::optional<const_vector_ref>& d);
   std::int64_t products();
 
   [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
@@ -35,29 +34,26 @@ class spgemm_plan_impl {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
   /// Whether a C was made, which numeric can write into.
   [[nodiscard]] bool filled() const noexcept { return filled_; }
+  [[nodiscard]] bool eliminates_zeros() const noexcept { return eliminates_zeros_; }
 
  private:
   void choose(const spgemm_problem& problem, const spgemm_options& options);
   bool begin(const spgemm_options& options);
-  void check_limit_of_sum(const spgemm_problem& problem) const;
-  void join();
-  void add_d();
+  void set_values(double beta);
+  void add_pattern_of_d();
+  void add_d(double beta, void* values);
 
   context ctx_;
   std::size_t limit_;
+  bool eliminates_zeros_;
   spgemm_factors factors_;
   spgemm_choice choice_;
-  std::optional<beside_identity> left_;  // with D and no mask
-  std::optional<above> right_;           // with D
-  std::optional<two_identities> ones_;   // with D and a mask
   std::optional<panelled_product> product_;
-  std::optional<panelled_product> sum_;  // with D and a mask
-  csr_sink masked_;                      // where the masked product goes then
+  matrix_ref product_c_;            // with D: M o (alpha A B)
+  std::optional<entry_map> sum_;    // with D: the pattern of C
+  type_key c_types_;
   std::optional<std::int64_t> nnz_;
   std::optional<std::int64_t> products_;
-  double alpha_ = 1;
-  double beta_ = 0;
-  bool has_values_ = false;
   bool filled_ = false;
 };
 

@@ -1,151 +1,347 @@
 #include <tulle/ops/spmv.hpp>
 
-#include "core/instantiate.hpp"
-#include "ops/spmv_arguments.hpp"
-#include "ops/spmv_operand.hpp"
-#include "ops/spmv_plan_impl.hpp"
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "kernels/backends.hpp"
+#include "core/memory_status.hpp"
+#include "ops/operand.hpp"
+#include "plan/autotune.hpp"
+#include "plan/autotune_cache.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
 
-template <scalar T, memory_space Space>
-detail::vector_argument argument(std::string_view name, basic_span<T, Space> v) {
-  return {name, v.data(), v.size(), Space};
+using clock = std::chrono::steady_clock;
+
+double microseconds_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
-template <scalar T, memory_space Space>
-detail::vector_argument argument(std::string_view name, basic_span<const T, Space> v) {
-  return {name, const_cast<T*>(v.data()), v.size(), Space};
+
+/// Applications of the fastest kernel that effort max may spend on measuring.
+constexpr double max_effort_applications = 500;
+
+[[noreturn]] void refuse(std::string_view what, int value, std::string_view right) {
+  throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
+}
+
+const spmv_options& checked_options(const spmv_options& o) {
+  if (o.block_size != 0 && (o.block_size < 32 || o.block_size > 1024 || o.block_size % 32 != 0)) {
+    refuse("block_size", o.block_size, "a multiple of 32 up to 1024");
+  }
+  if (o.lanes != 0 && (o.lanes < 1 || o.lanes > 32 || (o.lanes & (o.lanes - 1)) != 0)) {
+    refuse("lanes", o.lanes, "1, 2, 4, 8, 16 or 32");
+  }
+  if (o.sigma != 0 && o.sigma != 1 && (o.sigma < 32 || o.sigma % 32 != 0)) {
+    refuse("sigma", o.sigma, "1 or a multiple of 32");
+  }
+  if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
+  if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
+  if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
+  return o;
+}
+
+/// A multivector as kernels see it. What is only read is not written to.
+strided_vectors strided(const const_multivector_ref& v) {
+  return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
+}
+
+bool has(const spmv_kernel& kernel, operation what, scalar_type vectors) {
+  const bool floating = vectors != scalar_type::i32;
+  switch (what) {
+    case operation::apply: return true;
+    case operation::apply_many: return kernel.has.many;
+    case operation::apply_dots: return kernel.has.dots && floating;
+    case operation::jacobi: return kernel.has.jacobi && floating;
+  }
+  return false;
 }
 
 }  // namespace
 
-template <scalar T>
-template <offset O>
-spmv_plan<T>::spmv_plan(const context& ctx, csr_view<T, O> a, const spmv_options& options)
-    : impl_(std::make_unique<detail::spmv_plan_impl>(ctx, csr_ref::of(a), options)) {}
+struct any_spmv_plan::impl {
+  impl(const context& c, const matrix_ref& a, const spmv_options& o);
 
-template <scalar T>
-spmv_plan<T>::spmv_plan(spmv_plan&&) noexcept = default;
-template <scalar T>
-spmv_plan<T>& spmv_plan<T>::operator=(spmv_plan&&) noexcept = default;
-template <scalar T>
-spmv_plan<T>::~spmv_plan() = default;
-
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, host_span<const T> x, T beta, host_span<T> y) {
-  impl_->apply(alpha, argument("x", x), beta, argument("y", y), impl_->ctx().stream());
-}
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y) {
-  apply(alpha, x, beta, y, impl_->ctx().stream());
-}
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, device_span<const T> x, T beta, device_span<T> y, stream_view stream) {
-  impl_->apply(alpha, argument("x", x), beta, argument("y", y), stream);
-}
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, const buffer<T>& x, T beta, buffer<T>& y) {
-  const memory_space otherwise = impl_->ctx().space();  // of an empty buffer, which may have no memory
-  const auto space = [&](const buffer<T>& v) { return v.empty() ? otherwise : v.space(); };
-  if (x.space() != y.space() && !x.empty() && !y.empty()) {
-    throw error(status::invalid_argument, "x and y are in different memory spaces");
+  void take_named(const std::string& wanted);
+  void take_transposing_kernel(const std::string& reason);
+  bool transpose(const std::string& wanted);
+  void choose(bool quick);
+  void analyse();
+  void count();
+  void tune(double budget);
+  void build(const spmv_kernel& k, const std::string& why);
+  void build(std::string_view name, const std::string& why) { build(find(name), why); }
+  void make_many();
+  [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
+    return find_spmv_kernel(ctx.backend(), name, source.ref().types);
   }
-  impl_->apply(alpha, {"x", const_cast<T*>(x.data()), x.size(), space(x)}, beta, {"y", y.data(), y.size(), space(y)},
-               impl_->ctx().stream());
-}
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y) {
-  apply(alpha, x, beta, y, impl_->ctx().stream());
-}
-template <scalar T>
-void spmv_plan<T>::apply(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y, stream_view stream) {
-  impl_->apply_many(alpha, detail::multivector_argument::of("X", x), beta, detail::multivector_argument::of("Y", y),
-                    stream);
-}
+  [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr; }
+  [[nodiscard]] bool takes_many_by_another() const { return !named && !reads_transpose && !stays_blocks(); }
 
-template <scalar T>
-void spmv_plan<T>::apply_dots(T alpha, host_span<const T> x, T beta, host_span<T> y, host_span<const T> w,
-                              host_span<T> dots) {
-  impl_->apply_dots(alpha, argument("x", x), beta, argument("y", y), argument("w", w), argument("dots", dots));
-}
-template <scalar T>
-void spmv_plan<T>::apply_dots(T alpha, device_span<const T> x, T beta, device_span<T> y, device_span<const T> w,
-                              device_span<T> dots) {
-  impl_->apply_dots(alpha, argument("x", x), beta, argument("y", y), argument("w", w), argument("dots", dots));
-}
-template <scalar T>
-void spmv_plan<T>::jacobi(T omega, host_span<const T> x, host_span<const T> b, host_span<const T> inverse_diagonal,
-                          host_span<T> y) {
-  impl_->jacobi(omega, argument("x", x), argument("b", b), argument("inverse_diagonal", inverse_diagonal),
-                argument("y", y));
-}
-template <scalar T>
-void spmv_plan<T>::jacobi(T omega, device_span<const T> x, device_span<const T> b,
-                          device_span<const T> inverse_diagonal, device_span<T> y) {
-  impl_->jacobi(omega, argument("x", x), argument("b", b), argument("inverse_diagonal", inverse_diagonal),
-                argument("y", y));
-}
-
-template <scalar T>
-void spmv_plan<T>::update_values(host_span<const T> values) {
-  impl_->update_values(values.data(), values.size(), memory_space::host);
-}
-template <scalar T>
-void spmv_plan<T>::update_values(device_span<const T> values) {
-  impl_->update_values(values.data(), values.size(), memory_space::device);
-}
-template <scalar T>
-void spmv_plan<T>::autotune() {
-  impl_->autotune();
-}
-
-template <scalar T>
-std::string_view spmv_plan<T>::kernel() const noexcept {
-  return impl_->kernel();
-}
-template <scalar T>
-std::string spmv_plan<T>::explain() const {
-  return impl_->explain();
-}
-template <scalar T>
-spmv_effort spmv_plan<T>::effort() const noexcept {
-  return impl_->effort();
-}
-template <scalar T>
-double spmv_plan<T>::plan_microseconds() const noexcept {
-  return impl_->plan_microseconds();
-}
-template <scalar T>
-std::size_t spmv_plan<T>::workspace_bytes() const noexcept {
-  return impl_->workspace_bytes();
-}
-template <scalar T>
-const csr_stats& spmv_plan<T>::stats() const noexcept {
-  return impl_->stats();
-}
-template <scalar T>
-shape spmv_plan<T>::dimensions() const noexcept {
-  return impl_->dimensions();
-}
-
-template <scalar T, offset O>
-void multiply(const context& ctx, const csr<T, O>& a, const buffer<T>& x, buffer<T>& y, T alpha, T beta) {
-  const bool on_host = a.view().space == memory_space::host;
-  detail::spmv_operand(on_host ? context::cpu(ctx.threads()) : ctx, csr_ref::of(a.view())).validate();
+  clock::time_point began = clock::now();  // first: planning begins here
+  context ctx;
   spmv_options options;
-  options.kernel = kernel_without_set_up(ctx.backend()).name;
+  detail::operand source;
+  shape dimensions;              // of what multiplies: A or A^T
+  bool named = false;            // the kernel was asked for by name
+  bool reads_transpose = false;  // the kernel multiplies by the transpose of the CSR it is given
+  csr_stats stats;
+  bool analysed = false;  // else stats holds what is known without a pass over the matrix
+  const spmv_kernel* kernel = nullptr;
+  std::string reason;
+  std::unique_ptr<spmv_operator> op;
+  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
+  double plan_microseconds = 0;
+};
+
+any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
+    : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
+  const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
+  const bool transposes = options.transpose != source.is_transpose();
+  const bool blocks = stays_blocks() && !transposes && (wanted.empty() || find(wanted).takes_bsr);
+  const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
+                     options.policy == spmv_policy::standard;  // the choice itself looks at the structure
+  if (options.effort != spmv_effort::none && !(quick && !stays_blocks())) source.validate();
+  if (!blocks) source.to_csr();
+  if (blocks) {
+    named = !wanted.empty();
+    count();
+    build(wanted.empty() ? kernel_for_blocks(ctx.backend()) : wanted, "the matrix came in blocks");
+  } else if (transposes && !transpose(wanted)) {
+    // a kernel that reads the transpose was taken
+  } else if (!wanted.empty()) {
+    take_named(wanted);
+  } else if (options.effort == spmv_effort::none) {
+    count();
+    build(kernel_without_set_up(ctx.backend()), "effort none takes A where it is");
+  } else {
+    choose(quick);
+    if (options.effort == spmv_effort::max) tune(max_effort_applications);
+  }
+  plan_microseconds = microseconds_since(began);
+}
+
+/// Makes a CSR of the transpose, or takes the kernel that needs none and returns false.
+bool any_spmv_plan::impl::transpose(const std::string& wanted) {
+  if (wanted == transposing_kernel(ctx.backend()).name) return take_transposing_kernel("asked for by name"), false;
+  if (wanted.empty() && options.effort == spmv_effort::none)
+    return take_transposing_kernel("effort none takes A where it is"), false;
+  try {
+    source.transpose();
+    source.refresh();
+  } catch (const error& e) {
+    if (!is_out_of_memory(e) || !wanted.empty()) throw;
+    return take_transposing_kernel("no memory for a CSR of A^T"), false;
+  }
+  return true;
+}
+
+void any_spmv_plan::impl::take_transposing_kernel(const std::string& why) {
+  reads_transpose = true;
+  count();
+  build(transposing_kernel(ctx.backend()), why);
+}
+
+void any_spmv_plan::impl::take_named(const std::string& wanted) {
+  const spmv_kernel& k = find(wanted);
+  if (options.effort == spmv_effort::none && !k.needs_set_up) {
+    count();
+  } else {
+    analyse();
+  }
+  if (const support s = k.supports(stats, source.ref().types, ctx.info()); !s.ok) {
+    throw error(status::unsupported, fmt::format("{} cannot take this matrix: {}", wanted, s.reason));
+  }
+  named = true;
+  build(k, "asked for by name");
+}
+
+void any_spmv_plan::impl::choose(bool quick) {
+  if (quick) {
+    stats = source.inspect();
+    source.fit_offsets(offsets_for(source.ref().nnz));
+  } else {
+    analyse();
+  }
+  const type_key types = source.ref().types;
+  const spmv_choice choice = choose_spmv(stats, types, ctx.info(), options.policy);
+  const spmv_kernel& chosen = find(choice.kernel);
+  if (const support s = chosen.supports(stats, types, ctx.info()); !s.ok) {
+    return build(kernel_without_set_up(ctx.backend()), s.reason);
+  }
+  try {
+    build(chosen, choice.reason);
+  } catch (const error& e) {
+    if (!is_out_of_memory(e)) throw;
+    build(kernel_without_set_up(ctx.backend()), fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
+  }
+}
+
+void any_spmv_plan::impl::analyse() {
+  stats = source.statistics();
+  source.fit_offsets(offsets_for(source.ref().nnz));
+  analysed = true;
+}
+
+/// What is known of the matrix without a pass over it. Offsets are not narrowed, only widened where they must be.
+void any_spmv_plan::impl::count() {
+  stats = {};
+  stats.rows = dimensions.rows;
+  stats.cols = dimensions.cols;
+  stats.nnz = source.ref().nnz;
+  stats.mean = dimensions.rows > 0 ? static_cast<double>(stats.nnz) / dimensions.rows : 0;
+  if (!stays_blocks() && offsets_for(stats.nnz) == offset_type::i64) source.fit_offsets(offset_type::i64);
+}
+
+void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
+  op.reset();
+  many.reset();
+  op = k.make_plan(ctx, source.ref(), stats, options);
+  ctx.synchronize();  // apply may come on another stream
+  kernel = &k;
+  reason = why;
+}
+
+/// Allocates a little host memory, at the first call.
+void any_spmv_plan::impl::make_many() {
+  if (many == nullptr) many = find(kernel_for_many(ctx.backend())).make_plan(ctx, source.ref(), stats, {});
+}
+
+void any_spmv_plan::impl::tune(double budget) {
+  const matrix_ref& a = source.ref();
+  const std::string key = fmt::format("{}/{}.{}/{}/{}", statistics_hash(stats), name(a.types.value),
+                                      name(a.types.offset), ctx.info().name, ctx.info().multiprocessors);
+  if (const auto known = cached_winner(key)) {
+    for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+      if (k.name == *known && contains(k.types, a.types) && k.supports(stats, a.types, ctx.info()).ok) {
+        return build(k, "the fastest when a matrix with these statistics was measured on this device before");
+      }
+    }
+  }
+  tuning result = fastest_kernel(ctx, {a, stats, options}, {kernel, op.get()}, budget);
+  kernel = result.kernel;
+  if (result.faster != nullptr) {
+    op = std::move(result.faster);
+    many.reset();
+  }
+  const std::string left_out =
+      result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
+  reason = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
+  remember_winner(key, std::string(kernel->name));
+}
+
+any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)
+    : impl_(std::make_unique<impl>(ctx, a, options)) {}
+any_spmv_plan::any_spmv_plan(any_spmv_plan&&) noexcept = default;
+any_spmv_plan& any_spmv_plan::operator=(any_spmv_plan&&) noexcept = default;
+any_spmv_plan::~any_spmv_plan() = default;
+
+const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
+shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
+scalar_type any_spmv_plan::vector_type() const noexcept { return impl_->source.ref().types.value; }
+
+bool any_spmv_plan::can(operation what, bool transposed) const noexcept {
+  if (transposed) return false;
+  return has(*impl_->kernel, what, vector_type()) || (what == operation::apply_many && impl_->takes_many_by_another());
+}
+
+void any_spmv_plan::do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const {
+  impl_->op->apply(alpha, x.data, beta, y.data, how.stream);
+}
+
+void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                                  call how) const {
+  const bool own = impl_->kernel->has.many;
+  if (!own) impl_->make_many();
+  (own ? impl_->op : impl_->many)->apply_many(alpha, strided(x), beta, strided(y), how.stream);
+}
+
+void any_spmv_plan::do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+                                  const const_vector_ref& w, const vector_ref& dots, call how) const {
+  impl_->op->apply_dots(alpha, x.data, beta, y.data, w.data, dots.data, how.stream);
+}
+
+void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
+                              const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const {
+  impl_->op->apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
+}
+
+void any_spmv_plan::read_values(const const_vector_ref& values) {
+  const std::int64_t count = impl_->source.value_count();
+  if (values.size != count) {
+    throw error(status::invalid_dimensions,
+                fmt::format("values has {} elements, A has {} nonzeros", values.size, count));
+  }
+  if (values.type != vector_type()) {
+    throw error(status::invalid_argument,
+                fmt::format("values holds {} elements, A {}", name(values.type), name(vector_type())));
+  }
+  if (values.stride != 1 && count > 1) throw error(status::unsupported, "values with a stride");
+  if (count > 0 && values.data == nullptr) throw error(status::null_pointer, "values is null");
+  if (count > 0 && values.space == memory_space::device && ctx().backend() == backend_kind::cpu) {
+    throw error(status::invalid_argument, "values is in device memory, the plan runs on cpu");
+  }
+  impl_->source.update_values(values.data, values.space);
+  impl_->source.refresh();
+  impl_->op->update_values(impl_->source.ref());
+  if (impl_->many != nullptr) impl_->many->update_values(impl_->source.ref());
+}
+
+void any_spmv_plan::update_values() {
+  const matrix_ref& a = impl_->source.lent();
+  read_values({a.types.value, a.values, impl_->source.value_count(), a.space});
+}
+
+void any_spmv_plan::autotune() {
+  const auto begin = clock::now();
+  impl& p = *impl_;
+  if (p.stays_blocks()) p.source.to_csr();
+  if (p.reads_transpose) {
+    p.source.transpose();
+    p.source.refresh();
+  }
+  if (!p.analysed) {
+    p.analyse();
+    if (p.reads_transpose || p.kernel->takes_bsr) {
+      p.build(kernel_without_set_up(p.ctx.backend()), p.reason);
+    } else {
+      p.build(*p.kernel, p.reason);
+    }
+    p.reads_transpose = false;
+  }
+  p.named = false;
+  p.tune(std::numeric_limits<double>::infinity());
+  p.plan_microseconds += microseconds_since(begin);
+}
+
+std::string_view any_spmv_plan::kernel() const noexcept { return impl_->kernel->name; }
+spmv_effort any_spmv_plan::effort() const noexcept { return impl_->options.effort; }
+double any_spmv_plan::plan_microseconds() const noexcept { return impl_->plan_microseconds; }
+const csr_stats& any_spmv_plan::stats() const noexcept { return impl_->stats; }
+std::size_t any_spmv_plan::workspace_bytes() const noexcept {
+  return impl_->source.bytes() + impl_->op->workspace_bytes();
+}
+
+std::string any_spmv_plan::explain() const {
+  const std::string parameters = impl_->op->parameters();
+  return fmt::format("{}: {} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason, parameters,
+                     parameters.empty() ? "" : ", ", name(effort()), plan_microseconds());
+}
+
+void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,
+              double beta) {
+  const context where = a.space == memory_space::host ? context::cpu(ctx.threads()) : ctx;
+  detail::operand(where, "A", a).validate();
+  spmv_options options;
+  if (a.format != matrix_format::bsr) options.kernel = kernel_without_set_up(ctx.backend());
   options.effort = spmv_effort::none;
-  spmv_plan<T>(ctx, a, options).apply(alpha, x, beta, y);
+  any_spmv_plan(ctx, a, options).apply(alpha, x, beta, y);
   ctx.synchronize();  // the plan's workspace must outlive the kernel
 }
-
-#define TULLE_INSTANTIATE_PLAN(T) template class spmv_plan<T>;
-TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE_PLAN)
-
-#define TULLE_INSTANTIATE(T, O)                                                                    \
-  template spmv_plan<T>::spmv_plan(const context&, csr_view<T, O>, const spmv_options&);           \
-  template void multiply<T, O>(const context&, const csr<T, O>&, const buffer<T>&, buffer<T>&, T, T);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

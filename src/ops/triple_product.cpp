@@ -3,20 +3,18 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <tulle/ops/spgemm.hpp>
 #include <utility>
 #include <vector>
 
-#include "core/backends.hpp"
-#include "core/instantiate.hpp"
+#include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
 #include "ops/halving.hpp"
+#include "ops/owned_csr.hpp"
 #include "ops/spgemm_factors.hpp"
-#include "ops/spgemm_join.hpp"
 #include "ops/spgemm_panels.hpp"
-#include "ops/spgemm_sink.hpp"
 #include "plan/choose_spgemm.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
@@ -29,15 +27,6 @@ struct rows_of_r {
   index_t end;
 };
 
-/// Rows of T, owned.
-struct panel_matrix {
-  buffer<std::byte> rowptr;
-  buffer<index_t> colind;
-  buffer<std::byte> values;
-  csr_ref ref;
-  [[nodiscard]] std::size_t bytes() const noexcept { return rowptr.bytes() + colind.bytes() + values.bytes(); }
-};
-
 const spgemm_options& checked(const spgemm_options& options) {
   if (options.transpose_a || options.transpose_b) {
     throw error(status::invalid_argument, "triple_product takes R, A and P as they are: transpose_a, transpose_b");
@@ -45,7 +34,7 @@ const spgemm_options& checked(const spgemm_options& options) {
   return options;
 }
 
-void check_shapes(const csr_ref& r, const csr_ref& a, const csr_ref& p) {
+void check_shapes(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p) {
   if (r.cols == a.rows && a.cols == p.rows) return;
   throw error(status::invalid_dimensions,
               fmt::format("R is {} x {}, A is {} x {} and P is {} x {}: inner dimensions differ", r.rows, r.cols,
@@ -54,7 +43,7 @@ void check_shapes(const csr_ref& r, const csr_ref& a, const csr_ref& p) {
 
 class triple {
  public:
-  triple(const context& ctx, const csr_ref& r, const csr_ref& a, const csr_ref& p, const spgemm_options& options)
+  triple(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p, const spgemm_options& options)
       : ctx_(ctx),
         limit_(options.memory_limit),
         ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, checked(options)),
@@ -64,16 +53,12 @@ class triple {
     ra_.refresh();
     ap_.refresh();
     kernel_ = choose_spgemm(spgemm_kernels(ctx.backend()), first_, ctx.info(),
-                            requested_spgemm_kernel(ctx.backend(), options.kernel))
+                            requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel))
                   .kernel;
-    if (limit_ > 0) check_limit();
     cut(0, first_.a.rows);
   }
 
-  template <scalar T>
-  any_csr<T> multiply() {
-    return limit_ > 0 || panels_.size() == 1 ? counted<T>() : grown<T>();
-  }
+  matrix_ref multiply() const { return limit_ > 0 || panels_.size() == 1 ? counted() : grown(); }
 
  private:
   /// Bytes of T with `rows` rows and `nnz` entries.
@@ -82,35 +67,17 @@ class triple {
            static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(p_.types.value));
   }
 
-  [[nodiscard]] spgemm_problem second(const csr_ref& t) const {
+  [[nodiscard]] spgemm_problem second(const matrix_ref& t) const {
     spgemm_problem problem = first_;
     problem.a = t;
     problem.b = p_;
     return problem;
   }
 
-  /// What the largest row needs does for every row, and by halving for all.
-  void check_limit() {
-    const spgemm_work work = count_products(ctx_, first_);
-    (void)detail::least_limit(ctx_, *kernel_, first_, work);  // the kernel has a bound
-    const std::int64_t most = work.most_products;
-    const std::int64_t row_nnz = std::min<std::int64_t>(most, first_.b.cols);
-    csr_ref t = p_;
-    t.rows = 1;
-    t.cols = p_.rows;
-    t.nnz = row_nnz;
-    const std::int64_t products = std::min(p_.nnz, row_nnz * detail::longest_row(ctx_, p_));  // rows of P, each once
-    second_row_ =
-        kernel_->workspace_bound(ctx_, second(t), {products, products, std::min<std::int64_t>(products, p_.cols)});
-    const std::size_t first_row = detail::bytes_of_one_row(ctx_, *kernel_, first_, most);
-    const std::size_t least = std::max(first_row, second_row_) + t_bytes(1, row_nnz);
-    if (limit_ < least) detail::refuse_limit(ctx_, *kernel_, limit_, least);
-  }
-
   /// Whether T is neither too large nor has too many entries for the operands' offsets.
   [[nodiscard]] bool fits(index_t begin, index_t end) const {
     const std::int64_t nnz = count_products(ctx_, detail::panel_of(ctx_, first_, begin, end)).nnz_bound;
-    return t_bytes(end - begin, nnz) <= most_t_bytes && detail::fitting_offsets(nnz) <= p_.types.offset;
+    return t_bytes(end - begin, nnz) <= most_t_bytes && offsets_for(nnz) <= p_.types.offset;
   }
 
   void cut(index_t begin, index_t end) {
@@ -123,46 +90,34 @@ class triple {
     cut(middle, end);
   }
 
-  [[nodiscard]] panel_matrix times_a(const context& ctx, rows_of_r panel) const {
+  /// Rows of T.
+  [[nodiscard]] matrix_ref times_a(const context& ctx, rows_of_r panel) const {
     const auto rows = kernel_->make(ctx, detail::panel_of(ctx_, first_, panel.begin, panel.end));
-    const auto nnz = static_cast<std::size_t>(rows->symbolic());
-    const auto offsets = static_cast<std::size_t>(panel.end - panel.begin) + 1;
-    panel_matrix t{buffer<std::byte>(ctx, offsets * size_of(p_.types.offset)), buffer<index_t>(ctx, nnz),
-                   buffer<std::byte>(ctx, nnz * size_of(p_.types.value)), p_};
-    rows->fill(1, {p_.types.offset, 0, t.rowptr.data(), t.colind.data(), t.values.data()});
-    t.ref.rows = panel.end - panel.begin;
-    t.ref.cols = p_.rows;
-    t.ref.nnz = static_cast<std::int64_t>(nnz);
-    t.ref.rowptr = t.rowptr.data();
-    t.ref.colind = t.colind.data();
-    t.ref.values = t.values.data();
+    const std::int64_t nnz = rows->symbolic();
+    matrix_ref t = detail::new_csr(ctx, {panel.end - panel.begin, p_.rows}, nnz, p_.types);
+    rows->fill(1, detail::sink_of(t));
     return t;
   }
 
-  /// T, where the limit leaves room for it, for what makes it, and for a row of T P.
-  [[nodiscard]] std::optional<panel_matrix> times_a_within_limit(rows_of_r panel) const {
-    if (limit_ == 0) return times_a(ctx_, panel);
-    const bool one_row = panel.end - panel.begin <= 1;  // check_limit has found room
-    try {
-      panel_matrix t = times_a(ctx_.with_memory(std::make_shared<limited_memory>(ctx_, limit_)), panel);
-      if (one_row || t.bytes() + second_row_ <= limit_) return t;
-    } catch (const limit_exceeded&) {
-      if (one_row) throw;
-    }
-    return {};
-  }
-
-  /// Calls f(rows, product T P) for the panels, in halves where T passes the limit.
+  /// Calls f(rows, product T P) for the panels, in halves where T, or T P beside it, passes the limit: f throws then,
+  /// and begins anew with fewer rows.
   template <class F>
   void for_each_panel(const std::vector<rows_of_r>& panels, const F& f) const {
     detail::halving halves(ctx_, first_);
     const auto attempt = [&](index_t begin, index_t end) {
-      const std::optional<panel_matrix> t = times_a_within_limit({begin, end});
-      if (!t) return false;
-      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - std::min(limit_, t->bytes()), 1);
-      detail::panelled_product product(ctx_, *kernel_, second(t->ref), left);
-      f(rows_of_r{begin, end}, product);
-      return true;
+      std::size_t held = 0;
+      try {
+        const auto memory = std::make_shared<limited_memory>(ctx_, limit_);
+        const matrix_ref t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), {begin, end});
+        held = t_bytes(end - begin, t.nnz);
+        const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
+        detail::panelled_product product(ctx_, *kernel_, second(t), left);
+        f(rows_of_r{begin, end}, product);
+        return true;
+      } catch (const limit_exceeded& e) {
+        if (end - begin <= 1) detail::refuse_limit(ctx_.space(), limit_, begin, end, held + e.needed());
+        return false;
+      }
     };
     for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, attempt);
   }
@@ -170,21 +125,26 @@ class triple {
   [[nodiscard]] bool is_whole(rows_of_r panel) const { return panel.end - panel.begin == first_.a.rows; }
   [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
 
+  [[nodiscard]] matrix_ref new_c(std::int64_t nnz) const {
+    return detail::new_csr(ctx_, dimensions(), nnz, {p_.types.value, offsets_for(nnz)});
+  }
+
   /// Every panel twice, the first time for its count, unless there is one: nothing but C and one panel is held.
-  template <scalar T>
-  any_csr<T> counted() const {
-    any_csr<T> c;
+  [[nodiscard]] matrix_ref counted() const {
+    matrix_ref c;
     std::int64_t nnz = 0;
     std::vector<rows_of_r> kept;
     for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
+      const std::int64_t mine = product.symbolic();
+      if (is_whole(panel)) {
+        c = new_c(mine);
+        product.fill(1, detail::sink_of(c));
+      }
       kept.push_back(panel);
-      nnz += product.symbolic();
-      if (!is_whole(panel)) return;
-      c = detail::new_c<T>(ctx_, dimensions(), nnz);
-      product.fill(1, detail::sink_of(c));
+      nnz += mine;
     });
     if (is_whole(kept.front())) return c;
-    c = detail::new_c<T>(ctx_, dimensions(), nnz);
+    c = new_c(nnz);
     std::int64_t first = 0;
     for_each_panel(kept, [&](rows_of_r panel, detail::panelled_product& product) {
       product.fill(1, detail::part_of(detail::sink_of(c), panel.begin, first));
@@ -194,35 +154,36 @@ class triple {
   }
 
   /// Every panel once, into a C that grows: up to twice C is held when it does, and at the end.
-  template <scalar T>
-  any_csr<T> grown() const {
-    csr<T, std::int64_t> c = detail::new_csr<T, std::int64_t>(ctx_, dimensions(), 0);
+  [[nodiscard]] matrix_ref grown() const {
+    const type_key wide{p_.types.value, offset_type::i64};
+    const matrix_ref offsets = detail::new_csr(ctx_, dimensions(), 0, wide);
+    matrix_ref c = offsets;
     std::int64_t first = 0;
     for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
       const std::int64_t last = first + product.symbolic();
-      if (last > c.nnz()) {
+      if (last > c.nnz) {
         const double likely = 1.1 * static_cast<double>(last) / panel.end * first_.a.rows;
-        resize(c, first, std::max(last, static_cast<std::int64_t>(likely)));
+        c = resized(c, first, std::max(last, static_cast<std::int64_t>(likely)));
       }
-      product.fill(1, {offset_type::i64, first, c.rowptr.data() + panel.begin, c.colind.data(), c.values.data()});
+      csr_sink sink = detail::sink_of(c);
+      sink.offset = offset_type::i64;
+      sink.rowptr = detail::sink_of(offsets).rowptr;
+      product.fill(1, detail::part_of(sink, panel.begin, first));
       first = last;
     });
-    if (first != c.nnz()) resize(c, first, first);
-    if (!detail::fits_narrow(first)) return c;
-    auto rowptr = formats_of<T, std::int64_t>(ctx_.backend()).narrow_offsets(ctx_, c.rowptr.data(), c.rowptr.size());
-    return csr<T, std::int32_t>{c.rows, c.cols, std::move(rowptr), std::move(c.colind), std::move(c.values)};
+    c = resized(c, first, first);
+    detail::copy_offsets(ctx_, offsets, c);
+    return c;
   }
 
-  /// Room for `size` entries, of which the first `kept` are kept.
-  template <scalar T>
-  void resize(csr<T, std::int64_t>& c, std::int64_t kept, std::int64_t size) const {
-    const auto moved = [&]<class E>(const buffer<E>& from) {
-      buffer<E> to(ctx_, static_cast<std::size_t>(size));
-      copy_bytes(ctx_, to.data(), ctx_.space(), from.data(), ctx_.space(), static_cast<std::size_t>(kept) * sizeof(E));
-      return to;
-    };
-    c.colind = moved(c.colind);
-    c.values = moved(c.values);
+  /// A copy of the first `kept` entries, with room for `size`, and its offsets still to be written.
+  [[nodiscard]] matrix_ref resized(const matrix_ref& c, std::int64_t kept, std::int64_t size) const {
+    matrix_ref to = new_c(size);
+    const csr_sink sink = detail::sink_of(to);
+    const auto entries = static_cast<std::size_t>(kept);
+    copy_bytes(ctx_, sink.colind, ctx_.space(), c.colind, ctx_.space(), entries * sizeof(index_t));
+    copy_bytes(ctx_, sink.values, ctx_.space(), c.values, ctx_.space(), entries * size_of(c.types.value));
+    return to;
   }
 
   context ctx_;
@@ -230,26 +191,19 @@ class triple {
   detail::spgemm_factors ra_;
   detail::spgemm_factors ap_;
   spgemm_problem first_;
-  csr_ref p_;
+  matrix_ref p_;
   const spgemm_kernel* kernel_ = nullptr;
-  std::size_t second_row_ = 0;  // most bytes that a row of T P takes
   std::vector<rows_of_r> panels_;
 };
 
 }  // namespace
 
-template <scalar T, offset O>
-any_csr<T> triple_product(const context& ctx, csr_view<T, O> r, csr_view<T, O> a, csr_view<T, O> p,
+matrix_ref triple_product(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p,
                           const spgemm_options& options) {
-  check_shapes(csr_ref::of(r), csr_ref::of(a), csr_ref::of(p));
-  any_csr<T> c = triple(ctx, csr_ref::of(r), csr_ref::of(a), csr_ref::of(p), options).multiply<T>();
+  check_shapes(r, a, p);
+  matrix_ref c = triple(ctx, r, a, p, options).multiply();
   ctx.synchronize();  // R, A and P may go after this
   return c;
 }
-
-#define TULLE_INSTANTIATE(T, O)                                                                      \
-  template any_csr<T> triple_product(const context&, csr_view<T, O>, csr_view<T, O>, csr_view<T, O>, \
-                                     const spgemm_options&);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

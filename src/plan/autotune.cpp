@@ -7,9 +7,11 @@
 #include <bit>
 #include <chrono>
 #include <tulle/core/buffer.hpp>
+#include <tulle/core/stream.hpp>
 
-#include "core/backends.hpp"
-#include "plan/find_kernel.hpp"
+#include "kernels/backends.hpp"
+#include "core/memory_status.hpp"
+#include "core/split_mix.hpp"
 
 namespace tulle {
 namespace {
@@ -28,15 +30,16 @@ double microseconds_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
-/// x = 0 and a scratch y, and the clock that suits the backend.
+/// x = 0 and a scratch y, and what times an application.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, const csr_ref& a)
+  bench_stand(const context& ctx, const matrix_ref& a)
       : ctx_(ctx),
         x_(ctx, static_cast<std::size_t>(a.cols) * size_of(a.types.value)),
-        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)) {
+        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)),
+        begin_(ctx),
+        end_(ctx) {
     fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
-    if (ctx.backend() == backend_kind::cuda) timer_ = cuda_runtime()->timer(ctx.device());
   }
 
   /// Median microseconds of one application; the last warm-up run where that is beyond hope of passing `fastest`.
@@ -52,29 +55,19 @@ class bench_stand {
 
  private:
   double once(spmv_operator& op) {
-    if (timer_ != nullptr) {
-      timer_->start(ctx_.stream());
-      op.apply(1, x_.data(), 0, y_.data(), ctx_.stream());
-      timer_->stop(ctx_.stream());
-      return timer_->microseconds();
-    }
-    const auto begin = clock::now();
+    begin_.record(ctx_.stream());
     op.apply(1, x_.data(), 0, y_.data(), ctx_.stream());
-    return microseconds_since(begin);
+    end_.record(ctx_.stream());
+    end_.synchronize();
+    return end_.microseconds_since(begin_);
   }
 
   context ctx_;
   buffer<std::byte> x_;
   buffer<std::byte> y_;
-  std::unique_ptr<device_timer> timer_;
+  event begin_;
+  event end_;
 };
-
-/// The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
 
 }  // namespace
 
@@ -85,9 +78,9 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.reference_only || &k == first.first || !contains(k.types, subject.a.types)) continue;
+    if (k.role == kernel_role::vendor || &k == first.first || !contains(k.types, subject.a.types)) continue;
     if (!k.supports(subject.stats, subject.a.types, ctx.info()).ok) continue;
-    const bool converts = needs_statistics(k);
+    const bool converts = k.needs_set_up;
     const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
     const double measuring = (warm_up_runs + timed_runs) * result.microseconds;
     if (microseconds_since(begin) + planning + measuring > budget * result.microseconds) {
@@ -107,7 +100,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
         result.microseconds = time;
       }
     } catch (const error& e) {
-      if (e.code() != status::out_of_memory && e.code() != status::device_out_of_memory) throw;
+      if (!is_out_of_memory(e)) throw;
     }
   }
   return result;
@@ -117,9 +110,9 @@ std::string statistics_hash(const csr_stats& s) {
   std::uint64_t hash = 0;
   const auto add = [&](auto v) {
     if constexpr (std::is_floating_point_v<decltype(v)>) {
-      hash = mix(hash ^ std::bit_cast<std::uint64_t>(v));
+      hash = split_mix(hash ^ std::bit_cast<std::uint64_t>(v));
     } else {
-      hash = mix(hash ^ static_cast<std::uint64_t>(v));
+      hash = split_mix(hash ^ static_cast<std::uint64_t>(v));
     }
   };
   for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max},

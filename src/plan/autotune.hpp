@@ -12,7 +12,7 @@ namespace tulle {
 
 /// What every candidate is planned with.
 struct tuning_subject {
-  const csr_ref& a;
+  const matrix_ref& a;
   const csr_stats& stats;
   const spmv_options& options;
 };

@@ -4,15 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
 namespace {
 
 support takes(const spgemm_kernel& kernel, const spgemm_problem& problem, const device_info& device) {
+  if (!contains(kernel.types, problem.a.types)) {
+    return {false, fmt::format("it takes no {} values", name(problem.a.types.value))};
+  }
   if (problem.mask && !kernel.takes_mask) return {false, "it takes no mask"};
   return kernel.supports(problem, device);
 }
@@ -32,36 +34,20 @@ spgemm_choice take_named(std::span<const spgemm_kernel> table, const spgemm_prob
   return {&*found, "asked for by name"};
 }
 
-bool is_default(const spgemm_kernel& kernel) { return kernel.name == "default"; }
-
 }  // namespace
 
 spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_problem& problem,
                             const device_info& device, std::string_view wanted) {
   if (!wanted.empty()) return take_named(table, problem, device, wanted);
-  std::vector<const spgemm_kernel*> order;
-  for (const spgemm_kernel& k : table) {
-    if (!k.reference_only) order.push_back(&k);
-  }
-  std::stable_partition(order.begin(), order.end(), [](const spgemm_kernel* k) { return is_default(*k); });
   std::string refusals;
-  for (const spgemm_kernel* k : order) {
-    const support s = takes(*k, problem, device);
-    if (s.ok) return {k, is_default(*k) ? std::string(k->summary) : "what can take this product: " + refusals};
-    refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", k->name, s.reason);
+  for (const spgemm_kernel& k : table) {
+    if (k.role != kernel_role::production) continue;
+    const support s = takes(k, problem, device);
+    if (s.ok) return {&k, refusals.empty() ? std::string(k.summary) : "what can take this product: " + refusals};
+    refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", k.name, s.reason);
   }
   throw error(status::unsupported, fmt::format("no kernel makes this product on backend {}{}{}", name(device.backend),
                                                refusals.empty() ? "" : ": ", refusals));
-}
-
-std::string requested_spgemm_kernel(backend_kind backend, const std::string& option) {
-  if (!option.empty()) return option;
-  const char* forced = std::getenv("TULLE_KERNEL");
-  if (forced == nullptr) return {};
-  const auto is_forced = [&](const spmv_kernel& k) { return k.name == forced; };
-  const bool multiplies_vectors = std::ranges::any_of(spmv_kernels(backend), is_forced) ||
-                                  std::ranges::any_of(spmv_transposed_kernels(backend), is_forced);
-  return multiplies_vectors ? "" : forced;
 }
 
 }  // namespace tulle

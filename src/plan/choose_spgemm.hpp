@@ -1,4 +1,4 @@
-// Which kernel makes C = A B: the one that was asked for, else the backend's default, where it can take the operands.
+// Which kernel makes C = A B: the one that was asked for, else the first production kernel that can take the operands.
 #pragma once
 
 #include <span>
@@ -18,8 +18,5 @@ struct spgemm_choice {
 /// reason where the kernel, or every kernel that may be chosen silently, cannot take the problem.
 spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_problem& problem,
                             const device_info& device, std::string_view wanted);
-
-/// What options ask for, else what TULLE_KERNEL says, unless that names a kernel of y = A x.
-std::string requested_spgemm_kernel(backend_kind backend, const std::string& option);
 
 }  // namespace tulle

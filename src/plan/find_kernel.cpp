@@ -4,12 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <vector>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
+namespace {
+
+bool is_kernel_of(kernel_operation what, backend_kind backend, std::string_view name) {
+  const auto named = [&](const auto& k) { return k.name == name; };
+  if (what == kernel_operation::spgemm) return std::ranges::any_of(spgemm_kernels(backend), named);
+  return std::ranges::any_of(spmv_kernels(backend), named) ||
+         std::ranges::any_of(spmv_transposed_kernels(backend), named);
+}
+
+}  // namespace
 
 const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wanted, type_key types) {
   std::vector<std::string_view> names;
@@ -22,19 +32,15 @@ const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wante
                                                     name(backend), name(types.value), fmt::join(names, ", ")));
 }
 
-const spmv_kernel& kernel_without_set_up(backend_kind backend) {
-  const auto table = spmv_kernels(backend);
-  for (const std::string_view wanted : {"csr.stream", "csr.merge", "csr.balanced"}) {
-    const auto found = std::ranges::find(table, wanted, &spmv_kernel::name);
-    if (found != table.end()) return *found;
-  }
-  throw error(status::unsupported, fmt::format("no kernels on backend {}", name(backend)));
-}
+const spmv_kernel& transposing_kernel(backend_kind backend) { return spmv_transposed_kernels(backend).front(); }
 
-bool needs_statistics(const spmv_kernel& kernel) {
-  constexpr std::array in_place{"csr.serial", "csr.rows",        "csr.balanced", "csr.thread", "csr.value",
-                                "csr.warp",   "csr.warp_shared", "csr.merge",    "csr.stream"};
-  return std::ranges::find(in_place, kernel.name) == in_place.end();
+std::string requested_kernel(kernel_operation what, backend_kind backend, const std::string& option) {
+  if (!option.empty()) return option;
+  const char* forced = std::getenv("TULLE_KERNEL");
+  if (forced == nullptr) return {};
+  const auto other = what == kernel_operation::spmv ? kernel_operation::spgemm : kernel_operation::spmv;
+  const bool is_others = is_kernel_of(other, backend, forced) && !is_kernel_of(what, backend, forced);
+  return is_others ? "" : forced;
 }
 
 }  // namespace tulle

@@ -1,6 +1,8 @@
-// Kernels by name, and the one that needs no set-up.
+// Kernels by name.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "kernels/spmv.hpp"
@@ -10,11 +12,13 @@ namespace tulle {
 /// The table entry of that name and type. Throws INVALID_ARGUMENT listing the names there are.
 const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view name, type_key types);
 
-/// The kernel that takes every CSR where it is and learns nothing about it first: csr.balanced; csr.stream (csr.merge
-/// in a build without it).
-const spmv_kernel& kernel_without_set_up(backend_kind backend);
+/// The kernel that multiplies by A^T and takes the CSR of A where it is.
+const spmv_kernel& transposing_kernel(backend_kind backend);
 
-/// Whether the kernel has to see the statistics before it takes a matrix, as those that convert or stage do.
-bool needs_statistics(const spmv_kernel& kernel);
+enum class kernel_operation : std::uint8_t { spmv, spgemm };
+
+/// The kernel asked for: what the option says, or else what TULLE_KERNEL says unless that is a kernel of the other
+/// operation; "" where none is.
+std::string requested_kernel(kernel_operation what, backend_kind backend, const std::string& option);
 
 }  // namespace tulle

@@ -259,10 +259,21 @@ TEST(BenchCommand, MeasuresProducts) {
     EXPECT_EQ(b["compulsory_bytes"],
               entry * (b["nnz_c"].get<double>() + (square ? 1 : 2) * b["nnz"].get<double>()) + 12 * b["rows"].get<double>());
   }
-  for (const char* kernel : {"default", "kernel0"}) {
+  for (const char* kernel : {"gustavson", "kernel0"}) {
     for (const char* phase : {"f32/whole", "f64/numeric"}) {
       EXPECT_TRUE(names.contains(std::string("spgemm/") + kernel + "/gen:stencil:n=9/" + phase)) << kernel << phase;
     }
+  }
+}
+
+TEST(BenchCommand, MeasuresTheOriginsWhereTheyAreAskedFor) {
+  const outcome o = run("spgemm gen:stencil:n=4 --kernels study --repeat 1 --json");
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  ASSERT_FALSE(run["benchmarks"].empty());
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_EQ(b["kernel"], "kernel0");
+    EXPECT_FALSE(b["chosen"]);
   }
 }
 

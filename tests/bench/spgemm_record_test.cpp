@@ -21,7 +21,7 @@ spgemm_record cant() {
 
 spgemm_record whole() {
   spgemm_record r = cant();
-  r.kernel = "default";
+  r.kernel = "gustavson";
   r.phase = "whole";
   r.products = 20'000;
   r.nnz_c = 4000;
@@ -32,7 +32,7 @@ spgemm_record whole() {
 
 TEST(SpgemmRecord, CountsProductsAndBytes) {
   spgemm_record r = whole();
-  EXPECT_EQ(r.name(), "spgemm/default/cant/f64/whole");
+  EXPECT_EQ(r.name(), "spgemm/gustavson/cant/f64/whole");
   EXPECT_DOUBLE_EQ(r.gflops(), 0.04);
   EXPECT_DOUBLE_EQ(r.compression(), 5);
   EXPECT_DOUBLE_EQ(r.compulsory_bytes(), 12.0 * 5000 + 1200);

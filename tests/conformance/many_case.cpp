@@ -29,7 +29,7 @@ struct layout {
   [[nodiscard]] std::size_t at(index_t i, index_t j) const {
     return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
   }
-  [[nodiscard]] multivector_ref ref(void* data) const {
+  [[nodiscard]] strided_vectors ref(void* data) const {
     return {data, count, order == row_major ? ld() : 1, order == row_major ? 1 : ld()};
   }
 };

@@ -184,7 +184,7 @@ TEST_F(cuda_fault_test, products) {
       return values_of(c);
     };
   };
-  for (const char* kernel : {"default", "kernel0"}) {
+  for (const char* kernel : {"gustavson", "kernel0"}) {
     fail_each_call(kernel, product(a, {.kernel = kernel}, {}), may_fail::anything);
   }
   fail_each_call("more than 4096 rows", product(many, {}, {}), may_fail::anything);

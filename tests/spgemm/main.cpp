@@ -51,8 +51,8 @@ const std::vector<product_recipe>& recipes() {
 
 /// Quick runs, the boundaries of classes and kernel0 take every value type and every offset type once.
 bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
-  if (kernel.name == "kernel0" && recipe.name == "wide_spans_among_700") return true;  // slow
-  const bool few = quick() || recipe.boundary || kernel.name == "kernel0";
+  if (kernel.role == kernel_role::study && recipe.name == "wide_spans_among_700") return true;  // slow
+  const bool few = quick() || recipe.boundary || kernel.role == kernel_role::study;
   return few && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
 }
 
@@ -99,9 +99,9 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
       if (!left_out(types, kernel, recipe)) add_case(ctx, {&kernel, types, recipe});
     }
   }
-  if (kernel.name == "kernel0") add_tile_sizes(ctx, kernel);
+  if (kernel.role == kernel_role::study) add_tile_sizes(ctx, kernel);
   add_faults(ctx, kernel);
-  if (kernel.name == "default") add_far_columns(ctx, kernel);
+  if (kernel.role == kernel_role::production) add_far_columns(ctx, kernel);
   if (quick()) return;
   for (const product_recipe& recipe : shared_products()) {
     add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, 0, true});

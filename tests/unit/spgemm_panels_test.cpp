@@ -54,14 +54,12 @@ const spgemm_kernel identity_kernel{
     "identity",
     "",
     backend_kind::cpu,
-    false,
+    type_set::all,
+    kernel_role::production,
     false,
     [](const spgemm_problem&, const device_info&) -> support { return {}; },
     [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
       return std::make_unique<identity_operator>(ctx, p);
-    },
-    [](const context&, const spgemm_problem& p, const spgemm_work&) {
-      return static_cast<std::size_t>(p.a.rows) * to_fill;
     }};
 
 struct outcome {
@@ -126,7 +124,7 @@ TEST(SpgemmPanels, HalvedUntilTheyFit) {
 TEST(SpgemmPanels, LessThanARowIsRefused) {
   const auto [code, message] = failure_of([] { product_of_identities(to_fill - 1); });
   EXPECT_EQ(code, status::out_of_memory);
-  EXPECT_NE(message.find("less than 64 bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("row 0 needs at least 64 bytes"), std::string::npos) << message;
 }
 
 }  // namespace

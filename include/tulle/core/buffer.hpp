@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,7 +16,8 @@
 namespace tulle {
 
 /// Copies `bytes` between any two spaces, in the order of the context's stream; returns when a host side may be
-/// touched again. The named way to copy: buffers do not copy themselves.
+/// touched again. A CPU context, which has no stream, copies device memory after everything that is queued on the device
+/// that owns it, and waits. The named way to copy: buffers do not copy themselves.
 void copy_bytes(const context& ctx, void* to, memory_space to_space, const void* from, memory_space from_space,
                 std::size_t bytes);
 /// Sets `bytes` bytes to `value`, in stream order.
@@ -56,6 +58,8 @@ class buffer {
   [[nodiscard]] std::size_t bytes() const noexcept { return size_ * sizeof(T); }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] memory_space space() const noexcept { return ctx_ ? ctx_->space() : memory_space::host; }
+  /// The number of the device whose memory it is in, -1 for the host.
+  [[nodiscard]] int device() const noexcept { return ctx_ ? ctx_->device() : -1; }
 
   /// The elements as a host span. Throws INVALID_ARGUMENT for device memory.
   [[nodiscard]] host_span<T> host() {
@@ -81,16 +85,13 @@ class buffer {
   std::size_t size_ = 0;
 };
 
-/// A new buffer on `ctx` with the elements of a host range.
-template <class T>
-buffer<T> to_buffer(const context& ctx, host_span<const T> from) {
-  buffer<T> to(ctx, from.size());
-  copy_bytes(ctx, to.data(), ctx.space(), from.data(), memory_space::host, to.bytes());
+/// A new buffer on `ctx` with the elements of a host range: std::vector, std::array, std::span, host_span.
+template <std::ranges::contiguous_range R>
+  requires std::ranges::sized_range<R>
+buffer<std::ranges::range_value_t<R>> to_buffer(const context& ctx, const R& from) {
+  buffer<std::ranges::range_value_t<R>> to(ctx, std::ranges::size(from));
+  copy_bytes(ctx, to.data(), ctx.space(), std::ranges::data(from), memory_space::host, to.bytes());
   return to;
-}
-template <class T>
-buffer<T> to_buffer(const context& ctx, const std::vector<T>& from) {
-  return to_buffer(ctx, host_span<const T>(from));
 }
 
 /// A copy of `from` on `ctx`, whichever space either is in.

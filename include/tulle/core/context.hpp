@@ -34,7 +34,8 @@ class context {
   /// Runs on a stream that the caller keeps alive.
   static context cuda(int device, stream_view stream);
 
-  /// The same context with another source of memory (for pools, limits and fault injection).
+  /// The same context with another source of memory (for pools, limits and fault injection). Throws INVALID_ARGUMENT for
+  /// memory of another space or device.
   [[nodiscard]] context with_memory(std::shared_ptr<memory_resource> memory) const;
 
   [[nodiscard]] backend_kind backend() const noexcept;

@@ -23,9 +23,15 @@ class memory_resource {
   /// Gives back what `allocate` returned, once the work queued on `stream` so far is done.
   virtual void deallocate(void* pointer, std::size_t bytes, stream_view stream) noexcept = 0;
   [[nodiscard]] virtual memory_space space() const noexcept = 0;
+  /// The number of the device that it is the memory of, -1: not known, or the host.
+  [[nodiscard]] virtual int device() const noexcept { return -1; }
 };
 
 /// The default host resource: 64-byte aligned operator new.
 std::shared_ptr<memory_resource> host_memory();
+
+/// Host memory that devices copy from and to at full speed; it costs far more to allocate. Where there is no device it is
+/// `host_memory()`.
+std::shared_ptr<memory_resource> pinned_memory();
 
 }  // namespace tulle

@@ -23,9 +23,11 @@ class basic_span {
   constexpr basic_span(const basic_span<U, Space>& other) noexcept
       : data_(other.data()), size_(other.size()) {}
 
-  /// A contiguous host container (std::vector, std::array, std::span) converts to a host span.
+  /// A contiguous host container (std::vector, std::array, std::span) converts to a host span; a temporary one only to
+  /// a span that cannot be written through.
   template <std::ranges::contiguous_range R>
     requires(Space == memory_space::host && std::ranges::sized_range<R> &&
+             (std::is_const_v<T> || std::ranges::borrowed_range<R>) &&
              std::is_convertible_v<decltype(std::ranges::data(std::declval<R&>())), T*> &&
              std::is_same_v<std::remove_cv_t<std::ranges::range_value_t<R>>, std::remove_cv_t<T>>)
   constexpr basic_span(R&& range) noexcept : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
@@ -60,3 +62,7 @@ template <class T>
 using device_span = basic_span<T, memory_space::device>;
 
 }  // namespace tulle
+
+/// The elements of a span outlive it.
+template <class T, tulle::memory_space Space>
+inline constexpr bool std::ranges::enable_borrowed_range<tulle::basic_span<T, Space>> = true;

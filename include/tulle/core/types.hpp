@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace tulle {
@@ -29,12 +30,31 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-/// One combination of value and offset type, as carried through the type-erased layer.
+/// The types that a matrix is stored in.
 struct type_key {
   scalar_type value = scalar_type::f64;
   offset_type offset = offset_type::i32;
   friend bool operator==(const type_key&, const type_key&) = default;
 };
+
+/// The types of one operation: of the matrix, of its vectors and of the sums.
+struct operation_types {
+  scalar_type value = scalar_type::f64;
+  offset_type offset = offset_type::i32;
+  scalar_type vector = value;
+  scalar_type sum = vector;
+  friend bool operator==(const operation_types&, const operation_types&) = default;
+
+  constexpr operation_types() noexcept = default;
+  constexpr operation_types(type_key matrix) noexcept : operation_types(matrix, matrix.value) {}
+  constexpr operation_types(type_key matrix, scalar_type vectors) noexcept
+      : value(matrix.value), offset(matrix.offset), vector(vectors), sum(vectors) {}
+};
+
+/// The offsets that hold `nnz` entries: 4 bytes where kernels may count a little past the end of a row in them.
+constexpr offset_type offsets_for(std::int64_t nnz) {
+  return nnz <= std::numeric_limits<std::int32_t>::max() - (1 << 16) ? offset_type::i32 : offset_type::i64;
+}
 
 template <scalar T>
 inline constexpr scalar_type scalar_type_of = std::same_as<T, float>    ? scalar_type::f32

@@ -60,9 +60,4 @@ void update_values(const context& ctx, csr_view<T, O> from, sell<T>& to);
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to);
 
-/// Sorts every row by column (stable) and adds up duplicates. Host only.
-/// Returns the number of entries that were merged away.
-template <scalar T, offset O>
-std::int64_t sort_and_sum_duplicates(const context& ctx, csr<T, O>& a);
-
 }  // namespace tulle

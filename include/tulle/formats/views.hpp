@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <tulle/core/types.hpp>
+#include <tulle/core/vector_ref.hpp>
 #include <type_traits>
 
 namespace tulle {
@@ -45,9 +45,6 @@ constexpr csr_view<T, O> transpose(csc_view<T, O> a) {
   return {a.cols, a.rows, a.nnz, a.colptr, a.rowind, a.values, a.space};
 }
 
-enum class vector_order : std::uint8_t { row_major, column_major };
-constexpr std::string_view name(vector_order o) { return o == vector_order::row_major ? "row" : "column"; }
-
 /// `count` dense vectors of `rows` elements each. Element i of vector j is at i * ld + j when row_major (ld >= count),
 /// at i + j * ld when column_major (ld >= rows). T may be const.
 template <class T>
@@ -59,8 +56,13 @@ struct multivector_view {
   T* data = nullptr;  // the last element is at (rows - 1) * ld + count - 1, or rows - 1 + (count - 1) * ld
   memory_space space = memory_space::host;
 
-  constexpr operator multivector_view<const T>() const requires(!std::is_const_v<T>) {
-    return {rows, count, ld, order, data, space};
+  constexpr operator multivector_ref() const
+    requires(!std::is_const_v<T>)
+  {
+    return {scalar_type_of<T>, rows, count, ld, order, data, space};
+  }
+  constexpr operator const_multivector_ref() const {
+    return {scalar_type_of<std::remove_const_t<T>>, rows, count, ld, order, data, space};
   }
 };
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -4,9 +4,9 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
+#include "core/wrapping_sum.hpp"
 #include "cpu/formats/formats.hpp"
-#include "cpu/parallel.hpp"
-#include "formats/wrapping_sum.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -1,11 +1,29 @@
-// CSR <-> COO and CSR -> CSC: expansion of the offsets, and stable counting sorts by row or column.
+// CSR <-> COO and CSR -> CSC, with values or positions: expansion of the offsets, and stable counting sorts by row or
+// column.
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
-#include "cpu/parallel.hpp"
 
 namespace tulle::cpu {
+namespace {
+
+/// Calls place(new position, row, entry) for every entry in the order of columns, stable. Returns the column offsets.
+template <scalar T, offset O, class Place>
+buffer<O> sort_by_column(const context& ctx, const csr_view<T, O>& a, Place place) {
+  return counting_sort<O>(
+      ctx, a.nnz, a.cols, [&](std::int64_t k) { return a.colind[k]; },
+      [&](std::int64_t begin, std::int64_t end, auto next) {
+        auto row = static_cast<index_t>(std::upper_bound(a.rowptr, a.rowptr + a.rows, begin) - a.rowptr) - 1;
+        for (std::int64_t k = begin; k < end; ++k) {
+          while (a.rowptr[row + 1] <= k) ++row;
+          place(next(a.colind[k]), row, k);
+        }
+      });
+}
+
+}  // namespace
 
 template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
@@ -47,24 +65,31 @@ csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
   csc<T, O> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
   index_t* rowind = out.rowind.data();
   T* values = out.values.data();
-  out.colptr = counting_sort<O>(
-      ctx, a.nnz, a.cols, [&](std::int64_t k) { return a.colind[k]; },
-      [&](std::int64_t begin, std::int64_t end, auto next) {
-        auto row = static_cast<index_t>(std::upper_bound(a.rowptr, a.rowptr + a.rows, begin) - a.rowptr) - 1;
-        for (std::int64_t k = begin; k < end; ++k) {
-          while (a.rowptr[row + 1] <= k) ++row;
-          const O at = next(a.colind[k]);
-          rowind[at] = row;
-          values[at] = a.values[k];
-        }
-      });
+  out.colptr = sort_by_column(ctx, a, [&](O at, index_t row, std::int64_t k) {
+    rowind[at] = row;
+    values[at] = a.values[k];
+  });
+  return out;
+}
+
+template <scalar T, offset O>
+transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, const std::int64_t* positions) {
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  transposed_pattern<O> out{{}, buffer<index_t>(ctx, nnz), buffer<std::int64_t>(ctx, nnz)};
+  index_t* colind = out.colind.data();
+  std::int64_t* to = out.positions.data();
+  out.rowptr = sort_by_column(ctx, a, [&](O at, index_t row, std::int64_t k) {
+    colind[at] = row;
+    to[at] = positions ? positions[k] : k;
+  });
   return out;
 }
 
 #define TULLE_INSTANTIATE(T, O)                                     \
   template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
   template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \
-  template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>);
+  template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>); \
+  template transposed_pattern<O> transpose_pattern<T, O>(const context&, csr_view<T, O>, const std::int64_t*);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -4,8 +4,8 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
-#include "cpu/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {

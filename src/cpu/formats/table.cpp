@@ -1,5 +1,5 @@
 // The CPU's table of conversions, statistics and validation.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "cpu/formats/formats.hpp"
 
@@ -11,6 +11,7 @@ const format_kernels<T, O>& formats() {
       .csr_to_coo = csr_to_coo<T, O>,
       .coo_to_csr = coo_to_csr<T, O>,
       .csr_to_csc = csr_to_csc<T, O>,
+      .transpose_pattern = transpose_pattern<T, O>,
       .csr_to_ell = csr_to_ell<T, O>,
       .ell_to_csr = ell_to_csr<T, O>,
       .csr_to_sell = csr_to_sell<T, O>,

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
-#include "cpu/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <tulle/formats/views.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/simd.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "kernels/spgemm.hpp"
@@ -40,10 +40,6 @@ class compressed_rows {
   [[nodiscard]] const index_t* indices() const { return indices_.data(); }
   [[nodiscard]] const std::uint64_t* bits() const { return bits_.data(); }
   [[nodiscard]] std::size_t bytes() const { return offsets_.bytes() + indices_.bytes() + bits_.bytes(); }
-  static std::size_t bound(index_t rows, std::int64_t nnz) {
-    return (static_cast<std::size_t>(rows) + 1) * sizeof(std::int64_t) +
-           static_cast<std::size_t>(nnz) * (sizeof(index_t) + sizeof(std::uint64_t));
-  }
 
  private:
   template <scalar T, offset O>

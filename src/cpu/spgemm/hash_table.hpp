@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 
 namespace tulle::cpu {
 
@@ -18,7 +18,7 @@ struct hash_table {
   };
   slot* slots = nullptr;          // a power of 2
   std::uint64_t* keys = nullptr;  // column in the upper half, its slot in the lower
-  T* sums = nullptr;
+  sum_of<T>* sums = nullptr;
   int shift = 0;           // 32 - log2(slots)
   std::uint32_t last = 0;  // slots - 1
 
@@ -46,7 +46,7 @@ struct hash_table {
 
   /// The distinct columns of row i in order. Returns how many there are.
   template <offset O>
-  std::int64_t columns(const spgemm_operands<T, O>& p, index_t i, index_t* colind) const {
+  std::int64_t columns(const row_product<T, O>& p, index_t i, index_t* colind) const {
     index_t size = 0;
     p.for_each_column(i, [&](index_t column) { insert(column, size); });
     std::sort(keys, keys + size);
@@ -56,11 +56,11 @@ struct hash_table {
   }
   /// The sums of row i at its known columns.
   template <offset O>
-  [[gnu::always_inline]] void numeric(const spgemm_operands<T, O>& p, index_t i, const index_t* colind, std::int64_t n,
+  [[gnu::always_inline]] void numeric(const row_product<T, O>& p, index_t i, const index_t* colind, std::int64_t n,
                                       T* values) const {
     index_t size = 0;
     for (std::int64_t k = 0; k < n; ++k) insert(colind[k], size);
-    p.for_each_product(i, [&](index_t column, T value) { sums[slots[find(column)].place] += value; });
+    p.for_each_product(i, [&](index_t column, sum_of<T> value) { sums[slots[find(column)].place] += value; });
     std::copy_n(sums, n, values);
     clear(size);
   }
@@ -83,7 +83,7 @@ struct hash_layout {
     hash_table<T> table;
     table.slots = reinterpret_cast<slot*>(memory);
     table.keys = reinterpret_cast<std::uint64_t*>(memory + (slots() * 8 + 63) / 64 * 64);
-    table.sums = reinterpret_cast<T*>(reinterpret_cast<std::byte*>(table.keys) + keys());
+    table.sums = reinterpret_cast<sum_of<T>*>(reinterpret_cast<std::byte*>(table.keys) + keys());
     table.shift = 32 - std::countr_zero(slots());
     table.last = static_cast<std::uint32_t>(slots() - 1);
     return table;

@@ -36,9 +36,6 @@ class kept_columns {
     for (const chunk& c : chunks_) sum += c.columns.bytes();
     return sum;
   }
-  /// Bytes for rows with at most `columns` columns in all: what a chunk leaves empty is less than the next row may
-  /// take.
-  static std::size_t bound(std::int64_t columns) { return 2 * static_cast<std::size_t>(columns) * sizeof(index_t); }
 
   /// Reads rows in the order in which they were kept.
   class reader {

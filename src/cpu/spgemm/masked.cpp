@@ -1,10 +1,10 @@
-// default with a mask: only the entries that M names, in M's order.
+// gustavson with a mask: only the entries that M names, in M's order.
 //
 // Method: Milakovic et al., "Parallel algorithms for masked sparse matrix-matrix products" (PPoPP 2022), the MSA and
 // hash accumulators. One thread takes a row of A and marks the columns of the row of M, in a window of flags or in a
 // hash table where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked
-// again, gives the columns in order. Bytes a product: 4 of a column and a flag, sizeof(T) where it falls on a mark; the
-// pass is made twice, once to count. Chosen for every product with a mask.
+// again, gives the columns in order. Bytes per product: 4 of a column and a flag, sizeof(T) where it falls on a mark;
+// the pass is made twice, once to count. Chosen for every product with a mask.
 #include "cpu/spgemm/masked.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/spgemm/hash_table.hpp"
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/sink.hpp"
 #include "cpu/spgemm/window.hpp"
@@ -46,7 +46,7 @@ class masked final : public spgemm_operator {
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         std::int64_t n = 0;
-        accumulate(product_, s, i, mask_row(i), [&](index_t, bool met, T) { n += met ? 1 : 0; });
+        accumulate(product_, s, i, mask_row(i), [&](index_t, bool met, sum_of<T>) { n += met ? 1 : 0; });
         offsets_.data()[i + 1] = n;
       }
     });
@@ -56,16 +56,16 @@ class masked final : public spgemm_operator {
 
   void fill(double alpha, const csr_sink& c) override {
     const std::int64_t rows = product_.a.rows;
-    product_.alpha = static_cast<T>(alpha);
+    product_.set_alpha(alpha);
     schedule_.run([&](int thread, int, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         std::int64_t at = c.first + offsets_.data()[i];
-        accumulate(product_, s, i, mask_row(i), [&](index_t column, bool met, T sum) {
+        accumulate(product_, s, i, mask_row(i), [&](index_t column, bool met, sum_of<T> sum) {
           if (!met) return;
           c.colind[at] = column;
-          static_cast<T*>(c.values)[at++] = sum;
+          static_cast<T*>(c.values)[at++] = static_cast<T>(sum);
         });
       }
     });
@@ -74,17 +74,17 @@ class masked final : public spgemm_operator {
 
   /// With C's pattern for a mask.
   void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    spgemm_operands<T, O> p = product_;
+    row_product<T, O> p = product_;
     p.a.values = static_cast<const T*>(a_values);
     p.b.values = static_cast<const T*>(b_values);
-    p.alpha = static_cast<T>(alpha);
+    p.set_alpha(alpha);
     schedule_.run([&](int thread, int, index_t begin, index_t end) {
       const scratch_space s = scratch(thread);
       for (index_t i = begin; i < end; ++i) {
         const std::int64_t from = offsets_.data()[i];
         T* values = static_cast<T*>(c.values) + c.first + from;
         accumulate(p, s, i, {c.colind + c.first + from, offsets_.data()[i + 1] - from},
-                   [&](index_t, bool, T sum) { *values++ = sum; });
+                   [&](index_t, bool, sum_of<T> sum) { *values++ = static_cast<T>(sum); });
       }
     });
   }
@@ -93,17 +93,9 @@ class masked final : public spgemm_operator {
     return offsets_.bytes() + schedule_.bytes() + scratch_.bytes();
   }
 
-  static std::size_t bound(const context& ctx, const spgemm_problem& p, const spgemm_work&) {
-    const std::int64_t hashed =
-        p.b.cols > widest_window ? std::min<std::int64_t>(p.mask->nnz, p.b.cols / sparse_span) : 0;
-    return (static_cast<std::size_t>(p.a.rows) + 1) * sizeof(std::int64_t) + row_schedule::bound(ctx.threads()) +
-           static_cast<std::size_t>(ctx.threads()) *
-               (window_bytes(p.b.cols) + hash_layout{static_cast<std::size_t>(hashed)}.bytes(sizeof(T)));
-  }
-
  private:
   struct scratch_space {
-    T* sums;              // of a window, 0 between rows
+    sum_of<T>* sums;      // of a window, 0 between rows
     std::uint8_t* marks;  // of a window, `unwanted` between rows
     hash_table<T> table;
   };
@@ -158,23 +150,23 @@ class masked final : public spgemm_operator {
   scratch_space scratch(int thread) {
     std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
     const auto columns = static_cast<std::size_t>(std::min(product_.b.cols, widest_window));
-    return {reinterpret_cast<T*>(memory), reinterpret_cast<std::uint8_t*>(memory + columns * sizeof(T)),
+    return {reinterpret_cast<sum_of<T>*>(memory), reinterpret_cast<std::uint8_t*>(memory + columns * sizeof(T)),
             hash_.at<T>(memory + window_bytes(product_.b.cols))};
   }
 
   /// f(column, met by a product, sum) for the columns of m in order.
   template <class F>
-  static void accumulate(const spgemm_operands<T, O>& p, const scratch_space& s, index_t i, row_pattern m, F f) {
+  static void accumulate(const row_product<T, O>& p, const scratch_space& s, index_t i, row_pattern m, F f) {
     if (m.size == 0) return;
     if (hashed_entries(m) > 0) return by_table(p, s.table, i, m, f);
     p.for_each_window(i, span_of_row(m), [&](index_t base, index_t last, auto for_each) {
       const std::int64_t here = std::upper_bound(m.colind, m.colind + m.size, last) - m.colind;
       for (std::int64_t k = 0; k < here; ++k) s.marks[m.colind[k] - base] = wanted;
       const auto width = static_cast<std::uint32_t>(last - base);
-      for_each([&](index_t at, O l, T scale) {
+      for_each([&](index_t at, O l, sum_of<T> factor) {
         if (static_cast<std::uint32_t>(at) > width || s.marks[at] == unwanted) return;
         s.marks[at] = hit;
-        s.sums[at] += scale * p.b.values[l];
+        s.sums[at] += p.times_b(factor, l);
       });
       for (std::int64_t k = 0; k < here; ++k) {
         const index_t at = m.colind[k] - base;
@@ -189,10 +181,10 @@ class masked final : public spgemm_operator {
 
   /// The lower half of a key is its slot; a place is inverted, so negative, once a product met it.
   template <class F>
-  static void by_table(const spgemm_operands<T, O>& p, const hash_table<T>& table, index_t i, row_pattern m, F f) {
+  static void by_table(const row_product<T, O>& p, const hash_table<T>& table, index_t i, row_pattern m, F f) {
     index_t size = 0;
     for (std::int64_t k = 0; k < m.size; ++k) table.insert(m.colind[k], size);
-    p.for_each_product(i, [&](index_t column, T value) {
+    p.for_each_product(i, [&](index_t column, sum_of<T> value) {
       auto& slot = table.slots[table.find(column)];
       if (slot.column == -1) return;
       if (slot.place >= 0) slot.place = ~slot.place;
@@ -206,7 +198,7 @@ class masked final : public spgemm_operator {
   }
 
   context ctx_;
-  spgemm_operands<T, O> product_;
+  row_product<T, O> product_;
   csr_view<T, O> mask_;
   buffer<std::int64_t> offsets_;  // rows + 1, from 0
   row_schedule schedule_;
@@ -218,13 +210,9 @@ class masked final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<masked<T, O>>(ctx, p);
   });
-}
-
-std::size_t bound_spgemm_masked(const context& ctx, const spgemm_problem& p, const spgemm_work& work) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() { return masked<T, O>::bound(ctx, p, work); });
 }
 
 }  // namespace tulle::cpu

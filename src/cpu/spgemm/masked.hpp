@@ -1,4 +1,4 @@
-// C = M o (alpha A B), as `default` makes it.
+// C = M o (alpha A B), as `gustavson` makes it.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,5 @@
 namespace tulle::cpu {
 
 std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);
-std::size_t bound_spgemm_masked(const context& ctx, const spgemm_problem& p, const spgemm_work& work);
 
 }  // namespace tulle::cpu

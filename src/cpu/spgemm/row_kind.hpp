@@ -5,7 +5,7 @@
 
 namespace tulle::cpu {
 
-/// repeat: they are those of the row before. The others: see adaptive.cpp.
+/// repeat: they are those of the row before. The others: see gustavson.cpp.
 enum class row_kind : std::uint8_t { single, repeat, tiny, window, hash, wide };
 
 }  // namespace tulle::cpu

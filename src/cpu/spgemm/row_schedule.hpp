@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 
@@ -17,15 +17,15 @@ class row_schedule {
  public:
   static constexpr int most_parts = 16;  // of a thread
   /// Work from which a part is worth cutting in two.
-  static constexpr std::int64_t work_a_part = 1 << 12;
+  static constexpr std::int64_t work_per_part = 1 << 12;
   /// Work for which another thread is worth waking.
-  static constexpr std::int64_t work_a_thread = 1 << 12;
+  static constexpr std::int64_t work_per_thread = 1 << 12;
 
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.
   row_schedule(const context& ctx, index_t rows, const std::int64_t* work)
       : threads_(threads_for(ctx.threads(), work[rows])),
-        parts_a_thread_(parts_for(work[rows] / threads_)),
+        parts_per_thread_(parts_for(work[rows] / threads_)),
         taken_(ctx, static_cast<std::size_t>(ctx.threads())),
         cuts_(ctx, most_cuts(ctx.threads())),
         before_(ctx, most_cuts(ctx.threads())) {
@@ -40,24 +40,20 @@ class row_schedule {
   }
 
   static int threads_for(int most, std::int64_t work) {
-    return static_cast<int>(std::clamp<std::int64_t>(work / work_a_thread, 1, most));
+    return static_cast<int>(std::clamp<std::int64_t>(work / work_per_thread, 1, most));
   }
   /// Whether one pass over a matrix is worth another thread.
   template <scalar T, offset O>
   static bool worth_sharing(const csr_view<T, O>& a) {
-    return std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz) > work_a_thread;
+    return std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz) > work_per_thread;
   }
   template <scalar T, offset O>
   static int threads_for(int most, const csr_view<T, O>& a) {
     return worth_sharing(a) ? most : 1;
   }
-  static std::size_t bound(int threads) {
-    return most_cuts(threads) * (sizeof(index_t) + sizeof(std::int64_t)) +
-           static_cast<std::size_t>(threads) * sizeof(counter);
-  }
 
   [[nodiscard]] int threads() const { return threads_; }
-  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_a_thread_ : 1; }
+  [[nodiscard]] int parts() const { return threads_ > 1 ? threads_ * parts_per_thread_ : 1; }
   [[nodiscard]] std::size_t bytes() const { return taken_.bytes() + cuts_.bytes() + before_.bytes(); }
   /// The work before a part.
   [[nodiscard]] std::int64_t before(int part) const { return before_.data()[part]; }
@@ -89,21 +85,21 @@ class row_schedule {
 
   static std::size_t most_cuts(int threads) { return static_cast<std::size_t>(threads) * most_parts + 1; }
   static int parts_for(std::int64_t work) {
-    return static_cast<int>(std::clamp<std::int64_t>(work / work_a_part, 1, most_parts));
+    return static_cast<int>(std::clamp<std::int64_t>(work / work_per_part, 1, most_parts));
   }
 
   template <class F>
   void run_parts_of(int owner, int thread, F& f) {
     std::atomic_ref<int> taken(taken_.data()[owner].parts);
     const index_t* cuts = cuts_.data();
-    for (int at; (at = taken.fetch_add(1, std::memory_order_relaxed)) < parts_a_thread_;) {
-      const int part = owner * parts_a_thread_ + at;
+    for (int at; (at = taken.fetch_add(1, std::memory_order_relaxed)) < parts_per_thread_;) {
+      const int part = owner * parts_per_thread_ + at;
       f(thread, part, cuts[part], cuts[part + 1]);
     }
   }
 
   int threads_ = 1;
-  int parts_a_thread_ = 1;
+  int parts_per_thread_ = 1;
   buffer<counter> taken_;        // parts of each thread that were begun
   buffer<index_t> cuts_;         // the first rows of the parts, and rows
   buffer<std::int64_t> before_;  // the work before them

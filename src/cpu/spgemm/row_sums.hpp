@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/spgemm/column_blocks.hpp"
+#include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
-#include "cpu/spgemm/operands.hpp"
 #include "cpu/spgemm/row_kind.hpp"
+#include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
@@ -32,14 +32,14 @@ template <scalar T>
 struct sum_space {
   window<T> wide;
   hash_table<T> table;
-  T* together = nullptr;  // of most_together rows; none where there are no such rows
+  sum_of<T>* together = nullptr;  // of most_together rows; none where there are no such rows
 };
 
 /// Adds the products of rows of C in A's order.
 template <scalar T, offset O>
 struct row_sums {
-  const spgemm_operands<T, O>& p;
-  const column_blocks& blocks;  // of B; may be empty
+  const row_product<T, O>& p;
+  const blocked_rows& blocks;  // of B; may be empty
   sum_space<T> space;
   const row_kind* kinds;
   const std::int64_t* offsets;  // of C's rows
@@ -74,7 +74,7 @@ struct row_sums {
   }
 
   void add_single(index_t i, T* values) const {
-    p.for_each_product(i, [&](index_t, T value) { *values++ = T{0} + value; });
+    p.for_each_product(i, [&](index_t, sum_of<T> value) { *values++ = static_cast<T>(sum_of<T>{0} + value); });
   }
 
   void add_together([[maybe_unused]] index_t i, index_t rows, const index_t* colind, std::int64_t n, T* values) const {
@@ -101,7 +101,7 @@ struct row_sums {
 #endif
     if (span.size() > widest_window && kinds[i] != row_kind::wide) return space.table.numeric(p, i, colind, n, values);
     p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
-      for_each([&](index_t at, O l, T scale) { space.wide.sums[at] += scale * p.b.values[l]; });
+      for_each([&](index_t at, O l, sum_of<T> factor) { space.wide.sums[at] += p.times_b(factor, l); });
       const std::int64_t here = std::upper_bound(colind, colind + n, last) - colind;
       space.wide.take(base, colind, here, values);
       colind += here;

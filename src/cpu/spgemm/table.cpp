@@ -1,13 +1,10 @@
 // The CPU SpGEMM kernels: a declaration and a line each.
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 
 using make_spgemm_function = std::unique_ptr<spgemm_operator>(const context&, const spgemm_problem&);
-make_spgemm_function make_spgemm_kernel0, make_spgemm_default;
-
-using spgemm_bound_function = std::size_t(const context&, const spgemm_problem&, const spgemm_work&);
-spgemm_bound_function bound_spgemm_kernel0, bound_spgemm_default;
+make_spgemm_function make_spgemm_gustavson, make_spgemm_kernel0;
 
 namespace {
 support supports_all(const spgemm_problem&, const device_info&) { return {}; }
@@ -16,10 +13,10 @@ support supports_all(const spgemm_problem&, const device_info&) { return {}; }
 std::span<const spgemm_kernel> spgemm_table() {
   constexpr auto cpu = backend_kind::cpu;
   static constexpr spgemm_kernel table[] = {
-      {"kernel0", "one thread, row after row, an accumulator of tile_size columns at a time: the control", cpu, false,
-       true, supports_all, make_spgemm_kernel0, bound_spgemm_kernel0},
-      {"default", "sorting, a window of flags and sums, or a hash table, row by row", cpu, false, true, supports_all,
-       make_spgemm_default, bound_spgemm_default},
+      {"gustavson", "sorting, a window of flags and sums, or a hash table, row by row", cpu, type_set::all,
+       kernel_role::production, true, supports_all, make_spgemm_gustavson},
+      {"kernel0", "one thread, row after row, an accumulator of tile_size columns at a time: the control", cpu,
+       type_set::all, kernel_role::study, true, supports_all, make_spgemm_kernel0},
   };
   return table;
 }

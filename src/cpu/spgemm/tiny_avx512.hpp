@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/simd.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
 
@@ -91,7 +91,7 @@ struct sort_avx512 {
 
 /// Up to 16 `Registers` columns of a row to lanes of 32 bits; the largest number in those that are left.
 template <int Registers, scalar T, offset O>
-[[gnu::always_inline, TULLE_AVX512BW]] inline void read_columns(const spgemm_operands<T, O>& p, index_t i, __m512i* v) {
+[[gnu::always_inline, TULLE_AVX512BW]] inline void read_columns(const row_product<T, O>& p, index_t i, __m512i* v) {
   for (int j = 0; j < Registers; ++j) v[j] = _mm512_set1_epi32(std::numeric_limits<index_t>::max());
   int size = 0;
   for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
@@ -109,7 +109,7 @@ template <int Registers, scalar T, offset O>
 
 /// As read_columns for 4 registers, by way of memory: cheaper where there are many.
 template <scalar T, offset O>
-[[gnu::always_inline, TULLE_AVX512BW]] inline void read_many_columns(const spgemm_operands<T, O>& p, index_t i,
+[[gnu::always_inline, TULLE_AVX512BW]] inline void read_many_columns(const row_product<T, O>& p, index_t i,
                                                                      __m512i* v) {
   const __m512i none = _mm512_set1_epi32(std::numeric_limits<index_t>::max());
   alignas(64) index_t keys[tiny_products + 32];
@@ -167,7 +167,7 @@ template <int Registers>
 
 /// As tiny_columns, of a row with `products` products.
 template <scalar T, offset O>
-[[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const spgemm_operands<T, O>& p, index_t i,
+[[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const row_product<T, O>& p, index_t i,
                                                                    std::int64_t products, index_t* colind) {
   __m512i v[4];
   if (products <= 16) {

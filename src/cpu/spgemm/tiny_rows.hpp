@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 
 namespace tulle::cpu {
 
@@ -13,7 +13,7 @@ inline constexpr std::int64_t tiny_products = 64;
 
 /// The distinct columns of row i, which has at most most_inserted products, in order. Returns how many there are.
 template <scalar T, offset O>
-std::int64_t tiny_columns(const spgemm_operands<T, O>& p, index_t i, index_t* colind) {
+std::int64_t tiny_columns(const row_product<T, O>& p, index_t i, index_t* colind) {
   index_t sorted[most_inserted];
   std::int64_t size = 0;
   p.for_each_column(i, [&](index_t column) {

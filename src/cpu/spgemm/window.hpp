@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/spgemm/operands.hpp"
+#include "cpu/spgemm/row_product.hpp"
 
 namespace tulle::cpu {
 
 /// Columns base .. base + columns - 1 of one row. Everything is 0 between rows.
 template <scalar T>
 struct window {
-  T* sums = nullptr;               // columns
+  sum_of<T>* sums = nullptr;       // columns
   std::uint64_t* words = nullptr;  // a bit for a column
   std::uint8_t* groups = nullptr;  // 1 where a word is not 0; as many as words, rounded up to 8
 
@@ -42,7 +42,7 @@ struct window {
   [[gnu::always_inline]] void take(index_t base, const index_t* colind, std::int64_t n, T* values) const {
     for (std::int64_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::uint32_t>(colind[k] - base);
-      values[k] = sums[at];
+      values[k] = static_cast<T>(sums[at]);
       sums[at] = 0;
     }
   }
@@ -71,7 +71,7 @@ struct window_layout {
   template <scalar T>
   [[nodiscard]] window<T> at(std::byte* memory) const {
     std::byte* words = memory + columns * sizeof(T);
-    return {reinterpret_cast<T*>(memory), reinterpret_cast<std::uint64_t*>(words),
+    return {reinterpret_cast<sum_of<T>*>(memory), reinterpret_cast<std::uint64_t*>(words),
             reinterpret_cast<std::uint8_t*>(words + columns / 8)};
   }
 };

@@ -71,15 +71,17 @@ void bsr_rows(isa level, bsr_view<T, O> a, index_t first, index_t last, epilogue
 template <class T, class O>
 class bsr_kernel final : public spmv_operator {
  public:
-  bsr_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
-      : ctx_(ctx),
-        a_(to_bsr(ctx, a, options.block > 0 ? options.block : best_bsr_block(stats, sizeof(T)))),
-        rows_(by_block[static_cast<std::size_t>(a_.block)]),
-        begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
-    const O* rowptr = a_.rowptr.data();
+  /// Converts a CSR; a BSR stays where it is.
+  bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& stats, const spmv_options& options)
+      : ctx_(ctx), begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
+    if (a.format == matrix_format::csr) {
+      owned_ = to_bsr(ctx, a.as<T, O>(), options.block > 0 ? options.block : best_bsr_block(stats, sizeof(T)));
+    }
+    a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
+    rows_ = by_block[static_cast<std::size_t>(a_.block)];
     for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
-      const auto target = static_cast<O>(static_cast<double>(a_.colind.size()) * i / ctx.threads());
-      begin_[i] = static_cast<index_t>(std::lower_bound(rowptr, rowptr + a_.block_rows, target) - rowptr);
+      const auto target = static_cast<O>(static_cast<double>(a_.blocks) * i / ctx.threads());
+      begin_[i] = static_cast<index_t>(std::lower_bound(a_.rowptr, a_.rowptr + a_.block_rows, target) - a_.rowptr);
     }
     begin_.back() = a_.block_rows;
   }
@@ -89,17 +91,21 @@ class bsr_kernel final : public spmv_operator {
     const int parts = ctx_.threads();
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
     for (int i = 0; i < parts; ++i) {
-      rows_(isa_, a_.view(), begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
+      rows_(isa_, a_, begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
     }
   }
 
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override {
+    if (a.format == matrix_format::bsr) {
+      a_.values = static_cast<const T*>(a.values);
+    } else {
+      tulle::update_values(ctx_, a.as<T, O>(), owned_);
+    }
+  }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + begin_.size() * sizeof(index_t);
+    return (owned_.values.empty() ? 0 : matrix_bytes()) + begin_.size() * sizeof(index_t);
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
-  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return bsr_bytes(a_); }
   [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} block={}", ctx_.threads(), name(isa_), a_.block);
   }
@@ -111,13 +117,12 @@ class bsr_kernel final : public spmv_operator {
                                                             bsr_rows<6, T, O>, bsr_rows<7, T, O>, bsr_rows<8, T, O>};
 
   context ctx_;
-  bsr<T, O> a_;
-  rows_function rows_;
+  bsr<T, O> owned_;  // of a converted CSR
+  bsr_view<T, O> a_;
+  rows_function rows_ = nullptr;
   std::vector<index_t> begin_;  // the first block row of each thread, and the end
   isa isa_ = best_isa();
 };
-
-}  // namespace
 
 support supports_bsr(const csr_stats& stats, type_key types, const device_info&) {
   const index_t b = best_bsr_block(stats, size_of(types.value));
@@ -126,9 +131,19 @@ support supports_bsr(const csr_stats& stats, type_key types, const device_info&)
                              100 * stats.block_fill[static_cast<std::size_t>(b)], 100 * least_fill, small_nnz)};
 }
 
-std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                        const spmv_options& options) {
-  return make_operator<bsr_kernel, type_set::floating>(ctx, a, stats, options);
+}  // namespace
+
+spmv_kernel bsr_entry() {
+  return {
+      .name = "bsr",
+      .summary = "dense blocks of 2 to 8 rows",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating,
+      .takes_bsr = true,
+      .listens_to = {.block = true},
+      .supports = supports_bsr,
+      .make_plan = make_block_operator<bsr_kernel, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cpu

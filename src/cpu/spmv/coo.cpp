@@ -78,9 +78,15 @@ class coo_kernel final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_coo(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                        const spmv_options& options) {
-  return make_operator<coo_kernel, type_set::floating>(ctx, a, stats, options);
+spmv_kernel coo_entry() {
+  return {
+      .name = "coo",
+      .summary = "coordinates, equal nonzeros per thread",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating,
+      .role = kernel_role::study,
+      .make_plan = make_operator<coo_kernel, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cpu

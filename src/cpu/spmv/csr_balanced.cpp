@@ -44,7 +44,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -70,9 +70,16 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_balanced(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                                 const spmv_options& options) {
-  return make_operator<csr_balanced, type_set::all>(ctx, a, stats, options);
+spmv_kernel csr_balanced_entry() {
+  return {
+      .name = "csr.balanced",
+      .summary = "equal rows + nonzeros per thread",
+      .backend = backend_kind::cpu,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .make_plan = make_operator<csr_balanced, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cpu

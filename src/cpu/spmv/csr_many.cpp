@@ -117,8 +117,8 @@ csr_many<T, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<std
 }
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
-                         const multivector_ref& y) {
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
+                         const strided_vectors& y) {
   in_chunks<T>(alpha, x, beta, y,
                [&]<int Width, bool ByRow>(const T* from, std::int64_t stride, const many_output<T>& to) {
                  multiply<T, O, Width, ByRow>(a, parts_, isa_, {from, stride}, {to});

@@ -28,7 +28,7 @@ struct many_output {
 /// Calls f.operator()<Width, ByRow>(x, stride, y) for chunks of neighbouring vectors that make up all, the widest
 /// first. ByRow: the elements of one row of x lie together, and rows are `stride` apart; else the vectors are.
 template <scalar T, bool ByRow, int Widest, class F>
-void in_chunks(index_t first, double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+void in_chunks(index_t first, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                const F& f) {
   for (; x.count - first >= Widest; first += Widest) {
     f.template operator()<Widest, ByRow>(
@@ -39,7 +39,7 @@ void in_chunks(index_t first, double alpha, const multivector_ref& x, double bet
   if constexpr (Widest > 1) in_chunks<T, ByRow, Widest / 2>(first, alpha, x, beta, y, f);
 }
 template <scalar T, class F>
-void in_chunks(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, const F& f) {
+void in_chunks(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, const F& f) {
   if (x.vector_stride == 1) return in_chunks<T, true, many_width>(0, alpha, x, beta, y, f);
   in_chunks<T, false, many_width / 2>(0, alpha, x, beta, y, f);
 }
@@ -66,7 +66,7 @@ class csr_many {
  public:
   csr_many(csr_view<T, O> a, int threads);
   /// `a` has the pattern given to the constructor. Allocates nothing.
-  void run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta, const multivector_ref& y);
+  void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y);
   [[nodiscard]] std::size_t bytes() const noexcept { return parts_.size() * sizeof(many_part<T>); }
 
  private:

@@ -18,7 +18,7 @@ class csr_operator : public Base {
   template <class... Shares>
   csr_operator(csr_view<T, O> a, int threads, Shares... shares) : Base(shares...), a_(a), threads_(threads) {}
 
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     const auto rows = static_cast<std::size_t>(a_.rows);

@@ -28,9 +28,16 @@ class csr_rows final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_rows(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                             const spmv_options& options) {
-  return make_operator<csr_rows, type_set::all>(ctx, a, stats, options);
+spmv_kernel csr_rows_entry() {
+  return {
+      .name = "csr.rows",
+      .summary = "an equal number of rows per thread",
+      .backend = backend_kind::cpu,
+      .types = type_set::all,
+      .role = kernel_role::study,
+      .needs_set_up = false,
+      .make_plan = make_operator<csr_rows, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cpu

@@ -20,7 +20,7 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
     multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y);
   }
 
@@ -30,9 +30,16 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_serial(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                               const spmv_options& options) {
-  return make_operator<csr_serial, type_set::all>(ctx, a, stats, options);
+spmv_kernel csr_serial_entry() {
+  return {
+      .name = "csr.serial",
+      .summary = "one thread, row after row: the control",
+      .backend = backend_kind::cpu,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .make_plan = make_operator<csr_serial, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cpu

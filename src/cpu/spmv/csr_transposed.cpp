@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
 namespace tulle::cpu {
@@ -25,13 +25,13 @@ class csr_transposed final : public spmv_operator {
     run({alpha, beta}, static_cast<const T*>(x), 1, static_cast<T*>(y), 1);
   }
   /// One vector after the other.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     for (index_t j = 0; j < x.count; ++j) {
       run({alpha, beta}, static_cast<const T*>(x.data) + j * x.vector_stride, x.row_stride,
           static_cast<T*>(y.data) + j * y.vector_stride, y.row_stride);
     }
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return sums_.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +
@@ -85,19 +85,18 @@ class csr_transposed final : public spmv_operator {
   buffer<sum_of<T>> sums_;  // parts * cols
 };
 
-std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                                   const spmv_options& options) {
-  return make_operator<csr_transposed, type_set::all>(ctx, a, stats, options);
-}
-
 }  // namespace
 
-std::span<const spmv_kernel> spmv_transposed_table() {
-  static constexpr spmv_kernel table[] = {
-      {"csr.transposed", "A^T x from the CSR of A: private sums, added in order", backend_kind::cpu, type_set::all,
-       false, always_supported, make_csr_transposed},
+spmv_kernel csr_transposed_entry() {
+  return {
+      .name = "csr.transposed",
+      .summary = "A^T x from the CSR of A: private sums, added in order",
+      .backend = backend_kind::cpu,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .make_plan = make_operator<csr_transposed, type_set::all>,
   };
-  return table;
 }
 
 }  // namespace tulle::cpu

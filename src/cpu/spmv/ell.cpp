@@ -59,7 +59,7 @@ class ell_kernel final : public spmv_operator {
     }
   }
 
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return a_.colind.bytes() + a_.values.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return workspace_bytes(); }
   [[nodiscard]] std::string parameters() const override {
@@ -72,8 +72,6 @@ class ell_kernel final : public spmv_operator {
   isa isa_ = best_isa();
 };
 
-}  // namespace
-
 support supports_ell(const csr_stats& stats, type_key, const device_info&) {
   const double slots = static_cast<double>(stats.rows) * stats.max;
   if (stats.ell_padding <= 3 || slots <= 65536) return {};
@@ -82,9 +80,18 @@ support supports_ell(const csr_stats& stats, type_key, const device_info&) {
                       stats.max, stats.ell_padding)};
 }
 
-std::unique_ptr<spmv_operator> make_ell(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                        const spmv_options& options) {
-  return make_operator<ell_kernel, type_set::floating>(ctx, a, stats, options);
+}  // namespace
+
+spmv_kernel ell_entry() {
+  return {
+      .name = "ell",
+      .summary = "rows padded to the longest, slot by slot",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating,
+      .role = kernel_role::study,
+      .supports = supports_ell,
+      .make_plan = make_operator<ell_kernel, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cpu

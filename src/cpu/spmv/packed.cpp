@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/parallel.hpp"
+#include "core/parallel.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_many.hpp"
@@ -67,7 +67,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
   /// time that masks and narrow offsets take. By rows in f64 CSR is as fast or faster: docs/notes/0002-cpu-spmv.md.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     const bool by_row = x.vector_stride == 1;
     if (!mostly_diagonal_ || (by_row && sizeof(T) == 8)) return many_.run(a_, alpha, x, beta, y);
     in_chunks<T>(alpha, x, beta, y,
@@ -77,7 +77,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
                  });
   }
 
-  void update_values(const csr_ref& a) override { fill(a_ = a.as<T, O>()); }
+  void update_values(const matrix_ref& a) override { fill(a_ = a.as<T, O>()); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
   }
@@ -151,8 +151,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   isa isa_ = best_isa();
 };
 
-}  // namespace
-
 support supports_packed(const csr_stats& stats, type_key, const device_info&) {
   const double padding = stats.sell_sorted_padding;
   if (padding <= most_padding || padding * static_cast<double>(stats.nnz) <= small_slots) return {};
@@ -160,9 +158,19 @@ support supports_packed(const csr_stats& stats, type_key, const device_info&) {
                              most_padding, small_slots)};
 }
 
-std::unique_ptr<spmv_operator> make_packed(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                           const spmv_options& options) {
-  return make_operator<packed_kernel, type_set::floating>(ctx, a, stats, options);
+}  // namespace
+
+spmv_kernel packed_entry() {
+  return {
+      .name = "packed",
+      .summary = "slices of 32 rows by diagonal, or with narrow column offsets",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.sigma = true},
+      .supports = supports_packed,
+      .make_plan = make_operator<packed_kernel, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cpu

@@ -72,7 +72,7 @@ class sell_kernel final : public spmv_operator {
     }
   }
 
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + begin_.size() * sizeof(index_t);
   }
@@ -91,8 +91,6 @@ class sell_kernel final : public spmv_operator {
   isa isa_ = best_isa();
 };
 
-}  // namespace
-
 support supports_sell(const csr_stats& stats, type_key, const device_info&) {
   const double padding = stats.sell_sorted_padding;
   if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
@@ -102,9 +100,18 @@ support supports_sell(const csr_stats& stats, type_key, const device_info&) {
                       default_sigma, padding)};
 }
 
-std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& stats,
-                                         const spmv_options& options) {
-  return make_operator<sell_kernel, type_set::floating>(ctx, a, stats, options);
+}  // namespace
+
+spmv_kernel sell_entry() {
+  return {
+      .name = "sell",
+      .summary = "SELL-32-sigma: slices of 32 rows of like length",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating,
+      .listens_to = {.sigma = true},
+      .supports = supports_sell,
+      .make_plan = make_operator<sell_kernel, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cpu

@@ -1,9 +1,8 @@
-// The few arithmetic operations of the kernels, the same for floating-point and (wrapping) integer values.
+// The arithmetic of the kernels, one set of names for floating-point and (wrapping) integer values.
 #pragma once
 
 #include <cstdint>
-
-#include <tulle/core/types.hpp>
+#include <type_traits>
 
 namespace tulle::cuda {
 
@@ -14,25 +13,23 @@ __device__ __forceinline__ std::int32_t multiply_add(std::int32_t a, std::int32_
                                    static_cast<std::uint32_t>(c));
 }
 
-/// a b, rounded: never fused with what is added to it.
+/// a b, rounded: never fused with a following addition.
 __device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ std::uint32_t rounded_product(std::uint32_t a, std::uint32_t b) { return a * b; }
+__device__ __forceinline__ std::int32_t rounded_product(std::int32_t a, std::int32_t b) { return multiply_add(a, b, 0); }
 
+/// What sums are held in: the value type itself; unsigned for i32, whose sums are taken modulo 2^32.
+template <class T>
+using sum_of = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, T>;
 template <class T>
 __device__ __forceinline__ T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    using bits = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
   } else {
     return a + b;
   }
-}
-
-/// Sum over the `Lanes` lanes of an aligned group, in the same order on every run; all lanes of the warp call it.
-template <int Lanes, class T>
-__device__ __forceinline__ T sum_over_lanes(T v) {
-#pragma unroll
-  for (int d = Lanes / 2; d > 0; d /= 2) v = add(v, __shfl_xor_sync(0xffffffffu, v, d));
-  return v;
 }
 
 }  // namespace tulle::cuda

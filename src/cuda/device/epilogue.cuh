@@ -1,15 +1,16 @@
 // What a kernel does with its finished row sums s_i = (A x)_i. An epilogue is passed to a kernel by value; each thread
 // works on its own copy:
 //   epilogue(row, sum)              one thread, once for every row whose sum it finished;
-//   epilogue.shared_row(slot, ...)  the same, for a row that several blocks sum and whichever comes last finishes;
-//                                   `slot` numbers such rows from 0;
+//   epilogue.shared_row(slot, ...)  the same, for a row that several blocks sum and the last of them to arrive
+//                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row.
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
 #pragma once
 
 #include <cuda/atomic>
+#include <tulle/core/types.hpp>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -31,7 +32,7 @@ struct scale_and_store {
 };
 
 /// y = x + omega D^-1 (b - s): the weighted Jacobi method (Saad, Iterative Methods for Sparse Linear Systems, 2003,
-/// section 4.1). 3 more values read a row.
+/// section 4.1). Reads 3 more values per row.
 template <class T>
 struct jacobi_step {
   T omega;
@@ -47,17 +48,36 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks' shares of the dot products meet: 2 values for each block and each shared row; `arrived` is 0
-/// between launches.
+/// Memory through which the blocks of a launch add up two dot products in two levels: the last block of a group to
+/// arrive adds the shares of its group, the last group to finish adds the shares of the groups and of the shared rows.
+/// A share is a pair of values.
 template <class T>
 struct dot_shares {
-  T* share;
-  unsigned* arrived;
-  index_t shared_rows;
+  static constexpr unsigned group_blocks = 256;
+
+  T* share;           // of each block, then of each group, then of each shared row; of unused rows 0
+  unsigned* arrived;  // 0 between launches: groups that finished; end of the slots in use; blocks of each group
+
+  __host__ __device__ static constexpr unsigned groups(unsigned blocks) {
+    return (blocks + group_blocks - 1) / group_blocks;
+  }
 };
 
-/// scale_and_store, and dots = {w . y, y . y}. The block that comes last adds the shares in order, so the result does not
-/// depend on which one that is. 1 more value read a row.
+/// Counts the calling block; true (for all of its threads) in the last of `expected` blocks to call, which then sees
+/// what the others wrote before and sets the counter back to 0.
+__device__ __forceinline__ bool last_to_arrive(unsigned* counter, unsigned expected) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*counter);
+    last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == expected - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  return last;
+}
+
+/// scale_and_store, and dots = {w . y, y . y}. Shares are added in an order that depends on the grid alone, whatever the
+/// order of arrival. Reads 1 more value per row. blockDim.x is a multiple of 32.
 template <class T>
 struct store_with_dots {
   scale_and_store<T> store;
@@ -74,51 +94,53 @@ struct store_with_dots {
   }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
     const T y = store(row, sum);
-    shares.share[2 * (gridDim.x + slot)] = w[row] * y;
-    shares.share[2 * (gridDim.x + slot) + 1] = y * y;
+    T* const share = shares.share + 2 * (std::int64_t{gridDim.x} + shares.groups(gridDim.x) + slot);
+    share[0] = w[row] * y;
+    share[1] = y * y;
+    atomicMax(shares.arrived + 1, static_cast<unsigned>(slot) + 1);
   }
   __device__ void finish() {
-    __shared__ T warp_share[2][32];
-    __shared__ bool is_last;
-    const int warps = (blockDim.x + 31) / 32;
-    sum_block(warp_share, warps);
-    __syncthreads();  // this block's shared rows are written
-    if (threadIdx.x == 0) {
-      shares.share[2 * blockIdx.x] = wy;
-      shares.share[2 * blockIdx.x + 1] = yy;
-      const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*shares.arrived);
-      is_last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!is_last) return;
-    wy = yy = T{0};
-    const std::int64_t count = std::int64_t{gridDim.x} + shares.shared_rows;
-#pragma unroll 8
-    for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) {
-      wy += __ldcg(shares.share + 2 * i);
-      yy += __ldcg(shares.share + 2 * i + 1);
-    }
-    sum_block(warp_share, warps);
-    if (threadIdx.x == 0) {
-      dots[0] = wy;
-      dots[1] = yy;
-      *shares.arrived = 0;
-    }
+    const unsigned groups = shares.groups(gridDim.x);
+    const unsigned group = blockIdx.x / shares.group_blocks;
+    const unsigned first = group * shares.group_blocks;
+    const unsigned blocks = min(shares.group_blocks, gridDim.x - first);
+    sum_block(shares.share + 2 * std::int64_t{blockIdx.x});
+    if (!last_to_arrive(shares.arrived + 2 + group, blocks)) return;
+    take_shares(first, blocks);
+    sum_block(shares.share + 2 * (std::int64_t{gridDim.x} + group));
+    if (!last_to_arrive(shares.arrived, groups)) return;
+    take_shares(gridDim.x, std::int64_t{groups} + __ldcg(shares.arrived + 1));
+    sum_block(dots);
+    if (threadIdx.x == 0) shares.arrived[1] = 0;
   }
 
  private:
-  /// wy and yy of thread 0 become the sums over the block, whose size is a multiple of 32.
-  __device__ __forceinline__ void sum_block(T (&warp_share)[2][32], int warps) {
-    wy = sum_over_lanes<32>(wy);
-    yy = sum_over_lanes<32>(yy);
-    if (threadIdx.x % 32 == 0) {
+  /// wy and yy become the thread's part of `count` shares.
+  __device__ __forceinline__ void take_shares(std::int64_t first, std::int64_t count) {
+    wy = yy = T{0};
+#pragma unroll 8
+    for (std::int64_t i = first + threadIdx.x; i < first + count; i += blockDim.x) {
+      wy += __ldcg(shares.share + 2 * i);
+      yy += __ldcg(shares.share + 2 * i + 1);
+    }
+  }
+  /// Writes the sums of wy and yy over the block to out[0] and out[1]. Calls are at least one barrier apart.
+  __device__ __forceinline__ void sum_block(T* out) {
+    __shared__ T warp_share[2][32];
+    wy = warp_sum(wy);
+    yy = warp_sum(yy);
+    if (lane_id() == 0) {
       warp_share[0][threadIdx.x / 32] = wy;
       warp_share[1][threadIdx.x / 32] = yy;
     }
     __syncthreads();
-    if (threadIdx.x < 32) {
-      wy = sum_over_lanes<32>(static_cast<int>(threadIdx.x) < warps ? warp_share[0][threadIdx.x] : T{0});
-      yy = sum_over_lanes<32>(static_cast<int>(threadIdx.x) < warps ? warp_share[1][threadIdx.x] : T{0});
+    if (threadIdx.x >= 32) return;
+    const bool live = threadIdx.x < blockDim.x / 32;
+    wy = warp_sum(live ? warp_share[0][threadIdx.x] : T{0});
+    yy = warp_sum(live ? warp_share[1][threadIdx.x] : T{0});
+    if (threadIdx.x == 0) {
+      out[0] = wy;
+      out[1] = yy;
     }
   }
 };

@@ -1,11 +1,11 @@
-// Loads with a caching intent: matrix data is read once and must not push x out of the caches.
+// Loads that choose their cache: matrix data is read once and must not evict x.
 #pragma once
 
 #include <cstdint>
 
 namespace tulle::cuda {
 
-/// Read-only load that leaves no line in L1: for values, indices and offsets that stream by.
+/// Read-only load that allocates no line in L1: for values, indices and offsets that are read once.
 __device__ __forceinline__ float load_stream(const float* p) {
   float v;
   asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
@@ -32,7 +32,7 @@ __device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(v);
 }
 
-/// The same for a thread's neighbouring entries at once: 8 or 16 bytes, aligned.
+/// The same for 8 or 16 neighbouring bytes, aligned.
 __device__ __forceinline__ void load_stream(const std::uint16_t* p, std::uint16_t (&v)[4]) {
   asm("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];" : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3]) : "l"(p));
 }

@@ -4,17 +4,17 @@
 
 #include <tulle/core/types.hpp>
 
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
 template <class T>
 __device__ __forceinline__ T warp_segment_scan(index_t key, T v) {
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_id();
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(0xffffffffu, v, d);
-    const index_t key_before = __shfl_up_sync(0xffffffffu, key, d);
+    const T before = __shfl_up_sync(full_warp, v, d);
+    const index_t key_before = __shfl_up_sync(full_warp, key, d);
     if (lane >= d && key_before == key) v = add(v, before);
   }
   return v;
@@ -31,7 +31,7 @@ struct segment_scan_storage {
 /// key of its last thread and that key's sum from the block's start to there.
 template <class T>
 __device__ __forceinline__ T block_segment_scan(index_t key, T v, segment_scan_storage<T>& storage) {
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_id();
   const int warp = threadIdx.x / 32;
   const int warps = blockDim.x / 32;
   v = warp_segment_scan(key, v);

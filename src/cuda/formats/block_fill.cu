@@ -1,9 +1,10 @@
-// Sampled block rows of all block sizes are laid end to end, so that one pass shares out their entries evenly.
+// The sampled block rows of all block sizes are concatenated, so that one pass over their entries is evenly divided.
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/blocks.cuh"
-#include "cuda/formats/entries.cuh"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -13,7 +14,7 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, then `most` at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal distances.
 struct block_samples {
   index_t rows;
   index_t from;
@@ -28,7 +29,7 @@ struct block_samples {
   };
 
   __host__ __device__ std::int64_t of_size(index_t b) const {
-    const std::int64_t block_rows = blocks_for(rows, b);
+    const std::int64_t block_rows = ceil_div(rows, b);
     return rows <= all || block_rows < most ? block_rows : most;
   }
   __host__ __device__ std::int64_t count() const {
@@ -39,14 +40,14 @@ struct block_samples {
   __device__ place at(std::int64_t sample) const {
     index_t b = from;
     for (; sample >= of_size(b); ++b) sample -= of_size(b);
-    const std::int64_t first = sample * blocks_for(rows, b) / of_size(b) * b;
+    const std::int64_t first = sample * ceil_div(rows, b) / of_size(b) * b;
     return {b, first, min(first + b, std::int64_t{rows})};
   }
 };
 
 template <class O>
 __global__ void sample_lengths(block_samples samples, const O* rowptr, std::int64_t count, std::int64_t* lengths) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     const auto place = samples.at(i);
     lengths[i] = rowptr[place.end_row] - rowptr[place.first_row];
   }
@@ -74,7 +75,7 @@ __global__ void pack_sample(block_samples samples, const O* rowptr, const index_
 }
 
 __global__ void unpack_sample(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t e = first_item(); e < n; e += item_step()) {
+  for (std::int64_t e = grid_thread(); e < n; e += grid_stride()) {
     columns[e] = static_cast<index_t>(keys[e] & ((std::uint64_t{1} << column_bits) - 1));
   }
 }
@@ -95,7 +96,7 @@ __global__ void count_sample(block_samples samples, const O* rowptr, const index
     of_block.entries[i] = 0;
   }
   __syncthreads();
-  index_t b = 0;  // a thread's entries come in order of the block size
+  index_t b = 0;  // a thread's entries come by increasing block size
   unsigned blocks = 0;
   unsigned entries = 0;
   const auto flush = [&] {
@@ -167,7 +168,7 @@ void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool
   auto on_device = device_value<block_totals>(ctx);
   if (sorted) {
     count_samples(ctx, {stats.rows, least_block, most_block}, rowptr, colind, sorted, stats, on_device.data());
-  } else {  // one block size at a time, for the memory that copies take
+  } else {  // one block size at a time, as the copies take memory
     for (index_t b = least_block; b <= most_block; ++b) {
       count_samples(ctx, {stats.rows, b, b}, rowptr, colind, sorted, stats, on_device.data());
     }

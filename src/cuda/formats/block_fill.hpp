@@ -5,11 +5,11 @@
 
 namespace tulle::cuda {
 
-/// Sets block_fill[2..8]. `sorted`: every row is in order of its columns; otherwise the sample is sorted into a copy.
+/// Sets block_fill[2..8]. `sorted`: every row is sorted by column; otherwise the sample is sorted into a copy.
 template <offset O>
 void block_fill(const context& ctx, const O* rowptr, const index_t* colind, bool sorted, csr_stats& stats);
 
-/// The same from 512 block rows, taken as sorted.
+/// The same from 512 block rows, assumed sorted.
 template <offset O>
 void rough_block_fill(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats);
 

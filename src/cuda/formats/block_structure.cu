@@ -1,11 +1,12 @@
-// The blocks of a BSR: the entries that open a block are counted, listed in any order, and sorted by block row and
-// column. Unsorted rows are sorted into a copy first.
+// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and column.
+// Unsorted rows are sorted into a copy first.
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
-#include "cuda/formats/entries.cuh"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -15,7 +16,7 @@ struct block_counts {
   int unsorted;
 };
 
-/// `blocks` is right when no row is unsorted.
+/// `blocks` is correct if no row is unsorted.
 template <class O>
 __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, block_counts* counts) {
   const block_rows_view<O> view{colind, rowptr, 0};
@@ -31,7 +32,7 @@ __global__ void count_blocks(index_t rows, const O* rowptr, const index_t* colin
   if (unsorted) atomicOr(&counts->unsorted, 1);
 }
 
-/// Lists (block row, block column) of every block, in an order that is settled by sorting.
+/// Lists (block row, block column) of every block in any order.
 template <class O>
 __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind, index_t b, int column_bits,
                             unsigned long long* listed, std::uint64_t* keys) {
@@ -41,7 +42,7 @@ __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind
     const unsigned lanes = __ballot_sync(full_warp, opens);
     unsigned long long at = 0;
     if (lane_id() == 0 && lanes != 0) at = atomicAdd(listed, static_cast<unsigned long long>(__popc(lanes)));
-    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+    at = __shfl_sync(full_warp, at, 0) + __popc(lanes & lanes_before());
     if (opens)
       keys[at] = static_cast<std::uint64_t>(row / b) << column_bits | static_cast<std::uint64_t>(colind[k] / b);
   });
@@ -56,7 +57,7 @@ __global__ void pack_entries(index_t rows, const O* rowptr, const index_t* colin
 }
 
 __global__ void unpack_columns(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t i = first_item(); i < n; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
     columns[i] = static_cast<index_t>(keys[i] & ((std::uint64_t{1} << column_bits) - 1));
   }
 }
@@ -64,7 +65,7 @@ __global__ void unpack_columns(const std::uint64_t* keys, std::int64_t n, int co
 template <class O>
 __global__ void block_offsets(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t block_rows,
                               O* rowptr) {
-  for (std::int64_t r = first_item(); r <= block_rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r <= block_rows; r += grid_stride()) {
     rowptr[r] = static_cast<O>(lower_bound(keys, n, static_cast<std::uint64_t>(r) << column_bits));
   }
 }
@@ -106,8 +107,8 @@ block_structure<O> find_blocks(const context& ctx, index_t rows, index_t cols, s
     colind = sorted.data();
     counts = count(ctx, rows, nnz, rowptr, colind, block);
   }
-  const auto block_rows = static_cast<index_t>(blocks_for(rows, block));
-  const int column_bits = bits_for(blocks_for(cols, block));
+  const auto block_rows = static_cast<index_t>(ceil_div(rows, block));
+  const int column_bits = bits_for(ceil_div(cols, block));
   buffer<std::uint64_t> keys(ctx, counts.blocks);
   auto listed = device_value<unsigned long long>(ctx);
   launch_entries(ctx, "bsr.list_blocks", list_blocks<O>, nnz, rows, rowptr, colind, block, column_bits, listed.data(),

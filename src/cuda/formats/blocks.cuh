@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 
 namespace tulle::cuda {
 
-/// Rows of a block row: row r holds columns[rowptr[r] - shift] to columns[rowptr[r + 1] - shift - 1], sorted.
+/// Rows of a block row: row r has the sorted columns[rowptr[r] - shift] to columns[rowptr[r + 1] - shift - 1].
 template <class O>
 struct block_rows_view {
   const index_t* columns;

@@ -1,15 +1,16 @@
-// One pass over the column indices, entry by entry, and the sample of warps.
+// One pass over the column indices, and a sample of warps.
 #include "cuda/formats/column_statistics.hpp"
-#include "cuda/formats/entries.cuh"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr index_t column_group = 128;  // rows
 constexpr std::int64_t most_warps = 65536;
-constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+constexpr index_t columns_per_sector = 4;  // 32 bytes of 8-byte values
 
 struct column_totals {
   int bandwidth;
@@ -17,7 +18,7 @@ struct column_totals {
   int window;
 };
 
-/// Lowest (init: all bits set, the largest unsigned) and highest (init: -1) column of each group of rows.
+/// Lowest (initially the largest unsigned) and highest (initially -1) column of each group of rows.
 struct column_ranges {
   unsigned* low;
   int* high;
@@ -33,7 +34,7 @@ __global__ void scan_columns(index_t rows, const O* rowptr, const index_t* colin
                              column_totals* totals) {
   int bandwidth = 0;
   bool unsorted = false;
-  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // a repeated entry changes nothing
+  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // inactive threads repeat an entry, which changes nothing
     const index_t column = colind[k];
     bandwidth = max(bandwidth, abs(row - column));
     unsorted |= k > rowptr[row] && column < colind[k - 1];
@@ -53,7 +54,7 @@ __global__ void scan_columns(index_t rows, const O* rowptr, const index_t* colin
 
 __global__ void widest_range(column_ranges ranges, std::int64_t groups, column_totals* totals) {
   int widest = 0;
-  for (std::int64_t g = first_item(); g < groups; g += item_step()) {
+  for (std::int64_t g = grid_thread(); g < groups; g += grid_stride()) {
     if (ranges.high[g] >= 0) widest = max(widest, ranges.high[g] - static_cast<int>(ranges.low[g]) + 1);
   }
   widest = warp_max(widest);
@@ -64,13 +65,13 @@ __global__ void widest_range(column_ranges ranges, std::int64_t groups, column_t
 __global__ void sample_gathers(std::int64_t nnz, const index_t* colind, std::int64_t warps, std::int64_t sampled,
                                gather_sums* sums) {
   gather_sums mine;
-  for (std::int64_t i = first_item() / 32; i < sampled; i += item_step() / 32) {
+  for (std::int64_t i = grid_thread() / 32; i < sampled; i += grid_stride() / 32) {
     const std::int64_t chosen = sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled;
     const std::int64_t k = chosen * 32 + lane_id();
     const index_t column = colind[min(k, nnz - 1)];
-    const index_t sector = k < nnz ? column / columns_a_sector : -1;
+    const index_t sector = k < nnz ? column / columns_per_sector : -1;
     const unsigned same = __match_any_sync(full_warp, sector);
-    const bool first = sector >= 0 && (same & ((1u << lane_id()) - 1)) == 0;
+    const bool first = sector >= 0 && (same & lanes_before()) == 0;
     mine.sectors += __popc(__ballot_sync(full_warp, first));
     mine.span += std::int64_t{warp_max(column)} - warp_min(column) + 1;
   }
@@ -84,7 +85,7 @@ __global__ void sample_gathers(std::int64_t nnz, const index_t* colind, std::int
 
 template <offset O>
 bool column_statistics(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats) {
-  const std::int64_t groups = blocks_for(stats.rows, column_group);
+  const std::int64_t groups = ceil_div(stats.rows, column_group);
   buffer<unsigned> low(ctx, static_cast<std::size_t>(groups));
   buffer<int> high(ctx, static_cast<std::size_t>(groups));
   fill_bytes(ctx, low.data(), memory_space::device, 0xff, low.bytes());
@@ -100,7 +101,7 @@ bool column_statistics(const context& ctx, const O* rowptr, const index_t* colin
 }
 
 std::int64_t add_gathers(const context& ctx, std::int64_t nnz, const index_t* colind, gather_sums* sums) {
-  const std::int64_t warps = blocks_for(nnz, 32);
+  const std::int64_t warps = ceil_div(nnz, 32);
   const std::int64_t sampled = std::min(warps, most_warps);
   launch_items(ctx, "sample_gathers", sample_gathers, sampled * 32, nnz, colind, warps, sampled, sums);
   return sampled;

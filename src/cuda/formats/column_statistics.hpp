@@ -1,4 +1,4 @@
-// What the column indices of a matrix say.
+// Statistics of the column indices.
 #pragma once
 
 #include <tulle/formats/stats.hpp>
@@ -9,19 +9,19 @@ namespace tulle::cuda {
 template <offset O>
 bool column_statistics(const context& ctx, const O* rowptr, const index_t* colind, csr_stats& stats);
 
-/// What a sample of warps of 32 nonzeros reads of x, added up.
+/// Sums over a sample of warps of 32 nonzeros: what they read of x.
 struct gather_sums {
   unsigned long long sectors = 0;  // of 32 bytes
   unsigned long long span = 0;     // columns from the first to the last
 };
 
-/// Queues the addition to *sums; returns the number of warps.
+/// Adds to *sums in stream order; returns the number of warps.
 std::int64_t add_gathers(const context& ctx, std::int64_t nnz, const index_t* colind, gather_sums* sums);
 
 /// Sets gather_sectors and gather_span to the means.
 void set_gathers(const gather_sums& sums, std::int64_t warps, csr_stats& stats);
 
-/// Both, for nnz as stats has it. Waits for the stream.
+/// Both, for stats.nnz entries. Waits for the stream.
 void gather_statistics(const context& ctx, const index_t* colind, csr_stats& stats);
 
 }  // namespace tulle::cuda

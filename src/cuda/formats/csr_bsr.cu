@@ -1,16 +1,15 @@
-// CSR <-> BSR. The values are scattered entry by entry; where entries repeat, a thread a row adds them up in the order
-// in which they are stored.
+// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their order.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/device/arithmetic.cuh"
 #include "cuda/formats/block_structure.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -33,7 +32,7 @@ struct block_places {
   __device__ int place(index_t row, index_t column) const { return row % block * block + column % block; }
 };
 
-/// Sets the masks, and counts the places that they name.
+/// Sets the masks and counts their bits.
 template <class O>
 __global__ void set_masks(index_t rows, const O* rowptr, const index_t* colind, block_places<O> to,
                           unsigned long long* mask, unsigned long long* places) {
@@ -48,7 +47,7 @@ __global__ void set_masks(index_t rows, const O* rowptr, const index_t* colind, 
   if (lane_id() == 0 && mine > 0) atomicAdd(places, mine);
 }
 
-/// For entries that are all distinct.
+/// For entries without repetitions.
 template <class T, class O>
 __global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
   for_each_entry(a.rows, a.rowptr, [&](index_t row, std::int64_t k, bool active) {
@@ -62,10 +61,10 @@ __global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, 
   });
 }
 
-/// -0, which leaves whatever is added to it as it is, in the places of the pattern; 0 in the others.
+/// -0, the neutral element of addition, in the places of the pattern; 0 in the others.
 template <class T>
 __global__ void clear_values(std::int64_t count, int places, const std::uint64_t* mask, T* values) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     const bool used = mask == nullptr || (mask[i / places] >> (i % places) & 1) != 0;
     values[i] = used ? static_cast<T>(-0.0) : T{0};
   }
@@ -73,7 +72,7 @@ __global__ void clear_values(std::int64_t count, int places, const std::uint64_t
 
 template <class T, class O>
 __global__ void add_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     const auto row = static_cast<index_t>(r);
     for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
       const std::int64_t block = to.find(row, a.colind[k]);
@@ -120,7 +119,7 @@ __device__ void for_each_in_row(const bsr_view<T, O>& a, index_t row, F f) {
 
 template <class T, class O>
 __global__ void count_kernel(bsr_view<T, O> a, std::int64_t* counts) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     std::int64_t count = 0;
     for_each_in_row(a, static_cast<index_t>(r), [&](index_t, std::int64_t) { ++count; });
     counts[r] = count;
@@ -129,7 +128,7 @@ __global__ void count_kernel(bsr_view<T, O> a, std::int64_t* counts) {
 
 template <class T, class O>
 __global__ void expand_kernel(bsr_view<T, O> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     O at = rowptr[r];
     for_each_in_row(a, static_cast<index_t>(r), [&](index_t column, std::int64_t position) {
       colind[at] = column;
@@ -157,7 +156,7 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
   out.cols = a.cols;
   out.nnz = static_cast<std::int64_t>(read_back(ctx, places.data()));
   out.block = block;
-  out.block_rows = static_cast<index_t>(blocks_for(a.rows, block));
+  out.block_rows = static_cast<index_t>(ceil_div(a.rows, block));
   out.rowptr = std::move(rowptr);
   out.colind = std::move(colind);
   out.values = buffer<T>(ctx, slots);

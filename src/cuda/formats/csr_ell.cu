@@ -1,26 +1,27 @@
-// CSR <-> ELL. A block takes 256 rows by 32 slots, so that one long row does not hold up a thread.
+// CSR <-> ELL. A block takes 256 rows by 32 slots, so that no thread walks a long row alone.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr std::int64_t tile_slots = 32;
 
-/// At least 1, so that every row is looked at.
-__host__ __device__ std::int64_t tiles_a_row(index_t width) { return width == 0 ? 1 : blocks_for(width, tile_slots); }
+/// At least 1, so that every row is checked.
+__host__ __device__ std::int64_t tiles_per_row(index_t width) { return width == 0 ? 1 : ceil_div(width, tile_slots); }
 
 /// Writes the values, and the column indices unless `colind` is null. Sets *too_long when a row has more than `width`
 /// entries.
 template <class T, class O>
 __global__ void fill_slots_kernel(csr_view<T, O> a, index_t width, index_t* colind, T* values, int* too_long) {
-  const std::int64_t tiles = tiles_a_row(width);
-  const std::int64_t tasks = blocks_for(a.rows) * tiles;
+  const std::int64_t tiles = tiles_per_row(width);
+  const std::int64_t tasks = ceil_div(a.rows, block_threads) * tiles;
   for (std::int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
     const std::int64_t row = task / tiles * block_threads + threadIdx.x;
     if (row >= a.rows) continue;
@@ -40,14 +41,14 @@ __global__ void fill_slots_kernel(csr_view<T, O> a, index_t width, index_t* coli
 template <class T, class O>
 bool fill_slots(const context& ctx, csr_view<T, O> a, index_t width, index_t* colind, T* values) {
   auto too_long = device_value<int>(ctx);
-  launch_blocks(ctx, "ell.fill_slots", fill_slots_kernel<T, O>, blocks_for(a.rows) * tiles_a_row(width), block_threads,
+  launch("ell.fill_slots", fill_slots_kernel<T, O>, bounded(ctx, {ceil_div(a.rows, block_threads) * tiles_per_row(width)}), native(ctx),
                 a, width, colind, values, too_long.data());
   return read_back(ctx, too_long.data()) == 0;
 }
 
 template <class T>
 __global__ void count_kernel(ell_view<T> a, std::int64_t* counts) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     std::int64_t count = 0;
     for (std::int64_t s = 0; s < a.width; ++s) count += a.colind[s * a.rows + r] >= 0;
     counts[r] = count;
@@ -56,7 +57,7 @@ __global__ void count_kernel(ell_view<T> a, std::int64_t* counts) {
 
 template <class T, class O>
 __global__ void compact_kernel(ell_view<T> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t r = first_item(); r < a.rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
     O at = rowptr[r];
     for (std::int64_t s = 0; s < a.width; ++s) {
       const index_t column = a.colind[s * a.rows + r];

@@ -1,14 +1,15 @@
-// CSR <-> SELL-32-sigma (Kreutzer et al., SISC 2014). Slots are shared out evenly, whatever the slices' widths.
+// CSR <-> SELL-32-sigma (Kreutzer et al., SISC 2014). Threads take equal numbers of slots, whatever the slices' widths.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/formats/sell_order.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -19,11 +20,11 @@ __device__ index_t lane_row(const index_t* perm, std::int64_t lane, index_t rows
   return lane < rows ? static_cast<index_t>(lane) : -1;
 }
 
-/// One thread a lane; slots of slice i to slots[i].
+/// One thread per lane; slots[i] becomes the slots of slice i.
 template <class O>
 __global__ void slice_slots(index_t rows, const O* rowptr, const index_t* perm, std::int64_t lanes,
                             std::int64_t* slots) {
-  for (std::int64_t lane = first_item(); lane < lanes; lane += item_step()) {  // lanes and steps are whole warps
+  for (std::int64_t lane = grid_thread(); lane < lanes; lane += grid_stride()) {  // lanes and steps are whole warps
     const index_t row = lane_row(perm, lane, rows);
     const std::int64_t length = row < 0 ? 0 : std::int64_t{rowptr[row + 1]} - rowptr[row];
     const std::int64_t width = warp_max(length);
@@ -55,7 +56,7 @@ __global__ void fill_slots(csr_view<T, O> a, sell_layout to, index_t* colind, T*
 
 template <class O>
 __global__ void check_fit(index_t rows, const O* rowptr, sell_layout to, int* too_long) {
-  for (std::int64_t lane = first_item(); lane < std::int64_t{to.slices} * sell_slice_rows; lane += item_step()) {
+  for (std::int64_t lane = grid_thread(); lane < std::int64_t{to.slices} * sell_slice_rows; lane += grid_stride()) {
     const index_t row = lane_row(to.perm, lane, rows);
     const std::int64_t slice = lane / sell_slice_rows;
     const std::int64_t width = (to.sliceptr[slice + 1] - to.sliceptr[slice]) / sell_slice_rows;
@@ -63,7 +64,7 @@ __global__ void check_fit(index_t rows, const O* rowptr, sell_layout to, int* to
   }
 }
 
-/// f(row, slot) for every entry of every lane, a thread a lane.
+/// f(slot) for every entry of a lane.
 template <class T, class F>
 __device__ void for_each_slot(const sell_view<T>& a, std::int64_t lane, F f) {
   const std::int64_t slice = lane / sell_slice_rows;
@@ -75,7 +76,7 @@ __device__ void for_each_slot(const sell_view<T>& a, std::int64_t lane, F f) {
 
 template <class T>
 __global__ void count_kernel(sell_view<T> a, std::int64_t* counts) {
-  for (std::int64_t lane = first_item(); lane < std::int64_t{a.slices} * sell_slice_rows; lane += item_step()) {
+  for (std::int64_t lane = grid_thread(); lane < std::int64_t{a.slices} * sell_slice_rows; lane += grid_stride()) {
     const index_t row = lane_row(a.perm, lane, a.rows);
     if (row < 0) continue;
     std::int64_t count = 0;
@@ -86,7 +87,7 @@ __global__ void count_kernel(sell_view<T> a, std::int64_t* counts) {
 
 template <class T, class O>
 __global__ void compact_kernel(sell_view<T> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t lane = first_item(); lane < std::int64_t{a.slices} * sell_slice_rows; lane += item_step()) {
+  for (std::int64_t lane = grid_thread(); lane < std::int64_t{a.slices} * sell_slice_rows; lane += grid_stride()) {
     const index_t row = lane_row(a.perm, lane, a.rows);
     if (row < 0) continue;
     O at = rowptr[row];
@@ -105,7 +106,7 @@ sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
   out.rows = a.rows;
   out.cols = a.cols;
   out.nnz = a.nnz;
-  out.slices = static_cast<index_t>(blocks_for(a.rows, sell_slice_rows));
+  out.slices = static_cast<index_t>(ceil_div(a.rows, sell_slice_rows));
   out.perm = sell_order(ctx, a.rows, a.rowptr, sigma);
   out.sliceptr = zero_counts(ctx, out.slices);
   const std::int64_t lanes = std::int64_t{out.slices} * sell_slice_rows;

@@ -1,4 +1,4 @@
-// The device implementations of kernels/formats.hpp, a file a format; table.cpp lists them. The context's device must
+// The device implementations of kernels/formats.hpp, one file per format; table.cpp lists them. The context's device must
 // be current when they are called. Results are those of the CPU, bit for bit.
 #pragma once
 
@@ -12,6 +12,8 @@ template <scalar T, offset O>
 csr<T, O> coo_to_csr(const context& ctx, coo_view<T> a);
 template <scalar T, offset O>
 csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a);
+template <scalar T, offset O>
+transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, const std::int64_t* positions);
 
 template <scalar T, offset O>
 ell<T> csr_to_ell(const context& ctx, csr_view<T, O> a, index_t width);

@@ -1,21 +1,22 @@
-// Row offsets: their width, from counts, the longest row, and the row of every entry.
+// Row offsets: conversion of their type, from counts, the longest row, and the row of every entry.
 #include <limits>
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 template <class To, class O>
 __global__ void convert_kernel(const O* from, std::int64_t count, To* to) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = static_cast<To>(from[i]);
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = static_cast<To>(from[i]);
 }
 
 template <class To, class O>
@@ -29,7 +30,7 @@ buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t coun
 template <class O>
 __global__ void longest_kernel(index_t rows, const O* rowptr, long long* longest) {
   long long mine = 0;
-  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) {
     mine = max(mine, static_cast<long long>(rowptr[r + 1] - rowptr[r]));
   }
   mine = warp_max(mine);

@@ -1,4 +1,4 @@
-// What several conversions do with row offsets.
+// Row offsets, for several conversions.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tulle::cuda {
 
-/// Row offsets of `counts` entries a row (one surplus element at the end), and their total.
+/// Row offsets of rows with `counts` entries (which has one more element at the end), and their total.
 template <offset O>
 struct scanned_offsets {
   buffer<O> rowptr;

@@ -1,12 +1,13 @@
-// A block takes windows of 1024 rows, a thread a row; the window's lengths are sorted in shared memory for the padding
-// of SELL-32-1024. Everything is summed in integers, so that no order shows.
+// A block takes windows of 1024 rows, one thread per row; the lengths of a window are sorted in shared memory for the
+// padding of SELL-32-1024. Sums are of integers, so that the order of additions does not matter.
 #include <cmath>
 #include <limits>
 #include <tulle/formats/views.hpp>
 
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/row_statistics.hpp"
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -18,11 +19,11 @@ struct row_totals {
   unsigned long long empty = 0;
   unsigned long long slots = 0;
   unsigned long long sorted_slots = 0;
-  unsigned long long squares_low = 0;  // squared lengths, modulo 2^32 and above, so that neither sum can overflow
+  unsigned long long squares_low = 0;  // squared lengths, modulo 2^32 and divided by it, so that neither sum overflows
   unsigned long long squares_high = 0;
 };
 
-/// Bitonic sort of `window` numbers, a thread each (Batcher, AFIPS 1968).
+/// Bitonic sort of `window` numbers, one per thread (Batcher, AFIPS 1968).
 __device__ void sort_descending(std::int64_t* numbers) {
   const int i = static_cast<int>(threadIdx.x);
   for (int size = 2; size <= window; size *= 2) {
@@ -97,7 +98,7 @@ double ratio(double a, double b) { return b == 0 ? 1.0 : a / b; }
 template <offset O>
 void row_statistics(const context& ctx, const O* rowptr, csr_stats& stats) {
   auto on_device = device_value<row_totals>(ctx);
-  launch_blocks(ctx, "row_totals", row_totals_kernel<O>, blocks_for(stats.rows, window), window, stats.rows, rowptr,
+  launch("row_totals", row_totals_kernel<O>, bounded(ctx, {ceil_div(stats.rows, window), window}), native(ctx), stats.rows, rowptr,
                 on_device.data());
   const row_totals totals = read_back(ctx, on_device.data());
   const auto rows = static_cast<double>(stats.rows);

@@ -1,10 +1,11 @@
 // Two stable radix sorts of (key, row) packed into 64 bits: by decreasing length, then by window.
 #include <tulle/formats/views.hpp>
 
-#include "cuda/formats/launch.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/formats/offsets.hpp"
-#include "cuda/formats/primitives.hpp"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/formats/sell_order.hpp"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -14,11 +15,11 @@ __device__ std::int64_t row_length(const O* rowptr, std::int64_t row) {
   return std::int64_t{rowptr[row + 1]} - rowptr[row];
 }
 
-/// Sets *moves when a row is longer than the one before it in its window.
+/// Sets *moves if a row is longer than the one before it in its window.
 template <class O>
 __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* moves) {
   bool found = false;
-  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) {
     found |= r % sigma != 0 && row_length(rowptr, r) > row_length(rowptr, r - 1);
   }
   if (found) atomicOr(moves, 1);
@@ -26,21 +27,21 @@ __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* mo
 
 template <class O>
 __global__ void pack_lengths(index_t rows, const O* rowptr, std::int64_t longest, int row_bits, std::uint64_t* keys) {
-  for (std::int64_t r = first_item(); r < rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) {
     const auto shortfall = static_cast<std::uint64_t>(longest - row_length(rowptr, r));
     keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
   }
 }
 
 __global__ void pack_windows(index_t rows, index_t sigma, int row_bits, std::uint64_t* keys) {
-  for (std::int64_t i = first_item(); i < rows; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < rows; i += grid_stride()) {
     const std::uint64_t row = keys[i] & ((std::uint64_t{1} << row_bits) - 1);
     keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
   }
 }
 
 __global__ void unpack_rows(const std::uint64_t* keys, index_t rows, int row_bits, std::int64_t lanes, index_t* perm) {
-  for (std::int64_t i = first_item(); i < lanes; i += item_step()) {
+  for (std::int64_t i = grid_thread(); i < lanes; i += grid_stride()) {
     perm[i] = i < rows ? static_cast<index_t>(keys[i] & ((std::uint64_t{1} << row_bits) - 1)) : -1;
   }
 }
@@ -60,9 +61,9 @@ buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, in
   launch_items(ctx, "sell.pack_lengths", pack_lengths<O>, rows, rows, rowptr, most, row_bits, keys.data());
   sort_keys(ctx, keys, row_bits, row_bits + bits_for(most + 1));
   launch_items(ctx, "sell.pack_windows", pack_windows, rows, rows, sigma, row_bits, keys.data());
-  sort_keys(ctx, keys, row_bits, row_bits + bits_for(blocks_for(rows, sigma)));
+  sort_keys(ctx, keys, row_bits, row_bits + bits_for(ceil_div(rows, sigma)));
 
-  const std::int64_t lanes = blocks_for(rows, sell_slice_rows) * sell_slice_rows;
+  const std::int64_t lanes = ceil_div(rows, sell_slice_rows) * sell_slice_rows;
   buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
   launch_items(ctx, "sell.unpack_rows", unpack_rows, lanes, keys.data(), rows, row_bits, lanes, perm.data());
   return perm;

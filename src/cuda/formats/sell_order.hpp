@@ -1,4 +1,4 @@
-// The order of a SELL's rows.
+// The order of the rows of a SELL.
 #pragma once
 
 #include <tulle/core/buffer.hpp>

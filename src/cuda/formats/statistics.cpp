@@ -1,4 +1,4 @@
-// Statistics of a CSR, from the passes over its offsets and its column indices.
+// Statistics of a CSR from passes over its offsets and its column indices.
 #include "core/instantiate.hpp"
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/column_statistics.hpp"

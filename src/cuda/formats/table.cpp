@@ -1,33 +1,17 @@
 // The CUDA backend's conversions, statistics and validation.
-#include <utility>
-
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "core/instantiate.hpp"
 #include "cuda/formats/formats.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace tulle::cuda {
-namespace {
-
-/// A function that makes its context's device current first.
-template <auto Function>
-struct on_device;
-template <class R, class... Args, R (*Function)(const context&, Args...)>
-struct on_device<Function> {
-  static R call(const context& ctx, Args... args) {
-    const device_guard guard(ctx.device());
-    return Function(ctx, std::forward<Args>(args)...);
-  }
-};
-
-}  // namespace
-
 template <scalar T, offset O>
 const format_kernels<T, O>& formats() {
   static constexpr format_kernels<T, O> table = {
       .csr_to_coo = on_device<&csr_to_coo<T, O>>::call,
       .coo_to_csr = on_device<&coo_to_csr<T, O>>::call,
       .csr_to_csc = on_device<&csr_to_csc<T, O>>::call,
+      .transpose_pattern = on_device<&transpose_pattern<T, O>>::call,
       .csr_to_ell = on_device<&csr_to_ell<T, O>>::call,
       .ell_to_csr = on_device<&ell_to_csr<T, O>>::call,
       .csr_to_sell = on_device<&csr_to_sell<T, O>>::call,

@@ -1,15 +1,16 @@
-// Validation: offsets first, since entries can only be placed through sound ones, then entries in equal shares. The
-// first finding is the least of the packed numbers (position, kind).
+// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is the
+// smallest packed number (position, kind).
 #include <limits>
 #include <type_traits>
 
 #include "core/instantiate.hpp"
 #include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/column_statistics.hpp"
-#include "cuda/formats/entries.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/device/warp.cuh"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -18,10 +19,10 @@ constexpr unsigned long long nothing_found = std::numeric_limits<unsigned long l
 constexpr int kind_bits = 3;
 
 /// rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a matrix
-/// without rows). A missing tail is found in the last row.
+/// without rows). Offsets that end below nnz are a defect of the last row.
 template <class O>
 __global__ void check_offsets(index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
-  for (std::int64_t r = first_item(); r <= rows; r += item_step()) {
+  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) {
     if (r == 0 && rowptr[0] != 0) atomicMin(first, rows > 0 ? 1ull : 0ull);
     if (r == rows) {
       if (rowptr[r] != nnz) atomicMin(first, static_cast<unsigned long long>(rows));
@@ -36,7 +37,7 @@ __device__ bool starts_row(const csr_view<T, O>& a, std::int64_t k) {
   return a.rowptr[row_of(a.rowptr, 0, a.rows, k)] == k;
 }
 
-/// The gravest defect of entry k.
+/// The most serious defect of entry k.
 template <class T, class O>
 __device__ data_status inspect(const csr_view<T, O>& a, std::int64_t k, validate_options options) {
   const index_t column = a.colind[k];
@@ -55,15 +56,15 @@ __device__ data_status inspect(const csr_view<T, O>& a, std::int64_t k, validate
 
 template <class T, class O>
 __global__ void check_entries(csr_view<T, O> a, validate_options options, unsigned long long* first) {
-  for (std::int64_t k = first_item(); k < a.nnz; k += item_step()) {
+  for (std::int64_t k = grid_thread(); k < a.nnz; k += grid_stride()) {
     const data_status what = inspect(a, k, options);
     if (what == data_status::success) continue;
     atomicMin(first, static_cast<unsigned long long>(k) << kind_bits | static_cast<unsigned long long>(what));
-    return;  // this thread's later entries come after
+    return;  // later entries of this thread come after it
   }
 }
 
-/// What `inspect` learns in one go. The first two are least numbers, as in `validate`.
+/// The results of `inspect`. The first two are smallest packed numbers, as in `validate`.
 struct inspected {
   unsigned long long bad_offset = nothing_found;
   unsigned long long bad_entry = nothing_found;
@@ -76,7 +77,7 @@ __global__ void start_inspection(inspected* out) { *out = {}; }
 template <class O>
 __global__ void find_longest(index_t rows, const O* rowptr, unsigned long long* longest) {
   std::int64_t mine = 0;
-  for (std::int64_t r = first_item(); r < rows; r += item_step()) mine = max(mine, std::int64_t{rowptr[r + 1]} - rowptr[r]);
+  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) mine = max(mine, std::int64_t{rowptr[r + 1]} - rowptr[r]);
   mine = warp_max(mine);
   if (lane_id() == 0) atomicMax(longest, static_cast<unsigned long long>(mine));
 }
@@ -100,7 +101,7 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   if (found == nothing_found) return {};
   const auto entry = static_cast<std::int64_t>(found >> kind_bits);
   auto row = device_value<index_t>(ctx);
-  launch_blocks(ctx, "find_row", find_row<O>, 1, 1, a.rows, a.rowptr, entry, row.data());
+  launch("find_row", find_row<O>, {1, 1}, native(ctx), a.rows, a.rowptr, entry, row.data());
   return {static_cast<data_status>(found & ((1ull << kind_bits) - 1)), read_back(ctx, row.data()), entry};
 }
 
@@ -110,7 +111,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   constexpr std::int64_t large = 2'500'000;
   buffer<inspected> on_device(ctx, 1);
   inspected* const out = on_device.data();
-  launch_blocks(ctx, "start_inspection", start_inspection, 1, 1, out);
+  launch("start_inspection", start_inspection, {1, 1}, native(ctx), out);
   launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, &out->bad_offset);
   launch_items(ctx, "find_longest", find_longest<O>, a.rows, a.rows, a.rowptr, &out->longest);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
@@ -125,7 +126,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   set_gathers(seen.gathers, sampled, s);
-  constexpr double alike = 16;  // blocks are for rows that are; a sample that holds a very long row would take long
+  constexpr double alike = 16;  // blocks need rows of similar length, and sampling a very long row takes long
   if (a.nnz >= large && s.skew < alike) rough_block_fill(ctx, a.rowptr, a.colind, s);
   return {{}, s};
 }

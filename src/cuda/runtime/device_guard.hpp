@@ -1,5 +1,8 @@
-// Makes a device current for a scope.
+// Makes a device current for a scope, or for a call.
 #pragma once
+
+#include <tulle/core/context.hpp>
+#include <utility>
 
 #include "cuda/runtime/check.hpp"
 
@@ -21,6 +24,17 @@ class device_guard {
  private:
   int previous_ = 0;
   bool changed_ = false;
+};
+
+/// A function that makes its context's device current first.
+template <auto Function>
+struct on_device;
+template <class R, class... Args, R (*Function)(const context&, Args...)>
+struct on_device<Function> {
+  static R call(const context& ctx, Args... args) {
+    const device_guard guard(ctx.device());
+    return Function(ctx, std::forward<Args>(args)...);
+  }
 };
 
 }  // namespace tulle::cuda

@@ -1,10 +1,10 @@
-// Work of a stream, recorded once and launched as a whole.
+// CUDA graphs.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "kernels/runtime.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cuda {
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cuda/runtime/check.hpp"
+#include "cuda/runtime/event.hpp"
 #include "cuda/runtime/measure.hpp"
 #include "cuda/runtime/stream.hpp"
 
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += part[u].x + part[u].y + part[u].z + part[u].w;
   });
-  sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load can be dropped
+  sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load is optimised away
 }
 
 /// The same `rounds` times over, by loads that the L1 does not keep.
@@ -126,16 +127,18 @@ std::size_t cached_bytes() {
   return std::max(static_cast<std::size_t>(l2) / 3 / chunk, std::size_t{1}) * chunk;
 }
 
-/// Bytes a second of the fastest pass.
+/// Bytes per second of the fastest pass.
 template <class Launch>
-double best_rate(std::size_t bytes, device_timer& timer, stream_view stream, const char* kernel, Launch launch) {
+double best_rate(std::size_t bytes, int device, stream_view stream, const char* kernel, Launch launch) {
+  const auto begin = make_event(device), end = make_event(device);
   double best = 0;
   for (int pass = 0; pass <= passes; ++pass) {  // the first warms up
-    timer.start(stream);
+    begin->record(stream);
     launch();
     check_launch(kernel);
-    timer.stop(stream);
-    const double microseconds = timer.microseconds();
+    end->record(stream);
+    end->synchronize();
+    const double microseconds = end->microseconds_since(*begin);
     if (pass > 0 && microseconds > 0) best = std::max(best, static_cast<double>(bytes) / (1e-6 * microseconds));
   }
   return best;
@@ -143,7 +146,7 @@ double best_rate(std::size_t bytes, device_timer& timer, stream_view stream, con
 
 }  // namespace
 
-bandwidth measure_bandwidth(int multiprocessors, device_timer& timer, stream_view stream) {
+bandwidth measure_bandwidth(int multiprocessors, int device, stream_view stream) {
   const std::size_t bytes = array_bytes();
   const std::size_t n = bytes / sizeof(uint4);
   const device_array a = allocate(bytes), b = allocate(bytes), c = allocate(bytes);
@@ -161,14 +164,14 @@ bandwidth measure_bandwidth(int multiprocessors, device_timer& timer, stream_vie
 
   bandwidth found;
   found.read =
-      best_rate(bytes, timer, stream, "read_kernel", [&] { read_kernel<<<grid, block_size, 0, s>>>(b4, n, sums4); });
+      best_rate(bytes, device, stream, "read_kernel", [&] { read_kernel<<<grid, block_size, 0, s>>>(b4, n, sums4); });
   const std::size_t cached = std::min(bytes, cached_bytes());
-  found.cache = best_rate(cached * cached_rounds, timer, stream, "read_cache_kernel", [&] {
+  found.cache = best_rate(cached * cached_rounds, device, stream, "read_cache_kernel", [&] {
     read_cache_kernel<<<grid, block_size, 0, s>>>(b4, cached / sizeof(uint4), cached_rounds, sums4);
   });
   found.copy =
-      best_rate(2 * bytes, timer, stream, "copy_kernel", [&] { copy_kernel<<<grid, block_size, 0, s>>>(a4, b4, n); });
-  found.triad = best_rate(3 * bytes, timer, stream, "triad_kernel",
+      best_rate(2 * bytes, device, stream, "copy_kernel", [&] { copy_kernel<<<grid, block_size, 0, s>>>(a4, b4, n); });
+  found.triad = best_rate(3 * bytes, device, stream, "triad_kernel",
                           [&] { triad_kernel<<<grid, block_size, 0, s>>>(a2, b2, c2, 3.0, n); });
   return found;
 }

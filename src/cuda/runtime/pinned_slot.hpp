@@ -5,9 +5,8 @@
 
 namespace tulle::cuda {
 
-/// Taken from a pool that grows as needed and gives its memory back when the process ends. Kernels may write through
-/// data(); the host reads what they wrote once the stream was waited for. Whoever holds the slot sees to it that
-/// nothing on the way still writes there when the slot goes.
+/// From a pool that grows as needed and is freed when the process ends. Kernels may write through data(); the host reads
+/// it after waiting for the stream. No work in flight may still write to a slot that is destroyed.
 class pinned_slot {
  public:
   static constexpr std::size_t bytes = 4096;
@@ -17,7 +16,7 @@ class pinned_slot {
   pinned_slot(const pinned_slot&) = delete;
   pinned_slot& operator=(const pinned_slot&) = delete;
 
-  /// Null where there is no pinned memory to have.
+  /// Null if no pinned memory could be allocated.
   [[nodiscard]] void* data() const noexcept { return memory_; }
 
  private:

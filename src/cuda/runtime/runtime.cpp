@@ -1,4 +1,4 @@
-// device_runtime by the CUDA runtime API. What is made once a device is kept until the process ends.
+// device_runtime by the CUDA runtime API. What is made once per device is kept until the process ends.
 #include <fmt/format.h>
 
 #include <array>
@@ -7,10 +7,10 @@
 #include <mutex>
 #include <optional>
 
-#include "core/backends.hpp"
+#include "kernels/backends.hpp"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/runtime/event_timer.hpp"
+#include "cuda/runtime/event.hpp"
 #include "cuda/runtime/graph.hpp"
 #include "cuda/runtime/measure.hpp"
 #include "cuda/runtime/memory.hpp"
@@ -51,7 +51,7 @@ cudaMemcpyKind direction(memory_space to, memory_space from) {
   return from == memory_space::device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-/// Brings a few bytes back through pinned memory, which spares the driver's own detour; false where there is none.
+/// Copies a few bytes to the host through pinned memory, which is faster than through the driver's; false if there is none.
 bool copy_by_slot(stream_view stream, void* to, const void* from, std::size_t bytes) {
   const pinned_slot slot;
   if (slot.data() == nullptr) return false;
@@ -60,6 +60,17 @@ bool copy_by_slot(stream_view stream, void* to, const void* from, std::size_t by
   check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize after a copy", status::cuda_memcpy);
   std::memcpy(to, slot.data(), bytes);
   return true;
+}
+
+/// The device whose memory `p` points into.
+int owner_of(const void* p) {
+  cudaPointerAttributes found = {};
+  const cudaError_t code = cudaPointerGetAttributes(&found, p);
+  (void)cudaGetLastError();
+  if (code != cudaSuccess || (found.type != cudaMemoryTypeDevice && found.type != cudaMemoryTypeManaged)) {
+    throw error(status::invalid_argument, "what is said to be device memory belongs to no device");
+  }
+  return found.device;
 }
 
 class runtime_api final : public device_runtime {
@@ -124,6 +135,11 @@ class runtime_api final : public device_runtime {
     return known;
   }
 
+  std::shared_ptr<memory_resource> pinned_memory() override {
+    static const auto resource = make_pinned_memory();
+    return resource;
+  }
+
   void copy(int device, stream_view stream, void* to, memory_space to_space, const void* from, memory_space from_space,
             std::size_t bytes) override {
     if (bytes == 0) return;
@@ -135,13 +151,27 @@ class runtime_api final : public device_runtime {
     if (to_space == memory_space::device && from_space == memory_space::device) return;
     check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize after a copy", status::cuda_memcpy);
   }
+  void copy_after_all(void* to, memory_space to_space, const void* from, memory_space from_space,
+                      std::size_t bytes) override {
+    if (bytes == 0) return;
+    const auto wait_for_owner = [](const void* p) {
+      const device_guard guard(owner_of(p));
+      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    };
+    if (from_space == memory_space::device) wait_for_owner(from);
+    if (to_space == memory_space::device) wait_for_owner(to);
+    const int device = owner_of(to_space == memory_space::device ? to : from);
+    const own_stream stream(*this, device);
+    copy(device, stream.view, to, to_space, from, from_space, bytes);
+    synchronize(device, stream.view);
+  }
   void fill(int device, stream_view stream, void* to, unsigned char value, std::size_t bytes) override {
     if (bytes == 0) return;
     const device_guard guard(device);
     check(cudaMemsetAsync(to, value, bytes, native(stream)), "cudaMemsetAsync", status::cuda_memcpy);
   }
 
-  std::unique_ptr<device_timer> timer(int device) override { return make_event_timer(device); }
+  std::unique_ptr<device_event> create_event(int device) override { return make_event(device); }
   std::unique_ptr<device_graph> capture(int device, stream_view stream, const std::function<void()>& work) override {
     return capture_graph(device, stream, work);
   }
@@ -155,7 +185,7 @@ class runtime_api final : public device_runtime {
   bandwidth measure_bandwidth(int device) override {
     const device_guard guard(device);
     const own_stream stream(*this, device);
-    return cuda::measure_bandwidth(info(device).multiprocessors, *timer(device), stream.view);
+    return cuda::measure_bandwidth(info(device).multiprocessors, device, stream.view);
   }
   double measure_launch_latency(int device) override {
     const device_guard guard(device);
@@ -187,7 +217,7 @@ class runtime_api final : public device_runtime {
     return devices_[static_cast<std::size_t>(device)];
   }
 
-  /// Allocated by the first call, which must therefore lie outside of anything that is timed or captured.
+  /// Allocated by the first call, which must not be timed or captured.
   void* flush_scratch(int device, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     void*& known = slot(device).flush_scratch;
@@ -202,7 +232,7 @@ class runtime_api final : public device_runtime {
 }  // namespace
 
 device_runtime& runtime() {
-  // Never destroyed: buffers may outlive every other static, and the driver takes all back when the process ends.
+  // Never destroyed: buffers may outlive every other static, and the driver frees all when the process ends.
   static runtime_api* const only = new runtime_api;
   return *only;
 }

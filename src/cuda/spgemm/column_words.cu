@@ -1,7 +1,7 @@
-// B by words of 32 columns: one pass over its columns. One warp a row; one thread: an entry at a time.
+// B by words of 32 columns: one pass over its columns. One warp per row; one thread: an entry at a time.
 #include <algorithm>
 
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/column_words.hpp"
 #include "cuda/spgemm/word_run.cuh"
 
@@ -20,18 +20,7 @@ __device__ index_t for_each_word(O begin, O end, const index_t* colind, Put put)
   int before = -1;
   for (std::int64_t base = begin; base < end; base += 32 * depth) {
     word_run run[depth + 1];  // a word has at most 32 columns: it ends in the next 32 entries
-#pragma unroll
-    for (int u = 0; u <= depth; ++u) {
-      if (base + 32 * u >= end) break;
-      const std::int64_t k = base + 32 * u + lane_id();
-      const index_t column = k < end ? __ldg(colind + k) : -1;
-      run[u] = word_run::of(column);
-    }
-#pragma unroll
-    for (int u = 0; u <= depth; ++u) {
-      if (base + 32 * u >= end) break;
-      run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
-    }
+    read_runs(run, base, std::int64_t{end}, before, [&](std::int64_t k) { return __ldg(colind + k); });
     before = run[depth - 1].last();
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
@@ -75,9 +64,8 @@ template <class O>
 void fill_words(index_t rows, const O* rowptr, const index_t* colind, O* ends, uint2* words, unsigned long long* total,
                 cudaStream_t stream) {
   if (rows == 0) return;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(rows / warps + 1, 8192));
-  fill_words_kernel<O><<<blocks, block, 0, stream>>>(rows, rowptr, colind, ends, words, total);
-  check_launch("spgemm: fill_words");
+  launch("spgemm: fill_words", fill_words_kernel<O>, {std::min(rows / warps + 1, 8192), block}, stream, rows, rowptr,
+         colind, ends, words, total);
 }
 
 template void fill_words(index_t, const std::int32_t*, const index_t*, std::int32_t*, uint2*, unsigned long long*,

@@ -67,10 +67,8 @@ class cusparse_spgemm final : public cusparse_product<T> {
     compute(&bytes, products_.data());
   }
   void analyse(std::size_t* bytes, void* memory) {
-    check_cusparse(
-        cusparseSpGEMM_workEstimation(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
-                                      this->c(), base::type, algorithm_, product_.get(), bytes, memory),
-        "cusparseSpGEMM_workEstimation");
+    cusparse().spgemm_work_estimation(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
+                                      this->c(), base::type, algorithm_, product_.get(), bytes, memory);
   }
   std::size_t estimated_bytes() {
     std::size_t bytes = 0, products = 0;
@@ -82,21 +80,18 @@ class cusparse_spgemm final : public cusparse_product<T> {
     return products;
   }
   void estimate(std::size_t* bytes, void* memory, std::size_t* products) {
-    check_cusparse(cusparseSpGEMM_estimateMemory(this->handle(), base::as_is, base::as_is, &alpha_, this->a(),
-                                                 this->b(), &zero_, this->c(), base::type, algorithm_, product_.get(),
-                                                 chunk_fraction, bytes, memory, products),
-                   "cusparseSpGEMM_estimateMemory");
+    cusparse().spgemm_estimate_memory(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
+                                      this->c(), base::type, algorithm_, product_.get(), chunk_fraction, bytes, memory,
+                                      products);
   }
   void compute(std::size_t* bytes, void* memory) {
-    check_cusparse(cusparseSpGEMM_compute(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(),
-                                          &zero_, this->c(), base::type, algorithm_, product_.get(), bytes, memory),
-                   "cusparseSpGEMM_compute");
+    cusparse().spgemm_compute(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
+                              this->c(), base::type, algorithm_, product_.get(), bytes, memory);
   }
   void copy(const csr_sink& c) {
     this->set_c(c);
-    check_cusparse(cusparseSpGEMM_copy(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
-                                       this->c(), base::type, algorithm_, product_.get()),
-                   "cusparseSpGEMM_copy");
+    cusparse().spgemm_copy(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_, this->c(),
+                           base::type, algorithm_, product_.get());
   }
 
   cusparseSpGEMMAlg_t algorithm_;

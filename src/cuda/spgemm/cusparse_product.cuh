@@ -6,28 +6,24 @@
 #include <memory>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
-#include "cuda/formats/launch.cuh"
+#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/cusparse_handles.cuh"
 
 namespace tulle::cuda {
 
-struct spgemm_deleter {
-  void operator()(cusparseSpGEMMDescr_t d) const noexcept { cusparseSpGEMM_destroyDescr(d); }
-};
-using unique_spgemm = std::unique_ptr<std::remove_pointer_t<cusparseSpGEMMDescr_t>, spgemm_deleter>;
-
 inline unique_spgemm make_spgemm_descriptor() {
   cusparseSpGEMMDescr_t d = nullptr;
-  check_cusparse(cusparseSpGEMM_createDescr(&d), "cusparseSpGEMM_createDescr");
+  cusparse().spgemm_create_descr(&d);
   return unique_spgemm(d);
 }
 
 /// to[i] = from[i] + shift.
 template <class P>
 __global__ void shift_offsets(const std::int32_t* from, std::int64_t count, std::int64_t shift, P* to) {
-  for (std::int64_t i = first_item(); i < count; i += item_step()) to[i] = static_cast<P>(from[i] + shift);
+  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = static_cast<P>(from[i] + shift);
 }
 
 /// A product of matrices with 32-bit offsets. A panel of A gets offsets from 0; C's offsets are made in memory of the
@@ -39,9 +35,9 @@ class cusparse_product : public spgemm_operator {
       : ctx_(ctx), work_(cuda::count_products(ctx, p)), a_(p.a.as<T, std::int32_t>()), b_(p.b.as<T, std::int32_t>()) {
     const device_guard guard(ctx.device());
     cusparseHandle_t handle = nullptr;
-    check_cusparse(cusparseCreate(&handle), "cusparseCreate");
+    cusparse().create(&handle);
     handle_.reset(handle);
-    check_cusparse(cusparseSetStream(handle, native(ctx.stream())), "cusparseSetStream");
+    cusparse().set_stream(handle, native(ctx.stream()));
     begin_at_zero();
     rowptr_ = buffer<std::int32_t>(ctx, static_cast<std::size_t>(a_.rows) + 1);
     fill_bytes(ctx, rowptr_.data(), memory_space::device, 0, rowptr_.bytes());
@@ -67,7 +63,7 @@ class cusparse_product : public spgemm_operator {
   void describe_c() { c_matrix_ = describe(a_.rows, b_.cols, 0, rowptr_.data(), nullptr, nullptr); }
   [[nodiscard]] std::int64_t nnz_of_c() const {
     std::int64_t rows = 0, cols = 0, nnz = 0;
-    check_cusparse(cusparseSpMatGetSize(c(), &rows, &cols, &nnz), "cusparseSpMatGetSize");
+    cusparse().sp_mat_get_size(c(), &rows, &cols, &nnz);
     if (nnz > std::numeric_limits<std::int32_t>::max()) {
       throw error(status::unsupported, "cuSPARSE: C has 2^31 entries or more, offsets are 32-bit");
     }
@@ -101,16 +97,14 @@ class cusparse_product : public spgemm_operator {
   static unique_matrix describe(index_t rows, index_t cols, std::int64_t nnz, const std::int32_t* rowptr,
                                 const index_t* colind, const T* values) {
     cusparseSpMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateCsr(&m, rows, cols, nnz, const_cast<std::int32_t*>(rowptr),
-                                     const_cast<index_t*>(colind), const_cast<T*>(values), CUSPARSE_INDEX_32I,
-                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-                   "cusparseCreateCsr");
+    cusparse().create_csr(&m, rows, cols, nnz, const_cast<std::int32_t*>(rowptr), const_cast<index_t*>(colind),
+                          const_cast<T*>(values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                          value_type<T>);
     return unique_matrix(m);
   }
   static void set_pointers(cusparseSpMatDescr_t m, const std::int32_t* rowptr, const index_t* colind, const T* values) {
-    check_cusparse(cusparseCsrSetPointers(m, const_cast<std::int32_t*>(rowptr), const_cast<index_t*>(colind),
-                                          const_cast<T*>(values)),
-                   "cusparseCsrSetPointers");
+    cusparse().csr_set_pointers(m, const_cast<std::int32_t*>(rowptr), const_cast<index_t*>(colind),
+                                const_cast<T*>(values));
   }
   void begin_at_zero() {
     a_begin_ = read_back(ctx_, a_.rowptr);

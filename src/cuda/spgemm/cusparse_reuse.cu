@@ -60,26 +60,21 @@ class cusparse_reuse final : public cusparse_product<T> {
   static constexpr auto algorithm = CUSPARSE_SPGEMM_DEFAULT;
 
   void analyse(std::size_t* bytes, void* memory) {
-    check_cusparse(cusparseSpGEMMreuse_workEstimation(this->handle(), base::as_is, base::as_is, this->a(), this->b(),
-                                                      this->c(), algorithm, product_.get(), bytes, memory),
-                   "cusparseSpGEMMreuse_workEstimation");
+    cusparse().spgemm_reuse_work_estimation(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(),
+                                            algorithm, product_.get(), bytes, memory);
   }
   void count(std::size_t (&bytes)[3], void* temporary, void* columns, void* products) {
-    check_cusparse(
-        cusparseSpGEMMreuse_nnz(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
-                                product_.get(), &bytes[0], temporary, &bytes[1], columns, &bytes[2], products),
-        "cusparseSpGEMMreuse_nnz");
+    cusparse().spgemm_reuse_nnz(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
+                                product_.get(), &bytes[0], temporary, &bytes[1], columns, &bytes[2], products);
   }
   void structure(std::size_t* bytes, void* memory) {
-    check_cusparse(cusparseSpGEMMreuse_copy(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(),
-                                            algorithm, product_.get(), bytes, memory),
-                   "cusparseSpGEMMreuse_copy");
+    cusparse().spgemm_reuse_copy(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
+                                 product_.get(), bytes, memory);
   }
   void compute(T alpha) {
     const T zero{0};
-    check_cusparse(cusparseSpGEMMreuse_compute(this->handle(), base::as_is, base::as_is, &alpha, this->a(), this->b(),
-                                               &zero, this->c(), base::type, algorithm, product_.get()),
-                   "cusparseSpGEMMreuse_compute");
+    cusparse().spgemm_reuse_compute(this->handle(), base::as_is, base::as_is, &alpha, this->a(), this->b(), &zero,
+                                    this->c(), base::type, algorithm, product_.get());
   }
 
   buffer<std::byte> columns_, products_, order_;

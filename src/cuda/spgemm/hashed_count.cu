@@ -1,8 +1,8 @@
 // Entries of the rows whose entries lie in few words of 32 columns, as those of meshes do: the words of B go into a
 // hash table with a mask each (integers only), and the bits are counted. After the hash accumulators of Nagasaka et al.
-// (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp a row; one thread: a word
-// of B at a time. Bytes a product: 8 a word of B, through L1 and L2.
-#include "cuda/runtime/check.hpp"
+// (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp per row; one thread: a
+// word of B at a time. Bytes per product: 8 per word of B, through L1 and L2.
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/word_table.cuh"
 
@@ -48,10 +48,8 @@ __global__ void __launch_bounds__(block)
 template <class O>
 void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class trial_class, const row_list& list,
                 index_t* entries, index_t* most, std::uint8_t* classes, cudaStream_t stream) {
-  if (list.most == 0) return;
-  try_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps), block, 0, stream>>>(
-      m, b, trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
-  check_launch("spgemm: try_hashed");
+  launch("spgemm: try_hashed", try_kernel<O>, {ceil_div(list.most, warps), block}, stream, m, b,
+         trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
 }
 
 template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class,

@@ -1,11 +1,11 @@
 // Rows whose entries lie in few words of 32 columns. A hash table in shared memory holds word -> mask of its columns
 // and place of the first, so that a column's place is one probe and a count of the bits below (bitmap-rank
 // accumulator), and the sums lie in the order of C. The table comes from the words of B, put in order by counting the
-// smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp a row, walked as
-// value_walk.cuh says; one thread: a product at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+// smaller ones, and then gives the columns of C; or, for new numbers, from the columns of C. One warp per row, walked
+// as value_walk.cuh says; one thread: a product at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
 #include <utility>
 
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/hashed_rows.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 #include "cuda/spgemm/word_run.cuh"
@@ -78,16 +78,10 @@ struct hashed_space {
     int before = -1;
     for (int base = 0; base < count; base += 32 * depth) {
       word_run run[depth];
-#pragma unroll
-      for (int u = 0; u < depth; ++u) {
-        const int i = base + 32 * u + lane_id();
-        const index_t column = i < count ? columns[i] : -1;
-        run[u] = word_run::of(column);
-      }
+      read_runs(run, base, count, before, [&](int i) { return columns[i]; });
 #pragma unroll
       for (int u = 0; u < depth; ++u) {
         if (base + 32 * u >= count) break;
-        run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
         const bool head = (run[u].heads >> lane_id() & 1) != 0;
         if (head || lane_id() == 0) {  // the first lane may go on with the word before
           table.add(static_cast<unsigned>(run[u].word), run[u].mask, static_cast<unsigned>(base + 32 * u + lane_id()));
@@ -141,15 +135,16 @@ template <class T, class O>
 void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const product_values<T, O>& v, bool short_rows,
                  row_class c, const row_list& list, bool columns, cudaStream_t stream) {
   if (list.most == 0) return;
-  const auto blocks = static_cast<unsigned>((std::int64_t{list.most} + warps - 1) / warps);
   const auto run = [&]<int Slots, int Most>(std::integer_sequence<int, Slots, Most>) {
-    const auto launch = [&](auto kernel) { kernel<<<blocks, block, 0, stream>>>(m, b, v, list); };
+    const auto fill = [&](auto kernel) {
+      launch("spgemm: fill_hashed", kernel, {ceil_div(list.most, warps), block}, stream, m, b, v, list);
+    };
     if (columns) {
-      short_rows ? launch(fill_hashed_kernel<true, 8, Slots, Most, T, O>)
-                 : launch(fill_hashed_kernel<true, 32, Slots, Most, T, O>);
+      short_rows ? fill(fill_hashed_kernel<true, 8, Slots, Most, T, O>)
+                 : fill(fill_hashed_kernel<true, 32, Slots, Most, T, O>);
     } else {
-      short_rows ? launch(fill_hashed_kernel<false, 8, Slots, Most, T, O>)
-                 : launch(fill_hashed_kernel<false, 32, Slots, Most, T, O>);
+      short_rows ? fill(fill_hashed_kernel<false, 8, Slots, Most, T, O>)
+                 : fill(fill_hashed_kernel<false, 32, Slots, Most, T, O>);
     }
   };
   if (c == hashed_256) {
@@ -159,7 +154,6 @@ void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const produ
   } else {
     run(std::integer_sequence<int, 256, 480>{});
   }
-  check_launch("spgemm: fill_hashed");
 }
 
 #define TULLE_INSTANTIATE(T, O)                                                                                \
@@ -169,6 +163,8 @@ TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)
 TULLE_INSTANTIATE(double, std::int64_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

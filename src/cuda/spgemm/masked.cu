@@ -1,8 +1,8 @@
-// default, with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp of
-// a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
+// gustavson with a mask: the pattern of M is cut into chunks of up to 256 neighbouring entries of a row, and the warp
+// of a chunk takes from each row of B the columns between the chunk's first and last (Milakovic et al., IPDPS 2022: the
 // pull side of masked SpGEMM, by column ranges). Entries of M without a product are left out, so a first pass counts
 // those with one. Sums lie in shared memory that the warp owns; no atomics on values. One thread: a product at a time.
-// Bytes a product: 4 + sizeof(T), through L1 and L2, twice.
+// Bytes per product: 4 + sizeof(T), through L1 and L2, twice.
 #include <cooperative_groups.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -11,10 +11,12 @@
 #include <cuda/std/functional>
 #include <tulle/core/buffer.hpp>
 
-#include "core/backends.hpp"
-#include "cuda/formats/cub_workspace.cuh"
-#include "cuda/formats/launch.cuh"
+#include "kernels/backends.hpp"
+#include "cuda/device/search.cuh"
+#include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_places.cuh"
 #include "cuda/spgemm/masked.hpp"
 #include "cuda/spgemm/value_walk.cuh"
@@ -68,11 +70,7 @@ __global__ void __launch_bounds__(block)
   const std::int64_t chunks = mask.begin[m.rows];
   for (std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; i < chunks;
        i += std::int64_t{gridDim.x} * warps) {
-    index_t row = 0;
-    for (index_t high = m.rows; row + 1 < high;) {  // the last row whose chunks begin at or before this one
-      const index_t middle = row + (high - row) / 2;
-      (mask.begin[middle] <= i ? row : high) = middle;
-    }
+    const index_t row = row_of(mask.begin, 0, m.rows, i);
     const O begin = mask.rowptr[row] + static_cast<O>(i - mask.begin[row]) * chunk;
     const O left = mask.rowptr[row + 1] - begin;
     const int count = left < chunk ? static_cast<int>(left) : chunk;
@@ -101,7 +99,7 @@ __global__ void __launch_bounds__(block)
 template <class P>
 __global__ void masked_rowptr_kernel(index_t rows, const std::int64_t* chunk_begin, const std::int64_t* entries,
                                      std::int64_t first, P* rowptr) {
-  for (std::int64_t r = first_item(); r <= rows; r += item_step())
+  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride())
     rowptr[r] = static_cast<P>(first + entries[chunk_begin[r]]);
 }
 
@@ -156,12 +154,11 @@ class masked_spgemm final : public spgemm_operator {
   }
 
  private:
-  [[nodiscard]] cudaStream_t stream() const { return native(ctx_.stream()); }
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
 
   /// The kernel knows where entries go without the offsets of C.
-  product_values<T, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return {static_cast<T>(alpha),    static_cast<const T*>(a), static_cast<const T*>(b), nullptr, c.colind,
-            static_cast<T*>(c.values)};
+  product_values<sum_of<T>, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
+    return values_of_product<T>(alpha, a, b, static_cast<const O*>(nullptr), c);
   }
 
   template <class P>
@@ -176,14 +173,12 @@ class masked_spgemm final : public spgemm_operator {
   }
 
   template <bool Values>
-  void run(const product_values<T, O>& v, std::int64_t first, bool columns) {
+  void run(const product_values<sum_of<T>, O>& v, std::int64_t first, bool columns) {
     if (chunks_ == 0) return;
-    const auto blocks =
-        std::min<std::int64_t>((chunks_ + warps - 1) / warps, std::int64_t{64} * ctx_.info().multiprocessors);
-    masked_kernel<Values, T, O><<<static_cast<unsigned>(blocks), block, 0, stream()>>>(
-        product_pattern<O>{a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
-        mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
-    check_launch("spgemm: masked");
+    const auto blocks = std::min(ceil_div(chunks_, warps), std::int64_t{64} * ctx_.info().multiprocessors);
+    launch("spgemm: masked", masked_kernel<Values, sum_of<T>, O>, {blocks, block}, stream(),
+           product_pattern<O>{a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
+           mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
   }
 
   context ctx_;
@@ -196,7 +191,7 @@ class masked_spgemm final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::floating>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
     return std::make_unique<masked_spgemm<T, O>>(ctx, p);
   });
 }

@@ -1,8 +1,8 @@
 // Values of the wide rows where the rows of B are long: a block makes up to 1024 or 4096 neighbouring entries of C,
 // whose sums lie in shared memory. Every warp owns a share of them and takes from each row of B the columns between its
 // first and its last, by a search, one row of B after the other (value_walk.cuh): the sums have the order of A's
-// entries, and no warp waits for another. One thread: four products at a time. Bytes a product: 4 + sizeof(T), through
-// L1 and L2.
+// entries, and no warp waits for another. One thread: four products at a time. Bytes per product: 4 + sizeof(T),
+// through L1 and L2.
 #include <cooperative_groups.h>
 
 #include "cuda/spgemm/column_places.cuh"
@@ -16,7 +16,7 @@ template <int Threads, int Chunk, class T, class O>
 struct owned_space {
   T sum[Chunk];
   column_places<Chunk> places;
-  held_row<T, O> rows[Threads];  // 32 a warp
+  held_row<T, O> rows[Threads];  // 32 per warp
 };
 
 template <class Space>
@@ -70,6 +70,8 @@ TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)
 TULLE_INSTANTIATE(double, std::int64_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

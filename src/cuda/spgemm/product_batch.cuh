@@ -2,7 +2,7 @@
 // neighbours a warp at a time, whatever the lengths of the rows of B are.
 #pragma once
 
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
 
@@ -11,8 +11,8 @@ template <int Threads, int Longest, class O>
 struct product_batch {
   static constexpr int warps = Threads / 32;
 
-  O start[Threads];         // of the pieces that are not empty, in B
-  int before[Threads + 1];  // products before each of them; then all
+  O start[Threads];                         // of the pieces that are not empty, in B
+  int before[Threads + 1];                  // products before each of them; then all
   alignas(16) int products_of_warp[warps];  // read four at a time, and no neighbour that is being written with them
   alignas(16) int pieces_of_warp[warps];
   int pieces;
@@ -24,7 +24,7 @@ struct product_batch {
   __device__ int put(O first, O last) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int length = first < last ? static_cast<int>(min(last - first, O{Longest})) : 0;
-    const int after = sum_up_to(length);
+    const int after = warp_inclusive_sum(length);
     const unsigned real = __ballot_sync(full_warp, length > 0);
     if (lane_id() == 31) {
       products_of_warp[warp] = after;

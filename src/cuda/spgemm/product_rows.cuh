@@ -1,10 +1,12 @@
-// What the kernels of the default SpGEMM share: the pattern of A and B, the classes of rows, lists of rows.
+// What the kernels of gustavson share: the pattern of A and B, the classes of rows, lists of rows.
 #pragma once
 
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
-#include "cuda/formats/warp.cuh"
+#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
+#include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
 
@@ -19,7 +21,7 @@ struct product_pattern {
   const index_t* b_colind;
 };
 
-/// Their numbers, and C.
+/// Their numbers, and C. T is the type of sums.
 template <class T, class O>
 struct product_values {
   T alpha;
@@ -29,6 +31,19 @@ struct product_values {
   index_t* c_colind;
   T* c;
 };
+
+/// Of values that are T outside the kernels.
+template <class T, class O>
+product_values<sum_of<T>, O> values_of_product(double alpha, const void* a, const void* b, const O* c_rowptr,
+                                               const csr_sink& c) {
+  using sum = sum_of<T>;
+  return {static_cast<sum>(static_cast<T>(alpha)),
+          static_cast<const sum*>(a),
+          static_cast<const sum*>(b),
+          c_rowptr,
+          c.colind,
+          static_cast<sum*>(c.values)};
+}
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).

@@ -1,10 +1,10 @@
 // Classes of rows by products, and lists of the rows of each class. Two small passes: one reads A and two offsets of B
-// an entry, the other a byte a row; up to 4096 rows are listed by the first. One thread: an entry of A at a time, 2 to
-// 32 lanes a row; then a row.
+// per entry, the other a byte per row; up to 4096 rows are listed by the first. One thread: an entry of A at a time, 2
+// to 32 lanes per row; then a row.
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/row_classes.hpp"
 
 namespace tulle::cuda {
@@ -95,6 +95,7 @@ __global__ void __launch_bounds__(block)
   __shared__ int late_count;
   const block_counts found{shared};
   found.clear();
+  if (blockIdx.x == 0 && threadIdx.x == 0) out.entries[m.rows] = 0;
   const bool good = is_good(check);
   const int lane = static_cast<int>(threadIdx.x) % Lanes, group = static_cast<int>(threadIdx.x) / Lanes;
   unsigned long long all_products = 0;
@@ -115,8 +116,7 @@ __global__ void __launch_bounds__(block)
     const O begin = real && good ? m.a_rowptr[row] : 0, end = real && good ? m.a_rowptr[row + 1] : 0;
     const bool is_long = end - begin > longest;
     std::int64_t products = is_long ? 0 : products_of(m, std::int64_t{begin} + lane, std::int64_t{end}, Lanes);
-#pragma unroll
-    for (int d = Lanes / 2; d > 0; d /= 2) products += __shfl_xor_sync(full_warp, products, d);
+    products = warp_sum<Lanes>(products);
     if (real && lane == 0) {
       if (is_long) {
         late[atomicAdd(&late_count, 1)] = {group, begin, end, 0};
@@ -207,7 +207,8 @@ static_assert(block >= block / 32 * row_classes);
 
 constexpr int scan_block = 1024, scan_items = most_listed / scan_block;
 
-__global__ void __launch_bounds__(scan_block) scan_kernel(index_t rows, index_t* entries, word_copy report) {
+__global__ void __launch_bounds__(scan_block)
+    scan_kernel(index_t rows, index_t* entries, long long* all, word_copy report) {
   using scan = cub::BlockScan<index_t, scan_block>;
   __shared__ typename scan::TempStorage shared;
   const int first = static_cast<int>(threadIdx.x) * scan_items;
@@ -219,13 +220,13 @@ __global__ void __launch_bounds__(scan_block) scan_kernel(index_t rows, index_t*
   for (int u = 0; u < scan_items; ++u) {
     if (first + u < rows) entries[first + u] = mine[u];
   }
-  if (threadIdx.x == 0) entries[rows] = sum;
+  if (threadIdx.x == 0) *all = entries[rows] = sum;
   __syncthreads();
   report.run();
 }
 
-unsigned blocks_for_rows(std::int64_t rows, int rows_a_block) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((rows + rows_a_block - 1) / rows_a_block, 1, 4096));
+launch_shape rows_per_block(std::int64_t rows, int each) {
+  return {std::clamp<std::int64_t>(ceil_div(rows, each), 1, 4096), block};
 }
 
 }  // namespace
@@ -234,10 +235,10 @@ template <class O>
 void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sorted, const operand_check& check,
                    const class_sink& out, cudaStream_t stream) {
   const auto run = [&](auto kernel, int lanes) {
-    kernel<<<blocks_for_rows(m.rows, block / lanes), block, 0, stream>>>(m, largest_sorted, check, out);
-    check_launch("spgemm: classify_rows");
+    launch("spgemm: classify_rows", kernel, rows_per_block(m.rows, block / lanes), stream, m, largest_sorted, check,
+           out);
   };
-  // Where there are few rows, more lanes a row than its entries need leave less to the longest.
+  // Where there are few rows, more lanes per row than its entries need leave less to the longest.
   if (mean_row > 48 || m.rows <= 8192) return run(classify_kernel<32, O>, 32);
   if (mean_row > 8 || m.rows <= 32768) return run(classify_kernel<8, O>, 8);
   mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
@@ -245,21 +246,18 @@ void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sor
 
 void count_classes(const row_list& from, const std::uint8_t* classes, index_t* counts, cudaStream_t stream) {
   if (from.most == 0) return;
-  count_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts);
-  check_launch("spgemm: count_classes");
+  launch("spgemm: count_classes", count_kernel, rows_per_block(from.most, block), stream, from, classes, counts);
 }
 
 void list_rows(const row_list& from, const std::uint8_t* classes, const index_t* counts, index_t* cursors,
                index_t* begins, index_t* list, const word_copy& report, cudaStream_t stream) {
   if (from.most == 0) return;
-  list_kernel<<<blocks_for_rows(from.most, block), block, 0, stream>>>(from, classes, counts, cursors, begins, list,
-                                                                       report);
-  check_launch("spgemm: list_rows");
+  launch("spgemm: list_rows", list_kernel, rows_per_block(from.most, block), stream, from, classes, counts, cursors,
+         begins, list, report);
 }
 
-void scan_listed(index_t rows, index_t* entries, const word_copy& report, cudaStream_t stream) {
-  scan_kernel<<<1, scan_block, 0, stream>>>(rows, entries, report);
-  check_launch("spgemm: scan_listed");
+void scan_listed(index_t rows, index_t* entries, long long* all, const word_copy& report, cudaStream_t stream) {
+  launch("spgemm: scan_listed", scan_kernel, {1, scan_block}, stream, rows, entries, all, report);
 }
 
 template void classify_rows(const product_pattern<std::int32_t>&, double, int, const operand_check&, const class_sink&,

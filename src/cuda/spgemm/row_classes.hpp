@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "cuda/runtime/host_report.cuh"
 #include "cuda/spgemm/product_rows.cuh"
-#include "cuda/spgemm/word_copy.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
@@ -17,7 +17,7 @@ struct class_sink {
   index_t* lists;                // the rows of class c from c * rows on, blocks of neighbours together; or null
   index_t* counts;               // rows of each class are added here, row_classes of them
   unsigned long long* products;  // and all products here
-  index_t* entries;              // 0 for a row without a product
+  index_t* entries;              // 0 for a row without a product, and behind the last row
 };
 
 /// Gives every row a class below first_classes by its number of products: sorted_N up to largest_sorted (128 to 512)
@@ -33,8 +33,8 @@ constexpr index_t most_listed = 4096;
 void list_rows(const row_list& from, const std::uint8_t* classes, const index_t* counts, index_t* cursors,
                index_t* begins, index_t* list, const word_copy& report, cudaStream_t stream);
 
-/// Exclusive sum of the entries of up to most_listed rows in place, and their sum behind them; then the report.
-void scan_listed(index_t rows, index_t* entries, const word_copy& report, cudaStream_t stream);
+/// Exclusive sum of the entries of up to most_listed rows in place, their sum behind them and to *all; then the report.
+void scan_listed(index_t rows, index_t* entries, long long* all, const word_copy& report, cudaStream_t stream);
 
 /// Adds the rows of each class among `from` to `counts`.
 void count_classes(const row_list& from, const std::uint8_t* classes, index_t* counts, cudaStream_t stream);

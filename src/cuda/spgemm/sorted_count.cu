@@ -1,6 +1,6 @@
 // Entries of the rows with few products: columns sorted in registers, changes counted. Method: sorted_rows.cuh.
-// Bytes a product: 4, through L1 and L2.
-#include "cuda/runtime/check.hpp"
+// Bytes per product: 4, through L1 and L2.
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/sorted_launch.hpp"
 
 namespace tulle::cuda {
@@ -35,8 +35,7 @@ __device__ __forceinline__ void count_rows(const product_pattern<O>& m, const ro
     heads += key[e] != previous && key[e] != ~0u;
     previous = key[e];
   }
-#pragma unroll
-  for (int d = lanes / 2; d > 0; d /= 2) heads += __shfl_xor_sync(full_warp, heads, d);
+  heads = warp_sum<lanes>(heads);
   if (mine && lane == 0) entries[row] = heads;
 }
 
@@ -64,13 +63,12 @@ void count_sorted(const product_pattern<O>& m, const sorted_lists& lists, index_
       lists,
       [&](int c, const row_list& list, unsigned blocks) {
         with_sorted_shape(c, [&]<class Shape>(Shape) {
-          count_class_kernel<Shape, O><<<blocks, sorted_block, 0, stream>>>(m, list, entries);
-          check_launch("spgemm: count_sorted");
+          launch("spgemm: count_sorted", count_class_kernel<Shape, O>, {blocks, sorted_block}, stream, m, list,
+                 entries);
         });
       },
       [&](const sorted_lists& others, unsigned blocks) {
-        count_classes_kernel<O><<<blocks, sorted_block, 0, stream>>>(m, others, entries);
-        check_launch("spgemm: count_sorted");
+        launch("spgemm: count_sorted", count_classes_kernel<O>, {blocks, sorted_block}, stream, m, others, entries);
       });
 }
 

@@ -1,8 +1,8 @@
 // Rows with few products: sorted in registers by (column, order of the product), neighbours with the same column added
-// up one by one in that order. Method: sorted_rows.cuh. Bytes a product: 4 + sizeof(T), through L1 and L2; C is written
-// once, coalesced over the rows of a warp.
+// up one by one in that order. Method: sorted_rows.cuh. Bytes per product: 4 + sizeof(T), through L1 and L2; C is
+// written once, coalesced over the rows of a warp.
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/sorted_launch.hpp"
 
 namespace tulle::cuda {
@@ -150,8 +150,7 @@ template <class T, class O>
 void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, const sorted_lists& lists, bool columns,
                  cudaStream_t stream) {
   const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
-    kernel<<<blocks, sorted_block, 0, stream>>>(m, v, rows, columns);
-    check_launch("spgemm: fill_sorted");
+    launch("spgemm: fill_sorted", kernel, {blocks, sorted_block}, stream, m, v, rows, columns);
   };
   lay_out_classes(
       lists,
@@ -174,6 +173,8 @@ TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)
 TULLE_INSTANTIATE(double, std::int64_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -12,7 +12,7 @@ namespace tulle::cuda {
 
 constexpr int sorted_block = 128;
 
-/// The shape of a class: a group of Lanes lanes a row.
+/// The shape of a class: a group of Lanes lanes per row.
 template <int Lanes, int Items>
 struct sorted_shape {
   static constexpr int lanes = Lanes;
@@ -140,7 +140,7 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
       length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
     }
     batch(mine, mine < end);
-    const int after = sum_up_to<Lanes>(length);
+    const int after = warp_inclusive_sum<Lanes>(length);
 #pragma unroll
     for (int j = 0; j < Lanes; j += depth) {
       if (!__any_sync(full_warp, base + j < end)) break;
@@ -177,7 +177,7 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
 /// Exclusive sum over the lanes of a group, and the sum of all.
 template <int Lanes>
 __device__ __forceinline__ int sum_before(int mine, int& all) {
-  const int sum = sum_up_to<Lanes>(mine);
+  const int sum = warp_inclusive_sum<Lanes>(mine);
   all = __shfl_sync(full_warp, sum, Lanes - 1, Lanes);
   return sum - mine;
 }

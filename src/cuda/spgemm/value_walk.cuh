@@ -67,8 +67,8 @@ struct pieces {
   }
 };
 
-/// A warp a row of B at a time: those of `rows`, in shared memory (a broadcast read takes less of its bandwidth than as
-/// many shuffles). Ahead: the next pieces are on their way while these are added, which pays where few warps share a
+/// A warp per row of B at a time: those of `rows`, in shared memory (a broadcast read takes less of its bandwidth than
+/// as many shuffles). Ahead: the next pieces are on their way while these are added, which pays where few warps share a
 /// multiprocessor.
 template <bool Ahead, class T, class O, class Sums>
 __device__ __forceinline__ void walk_rows(const product_pattern<O>& m, const T* b, const held_row<T, O>* rows,
@@ -113,7 +113,7 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
   constexpr int side_by_side = 32 / Lanes;
   const int lane = lane_id() % Lanes, group = lane_id() / Lanes;
   const std::int64_t count = (std::int64_t{held.stop} - held.start + Lanes - 1) / Lanes;
-  const std::int64_t after = sum_up_to(count);
+  const std::int64_t after = warp_inclusive_sum(count);
   const std::int64_t all = __shfl_sync(full_warp, after, 31);
   for (std::int64_t base = 0; base < all; base += walk_depth * side_by_side) {
     pieces<T> now;
@@ -134,8 +134,8 @@ __device__ __forceinline__ void walk_short_rows(const product_pattern<O>& m, con
   }
 }
 
-/// Entries [begin, end) of A; `Lanes` lanes a row of B. sums.place(column) says where a product goes (-1: nowhere), and
-/// sums.add(place, product) adds it; all lanes of the warp call this. Not Values: `a` and `b` are not read. `rows`:
+/// Entries [begin, end) of A; `Lanes` lanes per row of B. sums.place(column) says where a product goes (-1: nowhere),
+/// and sums.add(place, product) adds it; all lanes of the warp call this. Not Values: `a` and `b` are not read. `rows`:
 /// room for 32 in shared memory of the warp's own, where Lanes is 32.
 template <int Lanes, bool Bounded, bool Ahead, bool Values = true, class T, class O, class Sums>
 __device__ __forceinline__ void walk_values(const product_pattern<O>& m, const T* a, const T* b, O begin, O end,

@@ -1,7 +1,7 @@
 // What a block makes of C at a time: a wide row, or a part of one.
 #pragma once
 
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/wide_rows.hpp"
 
 namespace tulle::cuda {
@@ -58,7 +58,7 @@ struct wide_part {
   }
 };
 
-/// A kernel of a block a task, and the shared memory that it takes.
+/// A kernel of a block per task, and the shared memory that it takes.
 template <class Kernel>
 struct task_kernel {
   Kernel kernel;
@@ -68,11 +68,10 @@ struct task_kernel {
   template <class T, class O>
   void launch(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
               const kinds_of_tasks& kinds, cudaStream_t stream) const {
-    const auto blocks = static_cast<unsigned>(kinds.most(tasks));
-    if (blocks == 0) return;
+    if (kinds.most(tasks) == 0) return;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute");
-    kernel<<<blocks, threads, bytes, stream>>>(m, v, tasks, kinds);
-    check_launch("spgemm: values of wide rows");
+    cuda::launch("spgemm: values of wide rows", kernel, {kinds.most(tasks), threads, static_cast<std::size_t>(bytes)},
+                 stream, m, v, tasks, kinds);
   }
 };
 

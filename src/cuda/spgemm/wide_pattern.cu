@@ -1,10 +1,10 @@
 // Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
 // in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
-// One block a row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes a product:
-// 4, or 8 a word.
+// One block per row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes per
+// product: 4, or 8 per word.
 #include <algorithm>
 
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/wide_rows.hpp"
 
 namespace tulle::cuda {
@@ -37,7 +37,7 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
 }
 
 /// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
-/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes a row of B.
+/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B.
 template <int Lanes, bool Words, class O>
 __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
                          unsigned count, uint4* bits) {
@@ -104,7 +104,7 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
   for (unsigned base = begin; base < end; base += 32) {
     const unsigned i = base + lane_id();
     unsigned mask = i < end ? bits[i] : 0;
-    const int after = sum_up_to(__popc(mask));
+    const int after = warp_inclusive_sum(__popc(mask));
     for (index_t* c = to + after - __popc(mask); mask != 0; mask &= mask - 1) {
       *c++ = static_cast<index_t>((first + i) * 32) + __ffs(static_cast<int>(mask)) - 1;
     }
@@ -156,10 +156,9 @@ __global__ void __launch_bounds__(block) kept_kernel(row_list list, const uint4*
   write_columns(&kept[std::int64_t{i} * (stride / 4)].x, 0, words, c_colind + c_rowptr[list[i]]);
 }
 
-/// A block a row, so that the device balances them; a few blocks where the number of rows is not known.
-unsigned blocks_of(const row_list& list, int multiprocessors) {
-  const auto most = static_cast<unsigned>(list.most);
-  return list.counted == nullptr ? most : std::min(most, 16u * static_cast<unsigned>(multiprocessors));
+/// One block per row, so that the device balances them; a fixed number where the host does not know how many rows.
+index_t blocks_of(const row_list& list, int multiprocessors) {
+  return list.counted == nullptr ? list.most : std::min(list.most, 16 * multiprocessors);
 }
 
 template <class O>
@@ -173,9 +172,9 @@ void run_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, 
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(most * sizeof(unsigned))),  // the same for all that may launch it
           "cudaFuncSetAttribute");
-    kernel<<<blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned), stream>>>(
-        m, b, list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
-    check_launch("spgemm: wide pattern");
+    launch("spgemm: wide pattern", kernel,
+           {blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned)}, stream, m, b, list,
+           static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
   };
   if (b.words != nullptr) return run(wide_kernel<8, true, O>);
   if (mean_b <= 12) return run(wide_kernel<8, false, O>);
@@ -199,11 +198,8 @@ void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float
 template <class O>
 void fill_kept_columns(const row_list& list, const uint4* kept, index_t cols, const O* c_rowptr, index_t* c_colind,
                        cudaStream_t stream) {
-  if (list.most == 0) return;
-  kept_kernel<O><<<static_cast<unsigned>(list.most), block, 0, stream>>>(
-      list, kept, static_cast<unsigned>(bitmap_words(cols)), static_cast<unsigned>(cols - 1) / 32 + 1, c_rowptr,
-      c_colind);
-  check_launch("spgemm: kept columns");
+  launch("spgemm: kept columns", kept_kernel<O>, {list.most, block}, stream, list, kept,
+         static_cast<unsigned>(bitmap_words(cols)), static_cast<unsigned>(cols - 1) / 32 + 1, c_rowptr, c_colind);
 }
 
 #define TULLE_INSTANTIATE(O)                                                                                           \

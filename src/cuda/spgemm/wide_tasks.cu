@@ -1,24 +1,22 @@
 // Wide rows of C cut into tasks. One thread: a row.
-#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/wide_part.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int cut_block = 256;
-
 /// Places for `mine` tasks of each lane among those that `count` counts. All lanes call it.
 __device__ std::int64_t claim(std::int64_t mine, unsigned long long* count) {
-  const std::int64_t after = sum_up_to(mine);
+  const std::int64_t after = warp_inclusive_sum(mine);
   unsigned long long first = 0;
   if (lane_id() == 31 && after > 0) first = atomicAdd(count, static_cast<unsigned long long>(after));
   return static_cast<std::int64_t>(__shfl_sync(full_warp, first, 31)) + after - mine;
 }
 
-/// One thread a row: its tasks, in any order among the rows.
+/// One thread per row: its tasks, in any order among the rows.
 template <class O>
-__global__ void __launch_bounds__(cut_block) cut_kernel(row_list list, const O* c_rowptr, wide_tasks tasks) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * cut_block + threadIdx.x;
+__global__ void __launch_bounds__(block_threads) cut_kernel(row_list list, const O* c_rowptr, wide_tasks tasks) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
   const bool real = i < list.count();
   const index_t row = real ? list[static_cast<index_t>(i)] : 0;
   const std::int64_t entries = real ? c_rowptr[row + 1] - c_rowptr[row] : 0;
@@ -38,10 +36,7 @@ __global__ void __launch_bounds__(cut_block) cut_kernel(row_list list, const O* 
 
 template <class O>
 void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream) {
-  if (list.most == 0) return;
-  cut_kernel<O><<<static_cast<unsigned>((std::int64_t{list.most} + cut_block - 1) / cut_block), cut_block, 0, stream>>>(
-      list, c_rowptr, tasks);
-  check_launch("spgemm: cut_wide_rows");
+  launch("spgemm: cut_wide_rows", cut_kernel<O>, threads_for(list.most), stream, list, c_rowptr, tasks);
 }
 
 template void cut_wide_rows(const row_list&, const std::int32_t*, const wide_tasks&, cudaStream_t);

@@ -2,7 +2,7 @@
 // whose sums lie in shared memory, and takes from each row of B the columns between its first and its last (by a
 // search, where a row of C has several such parts). The products are read, multiplied and placed by all warps at once,
 // in the order of A's entries (product_batch.cuh), then added by the warps in turn, so that every sum has that order;
-// no atomics. One thread: four products at a time. Bytes a product: 4 + sizeof(T), through L1 and L2.
+// no atomics. One thread: four products at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
 #include <cooperative_groups.h>
 
 #include "cuda/device/arithmetic.cuh"
@@ -136,6 +136,8 @@ TULLE_INSTANTIATE(float, std::int32_t)
 TULLE_INSTANTIATE(float, std::int64_t)
 TULLE_INSTANTIATE(double, std::int32_t)
 TULLE_INSTANTIATE(double, std::int64_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
+TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

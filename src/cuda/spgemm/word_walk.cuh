@@ -25,7 +25,7 @@ struct word_rows {
   }
 };
 
-/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes a row of B,
+/// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes per row of B,
 /// until enough() holds for a lane; that is asked when a group is through with its rows.
 template <int Lanes, bool Words, class O, class Visit, class Enough>
 __device__ __forceinline__ void walk_words(const word_rows<O>& b, O start, O end, int entries, Visit visit,

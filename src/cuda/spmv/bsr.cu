@@ -1,26 +1,29 @@
-// bsr: block CSR (Choi, Singh, Vuduc, PPoPP 2010, "BCSR"), one warp a block row, blocks of 2 to 8.
-// The lanes of a warp are dealt out as (slot, i): a lane takes row i of every slots-th block, one index a block; the
-// lanes of one i are then added up in the order of their slots. Places outside the pattern (mask) never touch x.
-// Bytes a nonzero of a full block: sizeof(T) + 4 / block^2, plus one offset a block row and one y a row.
-// Chosen by name or by autotune (effort `max`): from one to five million nonzeros in nearly full blocks it is a tenth faster than
-// csr5, but its conversion takes 40 applications.
+// bsr: block CSR (Choi, Singh, Vuduc, PPoPP 2010, "BCSR"), one warp per block row, blocks of 2 x 2 to 8 x 8.
+// Lane (slot, i) multiplies row i of every slots-th block of the block row; the sums of equal i are then added in the
+// order of their slots. Entries outside the pattern (mask) never touch x.
+// Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row.
+// Chosen by name or by autotune (effort `max`): for one to five million nonzeros in nearly full blocks it is 10% faster
+// than csr5, but its conversion costs 40 applications.
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 #include "kernels/bsr_block.hpp"
 
 namespace tulle::cuda {
 namespace {
 
+constexpr int default_threads = 128;  // per block
+
 template <int Block, class T, class O>
 __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   constexpr int slots = 32 / Block;
-  const std::int64_t block_row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t block_row = grid_thread() / 32;
   if (block_row >= a.block_rows) return;  // whole warps
-  const int lane = threadIdx.x % 32;
-  const int slot = lane / Block;
-  const int i = lane % Block;
+  const int slot = lane_id() / Block;
+  const int i = lane_id() % Block;
   T sum{0};
   if (slot < slots) {
     const std::int64_t end = a.rowptr[block_row + 1];
@@ -38,7 +41,7 @@ __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_
   }
   T total = sum;
 #pragma unroll
-  for (int s = 1; s < slots; ++s) total = add(total, __shfl_sync(0xffffffffu, sum, (s * Block + i) % 32));
+  for (int s = 1; s < slots; ++s) total = add(total, __shfl_sync(full_warp, sum, (s * Block + i) % 32));
   const std::int64_t row = block_row * Block + i;
   if (slot == 0 && row < a.rows) store(static_cast<index_t>(row), total);
 }
@@ -60,15 +63,25 @@ void with_block(index_t block, F&& f) {
 template <class T, class O>
 class bsr_operator final : public device_operator<T> {
  public:
-  bsr_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, 128)),
-        ctx_(ctx),
-        a_(to_bsr(ctx, a, o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)))) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return a_.rowptr.bytes() + a_.colind.bytes() + a_.values.bytes() + a_.mask.bytes();
+  /// Converts a CSR; a BSR stays where it is.
+  bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
+      : device_operator<T>(ctx, pick_block_size(o, default_threads)), ctx_(ctx) {
+    if (a.format == matrix_format::csr) {
+      owned_ = to_bsr(ctx, a.as<T, O>(), o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)));
+    }
+    a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
   }
+  void update_values(const matrix_ref& a) override {
+    if (a.format == matrix_format::bsr) {
+      a_.values = static_cast<const T*>(a.values);
+    } else {
+      tulle::update_values(ctx_, a.as<T, O>(), owned_);
+    }
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return owned_.values.empty() ? 0 : matrix_bytes();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return bsr_bytes(a_); }
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " block=" + std::to_string(a_.block);
   }
@@ -76,19 +89,29 @@ class bsr_operator final : public device_operator<T> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_block(a_.block, [&]<int Block>() {
-      launch("bsr", bsr_kernel<Block, T, O>, static_cast<std::int64_t>(a_.block_rows) * 32, this->block_size_, 0,
-             stream, a_.view(), x, store);
+      launch("bsr", bsr_kernel<Block, T, O>, threads_for(std::int64_t{a_.block_rows} * 32, this->block_size_), stream,
+             a_, x, store);
     });
   }
 
   context ctx_;
-  bsr<T, O> a_;
+  bsr<T, O> owned_;  // of a converted CSR
+  bsr_view<T, O> a_;
 };
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_bsr(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<bsr_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel bsr_entry() {
+  return {
+      .name = "bsr",
+      .summary = "blocks of 2 to 8, one warp per block row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .takes_bsr = true,
+      .listens_to = {.block_size = true, .block = true},
+      .supports = supports_bsr,
+      .make_plan = make_block_operator<bsr_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

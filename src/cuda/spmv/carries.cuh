@@ -1,19 +1,20 @@
-// Rows cut by tile boundaries, put together in a fixed order.
+// Rows cut by tile boundaries, added up in a fixed order.
 //
-// Kernels that split the work by nonzeros give each block a tile. A tile that holds the start of a row writes
-// alpha * (its part) + beta * y; a tile that holds a later part of that row leaves the part in head[tile]. One thread
-// a tile then adds the parts of the row that starts in its tile and goes on, in the order of the tiles (a whole warp
-// when there are many), so that the result is the same on every run. Which rows are cut is known from the structure
-// and found when the plan is made.
+// Kernels that split the work by nonzeros give each block a tile. The tile in which a row starts writes
+// alpha * (its part) + beta * y; a tile with a later part of that row leaves the part in head[tile]. In a second launch
+// one thread per tile (a whole warp if there are many parts) adds the later parts of the row that starts in its tile,
+// in the order of the tiles, so that the result is the same on every run. Which rows are cut follows from the pattern
+// and is found when the plan is made.
 #pragma once
 
 #include <tulle/core/buffer.hpp>
 
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 
-/// As kernels see it: `row[t]` starts in tile t and reaches as far as tile `last[t]`; last[t] = t when none does.
+/// row[t] starts in tile t and its last part is in tile last[t]; last[t] = t when no row crosses the end of tile t.
 struct cut_rows {
   const index_t* row;
   const std::int32_t* last;
@@ -22,22 +23,22 @@ struct cut_rows {
 
 template <class T>
 __global__ void add_carries_kernel(cut_rows cuts, const T* __restrict__ head, scale_and_store<T> store) {
-  constexpr std::int32_t few = 8;
-  const std::int64_t tile = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int lane = threadIdx.x % 32;
+  constexpr std::int32_t few = 8;  // parts that one thread adds alone
+  const std::int64_t tile = grid_thread();
+  const int lane = lane_id();
   const std::int32_t parts = tile < cuts.tiles ? cuts.last[tile] - static_cast<std::int32_t>(tile) : 0;
   T sum{0};
   if (parts <= few) {
     for (std::int32_t i = 1; i <= parts; ++i) sum = add(sum, head[tile + i]);
   }
-  for (unsigned long_rows = __ballot_sync(0xffffffffu, parts > few); long_rows != 0; long_rows &= long_rows - 1) {
+  for (unsigned long_rows = __ballot_sync(full_warp, parts > few); long_rows != 0; long_rows &= long_rows - 1) {
     const int owner = __ffs(static_cast<int>(long_rows)) - 1;
-    const std::int64_t from = __shfl_sync(0xffffffffu, tile, owner);
-    const std::int32_t count = __shfl_sync(0xffffffffu, parts, owner);
+    const std::int64_t from = __shfl_sync(full_warp, tile, owner);
+    const std::int32_t count = __shfl_sync(full_warp, parts, owner);
     T part{0};
 #pragma unroll 4
     for (std::int32_t i = 1 + lane; i <= count; i += 32) part = add(part, head[from + i]);
-    part = sum_over_lanes<32>(part);
+    part = warp_sum(part);
     if (lane == owner) sum = part;
   }
   if (parts > 0) store.add_to(cuts.row[tile], sum);
@@ -60,8 +61,7 @@ class carries {
 
   void add(scale_and_store<T> store, cudaStream_t stream) {
     if (tiles() < 2) return;
-    launch("add_carries", add_carries_kernel<T>, tiles(), 128, 0, stream,
-           cut_rows{row_.data(), last_.data(), tiles()}, static_cast<const T*>(head_.data()), store);
+    launch("add_carries", add_carries_kernel<T>, threads_for(tiles(), 128), stream, cut_rows{row_.data(), last_.data(), tiles()}, head_.data(), store);
   }
 
  private:

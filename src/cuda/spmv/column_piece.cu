@@ -1,10 +1,11 @@
-// A bit an entry says whether it is kept; how many are kept before any entry is a sum over whole words and the bits
-// below it in its own (Jacobson, "Space-efficient static trees and graphs", FOCS 1989). That places entries and rows
-// alike, in order, whatever the rows' lengths and the order of their columns. 3/8 byte of scratch an entry.
-#include "cuda/formats/launch.cuh"
-#include "cuda/formats/primitives.hpp"
-#include "cuda/formats/warp.cuh"
+// One bit per entry says whether it is kept. The number of entries kept before any entry is a prefix sum over words
+// plus a population count within its word (Jacobson, "Space-efficient static trees and graphs", FOCS 1989), and gives
+// the new position of entries and of row starts. Scratch: 3/8 byte per entry.
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/column_piece.hpp"
 
 namespace tulle::cuda {
@@ -23,10 +24,10 @@ struct kept_view {
   }
 };
 
-/// A warp a word.
+/// One warp per word.
 __global__ void mark_columns(std::int64_t nnz, const index_t* colind, index_t first, index_t end, std::int64_t words,
                              unsigned* bits, std::int64_t* count) {
-  for (std::int64_t w = first_item() / word_bits; w < words; w += item_step() / word_bits) {
+  for (std::int64_t w = grid_thread() / word_bits; w < words; w += grid_stride() / word_bits) {
     const std::int64_t k = w * word_bits + lane_id();
     const bool keep = k < nnz && colind[k] >= first && colind[k] < end;
     const unsigned kept = __ballot_sync(full_warp, keep);
@@ -38,12 +39,12 @@ __global__ void mark_columns(std::int64_t nnz, const index_t* colind, index_t fi
 
 template <class O>
 __global__ void place_rows(index_t rows, const O* rowptr, kept_view kept, O* out) {
-  for (std::int64_t r = first_item(); r <= rows; r += item_step()) out[r] = static_cast<O>(kept.rank(rowptr[r]));
+  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) out[r] = static_cast<O>(kept.rank(rowptr[r]));
 }
 
 template <class T, class O>
 __global__ void place_entries(csr_view<T, O> a, kept_view kept, index_t* colind, T* values) {
-  for (std::int64_t k = first_item(); k < a.nnz; k += item_step()) {
+  for (std::int64_t k = grid_thread(); k < a.nnz; k += grid_stride()) {
     if (!kept.has(k)) continue;
     const std::int64_t at = kept.rank(k);
     colind[at] = a.colind[k];

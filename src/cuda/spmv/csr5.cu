@@ -1,14 +1,15 @@
-// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One block
-// a tile, one thread four or eight neighbouring entries: it adds up what of its rows it holds, a segmented scan over its
-// warp and a look at the warps before bring what they hold of the first row that it ends. All that a thread reads of the
-// matrix lies where its number says, so that only x waits for another read. A row longer than a tile: shared_parts.cuh.
-// Bytes a nonzero: sizeof(T) + 4 (2 where there are at most 65535 columns) + 1/2, and as much for every empty slot: one an
-// empty row, half a row on average a tile of 1024, up to a half of all where rows have 513 to 1024 entries. One y a row.
-// Chosen where reads that wait for reads cost more than bytes: below two and a half million nonzeros, and beyond where
-// row lengths differ or rows are short.
+// csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One
+// block per tile; a thread sums its four or eight neighbouring entries by row, and a segmented scan over the warp and a
+// look at the warps before complete the first row that it ends. Everything that a thread reads of the matrix lies at a
+// place known from its number, so that only the reads of x wait for other reads. Rows longer than a tile:
+// shared_parts.cuh. Bytes per nonzero: sizeof(T) + 4 (2 for at most 65535 columns) + 1/2, and the same for every empty
+// slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
+// entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
+// and above where row lengths differ or rows are short.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
-#include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/shared_parts.cuh"
 #include "cuda/spmv/shared_rows.cuh"
 
@@ -49,13 +50,13 @@ struct thread_entries {
   }
 };
 
-/// What the warps of a block tell each other.
+/// What the warps of a block leave for the warps after them.
 template <class T, int Warps>
 struct warp_tails {
-  T open[Warps];  // of the row that is open at the warp's end
+  T open[Warps];  // sum of the row that goes on after the warp
   bool ends_rows[Warps];
 
-  /// Of the row that is open at the end of warp `w` - 1.
+  /// Sum so far of the row that goes on after warp w - 1.
   __device__ __forceinline__ T open_before(int w) const {
     T sum{0};
     for (int q = w - 1; q >= 0; --q) {
@@ -66,7 +67,7 @@ struct warp_tails {
   }
 };
 
-/// The tiles of a group, one after another.
+/// The tiles of a group of a long row, one after another.
 template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                           shared_parts<T> parts, Epilogue& epilogue) {
@@ -91,7 +92,7 @@ template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
-  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
   thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
@@ -100,7 +101,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   entries.multiply(x);
 
   index_t row = first_row + static_cast<index_t>(head >> Shape::items);
-  const index_t first_end = row;  // the row that the thread ends first, if it ends one
+  const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
   T open{0}, first_sum{0};
   bool first = true;
@@ -116,15 +117,15 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     ++row;
     open = T{0};
   }
-  // Of the row that is open at a lane's end, what the lanes since the last end of a row hold.
-  const unsigned ending = __ballot_sync(0xffffffffu, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (0xffffffffu >> (31 - lane)))));
+  // `open` becomes the sum of the row that goes on after the lane, from the last lane on that ends a row.
+  const unsigned ending = __ballot_sync(full_warp, ends_row);
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(0xffffffffu, open, d);
+    const T before = __shfl_up_sync(full_warp, open, d);
     if (lane - d >= since) open += before;
   }
-  T carried = __shfl_up_sync(0xffffffffu, open, 1);
+  T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
     tails.open[warp] = open;
@@ -132,7 +133,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
   __syncthreads();
   if (ends_row) {
-    if ((ending & ((1u << lane) - 1)) == 0) carried += tails.open_before(warp);  // the row began in an earlier warp
+    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
     epilogue(first_end, carried + first_sum);
   }
 }
@@ -148,76 +149,54 @@ __global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::it
 }
 
 template <class Shape, class T, class O, class Column>
-class csr5_operator final : public csr_operator<T, O> {
+class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Column>, csr_operator<T, O>> {
+  using base = fused_operator<csr5_operator, csr_operator<T, O>>;
+
  public:
   csr5_operator(const context& ctx, csr_view<T, O> a)
-      : csr_operator<T, O>(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_) {
-    const auto groups = static_cast<std::size_t>(storage_.groups()),
-               blocks = static_cast<std::size_t>(storage_.blocks());
-    part_ = buffer<T>(ctx, 2 * groups);
-    arrived_ = buffer<unsigned>(ctx, groups + 1);
-    dot_share_ = buffer<T>(ctx, 2 * (blocks + groups));
-    fill_bytes(ctx, arrived_.data(), memory_space::device, 0, arrived_.bytes());
-    fill_bytes(ctx, dot_share_.data(), memory_space::device, 0, dot_share_.bytes());
+      : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
+    this->dots_ = {ctx, blocks(), storage_.groups()};
   }
-  void update_values(const csr_ref& a) override {
-    csr_operator<T, O>::update_values(a);
+  void update_values(const matrix_ref& a) override {
+    base::update_values(a);
     storage_.fill_values(ctx_, this->a_, values_);
   }
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
-                  stream_view stream) override {
-    const device_guard guard(this->device_);
-    const auto on = static_cast<cudaStream_t>(stream.native);
-    if (storage_.blocks() == 0) check(cudaMemsetAsync(dots, 0, 2 * sizeof(T), on), "cudaMemsetAsync");
-    start(store_with_dots<T>{{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)},
-                             static_cast<const T*>(w),
-                             static_cast<T*>(dots),
-                             {dot_share_.data(), arrived_.data() + storage_.groups(), storage_.groups()}},
-          static_cast<const T*>(x), on);
-  }
-  void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
-                    stream_view stream) override {
-    const device_guard guard(this->device_);
-    start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
-                         static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
-          static_cast<const T*>(x), static_cast<cudaStream_t>(stream.native));
-  }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + storage_.other_bytes() + part_.bytes() + arrived_.bytes() + dot_share_.bytes();
+    return matrix_bytes() + storage_.other_bytes() + parts_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " blocks=" + std::to_string(storage_.blocks()) +
+    return base::parameters() + " blocks=" + std::to_string(blocks()) +
            " column_bytes=" + std::to_string(sizeof(Column));
   }
 
- private:
-  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override { start(store, x, stream); }
-
+  [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, std::int64_t{storage_.blocks()} * Shape::block,
-           Shape::block, 0, stream, storage_.view(values_), x, shared_parts<T>{part_.data(), arrived_.data()},
-           epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
+           parts_.view(), epilogue);
   }
 
+ private:
   context ctx_;
   buffer<T> values_;  // before storage_, which fills it
   csr5_storage<Shape, Column> storage_;
-  buffer<T> part_;
-  buffer<unsigned> arrived_;
-  buffer<T> dot_share_;
+  part_workspace<T> parts_;
 };
 
-/// Four entries a thread fill the device sooner and suit short rows; eight pay in long rows where there are enough of
-/// them.
+/// Four entries per thread fill the device sooner and suit short rows; eight pay in long rows of a large matrix.
+struct csr5_policy {
+  static constexpr std::int64_t eight_least_nnz = 1'000'000;
+  static constexpr double eight_least_mean = 8;
+};
+
 bool takes_eight(const csr_stats& s, const spmv_options& o) {
   if (o.block_size > 0) return o.block_size < csr5_shape<4>::block;
-  return s.nnz >= 1'000'000 && s.mean >= 8;
+  return s.nnz >= csr5_policy::eight_least_nnz && s.mean >= csr5_policy::eight_least_mean;
 }
 
 template <class Shape>
-std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
+std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a) {
   return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
     if (a.cols <= csr5_empty<std::uint16_t>)
       return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
@@ -225,11 +204,23 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const csr_ref& a) {
   });
 }
 
-}  // namespace
-
-std::unique_ptr<spmv_operator> make_csr5(const context& ctx, const csr_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make_plan(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                          const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
+}
+
+}  // namespace
+
+spmv_kernel csr5_entry() {
+  return {
+      .name = "csr5",
+      .summary = "CSR5 with tiles of whole rows: equal work, and no read but x waits for another",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_plan,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -1,32 +1,37 @@
-// Passes: count the tiles of every chunk of rows; place the chunks; describe the tiles; fill them. A block takes a
-// chunk, or a tile.
+// Makes the storage of csr5: count the tiles of every chunk of rows; place the chunks; describe the tiles; fill them.
+// One block per chunk, then one per tile.
 #include <cub/block/block_scan.cuh>
 #include <cuda/functional>
 #include <limits>
 
-#include "cuda/formats/place_records.cuh"
-#include "cuda/formats/warp.cuh"
+#include "cuda/runtime/place_records.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spmv/csr5_build.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int threads = 256;
-constexpr int most_chunk_rows = 4096;
+constexpr int threads = 256;  // per block that plans tiles
 
-/// A chunk's last tile is half empty on average, but its tiles are found one after another.
+struct csr5_build_policy {
+  static constexpr int least_chunk_rows = 64, most_chunk_rows = 4096;
+  static constexpr bool small(std::int64_t nnz) { return nnz < 2'000'000; }
+  /// About so many per chunk: the last tile of a chunk is half empty on average, but tiles are found one after another.
+  static constexpr std::int64_t chunk_tiles(std::int64_t nnz) { return small(nnz) ? 8 : 24; }
+  /// Tiles of a long row that one block sums: more leave fewer parts to add at the end, but fewer blocks share the
+  /// work.
+  static constexpr int group_tiles(std::int64_t nnz) { return small(nnz) ? 1 : 4; }
+};
+
 int chunk_rows_for(std::int64_t rows, std::int64_t nnz) {
-  const std::int64_t tiles = nnz < 2'000'000 ? 8 : 24;
+  using policy = csr5_build_policy;
   const std::int64_t mean = std::max<std::int64_t>(1, nnz / std::max<std::int64_t>(1, rows));
-  return static_cast<int>(std::clamp<std::int64_t>(tiles * csr5_slots / mean, 64, most_chunk_rows));
+  return static_cast<int>(std::clamp<std::int64_t>(policy::chunk_tiles(nnz) * csr5_slots / mean,
+                                                   policy::least_chunk_rows, policy::most_chunk_rows));
 }
 
-/// A long row's block goes through so many tiles one after another; fewer meet at the row's end then, but fewer share
-/// the work.
-int group_tiles_for(std::int64_t nnz) { return nnz < 2'000'000 ? 1 : 4; }
-
-/// What chunks add up to; after the scan, what lies before a chunk.
+/// Counts of a chunk; after the scan, those of all chunks before it.
 struct csr5_totals {
   std::int64_t tiles;  // of whole rows
   std::int64_t long_tiles;
@@ -37,7 +42,7 @@ struct csr5_totals {
   }
 };
 
-/// Rows of a chunk, by the slots before them. A long row counts as one slot more than a tile has: it fits in none.
+/// Rows of a chunk, by the slots before them. A long row counts as one slot more than a tile has, so that it fits none.
 struct chunk_rows_view {
   const int* before;
   int rows;
@@ -61,7 +66,8 @@ struct csr5_arrays {
   index_t* first_row;
 };
 
-/// A warp goes through the tiles of a chunk that starts at row `first`. `at`: where its own begin; `out` may be null.
+/// A warp counts, and with `out` describes, the tiles of a chunk whose first row is `first`. `at`: counts before the
+/// chunk.
 template <class O>
 __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr, index_t first, int group_tiles,
                                   csr5_totals at, const csr5_arrays* out) {
@@ -91,17 +97,18 @@ __device__ csr5_totals walk_tiles(const chunk_rows_view& chunk, const O* rowptr,
   return at;
 }
 
-/// totals[c]: those of chunk c. With `describe`, totals are where the chunks start instead, and `out` is written.
+/// Without `describe`, totals[c] becomes the counts of chunk c. With it, totals[c] has the counts before chunk c, and
+/// `out` is written.
 template <class O>
 __global__ void __launch_bounds__(threads) plan_tiles(index_t rows, const O* rowptr, int chunk_rows, int group_tiles,
                                                       csr5_totals* totals, bool describe, csr5_arrays out) {
   using adder = cub::BlockScan<int, threads>;
   __shared__ typename adder::TempStorage shared;
-  __shared__ int before[most_chunk_rows + 1];
+  __shared__ int before[csr5_build_policy::most_chunk_rows + 1];
   const std::int64_t first = std::int64_t{blockIdx.x} * chunk_rows;
   const int in_chunk = static_cast<int>(min(std::int64_t{chunk_rows}, rows - first));
   int sum = 0;
-  constexpr int batch = 4;  // rows a thread
+  constexpr int batch = 4;  // rows per thread
   for (int begin = 0; begin < in_chunk; begin += batch * threads) {
     int slots[batch], at[batch], all;
 #pragma unroll
@@ -133,7 +140,7 @@ __global__ void __launch_bounds__(threads) plan_tiles(index_t rows, const O* row
   }
 }
 
-/// A block a tile of a long row.
+/// One block per tile of a long row.
 template <class Shape, class T, class O, class Column>
 __global__ void __launch_bounds__(Shape::block)
     fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns,
@@ -152,19 +159,19 @@ __global__ void __launch_bounds__(Shape::block)
   }
 }
 
-/// A block a tile of whole rows. `heads` and `columns` may be null: then only the values are filled.
+/// One block per tile of whole rows. Fills only the values if `heads` and `columns` are null.
 template <class Shape, class T, class O, class Column>
 __global__ void __launch_bounds__(Shape::block)
     fill_tiles(csr_view<T, O> a, const index_t* first_row, typename Shape::head* heads, Column* columns, T* values) {
   using scanner = cub::BlockScan<int, Shape::block>;
   constexpr int items = Shape::items;
   __shared__ typename scanner::TempStorage shared;
-  __shared__ int start[csr5_slots];  // slot of each row of the tile
+  __shared__ int start[csr5_slots];  // first slot of each row of the tile
   __shared__ int owner[csr5_slots];  // row of each slot
   const int me = static_cast<int>(threadIdx.x);
   const O* const rowptr = a.rowptr + first_row[blockIdx.x];
   const index_t end = blockIdx.x + 1 < gridDim.x ? first_row[blockIdx.x + 1] : a.rows;
-  const int rows = end - first_row[blockIdx.x];  // long ones at the end among them
+  const int rows = end - first_row[blockIdx.x];  // with the long rows that follow the tile
   const auto length_of = [&](int r) {
     return static_cast<int>(min(std::int64_t{rowptr[r + 1]} - rowptr[r], std::int64_t{csr5_slots + 1}));
   };
@@ -206,9 +213,7 @@ __global__ void __launch_bounds__(Shape::block)
 
 template <class Shape, class... Parameters, class... Args>
 void launch_tiles(const context& ctx, void (*kernel)(Parameters...), std::size_t tiles, const Args&... args) {
-  if (tiles == 0) return;
-  kernel<<<static_cast<unsigned>(tiles), Shape::block, 0, native(ctx.stream())>>>(args...);
-  check_launch("csr5.fill");
+  launch("csr5.fill", kernel, {static_cast<std::int64_t>(tiles), Shape::block}, native(ctx), args...);
 }
 
 }  // namespace
@@ -219,12 +224,11 @@ csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, 
   if (a.rows == 0) return;
   const device_guard guard(ctx.device());
   const int chunk_rows = chunk_rows_for(a.rows, a.nnz);
-  const auto chunks = static_cast<std::size_t>(blocks_for(a.rows, chunk_rows));
-  buffer<csr5_totals> totals(ctx, chunks + 1);
+  const std::int64_t chunks = ceil_div(a.rows, chunk_rows);
+  buffer<csr5_totals> totals(ctx, static_cast<std::size_t>(chunks) + 1);
   const auto plan = [&](bool describe, const csr5_arrays& out) {
-    plan_tiles<O><<<static_cast<unsigned>(chunks), threads, 0, native(ctx.stream())>>>(
-        a.rows, a.rowptr, chunk_rows, group_tiles_for(a.nnz), totals.data(), describe, out);
-    check_launch("csr5.plan_tiles");
+    launch("csr5.plan_tiles", plan_tiles<O>, {chunks, threads}, native(ctx), a.rows, a.rowptr, chunk_rows,
+           csr5_build_policy::group_tiles(a.nnz), totals.data(), describe, out);
   };
   plan(false, {});
   const csr5_totals all = place_records(ctx, totals);

@@ -8,7 +8,7 @@
 
 namespace tulle::cuda {
 
-/// Tiles of a matrix, and its columns.
+/// The tiles of a matrix and their columns.
 template <class Shape, class Column>
 class csr5_storage {
  public:
@@ -16,7 +16,7 @@ class csr5_storage {
   template <scalar T, offset O>
   csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values);
 
-  /// The same pattern with other values.
+  /// Fills other values of the same pattern.
   template <scalar T, offset O>
   void fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const;
 
@@ -30,13 +30,13 @@ class csr5_storage {
   [[nodiscard]] std::size_t bytes() const noexcept {
     return group_.bytes() + first_row_.bytes() + head_.bytes() + column_.bytes();
   }
-  /// Bytes kept besides, to fill in values.
+  /// Further bytes, kept to fill in values.
   [[nodiscard]] std::size_t other_bytes() const noexcept { return group_of_.bytes(); }
 
  private:
   std::int32_t long_tiles_ = 0;
   buffer<csr5_group> group_;
-  buffer<std::int32_t> group_of_;  // every tile of a long row
+  buffer<std::int32_t> group_of_;  // of every tile of a long row
   buffer<index_t> first_row_;
   buffer<typename Shape::head> head_;
   buffer<Column> column_;

@@ -1,21 +1,23 @@
 // Several right-hand sides at once from CSR: row splitting as in Yang, Buluc and Owens (Euro-Par 2018, "Design
 // principles for sparse matrix multiplication on the GPU"), for both orders of X. A group of lanes takes a row.
-// Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a run of X; lanes that are left
-// take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and holds up to 8 vectors, as
-// neighbouring nonzeros tend to read neighbouring elements. The lanes' sums meet by shuffles in a fixed order. Rows of
-// more than `long_row` entries are left to the end and walked by the whole block. Bytes a nonzero and pass: sizeof(T) +
-// 4; and per vector, row and column one value. A pass takes 32 to 128 vectors (row-major) or 8. Time grows with the
-// longest row: one block walks it.
+// Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a contiguous piece of X; remaining
+// lanes take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and up to 8 vectors, as
+// neighbouring nonzeros tend to read neighbouring elements. The sums of the lanes are added by shuffles in a fixed
+// order. Rows of more than `long_row` entries come last, walked by the whole block. Bytes per nonzero and pass:
+// sizeof(T) + 4; plus one value per vector and row and per vector and column. A pass takes 32 to 128 vectors
+// (row-major) or 8 (column-major). Chosen for several right-hand sides by every kernel that reads the CSR in place. One
+// block walks the longest row.
 #include "core/instantiate.hpp"
-#include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_many.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256;
-constexpr int long_row = 2048;
+constexpr int block = 256;           // threads
+constexpr int long_row = 2048;       // entries
+constexpr int entries_per_lane = 4;  // about
 
 /// Element i of vector j is at i * row_stride + j * vector_stride.
 template <class T>
@@ -31,7 +33,7 @@ struct group_shape {
   int lanes;   // of a group: across * (lanes over nonzeros); both powers of two
 };
 
-/// The sums of one lane over every `step`-th entry of a row.
+/// Adds to one lane's sums every `step`-th entry of a row.
 template <int Vectors, class T, class O>
 __device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O end, int step, const T* __restrict__ x,
                                             std::int64_t row_stride, const std::int64_t (&at)[Vectors],
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
   const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
   const int along = lane / shape.across;
   const int step = shape.lanes / shape.across;
-  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * groups;
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * groups;
   const std::int64_t row = row0 + group;
   const index_t tile = shape.across * Vectors;
   const O begin = row < a.rows ? a.rowptr[row] : O{0};
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
   __syncthreads();
 
   for (index_t vector0 = lane % shape.across; vector0 < count + lane % shape.across; vector0 += tile) {
-    std::int64_t at[Vectors];  // past the last vector the first one is read again, and not stored
+    std::int64_t at[Vectors];  // lanes past the last vector read the first one and store nothing
 #pragma unroll
     for (int i = 0; i < Vectors; ++i) {
       const index_t vector = vector0 + i * shape.across;
@@ -83,7 +85,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
     if (!is_long) sum_entries(a, static_cast<O>(begin + along), end, step, x.data, x.row_stride, at, sum);
 #pragma unroll
     for (int i = 0; i < Vectors; ++i) {
-      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(0xffffffffu, sum[i], d));
+      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(full_warp, sum[i], d));
       if (along == 0 && row < a.rows && !is_long) store(row, i, sum[i]);
     }
 
@@ -96,8 +98,8 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
                   at, part);
 #pragma unroll
       for (int i = 0; i < Vectors; ++i) {
-        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(0xffffffffu, part[i], d));
-        __syncthreads();  // the sums of before have been read
+        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(full_warp, part[i], d));
+        __syncthreads();  // the previous sums have been read
         shared[threadIdx.x / 32][threadIdx.x % 32] = part[i];
         __syncthreads();
         if (static_cast<int>(threadIdx.x) < shape.across) {
@@ -110,18 +112,18 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
   }
 }
 
-/// About 4 entries a lane, and never more lanes than a warp.
+/// Never more lanes than a warp.
 group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
   group_shape shape{across, across};
-  while (shape.lanes < 32 && nnz > 4 * rows * (shape.lanes / across)) shape.lanes *= 2;
+  while (shape.lanes < 32 && nnz > entries_per_lane * rows * (shape.lanes / across)) shape.lanes *= 2;
   return shape;
 }
 
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta,
-                         const multivector_ref& y, cudaStream_t stream) {
+void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
+                         const strided_vectors& y, cudaStream_t stream) {
   const index_t count = x.count;
   if (count == 0) return;
   int across = 1;
@@ -129,12 +131,12 @@ void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const multivector_ref& 
   while (by_row && across < 32 && across < count) across *= 2;
   const group_shape shape = shape_for(a.rows, a.nnz, across);
   const auto go = [&]<int Vectors>() {
-    launch("csr_many", csr_many_kernel<Vectors, T, O>, static_cast<std::int64_t>(a.rows) * shape.lanes, block, 0,
-           stream, a, count, shape, static_cast<T>(alpha),
+    launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(std::int64_t{a.rows} * shape.lanes, block), stream,
+           a, count, shape, static_cast<T>(alpha),
            many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta),
            many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
   };
-  const index_t each = (count + across - 1) / across;  // vectors a lane
+  const index_t each = (count + across - 1) / across;  // vectors per lane
   if (each == 1) return go.template operator()<1>();
   if (each == 2) return go.template operator()<2>();
   if (each <= 4) return go.template operator()<4>();

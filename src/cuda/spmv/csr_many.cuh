@@ -1,4 +1,4 @@
-// Y = alpha A X + beta Y for several right-hand sides, from a CSR read in place: what the csr.* kernels share.
+// Y = alpha A X + beta Y for several right-hand sides from a CSR read in place, shared by the csr.* kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@ namespace tulle::cuda {
 /// One launch, no set-up, no workspace; the same bits on every run. See csr_many.cu.
 template <scalar T, offset O>
 struct csr_many {
-  static void run(csr_view<T, O> a, double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  static void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   cudaStream_t stream);
 };
 

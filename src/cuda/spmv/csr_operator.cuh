@@ -1,39 +1,29 @@
-// What the CUDA operators share: the borrowed matrix, the block size, launching.
+// What the CUDA operators share: the borrowed matrix and the block size.
 #pragma once
-
-#include <cuda_runtime.h>
 
 #include <string>
 
 #include "cuda/device/epilogue.cuh"
-#include "cuda/runtime/check.hpp"
+#include "cuda/device/grid.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_many.cuh"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Launches `threads` threads (at least one block's worth of work; nothing when 0) in blocks of `block_size`.
-template <class Kernel, class... Args>
-void launch(const char* name, Kernel kernel, std::int64_t threads, int block_size, std::size_t shared_bytes,
-            cudaStream_t stream, const Args&... args) {
-  if (threads == 0) return;
-  kernel<<<static_cast<unsigned>(ceil_div(threads, block_size)), block_size, shared_bytes, stream>>>(args...);
-  check_launch(name);
-}
-
-/// An operator whose typed half is `run`; sets the device and unpacks the arguments.
+/// Sets the device and gives the arguments their types for `run`.
 template <class T>
 class device_operator : public spmv_operator {
  public:
+  using value_type = T;
+
   device_operator(const context& ctx, int block_size) : device_(ctx.device()), block_size_(block_size) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view stream) final {
     const device_guard guard(device_);
     run(scale_and_store<T>{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)}, static_cast<const T*>(x),
-        static_cast<cudaStream_t>(stream.native));
+        native(stream));
   }
   [[nodiscard]] std::string parameters() const override { return "block_size=" + std::to_string(block_size_); }
 
@@ -44,18 +34,18 @@ class device_operator : public spmv_operator {
   int block_size_;
 };
 
-/// A device_operator that reads the CSR in place; several right-hand sides go through csr_many.
+/// A device_operator that borrows the CSR; several right-hand sides go through csr_many.
 template <class T, class O>
 class csr_operator : public device_operator<T> {
  public:
   csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    csr_many<T, O>::run(a_, alpha, x, beta, y, static_cast<cudaStream_t>(stream.native));
+    csr_many<T, O>::run(a_, alpha, x, beta, y, native(stream));
   }
-  void update_values(const csr_ref& a) override { a_ = a.as<T, O>(); }
+  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +

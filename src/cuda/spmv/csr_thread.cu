@@ -1,16 +1,18 @@
 // csr.thread: scalar CSR (Bell and Garland, SC 2009, "CSR scalar").
-// One thread computes one row: it walks the row's entries in order and keeps the sum in a register.
-// Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row; neighbouring threads read entries a row length
-// apart, so lines are shared through L1 (which is why these loads may allocate there).
-// Chosen for small integer matrices of very short rows: no lane idles and nothing is reduced.
+// A thread computes one row: it walks the row's entries in order and keeps the sum in a register.
+// Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row. Neighbouring threads read entries one row length
+// apart, so lines are shared through L1, and loads may allocate there.
+// Chosen for small integer matrices of very short rows (no lane idles, nothing is reduced), and by policy `simple`.
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 namespace {
 
+constexpr int default_threads = 256;  // per block
+
 template <class T, class O>
 __global__ void csr_thread_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t row = grid_thread();
   if (row >= a.rows) return;
   const O end = a.rowptr[row + 1];
   T sum{0};
@@ -23,19 +25,27 @@ template <class T, class O>
 class csr_thread final : public csr_operator<T, O> {
  public:
   csr_thread(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)) {}
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.thread", csr_thread_kernel<T, O>, this->a_.rows, this->block_size_, 0, stream, this->a_, x, store);
+    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x, store);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_thread(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                               const spmv_options& o) {
-  return make_operator<csr_thread, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_thread_entry() {
+  return {
+      .name = "csr.thread",
+      .summary = "one thread per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_thread, type_set::all>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -1,16 +1,18 @@
 // csr.transposed: y = alpha A^T x + beta y from the CSR of A, without a copy of the matrix.
-// One launch makes y = beta y (beta = 0 does not read it); a second adds: a warp takes 256 consecutive nonzeros
-// wherever rows begin, a lane finds the row of each of its nonzeros by bisection among the warp's rows, and adds alpha
-// a_ij x_i to y_j by an atomic. Bytes a nonzero: sizeof(T) + 4, and one atomic in L2; plus one offset, one x a row and
-// 2 y a column. Chosen for a transposed plan at effort none. The order of atomics is not fixed: floating-point results
-// are not the same bit for bit from run to run (those of i32 are); they keep the error bound.
-#include "core/backends.hpp"
+// One launch makes y = beta y (beta = 0 does not read y). In a second one a warp takes 256 consecutive nonzeros,
+// whatever their rows; a lane finds the row of each of its nonzeros by bisection among the warp's rows and adds alpha
+// a_ij x_i to y_j by an atomic. Bytes per nonzero: sizeof(T) + 4 and one atomic in L2; plus one offset and one x per
+// row and 2 y per column. Chosen for a transposed plan at effort none. The order of the atomics varies: floating-point
+// results keep their error bound but may differ in the last bits from run to run (those of i32 do not).
+#include "kernels/backends.hpp"
 #include "cuda/device/load.cuh"
+#include "cuda/device/search.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 namespace {
 
+constexpr int default_threads = 256;  // per block
 constexpr int warp_nonzeros = 256;
 
 __device__ __forceinline__ void atomic_add(float* y, float v) { atomicAdd(y, v); }
@@ -32,36 +34,22 @@ struct strided {
 
 template <class T>
 __global__ void scale_kernel(index_t size, index_t count, T beta, strided<T> y) {
-  const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= static_cast<std::int64_t>(size) * count) return;
+  const std::int64_t item = grid_thread();
+  if (item >= std::int64_t{size} * count) return;
   T* const at = y.at(item % size, static_cast<index_t>(item / size));
   *at = beta == T{0} ? T{0} : multiply_add(beta, *at, T{0});
 }
 
-/// The last row in [low, high] that starts at or before entry k.
-template <class O>
-__device__ __forceinline__ index_t row_of(const O* __restrict__ rowptr, index_t low, index_t high, O k) {
-  while (low < high) {
-    const index_t middle = low + (high - low + 1) / 2;
-    if (rowptr[middle] <= k) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
 template <class T, class O>
 __global__ void scatter_kernel(csr_view<T, O> a, index_t count, T alpha, strided<const T> x, strided<T> y) {
-  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t warp = grid_thread() / 32;
   const std::int64_t begin = warp * warp_nonzeros;
   if (begin >= a.nnz) return;
-  const std::int64_t end = min(begin + warp_nonzeros, static_cast<std::int64_t>(a.nnz));
-  index_t row = row_of(a.rowptr, 0, a.rows - 1, static_cast<O>(begin));
-  const index_t last_row = row_of(a.rowptr, row, a.rows - 1, static_cast<O>(end - 1));
-  for (std::int64_t k = begin + threadIdx.x % 32; k < end; k += 32) {
-    row = row_of(a.rowptr, row, last_row, static_cast<O>(k));
+  const std::int64_t end = min(begin + warp_nonzeros, std::int64_t{a.nnz});
+  index_t row = row_of(a.rowptr, 0, a.rows, static_cast<O>(begin));
+  const index_t end_row = row_of(a.rowptr, row, a.rows, static_cast<O>(end - 1)) + 1;
+  for (std::int64_t k = begin + lane_id(); k < end; k += 32) {
+    row = row_of(a.rowptr, row, end_row, static_cast<O>(k));
     const T value = load_stream(a.values + k);
     const index_t column = load_stream(a.colind + k);
     for (index_t j = 0; j < count; ++j) {
@@ -75,14 +63,14 @@ template <class T, class O>
 class csr_transposed final : public csr_operator<T, O> {
  public:
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)) {}
 
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     add_all(x.count, static_cast<T>(alpha), {static_cast<const T*>(x.data), x.row_stride, x.vector_stride},
             static_cast<T>(beta), {static_cast<T*>(y.data), y.row_stride, y.vector_stride},
-            static_cast<cudaStream_t>(stream.native));
+            native(stream));
   }
 
  private:
@@ -92,28 +80,29 @@ class csr_transposed final : public csr_operator<T, O> {
 
   void add_all(index_t count, T alpha, strided<const T> x, T beta, strided<T> y, cudaStream_t stream) {
     if (beta != T{1}) {
-      launch("csr.transposed: beta y", scale_kernel<T>, static_cast<std::int64_t>(this->a_.cols) * count,
-             this->block_size_, 0, stream, this->a_.cols, count, beta, y);
+      launch("csr.transposed: beta y", scale_kernel<T>,
+             threads_for(std::int64_t{this->a_.cols} * count, this->block_size_), stream, this->a_.cols, count, beta,
+             y);
     }
     if (count == 0) return;
-    launch("csr.transposed", scatter_kernel<T, O>, ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_, 0,
-           stream, this->a_, count, alpha, x, y);
+    launch("csr.transposed", scatter_kernel<T, O>, threads_for(ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_), stream, this->a_, count, alpha, x, y);
   }
 };
 
-std::unique_ptr<spmv_operator> make_csr_transposed(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                                   const spmv_options& o) {
-  return make_operator<csr_transposed, type_set::all>(ctx, a, s, o);
-}
-
 }  // namespace
 
-std::span<const spmv_kernel> spmv_transposed_table() {
-  static constexpr spmv_kernel table[] = {
-      {"csr.transposed", "A^T x from the CSR of A: atomics, not bit-reproducible in floating point", backend_kind::cuda,
-       type_set::all, false, always_supported, make_csr_transposed},
+spmv_kernel csr_transposed_entry() {
+  return {
+      .name = "csr.transposed",
+      .summary = "A^T x from the CSR of A: atomics, not bit-reproducible in floating point",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .deterministic = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true},
+      .make_plan = make_operator<csr_transposed, type_set::all>,
   };
-  return table;
 }
 
 }  // namespace tulle::cuda

@@ -1,18 +1,21 @@
-// csr.warp: vector CSR (Bell and Garland, SC 2009, "CSR vector") with a group of 1 to 32 lanes a row.
-// One lane takes every Lanes-th entry of its row; the group's sums meet by shuffles.
-// Bytes a nonzero: sizeof(T) + 4, plus 2 offsets and one y a row.
-// Chosen for small integer matrices whose rows are alike in length.
+// csr.warp: vector CSR (Bell and Garland, SC 2009, "CSR vector") with a group of 1 to 32 lanes per row.
+// A lane multiplies every Lanes-th entry of its row; the sums of the group are added by shuffles.
+// Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row.
+// Chosen for small integer matrices whose rows have similar lengths, and by policy `simple`.
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
 namespace tulle::cuda {
 namespace {
 
+constexpr int default_threads = 256;  // per block
+
 template <int Lanes, class T, class O>
 __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   const int lane = threadIdx.x % Lanes;
-  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  const std::int64_t row = grid_thread() / Lanes;
   T sum{0};
   if (row < a.rows) {
     const O end = a.rowptr[row + 1];
@@ -21,7 +24,7 @@ __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale
       sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
     }
   }
-  sum = sum_over_lanes<Lanes>(sum);
+  sum = warp_sum<Lanes>(sum);
   if (lane == 0 && row < a.rows) store(static_cast<index_t>(row), sum);
 }
 
@@ -29,7 +32,7 @@ template <class T, class O>
 class csr_warp final : public csr_operator<T, O> {
  public:
   csr_warp(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, 256)), lanes_(pick_lanes(s, o)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)), lanes_(pick_lanes(s, o)) {}
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }
@@ -37,8 +40,8 @@ class csr_warp final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.warp", csr_warp_kernel<Lanes, T, O>, static_cast<std::int64_t>(this->a_.rows) * Lanes,
-             this->block_size_, 0, stream, this->a_, x, store);
+      launch("csr.warp", csr_warp_kernel<Lanes, T, O>,
+             threads_for(std::int64_t{this->a_.rows} * Lanes, this->block_size_), stream, this->a_, x, store);
     });
   }
 
@@ -47,8 +50,16 @@ class csr_warp final : public csr_operator<T, O> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_warp(const context& ctx, const csr_ref& a, const csr_stats& s,
-                                             const spmv_options& o) {
-  return make_operator<csr_warp, type_set::all>(ctx, a, s, o);
+spmv_kernel csr_warp_entry() {
+  return {
+      .name = "csr.warp",
+      .summary = "1 to 32 lanes per row, shuffles",
+      .backend = backend_kind::cuda,
+      .types = type_set::all,
+      .needs_set_up = false,
+      .has = {.many = true},
+      .listens_to = {.block_size = true, .lanes = true},
+      .make_plan = make_operator<csr_warp, type_set::all>,
+  };
 }
 }  // namespace tulle::cuda

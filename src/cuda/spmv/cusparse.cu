@@ -7,6 +7,7 @@
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/cusparse_handles.cuh"
 #include "cuda/spmv/cusparse_many.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -19,7 +20,7 @@ class cusparse_operator : public device_operator<T> {
       : device_operator<T>(ctx, 0), ctx_(ctx), algorithm_(algorithm) {
     const device_guard guard(this->device_);
     cusparseHandle_t handle = nullptr;
-    check_cusparse(cusparseCreate(&handle), "cusparseCreate");
+    cusparse().create(&handle);
     handle_.reset(handle);
     x_ = make_vector(cols);
     y_ = make_vector(rows);
@@ -32,7 +33,7 @@ class cusparse_operator : public device_operator<T> {
   [[nodiscard]] cusparseSpMatDescr_t matrix() const noexcept { return matrix_.get(); }
   [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
   [[nodiscard]] cusparseHandle_t handle_on(cudaStream_t stream) const {
-    check_cusparse(cusparseSetStream(handle_.get(), stream), "cusparseSetStream");
+    cusparse().set_stream(handle_.get(), stream);
     return handle_.get();
   }
 
@@ -41,31 +42,28 @@ class cusparse_operator : public device_operator<T> {
     const T one{1}, zero{0};
     const auto compute = value_type<T>;
     std::size_t bytes = 0;
-    check_cusparse(cusparseSetStream(handle_.get(), static_cast<cudaStream_t>(ctx_.stream().native)), "cusparseSetStream");
-    check_cusparse(cusparseSpMV_bufferSize(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
-                                           y_.get(), compute, algorithm_, &bytes),
-                   "cusparseSpMV_bufferSize");
+    cusparse().set_stream(handle_.get(), static_cast<cudaStream_t>(ctx_.stream().native));
+    cusparse().spmv_buffer_size(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
+                                y_.get(), compute, algorithm_, &bytes);
     work_ = buffer<std::byte>(ctx_, std::max<std::size_t>(bytes, 16));
-    check_cusparse(cusparseSpMV_preprocess(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
-                                           y_.get(), compute, algorithm_, work_.data()),
-                   "cusparseSpMV_preprocess");
+    cusparse().spmv_preprocess(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix(), x_.get(), &zero,
+                               y_.get(), compute, algorithm_, work_.data());
   }
 
  private:
   unique_vector make_vector(index_t size) {
     static T placeholder{};  // apply sets the real pointer
     cusparseDnVecDescr_t v = nullptr;
-    check_cusparse(cusparseCreateDnVec(&v, size, &placeholder, value_type<T>), "cusparseCreateDnVec");
+    cusparse().create_dn_vec(&v, size, &placeholder, value_type<T>);
     return unique_vector(v);
   }
 
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    check_cusparse(cusparseSetStream(handle_.get(), stream), "cusparseSetStream");
-    check_cusparse(cusparseDnVecSetValues(x_.get(), const_cast<T*>(x)), "cusparseDnVecSetValues");
-    check_cusparse(cusparseDnVecSetValues(y_.get(), store.y), "cusparseDnVecSetValues");
-    check_cusparse(cusparseSpMV(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &store.alpha, matrix(), x_.get(),
-                                &store.beta, y_.get(), value_type<T>, algorithm_, work_.data()),
-                   "cusparseSpMV");
+    cusparse().set_stream(handle_.get(), stream);
+    cusparse().dn_vec_set_values(x_.get(), const_cast<T*>(x));
+    cusparse().dn_vec_set_values(y_.get(), store.y);
+    cusparse().spmv(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &store.alpha, matrix(), x_.get(), &store.beta,
+                    y_.get(), value_type<T>, algorithm_, work_.data());
   }
 
   context ctx_;
@@ -82,24 +80,22 @@ class cusparse_csr_operator final : public cusparse_operator<T> {
   cusparse_csr_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(a), many_(ctx, a.rows, a.cols, many_algorithm) {
     cusparseSpMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, const_cast<O*>(a.rowptr), const_cast<index_t*>(a.colind),
-                                     const_cast<T*>(a.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                     CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-                   "cusparseCreateCsr");
+    cusparse().create_csr(&m, a.rows, a.cols, a.nnz, const_cast<O*>(a.rowptr), const_cast<index_t*>(a.colind),
+                          const_cast<T*>(a.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                          value_type<T>);
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     a_ = a.as<T, O>();
-    check_cusparse(cusparseCsrSetPointers(this->matrix(), const_cast<O*>(a_.rowptr), const_cast<index_t*>(a_.colind),
-                                          const_cast<T*>(a_.values)),
-                   "cusparseCsrSetPointers");
+    cusparse().csr_set_pointers(this->matrix(), const_cast<O*>(a_.rowptr), const_cast<index_t*>(a_.colind),
+                                const_cast<T*>(a_.values));
     this->preprocess();
     many_.forget();
   }
   /// CSR algorithm 1 suits column-major order best, 2 row-major. The first call for a shape prepares: see
   /// cusparse_many.
-  void apply_many(double alpha, const multivector_ref& x, double beta, const multivector_ref& y,
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
     many_.run(this->handle_on(static_cast<cudaStream_t>(stream.native)), this->matrix(), static_cast<T>(alpha), x,
@@ -123,13 +119,12 @@ class cusparse_coo_operator final : public cusparse_operator<T> {
   cusparse_coo_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : cusparse_operator<T>(ctx, a.rows, a.cols, Algorithm), a_(to_coo(ctx, a)) {
     cusparseSpMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateCoo(&m, a.rows, a.cols, a_.nnz(), a_.rowind.data(), a_.colind.data(), a_.values.data(),
-                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-                   "cusparseCreateCoo");
+    cusparse().create_coo(&m, a.rows, a.cols, a_.nnz(), a_.rowind.data(), a_.colind.data(), a_.values.data(),
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>);
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     copy_bytes(this->ctx(), a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
     this->preprocess();
   }
@@ -149,15 +144,13 @@ class cusparse_sell_operator final : public cusparse_operator<T> {
     const auto wide = to_vector(ctx, a_.sliceptr);
     sliceptr_ = to_buffer(ctx, std::vector<std::int32_t>(wide.begin(), wide.end()));
     cusparseSpMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateSlicedEll(&m, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a_.values.size()),
-                                           sell_slice_rows, sliceptr_.data(), a_.colind.data(), a_.values.data(),
-                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                           value_type<T>),
-                   "cusparseCreateSlicedEll");
+    cusparse().create_sliced_ell(&m, a.rows, a.cols, a.nnz, static_cast<std::int64_t>(a_.values.size()),
+                                 sell_slice_rows, sliceptr_.data(), a_.colind.data(), a_.values.data(),
+                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>);
     this->describe(m);
     this->preprocess();
   }
-  void update_values(const csr_ref& a) override {
+  void update_values(const matrix_ref& a) override {
     tulle::update_values(this->ctx(), a.as<T, O>(), a_);
     this->preprocess();
   }
@@ -179,22 +172,39 @@ using coo1 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG1>;
 template <class T, class O>
 using coo2 = cusparse_coo_operator<T, O, CUSPARSE_SPMV_COO_ALG2>;
 
+template <template <class, class> class Operator>
+spmv_kernel vendor_entry(std::string_view name, std::string_view summary, spmv_kernel::passes has = {}) {
+  return {
+      .name = name,
+      .summary = summary,
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .role = kernel_role::vendor,
+      .deterministic = false,
+      .has = has,
+      .supports = supports_cusparse,
+      .make_plan = make_operator<Operator, type_set::floating>,
+  };
+}
+
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_cusparse_csr1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<csr1, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_csr1_entry() {
+  return vendor_entry<csr1>("cusparse.csr1", "cuSPARSE CSR algorithm 1, preprocessed", {.many = true});
 }
-std::unique_ptr<spmv_operator> make_cusparse_csr2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<csr2, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_csr2_entry() {
+  return vendor_entry<csr2>("cusparse.csr2", "cuSPARSE CSR algorithm 2, preprocessed", {.many = true});
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo1(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo1, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_coo1_entry() {
+  return vendor_entry<coo1>("cusparse.coo1", "cuSPARSE COO algorithm 1, preprocessed");
 }
-std::unique_ptr<spmv_operator> make_cusparse_coo2(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<coo2, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_coo2_entry() {
+  return vendor_entry<coo2>("cusparse.coo2", "cuSPARSE COO algorithm 2, preprocessed");
 }
-std::unique_ptr<spmv_operator> make_cusparse_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<cusparse_sell_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel cusparse_sell_entry() {
+  spmv_kernel entry = vendor_entry<cusparse_sell_operator>("cusparse.sell", "cuSPARSE sliced ELL, slices of 32");
+  entry.supports = supports_cusparse_sell;
+  return entry;
 }
 
 }  // namespace tulle::cuda

@@ -17,14 +17,13 @@ class cusparse_many {
   cusparse_many(const context& ctx, index_t rows, index_t cols, cusparseSpMMAlg_t algorithm)
       : ctx_(ctx), rows_(rows), cols_(cols), algorithm_(algorithm) {}
 
-  void run(cusparseHandle_t handle, cusparseSpMatDescr_t a, T alpha, const multivector_ref& x, T beta,
-           const multivector_ref& y) {
+  void run(cusparseHandle_t handle, cusparseSpMatDescr_t a, T alpha, const strided_vectors& x, T beta,
+           const strided_vectors& y) {
     if (!prepared_ || !same_shape(x, prepared_x_) || !same_shape(y, prepared_y_)) prepare(handle, a, x, y);
-    check_cusparse(cusparseDnMatSetValues(x_.get(), x.data), "cusparseDnMatSetValues");
-    check_cusparse(cusparseDnMatSetValues(y_.get(), y.data), "cusparseDnMatSetValues");
-    check_cusparse(cusparseSpMM(handle, normal, normal, &alpha, a, x_.get(), &beta, y_.get(), value_type<T>, algorithm_,
-                                work_.data()),
-                   "cusparseSpMM");
+    cusparse().dn_mat_set_values(x_.get(), x.data);
+    cusparse().dn_mat_set_values(y_.get(), y.data);
+    cusparse().spmm(handle, normal, normal, &alpha, a, x_.get(), &beta, y_.get(), value_type<T>, algorithm_,
+                    work_.data());
   }
   /// The matrix has changed.
   void forget() noexcept { prepared_ = false; }
@@ -32,33 +31,30 @@ class cusparse_many {
  private:
   static constexpr cusparseOperation_t normal = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-  static bool same_shape(const multivector_ref& a, const multivector_ref& b) {
+  static bool same_shape(const strided_vectors& a, const strided_vectors& b) {
     return a.count == b.count && a.row_stride == b.row_stride && a.vector_stride == b.vector_stride;
   }
 
-  static unique_dense describe(const multivector_ref& v, index_t rows) {
+  static unique_dense describe(const strided_vectors& v, index_t rows) {
     const bool by_row = v.vector_stride == 1;
     cusparseDnMatDescr_t m = nullptr;
-    check_cusparse(cusparseCreateDnMat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data,
-                                       value_type<T>, by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
-                   "cusparseCreateDnMat");
+    cusparse().create_dn_mat(&m, rows, v.count, by_row ? v.row_stride : v.vector_stride, v.data, value_type<T>,
+                             by_row ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL);
     return unique_dense(m);
   }
 
-  void prepare(cusparseHandle_t handle, cusparseSpMatDescr_t a, const multivector_ref& x, const multivector_ref& y) {
+  void prepare(cusparseHandle_t handle, cusparseSpMatDescr_t a, const strided_vectors& x, const strided_vectors& y) {
     prepared_ = false;
     x_ = describe(x, cols_);
     y_ = describe(y, rows_);
     const T one{1}, zero{0};
     std::size_t bytes = 0;
-    check_cusparse(cusparseSpMM_bufferSize(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>,
-                                           algorithm_, &bytes),
-                   "cusparseSpMM_bufferSize");
+    cusparse().spmm_buffer_size(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>, algorithm_,
+                                &bytes);
     work_ = buffer<std::byte>(ctx_, std::max<std::size_t>(bytes, 16));
     ctx_.synchronize();  // the call may come on another stream
-    check_cusparse(cusparseSpMM_preprocess(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>,
-                                           algorithm_, work_.data()),
-                   "cusparseSpMM_preprocess");
+    cusparse().spmm_preprocess(handle, normal, normal, &one, a, x_.get(), &zero, y_.get(), value_type<T>, algorithm_,
+                               work_.data());
     prepared_x_ = x;
     prepared_y_ = y;
     prepared_ = true;
@@ -68,7 +64,7 @@ class cusparse_many {
   index_t rows_, cols_;
   cusparseSpMMAlg_t algorithm_;
   bool prepared_ = false;
-  multivector_ref prepared_x_, prepared_y_;
+  strided_vectors prepared_x_, prepared_y_;
   unique_dense x_, y_;
   buffer<std::byte> work_;
 };

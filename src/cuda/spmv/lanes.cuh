@@ -6,11 +6,13 @@
 
 namespace tulle::cuda {
 
-/// About three entries a lane: enough loads in flight, few idle lanes.
+/// Enough loads in flight, few idle lanes.
+constexpr double most_entries_per_lane = 3.5;
+
 inline int pick_lanes(const csr_stats& s, const spmv_options& o) {
   if (o.lanes > 0) return o.lanes;
   int lanes = 1;
-  while (lanes < 32 && s.mean > 3.5 * lanes) lanes *= 2;
+  while (lanes < 32 && s.mean > most_entries_per_lane * lanes) lanes *= 2;
   return lanes;
 }
 

@@ -1,4 +1,4 @@
-// Makes the packed storage from a CSR on the device: a pattern, and its values.
+// Makes the packed storage (pattern and values) from a CSR on the device.
 #pragma once
 
 #include <tulle/core/buffer.hpp>
@@ -9,9 +9,9 @@
 
 namespace tulle::cuda {
 
-/// How rows are dealt out.
+/// How rows are distributed to slices.
 struct packed_shape {
-  int positions = 64;      // that a lane should have at most
+  int positions = 64;      // most of a lane, except in parts
   int part_length = 8192;  // entries of a part of a long row: a multiple of 64, at most 65472
   int height = 32;         // lanes of a slice: 32 or 64
   index_t block = 1;       // rows of a block
@@ -29,7 +29,7 @@ class packed_storage {
   [[nodiscard]] std::int64_t parts() const noexcept { return parts_; }
   [[nodiscard]] std::int64_t long_rows() const noexcept { return long_rows_; }
 
-  /// values[k], in the order of the CSR, into the order of the slices.
+  /// Copies values from the order of the CSR to that of the slices.
   template <scalar T, offset O>
   void fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const;
 

@@ -1,13 +1,14 @@
 // The storage of the packed kernels: slices of 32 or 64 lanes, columns as a base and short offsets.
 //
-// Rows are sorted by length within windows of 1024 and dealt out to slices: a slice has `height` lanes, 32 or 64 (packed_walk.cuh
-// says how a warp shares them), and 1 to 32 lanes (a power of two, by length) share a row. Position p of a slice
-// holds, for every lane, entry p * lanes + (the lane's number within its row) of its row; lanes whose row is at its end are
-// passed over, so a slice stores exactly its entries. Rows longer than a limit are cut into parts, one a slice.
+// Rows are sorted by length within windows of 1024 and distributed to slices of `height` (32 or 64) lanes; 1 to 32
+// lanes, a power of two that depends on the length, share a row. packed_walk.cuh says how a warp divides a slice.
+// Position p of a slice holds entry p * lanes + (number of the lane within its row) of every lane's row; lanes whose
+// row has ended are left out, so a slice stores exactly its entries. Rows longer than a limit are cut into parts, one
+// per slice.
 //
-// The column of an entry is base[position] + origin(lane) + offset: `origin` is one of four numbers that each lane knows
-// (0, its row, the first row of its block, its number within the row), chosen by slice so that the offsets are small:
-// 0, 1, 2 or 4 bytes each. Stencils and dense runs take none.
+// The column of an entry is base[position] + origin(lane) + offset. `origin` is one of four numbers that a lane knows
+// (0, its row, the first row of its block, its number within the row), chosen per slice so that offsets take 0, 1, 2 or
+// 4 bytes. Stencils and dense runs take 0.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ struct packed_slice {
   std::int64_t values;     // its first entry
   std::uint32_t offsets;   // its first word (4 bytes) of column offsets
   std::uint32_t bases;     // its first group of bases
-  index_t first_row;       // that its row numbers count from; of a part, its row
+  index_t first_row;       // to which its row numbers are relative; of a part, its row
   std::uint32_t order;     // its first row in `order` and `length`; of a part, the part's number
-  std::uint16_t full;      // positions at which every lane has an entry
+  std::uint16_t full;      // positions where every lane has an entry
   std::uint16_t width;     // positions in all
-  std::uint8_t lanes_log2; // lanes a row; of a part, all
+  std::uint8_t lanes_log2;  // lanes per row; of a part, all
   std::uint8_t offset_bytes;
   packed_origin origin;
-  std::uint8_t rows;       // 0: a part; bit 7: its rows follow one another from first_row
+  std::uint8_t rows;  // 0: a part; bit 7: its rows are consecutive from first_row
 };
 static_assert(sizeof(packed_slice) == 32);
 
@@ -45,7 +46,7 @@ struct packed_long_row {
   std::uint32_t arrived;  // 0 between launches
 };
 
-/// Everything about the pattern.
+/// The pattern on the device.
 struct packed_pattern {
   std::int64_t slices;
   const packed_slice* slice;
@@ -59,16 +60,16 @@ struct packed_pattern {
   index_t block;                // rows of a block (origin)
 };
 
-/// What a lane has to do with a slice.
+/// A lane's part of a slice.
 struct packed_lane {
-  index_t row;     // meaningless when length is 0 and the slice has fewer rows
+  index_t row;     // undefined if the slice has no row for the lane
   int within;      // number among the lanes of its row
   int count;       // entries of the lane
-  bool owns_row;   // finishes the row
+  bool owns_row;   // the first lane of its row
 };
 
 #ifdef __CUDACC__
-/// Lane `lane` of all of the slice's.
+/// Lane `lane` of the slice.
 __device__ __forceinline__ packed_lane lane_of(const packed_pattern& a, const packed_slice& s, int lane) {
   const int lanes = 1 << s.lanes_log2;
   packed_lane out{s.first_row, lane & (lanes - 1), s.full, false};

@@ -1,7 +1,7 @@
-// packed, several right-hand sides: as packed.cu. Where X and Y are row-major and aligned, eight at once: 2 threads side by
-// side (f64) or one (f32) share an entry and have 32 bytes of a row of X each, what memory moves at once. At any other
-// strides four at once, a lane a thread, as for one.
-// Bytes a nonzero: as packed, once for 8 right-hand sides.
+// packed for several right-hand sides; see packed.cu. Where X and Y are row-major and aligned, eight at once: two
+// neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory.
+// For other strides four at once, one lane per thread. Bytes per nonzero: as packed, once for 8 (or 4) right-hand
+// sides.
 #include <algorithm>
 
 #include "cuda/spmv/csr_operator.cuh"
@@ -12,9 +12,14 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block_size = 128;
+struct packed_many_policy {
+  static constexpr int threads = 128;  // per block
+  static constexpr int resident = 4;   // blocks per multiprocessor
+  /// Positions in flight for `group` threads per entry: as many as leave 16 warps per multiprocessor.
+  static constexpr int flight(int group) { return group == 1 ? 4 : 2; }
+};
 
-/// A thread's share of eight values side by side: 32 bytes, what memory moves at once.
+/// A thread's share of eight neighbouring values: 32 bytes, one sector.
 template <class T>
 struct side_by_side {
   static constexpr int count = 32 / sizeof(T);
@@ -75,15 +80,15 @@ struct strided {
   }
 };
 
-/// As much of X in flight as leaves 16 warps a multiprocessor.
 template <int Height, class Vectors>
-using division_for = packed_division<Height * Vectors::group / 32, Vectors::group, Vectors::group == 1 ? 4 : 2, true>;
+using division_for =
+    packed_division<Height * Vectors::group / 32, Vectors::group, packed_many_policy::flight(Vectors::group), true>;
 
 template <class Division, class T, class Vectors>
-__global__ void __launch_bounds__(block_size, 4)
+__global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
     packed_many_kernel(packed_pattern a, const T* __restrict__ values, Vectors vectors, T* part_sum, T alpha, T beta) {
   constexpr int lanes = Division::lanes, count = Vectors::count;
-  const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / 32;
+  const std::int64_t i = (std::int64_t{blockIdx.x} * packed_many_policy::threads + threadIdx.x) / 32;
   if (i >= a.slices) return;  // whole warps
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
@@ -116,13 +121,13 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 
 template <class T>
 void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha,
-                 const multivector_ref& x, double beta, const multivector_ref& y, cudaStream_t stream) {
+                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
     const auto kernel =
         height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
-    launch("packed.many", kernel, a.slices * 32, block_size, 0, stream, a, values, vectors, part_sum,
-           static_cast<T>(alpha), static_cast<T>(beta));
+    launch("packed.many", kernel, threads_for(a.slices * 32, packed_many_policy::threads), stream, a, values, vectors,
+           part_sum, static_cast<T>(alpha), static_cast<T>(beta));
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);
@@ -138,9 +143,9 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
   }
 }
 
-template void packed_many(const packed_pattern&, int, const float*, float*, double, const multivector_ref&, double,
-                          const multivector_ref&, cudaStream_t);
-template void packed_many(const packed_pattern&, int, const double*, double*, double, const multivector_ref&, double,
-                          const multivector_ref&, cudaStream_t);
+template void packed_many(const packed_pattern&, int, const float*, float*, double, const strided_vectors&, double,
+                          const strided_vectors&, cudaStream_t);
+template void packed_many(const packed_pattern&, int, const double*, double*, double, const strided_vectors&, double,
+                          const strided_vectors&, cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -1,11 +1,11 @@
-// Walking a slice of the packed storage: every entry of a lane, several positions at a time so that their loads are in
-// flight together.
+// Walking a slice of the packed storage: every entry of a lane, several positions at a time so that their loads
+// overlap.
 #pragma once
 
 #include <type_traits>
 
-#include "cuda/device/arithmetic.cuh"
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/packed_format.cuh"
 
 namespace tulle::cuda {
@@ -21,20 +21,20 @@ __device__ __forceinline__ index_t read_offset(const Offset* offsets, int at) {
   }
 }
 
-/// How a warp divides a slice: `Group` threads side by side share a lane (each with right-hand sides of its own), a
-/// thread has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are asked for two rounds
-/// before they are loaded, which pays where rows are long and alike, and elsewhere costs L2 more than it hides.
+/// How a warp divides a slice: `Group` neighbouring threads share a lane (each for its own right-hand sides), a thread
+/// has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are prefetched to L2 two rounds
+/// before they are loaded, which pays where rows are long and of similar length.
 template <int Lanes, int Group, int Flight, bool Ahead>
 struct packed_division {
   static constexpr int lanes = Lanes;
   static constexpr int group = Group;
   static constexpr int flight = Flight;
   static constexpr bool ahead = Ahead;
-  static constexpr int apart = 32 / Group;  // lanes, from one of a thread's to its next
+  static constexpr int apart = 32 / Group;  // distance of a thread's lanes
   static constexpr int height = Lanes * apart;
 };
 
-/// Calls take(h, value, column) for the entries of the thread's lanes, each lane's in order; h counts its lanes.
+/// Calls take(h, value, column) for every entry of the thread's lane h, in order, for each of its lanes.
 template <class Division, class Offset, class T, class Take>
 __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
                                            const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
@@ -42,7 +42,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   constexpr bool absolute = std::is_same_v<Offset, std::int32_t>;
   constexpr int lanes = Division::lanes, group = Division::group, flight = Division::flight, height = Division::height,
                 apart = Division::apart;
-  const int thread = static_cast<int>(threadIdx.x % 32);
+  const int thread = lane_id();
   const int first_lane = thread / group;
   const index_t* const base = a.base + std::int64_t{s.bases} * packed_base_group;
   const auto* const offsets = reinterpret_cast<const Offset*>(a.offsets + s.offsets) + first_lane;
@@ -100,7 +100,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
     }
   }
 
-  // The ragged end: what is there is packed, position after position.
+  // The ragged end: the entries of the lanes that have one, position after position.
   const unsigned below = (1u << (first_lane * group)) - 1;
   int before = s.full * height - first_lane;
   constexpr int few = lanes >= packed_base_group ? 1 : packed_base_group / lanes;
@@ -112,7 +112,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
         const bool live = p + i < lane[h].count;
-        const unsigned active = __ballot_sync(0xffffffffu, live);
+        const unsigned active = __ballot_sync(full_warp, live);
         const int at = before + __popc(active & below) / group;
         before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   }
 }
 
-/// walk_slice for the width of the slice's offsets.
+/// The same, by the width of the slice's offsets.
 template <class Division, class T, class Take>
 __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
                                            const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
@@ -153,17 +153,16 @@ template <class Division>
 __device__ __forceinline__ void lanes_of(const packed_pattern& a, const packed_slice& s,
                                          packed_lane (&lane)[Division::lanes]) {
 #pragma unroll
-  for (int h = 0; h < Division::lanes; ++h)
-    lane[h] = lane_of(a, s, Division::apart * h + static_cast<int>(threadIdx.x % 32) / Division::group);
+  for (int h = 0; h < Division::lanes; ++h) lane[h] = lane_of(a, s, Division::apart * h + lane_id() / Division::group);
 }
 
-/// sum[h] of a lane that owns its row becomes the sum over the row's lanes.
+/// sum[h] of the first lane of a row becomes the sum over the lanes of the row.
 template <class Division, int Count, class T>
 __device__ __forceinline__ void sum_rows(const packed_slice& s, T (&sum)[Division::lanes][Count]) {
-  const int lanes_a_row = 1 << s.lanes_log2;
+  const int lanes_per_row = 1 << s.lanes_log2;
 #pragma unroll
   for (int step = Division::lanes / 2; step > 0; step /= 2) {
-    if (step * Division::apart >= lanes_a_row) continue;
+    if (step * Division::apart >= lanes_per_row) continue;
 #pragma unroll
     for (int h = 0; h < Division::lanes; ++h) {
       if ((h & step) != 0) continue;
@@ -171,17 +170,17 @@ __device__ __forceinline__ void sum_rows(const packed_slice& s, T (&sum)[Divisio
       for (int j = 0; j < Count; ++j) sum[h][j] = add(sum[h][j], sum[h | step][j]);
     }
   }
-  for (int d = min(lanes_a_row, Division::apart) / 2; d > 0; d /= 2) {
+  for (int d = min(lanes_per_row, Division::apart) / 2; d > 0; d /= 2) {
 #pragma unroll
     for (int h = 0; h < Division::lanes; ++h) {
 #pragma unroll
       for (int j = 0; j < Count; ++j)
-        sum[h][j] = add(sum[h][j], __shfl_xor_sync(0xffffffffu, sum[h][j], d * Division::group));
+        sum[h][j] = add(sum[h][j], __shfl_xor_sync(full_warp, sum[h][j], d * Division::group));
     }
   }
 }
 
-/// A slice's descriptor, by two loads that all lanes share.
+/// A slice's descriptor, by two 16-byte loads.
 __device__ __forceinline__ packed_slice load_slice(const packed_pattern& a, std::int64_t i) {
   union {
     int4 words[2];

@@ -1,20 +1,30 @@
-// sell: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014), one warp a slice, one lane a row.
-// A lane walks the slots of its row, several at a time so that their loads are in flight together; a warp reads 32
-// neighbouring slots at once. The row permutation is folded into the store. Padding (column -1) never touches x.
-// Bytes a slot: sizeof(T) + 4, plus 8 bytes a slice, one y and (when rows moved) 4 bytes a row; no offsets.
-// Chosen by policy `simple` where rows, sorted within windows, pad little; packed reads fewer bytes.
+// sell: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014), one warp per slice, one lane per row.
+// A lane walks the slots of its row with several loads in flight; a warp reads 32 neighbouring slots at once. The store
+// permutes the rows back. Padding (column -1) never touches x.
+// Bytes per slot: sizeof(T) + 4; plus 8 bytes per slice and, per row, one y and (if rows moved) 4 bytes; no offsets.
+// Chosen by policy `simple` where rows sorted within windows pad little; packed reads fewer bytes.
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
 
+struct sell_policy {
+  static constexpr int threads = 256;
+  static constexpr index_t sigma = 1024;
+  static constexpr double unsorted_padding = 1.01;  // rows are left in place up to this multiple of the sorted padding
+
+  /// 4 slots of a row in flight, not 8, leave more warps resident: measured faster for short rows of 4-byte values.
+  static constexpr int flight(std::size_t value_bytes, double mean) { return value_bytes == 4 && mean < 16 ? 4 : 8; }
+};
+
 /// `Flight`: slots of a row in flight at once.
 template <int Flight, class T>
 __global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
-  const std::int64_t lane_row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t lane_row = grid_thread();
   const std::int64_t slice = lane_row / sell_slice_rows;
   if (slice >= a.slices) return;
   const std::int64_t begin = a.sliceptr[slice];
@@ -28,8 +38,8 @@ __global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_s
 #pragma unroll
     for (int i = 0; i < Flight; ++i) {
       const bool live = s + i < width;
-      column[i] = live ? load_stream(colind + static_cast<std::int64_t>(s + i) * sell_slice_rows) : -1;
-      value[i] = live ? load_stream(values + static_cast<std::int64_t>(s + i) * sell_slice_rows) : T{0};
+      column[i] = live ? load_stream(colind + std::int64_t{s + i} * sell_slice_rows) : -1;
+      value[i] = live ? load_stream(values + std::int64_t{s + i} * sell_slice_rows) : T{0};
     }
 #pragma unroll
     for (int i = 0; i < Flight; ++i) {
@@ -44,13 +54,12 @@ template <class T, class O>
 class sell_operator final : public device_operator<T> {
  public:
   sell_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, 256)),
+      : device_operator<T>(ctx, pick_block_size(o, sell_policy::threads)),
         ctx_(ctx),
-        sigma_(o.sigma > 0 ? o.sigma : s.sell_padding <= 1.01 * s.sell_sorted_padding ? 1 : 1024),
+        sigma_(sigma_for(s, o)),
         a_(to_sell(ctx, a, sigma_)),
-        // short rows of 4-byte values: 4 leave more warps resident, which measured faster than 8
-        kernel_(sizeof(T) == 4 && s.mean < 16 ? sell_kernel<4, T> : sell_kernel<8, T>) {}
-  void update_values(const csr_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
+        kernel_(sell_policy::flight(sizeof(T), s.mean) == 4 ? sell_kernel<4, T> : sell_kernel<8, T>) {}
+  void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
@@ -60,8 +69,12 @@ class sell_operator final : public device_operator<T> {
   }
 
  private:
+  static index_t sigma_for(const csr_stats& s, const spmv_options& o) {
+    if (o.sigma > 0) return o.sigma;
+    return s.sell_padding <= sell_policy::unsorted_padding * s.sell_sorted_padding ? 1 : sell_policy::sigma;
+  }
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("sell", kernel_, static_cast<std::int64_t>(a_.slices) * sell_slice_rows, this->block_size_, 0, stream,
+    launch("sell", kernel_, threads_for(std::int64_t{a_.slices} * sell_slice_rows, this->block_size_), stream,
            a_.view(), x, store);
   }
 
@@ -73,8 +86,16 @@ class sell_operator final : public device_operator<T> {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_sell(const context& ctx, const csr_ref& a, const csr_stats& s, const spmv_options& o) {
-  return make_operator<sell_operator, type_set::floating>(ctx, a, s, o);
+spmv_kernel sell_entry() {
+  return {
+      .name = "sell",
+      .summary = "SELL-32-sigma, one lane per row",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .listens_to = {.block_size = true, .sigma = true},
+      .supports = supports_sell,
+      .make_plan = make_operator<sell_operator, type_set::floating>,
+  };
 }
 
 }  // namespace tulle::cuda

@@ -1,9 +1,10 @@
-// What one block of csr.stream does with its tile of nonzeros, and with its slice of rows if a single tile holds that whole.
+// The work of one block of csr.stream: its tile of nonzeros, and its slice of rows if a single tile holds all of it.
 #pragma once
 
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/shared_parts.cuh"
 #include "cuda/spmv/shared_rows.cuh"
 #include "cuda/spmv/stream_tiles.cuh"
@@ -56,10 +57,10 @@ struct stream_block {
     const int me = threadIdx.x;
 
     tile_rows rows = work.rows[tile];
-    if (rows.begin >= 0) ask_for_offsets(rows);
+    if (rows.begin >= 0) prefetch_offsets(rows);
     T value[Items];
     if (count == tiling::size) {
-      const int taken = rows.begin < 0 ? 0 : -rows.head;  // x need not be gathered for these
+      const int taken = rows.begin < 0 ? 0 : -rows.head;  // the tile before has summed these
       index_t column[Items];
 #pragma unroll
       for (int i = 0; i < Items; ++i) column[i] = load_stream(colind + me + i * Block);
@@ -87,7 +88,7 @@ struct stream_block {
 
     const bool shares_head = rows.head > 0;
     const bool shares_tail = rows.overhang < 0;
-    if (rows.head == tiling::size) {  // one row and nothing else
+    if (rows.head == tiling::size) {  // a single row
       const tile_span at = span_of(rows.begin - 1);
       T sum = value[0];
 #pragma unroll
@@ -113,12 +114,12 @@ struct stream_block {
     }
     __syncthreads();
     if (shares_head && rows.head < tiling::size && me < 32) {
-      const T sum = sum_over_lanes<32>(sum_products(products, me, rows.head, 32));
+      const T sum = warp_sum(sum_products(products, me, rows.head, 32));
       leave_part(work.parts, sum, rows.begin - 1, span_of(rows.begin - 1), tile, epilogue);
     }
     if (shares_tail && me >= Block - 32) {
       const int from = static_cast<int>(static_cast<std::int64_t>(a.rowptr[end]) - first);
-      const T sum = sum_over_lanes<32>(sum_products(products, from + me % 32, tiling::size, 32));
+      const T sum = warp_sum(sum_products(products, from + me % 32, tiling::size, 32));
       leave_part(work.parts, sum, end, span_of(end), tile, epilogue);
     }
     range.sum(products, epilogue);
@@ -128,7 +129,7 @@ struct stream_block {
     }
   }
 
-  /// Rows of a slice that one tile holds whole; else they are that tile's work.
+  /// A slice of rows, if one tile holds all of it; otherwise its rows are the work of the tiles.
   template <class Epilogue>
   __device__ __forceinline__ void slice(Epilogue& epilogue) const {
     const std::int64_t begin = std::int64_t{blockIdx.x} * tiling::slice;
@@ -144,11 +145,11 @@ struct stream_block {
   }
 
  private:
-  /// Brings the offsets of the tile's rows to L2 while its nonzeros are on their way.
-  __device__ __forceinline__ void ask_for_offsets(const tile_rows& rows) const {
-    constexpr int a_line = 128 / sizeof(O);
-    const std::int64_t row = std::int64_t{max(rows.begin - 1, 0)} + threadIdx.x * a_line;
-    if (row < rows.end + a_line && row <= a.rows) prefetch_l2(a.rowptr + row);
+  /// Prefetches the offsets of the tile's rows while its nonzeros are loaded.
+  __device__ __forceinline__ void prefetch_offsets(const tile_rows& rows) const {
+    constexpr int line = 128 / sizeof(O);
+    const std::int64_t row = std::int64_t{max(rows.begin - 1, 0)} + threadIdx.x * line;
+    if (row < rows.end + line && row <= a.rows) prefetch_l2(a.rowptr + row);
   }
   __device__ __forceinline__ tile_span span_of(index_t row) const {
     return {static_cast<std::int64_t>(a.rowptr[row]) / tiling::size,

@@ -1,17 +1,17 @@
-// Which matrices the CUDA kernels take, and why not the others.
+#include "cuda/spmv/supports.hpp"
+
 #include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr double max_padding = 3.0;             // slots a nonzero; beyond it other kernels always win
-constexpr std::int64_t small_slots = 1 << 22;   // below which padding is no worry
+constexpr double max_padding = 3.0;             // slots per nonzero; beyond it other kernels always win
+constexpr std::int64_t small_slots = 1 << 22;   // below which padding costs little
 constexpr double min_fill = 0.4;                // of the places of blocks
 
 }  // namespace
@@ -25,13 +25,13 @@ support supports_csr_vector_shared(const csr_stats& s, type_key types, const dev
 
 support supports_ell(const csr_stats& s, type_key, const device_info&) {
   if (s.ell_padding <= max_padding || static_cast<std::int64_t>(s.rows) * s.max <= small_slots) return {};
-  return {false, fmt::format("the longest row has {} entries, the mean {:.1f}: {:.1f} slots a nonzero, at most {} are allowed",
+  return {false, fmt::format("the longest row has {} entries, the mean {:.1f}: {:.1f} slots per nonzero, at most {} are allowed",
                              s.max, s.mean, s.ell_padding, max_padding)};
 }
 
 support supports_sell(const csr_stats& s, type_key, const device_info&) {
   if (s.sell_sorted_padding <= max_padding || s.nnz <= small_slots) return {};
-  return {false, fmt::format("sorted within windows of 1024 rows it still takes {:.1f} slots a nonzero, at most {} are allowed",
+  return {false, fmt::format("sorted within windows of 1024 rows it still takes {:.1f} slots per nonzero, at most {} are allowed",
                              s.sell_sorted_padding, max_padding)};
 }
 
@@ -57,7 +57,7 @@ support supports_cusparse(const csr_stats& s, type_key types, const device_info&
 support supports_cusparse_sell(const csr_stats& s, type_key types, const device_info& device) {
   if (const support basic = supports_cusparse(s, types, device); !basic.ok) return basic;
   const double slots = s.sell_padding * static_cast<double>(s.nnz);
-  if (s.sell_padding > 3 && slots > 1 << 22) return {false, fmt::format("rows in place take {:.1f} slots a nonzero", s.sell_padding)};
+  if (s.sell_padding > 3 && slots > 1 << 22) return {false, fmt::format("rows in place take {:.1f} slots per nonzero", s.sell_padding)};
   if (slots > std::numeric_limits<std::int32_t>::max()) return {false, "more than 2^31 slots"};
   return {};
 }

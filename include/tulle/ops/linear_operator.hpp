@@ -1,0 +1,83 @@
+// y = alpha A x + beta y for anything that can do it: a plan, a caller's own matrix-free class, a composed operator.
+// Solvers know operators, not matrices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <tulle/core/context.hpp>
+#include <tulle/core/types.hpp>
+#include <tulle/core/vector_ref.hpp>
+
+namespace tulle {
+
+/// What an operator may be asked for. Every operator has `apply`; `can` tells of the others beforehand.
+enum class operation : std::uint8_t { apply, apply_many, apply_dots, jacobi };
+std::string_view name(operation what) noexcept;
+
+struct apply_options {
+  std::optional<stream_view> stream = {};  // none: the context's; another one must be of the same device
+  bool transposed = false;                 // by A^T: x has rows elements, y has cols
+};
+
+/// A is rows x cols. The public functions check their arguments and throw INVALID_DIMENSIONS, INVALID_ARGUMENT (type,
+/// memory space, device, overlap of what is written with anything else) and UNSUPPORTED for what `can` denies; then they
+/// call the virtual function of the same name, which neither allocates nor synchronises. One call at a time per operator.
+class linear_operator {
+ public:
+  linear_operator() = default;
+  linear_operator(const linear_operator&) = default;
+  linear_operator(linear_operator&&) = default;
+  linear_operator& operator=(const linear_operator&) = default;
+  linear_operator& operator=(linear_operator&&) = default;
+  virtual ~linear_operator() = default;
+
+  [[nodiscard]] virtual const context& ctx() const noexcept = 0;
+  /// {rows, cols}: elements of y, elements of x.
+  [[nodiscard]] virtual shape dimensions() const noexcept = 0;
+  /// Of x, y and everything else that a call is given.
+  [[nodiscard]] virtual scalar_type vector_type() const noexcept = 0;
+  /// What messages call it.
+  [[nodiscard]] virtual std::string_view label() const noexcept { return "the operator"; }
+  [[nodiscard]] virtual bool can(operation what, bool transposed = false) const noexcept {
+    return what == operation::apply && !transposed;
+  }
+
+  /// y = alpha A x + beta y. beta = 0 overwrites y, NaN included; alpha = 0 is no exception: a NaN or infinity of A x
+  /// reaches y.
+  void apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+             const apply_options& options = {}) const;
+  /// Y = alpha A X + beta Y for several right-hand sides at once, each as in `apply`. X and Y may be in different orders.
+  void apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                  const apply_options& options = {}) const;
+  /// y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate
+  /// gradient methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has as many
+  /// elements as y and may be x; y overlaps none of the others; dots has 2 elements where x and y are.
+  void apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, const const_vector_ref& w,
+                  const vector_ref& dots, const apply_options& options = {}) const;
+  /// One step of the weighted Jacobi method, y = x + omega D^-1 (b - A x), in one pass (Saad, 2003, section 4.1). A is
+  /// square, inverse_diagonal holds 1 / a_ii, and y overlaps none of the others.
+  void jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
+              const const_vector_ref& inverse_diagonal, const vector_ref& y, const apply_options& options = {}) const;
+
+ protected:
+  /// How one call runs: `options` with the stream filled in.
+  struct call {
+    stream_view stream;
+    bool transposed;
+  };
+  virtual void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const = 0;
+  /// Called only where `can` says so.
+  virtual void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                             call how) const;
+  virtual void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+                             const const_vector_ref& w, const vector_ref& dots, call how) const;
+  virtual void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
+                         const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const;
+
+ private:
+  [[nodiscard]] call checked(operation what, const apply_options& options) const;
+};
+
+}  // namespace tulle

@@ -1,0 +1,65 @@
+// Operations that make matrices of matrices: sums, transposes, slices, rows in order.
+//
+// Matrices may be of any format, on the host or on the device of the context: each is taken as CSR in the context's
+// memory (see to_csr). Results are CSR there, own their arrays, and have 32-bit offsets where they fit. Structure is
+// trusted: validate() untrusted input first. Nothing depends on the number of threads or on the backend.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+#include <tulle/core/vector_ref.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+
+namespace tulle {
+
+/// A copy on `ctx`, in the same format.
+matrix_ref clone(const context& ctx, const matrix_ref& a);
+
+/// The matrix as CSR in the memory of `ctx`: itself where it is that already, and then no copy; offsets of CSR, CSC and
+/// BSR stay as wide as they are.
+matrix_ref to_csr(const context& ctx, const matrix_ref& a);
+
+matrix_ref identity(const context& ctx, index_t n, scalar_type type);
+
+/// alpha A + beta B: the union of the patterns, rows sorted, sums that are 0 kept; each product is rounded, then their
+/// sum. With a factor of 0 the values of its matrix are not read and count as 0. Duplicates within A or B are added
+/// first.
+matrix_ref add(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b);
+/// The same for new numbers, into the values of a known pattern C that contains those of A and B (others become 0).
+/// Neither allocates nor waits; all three are CSR in the context's memory, of the same types, their columns increasing
+/// strictly.
+void add_into(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
+              const matrix_ref& c, const vector_ref& values);
+
+/// A^T, rows sorted, and where its entries are in A as CSR: value i is A's value positions[i].
+struct transposition {
+  matrix_ref matrix;
+  buffer<std::int64_t> positions;
+};
+transposition transpose(const context& ctx, const matrix_ref& a);
+
+/// out[i] = a_ii for i < min(rows, cols); 0 where there is no entry, duplicates added up in their order.
+void diagonal(const context& ctx, const matrix_ref& a, const vector_ref& out);
+
+/// D A and A D with the diagonal D in `factors`. The pattern is shared with A where A has an owner, else copied.
+matrix_ref scale_rows(const context& ctx, const matrix_ref& a, const const_vector_ref& factors);
+matrix_ref scale_columns(const context& ctx, const matrix_ref& a, const const_vector_ref& factors);
+
+/// begin .. end - 1.
+struct index_range {
+  index_t begin = 0;
+  index_t end = 0;
+};
+/// The part of A in some rows and columns, numbered from 0. Entries keep their order.
+matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, index_range columns);
+
+/// Every row in ascending order of columns, stable. A itself where it is in order, without duplicates and has an owner.
+matrix_ref sort(const context& ctx, const matrix_ref& a);
+/// The same, and duplicates added up in their order.
+matrix_ref sum_duplicates(const context& ctx, const matrix_ref& a);
+
+/// Without the entries whose value is 0. NaN stays.
+matrix_ref eliminate_zeros(const context& ctx, const matrix_ref& a);
+
+}  // namespace tulle

@@ -1,0 +1,49 @@
+// What a plan for y = alpha A x + beta y may be told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tulle {
+
+/// How a kernel is chosen when none is named: by all that is known of the matrix, or by the rule of thumb that most
+/// libraries stop at.
+enum class spmv_policy : std::uint8_t { standard, simple };
+
+constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standard ? "standard" : "simple"; }
+
+/// How much work a plan may cost, in applications of the plan it makes:
+///   none      about 0: no pass over the matrix, which stays CSR where it is (on a GPU, a host matrix is still copied).
+///             Nothing is validated: the caller vouches for offsets and column indices, and broken ones are undefined
+///             behaviour. Of the statistics only rows, cols, nnz and mean are known. A kernel that was named gets the
+///             statistics (and the narrow offsets) that it needs, if any;
+///   standard  about 20: validation, statistics, a converted copy where that pays;
+///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
+///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
+///             The winner is remembered, as by autotune.
+enum class spmv_effort : std::uint8_t { none, standard, max };
+/// "none", "default", "max".
+constexpr std::string_view name(spmv_effort e) {
+  return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "default" : "max";
+}
+
+/// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
+struct spmv_options {
+  std::string kernel = {};  // "" = choose (or what TULLE_KERNEL says, where that is a kernel of y = A x)
+  spmv_policy policy = spmv_policy::standard;
+  spmv_effort effort = spmv_effort::standard;
+  /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once
+  /// (a sort of the entries on the plan's backend: 10 to 20 applications on a CPU; as much memory as A, and up to 16
+  /// bytes per entry during the sort), which runs at full speed through the same kernels; new values cost one gather.
+  /// At effort none, where memory does not suffice, and as kernel "csr.transposed", A is read as it is: the CPU adds
+  /// private copies of y in a fixed order; CUDA adds by one atomic per nonzero, and its floating-point results are then
+  /// not the same bit for bit from run to run.
+  bool transpose = false;
+  int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
+  int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
+  int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32
+  int block = 0;       // bsr: rows of a block, 2 to 8
+};
+
+}  // namespace tulle

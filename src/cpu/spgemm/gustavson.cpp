@@ -1,0 +1,301 @@
+// gustavson: every row by the accumulator that suits it.
+//
+// Method: Gustavson's row-wise product (ACM TOMS 4(3), 1978) with accumulators chosen by row, as in Nagasaka et al.,
+// "High-performance sparse matrix-matrix products on Intel KNL and multicore architectures" (ICPP 2018). The columns of
+// C are found first, exactly and without values, and kept; then values are added at known columns, which is all that
+// `numeric` does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
+//   single  nothing: a row of A with one entry scales a row of B;
+//   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
+//   tiny    sorting, up to 32 products, or 64 with AVX-512;
+//   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
+//   hash    a hash table, where the products are few in a range too wide for a window;
+//   wide    one window after another, where they are many;
+// and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in
+// the order of A's entries, so that bits depend on neither threads nor panels. Bytes per product: 4 + sizeof(T) of B
+// and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <tulle/core/buffer.hpp>
+#include <vector>
+
+#include "cpu/spgemm/blocked_rows.hpp"
+#include "cpu/spgemm/compressed_rows.hpp"
+#include "cpu/spgemm/hash_table.hpp"
+#include "cpu/spgemm/kept_columns.hpp"
+#include "cpu/spgemm/masked.hpp"
+#include "cpu/spgemm/row_columns.hpp"
+#include "cpu/spgemm/row_kind.hpp"
+#include "cpu/spgemm/row_product.hpp"
+#include "cpu/spgemm/row_schedule.hpp"
+#include "cpu/spgemm/row_sums.hpp"
+#include "cpu/spgemm/sink.hpp"
+#include "cpu/spgemm/tiny_rows.hpp"
+#include "cpu/spgemm/window.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+/// Products in windows for a row and entry of B from which B is compressed.
+constexpr std::int64_t worth_compressing = 4;
+
+/// Columns of B in a word of 64, on average, from which words are marked in place of columns.
+constexpr double full_words = 1.5;
+/// Entries of B in 8 columns, on average, from which they are added with vectors.
+constexpr double full_blocks = 3;
+
+template <scalar T, offset O>
+class gustavson final : public spgemm_operator {
+ public:
+  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()} {}
+
+  std::int64_t symbolic() override {
+    const index_t rows = product_.a.rows;
+    offsets_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(rows) + 1);
+    kinds_ = buffer<row_kind>(ctx_, static_cast<std::size_t>(rows));
+    const needs need = classify();
+    scan_counts(ctx_.threads(), offsets_.data(), rows);
+    schedule_ = row_schedule(ctx_, rows, offsets_.data());
+    if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
+      words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
+#if TULLE_X86
+      if (isa_ == isa::avx512) blocks_ = blocked_rows::of(ctx_, product_.b, full_blocks);
+#endif
+    }
+    allocate_scratch(need);
+    const std::vector<std::int64_t> most = begin_threads();
+    columns_.resize(most.size());
+    for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
+    find_columns();
+    words_ = {};
+    scan_counts(schedule_.threads(), offsets_.data(), rows);
+    return offsets_.data()[rows];
+  }
+
+  void fill(double alpha, const csr_sink& c) override {
+    product_.set_alpha(alpha);
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      write_offsets(offsets_.data(), begin, end, c);
+      copy_columns(part, begin, end, c.colind + c.first);
+      add(product_, thread, begin, end, c);
+    });
+    const std::int64_t rows = product_.a.rows;
+    write_offsets(offsets_.data(), rows, rows + 1, c);
+  }
+
+  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+    row_product<T, O> p = product_;
+    p.a.values = static_cast<const T*>(a_values);
+    p.b.values = static_cast<const T*>(b_values);
+    p.set_alpha(alpha);
+    schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    std::size_t sum =
+        offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
+    for (const kept_columns& part : columns_) sum += part.bytes();
+    return sum;
+  }
+
+ private:
+  struct needs {
+    std::int64_t hashed;      // the most products of a row that needs a table
+    std::int64_t in_windows;  // products whose columns are looked for there
+    bool repeats;             // whether a row has the columns of the row before
+  };
+
+  static bool is_worth_compressing(std::int64_t in_windows, std::int64_t rows, std::int64_t nnz) {
+    return in_windows / worth_compressing > rows + nnz;
+  }
+
+  /// Kinds, and the work of row i in offsets_[i + 1].
+  needs classify() {
+    const csr_view<T, O>& a = product_.a;
+    std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
+    bool repeats = false;
+    std::int64_t* work = offsets_.data();
+    row_kind* kinds = kinds_.data();
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) \
+    reduction(+ : in_windows) reduction(|| : repeats) if (row_schedule::worth_sharing(a))
+    for (index_t i = 0; i < a.rows; ++i) {
+      const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
+      row_kind kind = kind_of(i, entries, products);
+      if (kind == row_kind::hash) hashed = std::max(hashed, products);
+      if (kind != row_kind::single && kind != row_kind::wide && has_columns_of_row_before(i)) kind = row_kind::repeat;
+      if (kind == row_kind::window || kind == row_kind::wide) in_windows += products;
+      repeats = repeats || kind == row_kind::repeat;
+      kinds[i] = kind;
+      work[i + 1] = products + overhead(i);
+    }
+    return {hashed, in_windows, repeats};
+  }
+
+  /// Work of row i that is no product.
+  [[nodiscard]] std::int64_t overhead(index_t i) const {
+    return 2 * (product_.a.rowptr[i + 1] - product_.a.rowptr[i]) + 4;
+  }
+
+  [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
+    if (entries == 1) return row_kind::single;
+    if (products <= (isa_ == isa::avx512 ? tiny_products : most_inserted)) return row_kind::tiny;
+    if (product_.b.cols <= widest_window) return row_kind::window;
+    const std::int64_t span = span_of(product_, i).size();
+    if (span <= widest_window) return row_kind::window;
+    return products < span / sparse_span ? row_kind::hash : row_kind::wide;
+  }
+
+  [[nodiscard]] bool has_columns_of_row_before(index_t i) const {
+    if (i == 0) return false;
+    const csr_view<T, O>& a = product_.a;
+    const O before = a.rowptr[i - 1], begin = a.rowptr[i], end = a.rowptr[i + 1];
+    return begin < end && end - begin == begin - before && a.colind[begin] == a.colind[before] &&
+           a.colind[end - 1] == a.colind[begin - 1] && std::equal(a.colind + begin, a.colind + end, a.colind + before);
+  }
+
+  /// For each thread a window, sums of rows that are added together, and a hash table.
+  void allocate_scratch(const needs& need) {
+    hash_ = {static_cast<std::size_t>(need.hashed)};
+    together_bytes_ = need.repeats && !blocks_.empty() ? together_layout(product_.b.cols).bytes(sizeof(T)) : 0;
+    scratch_bytes_ = window_layout(product_.b.cols).bytes(sizeof(T)) + together_bytes_ + hash_.bytes(sizeof(T));
+    scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
+  }
+
+  /// Every thread clears its scratch and counts what its parts keep: the most columns of each part.
+  std::vector<std::int64_t> begin_threads() {
+    std::vector<std::int64_t> most(static_cast<std::size_t>(schedule_.parts()));
+#pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
+    for (int thread = 0; thread < schedule_.threads(); ++thread) {
+      std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
+      std::fill_n(memory, scratch_bytes_ - hash_.bytes(sizeof(T)), std::byte{0});
+      std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
+      schedule_.for_each_part_of(thread, [&](int part, index_t begin, index_t end) {
+        find_first(part, begin, end);
+        most[static_cast<std::size_t>(part)] = most_kept(part, begin, end);
+      });
+    }
+    return most;
+  }
+
+  /// The columns of a part's first row are looked for: those of the row before are another part's.
+  void find_first(int part, index_t begin, index_t end) {
+    if (begin == end || kinds_.data()[begin] != row_kind::repeat) return;
+    const std::int64_t products = offsets_.data()[begin + 1] - schedule_.before(part) - overhead(begin);
+    kinds_.data()[begin] = kind_of(begin, product_.a.rowptr[begin + 1] - product_.a.rowptr[begin], products);
+  }
+
+  [[nodiscard]] std::int64_t most_kept(int part, index_t begin, index_t end) const {
+    std::int64_t sum = 0;
+    for_each_row(part, begin, end,
+                 [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+    return sum;
+  }
+
+  sum_space<T> scratch(int thread) {
+    std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
+    const window_layout wide(product_.b.cols);
+    std::byte* together = memory + wide.bytes(sizeof(T));
+    return {wide.at<T>(memory), hash_.at<T>(together + together_bytes_),
+            together_bytes_ > 0 ? reinterpret_cast<sum_of<T>*>(together) : nullptr};
+  }
+
+  /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
+  void find_columns() {
+    std::exception_ptr failure;
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      try {
+        find_columns(scratch(thread), part, begin, end);
+      } catch (...) {
+#pragma omp critical(tulle_spgemm_failure)
+        failure = std::current_exception();
+      }
+    });
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  [[nodiscard]] std::int64_t most_columns(std::int64_t products) const {
+    return std::min<std::int64_t>(products, product_.b.cols);
+  }
+
+  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may
+  /// overwrite.
+  template <class F>
+  void for_each_row(int part, index_t begin, index_t end, F f) const {
+    std::int64_t before = schedule_.before(part);
+    for (index_t i = begin; i < end; ++i) {
+      const std::int64_t after = offsets_.data()[i + 1];
+      f(i, after - before - overhead(i));
+      before = after;
+    }
+  }
+  /// Whether the columns of row i are found by its own products, and kept.
+  [[nodiscard]] bool has_own_columns(index_t i) const {
+    return kinds_.data()[i] != row_kind::single && kinds_.data()[i] != row_kind::repeat;
+  }
+  [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
+
+  void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
+    kept_columns& home = columns_[static_cast<std::size_t>(part)];
+    kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
+    const row_columns<T, O> columns{product_, words_, s.wide, s.table, isa_};
+    std::int64_t* offsets = offsets_.data();
+    for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
+      offsets[i + 1] = kinds_.data()[i] == row_kind::repeat ? offsets[i] : products;
+      if (!is_kept(i, products)) return;
+      const std::int64_t n = columns.find(kinds_.data()[i], i, products, kept.reserve(ctx_, most_columns(products)));
+      kept.keep(n);
+      offsets[i + 1] = n;
+    });
+    kept.finish();
+    home = std::move(kept);
+  }
+
+  void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
+    kept_columns::reader kept(columns_[static_cast<std::size_t>(part)]);
+    const std::int64_t* offsets = offsets_.data();
+    const row_kind* kinds = kinds_.data();
+    for (index_t i = begin; i < end;) {
+      const index_t first = i++;
+      const std::int64_t at = offsets[first], n = offsets[i] - at;
+      if (kinds[first] == row_kind::repeat) {
+        std::copy_n(colind + at - n, n, colind + at);
+      } else if (kinds[first] == row_kind::single) {
+        std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
+      } else {
+        while (i < end && has_own_columns(i)) ++i;
+        kept.copy(offsets[i] - at, colind + at);
+      }
+    }
+  }
+
+  void add(const row_product<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
+    const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data()};
+    sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
+  }
+
+  context ctx_;
+  isa isa_ = best_isa();
+  row_product<T, O> product_;
+  buffer<std::int64_t> offsets_;  // rows + 1, from 0
+  buffer<row_kind> kinds_;        // rows
+  row_schedule schedule_;
+  compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
+  blocked_rows blocks_;                // of B; empty where they hold few entries
+  std::vector<kept_columns> columns_;  // of the parts; of all but single and repeat rows
+  hash_layout hash_{0};
+  std::size_t together_bytes_ = 0;  // of one thread
+  std::size_t scratch_bytes_ = 0;   // of one thread
+  buffer<std::byte> scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<spgemm_operator> make_spgemm_gustavson(const context& ctx, const spgemm_problem& p) {
+  if (p.mask) return make_spgemm_masked(ctx, p);
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<gustavson<T, O>>(ctx, p);
+  });
+}
+
+}  // namespace tulle::cpu

@@ -1,0 +1,123 @@
+// What the CPU SpGEMM kernels read, row by row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/spmv/arithmetic.hpp"
+#include "kernels/spgemm.hpp"
+
+namespace tulle::cpu {
+
+/// Columns of the widest window.
+inline constexpr index_t widest_window = 1 << 19;
+/// Columns of a wider span for an entry up to which windows are cheaper than a hash table.
+inline constexpr std::int64_t sparse_span = 16;
+
+/// Columns first .. last; none when last < first.
+struct column_span {
+  index_t first = std::numeric_limits<index_t>::max();
+  index_t last = -1;
+
+  [[nodiscard]] std::int64_t size() const { return std::int64_t{last} - first + 1; }
+  void include(index_t from, index_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
+  }
+};
+
+/// alpha A B. The value pointers of the views are those to use.
+template <scalar T, offset O>
+struct row_product {
+  using sum = sum_of<T>;
+  csr_view<T, O> a, b;
+  sum alpha = 1;
+
+  void set_alpha(double value) { alpha = static_cast<sum>(static_cast<T>(value)); }
+  [[nodiscard, gnu::always_inline]] sum scale(O k) const { return alpha * static_cast<sum>(a.values[k]); }
+  /// A factor times an entry of B.
+  [[nodiscard, gnu::always_inline]] sum times_b(sum factor, O l) const {
+    return factor * static_cast<sum>(b.values[l]);
+  }
+
+  /// f(column, alpha a_ik b_kj) for the products of row i, in the order of A's entries.
+  template <class F>
+  [[gnu::always_inline]] void for_each_product(index_t i, F f) const {
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+      const sum factor = scale(k);
+      const index_t r = a.colind[k];
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l], times_b(factor, l));
+    }
+  }
+  /// f(column) for the products of row i.
+  template <class F>
+  [[gnu::always_inline]] void for_each_column(index_t i, F f) const {
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+      const index_t r = a.colind[k];
+      for (O l = b.rowptr[r]; l < b.rowptr[r + 1]; ++l) f(b.colind[l]);
+    }
+  }
+
+  /// sums[column] += alpha a_ik b_kj for the products of row i.
+  [[gnu::always_inline]] void add_to(index_t i, sum* sums) const {
+    const sum factor = alpha;
+    const O end = a.rowptr[i + 1];
+    for (O k = a.rowptr[i]; k < end; ++k) {
+      const sum scale = factor * static_cast<sum>(a.values[k]);
+      const O* row = b.rowptr + a.colind[k];
+      const index_t *column = b.colind + row[0], *last = b.colind + row[1];
+      for (const T* value = b.values + row[0]; column != last; ++column, ++value) {
+        sums[static_cast<std::uint32_t>(*column)] += scale * static_cast<sum>(*value);
+      }
+    }
+  }
+  [[nodiscard, gnu::always_inline]] std::int64_t products(index_t i) const {
+    std::int64_t n = 0;
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) n += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
+    return n;
+  }
+  /// f(base, last, for_each) for the windows that cover a span; for_each(g) calls g(column - base, entry of B, alpha
+  /// a_ik) for the products of row i in columns base .. last (and, where one window covers the span, those outside, if
+  /// there are any).
+  template <class F>
+  [[gnu::always_inline]] void for_each_window(index_t i, column_span span, F f) const {
+    if (span.size() <= widest_window) {
+      f(span.first, span.last, [&](auto g) {
+        for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+          const sum factor = scale(k);
+          const O end = b.rowptr[a.colind[k] + 1];
+          for (O l = b.rowptr[a.colind[k]]; l < end; ++l) g(b.colind[l] - span.first, l, factor);
+        }
+      });
+      return;
+    }
+    for (std::int64_t from = span.first; from <= span.last; from += widest_window) {
+      const auto base = static_cast<index_t>(from);
+      const auto last = static_cast<index_t>(std::min<std::int64_t>(from + widest_window - 1, span.last));
+      f(base, last, [&](auto g) {
+        for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+          const sum factor = scale(k);
+          const index_t r = a.colind[k];
+          const index_t *begin = b.colind + b.rowptr[r], *end = b.colind + b.rowptr[r + 1];
+          for (const index_t* at = std::lower_bound(begin, end, base); at != end && *at <= last; ++at) {
+            g(*at - base, static_cast<O>(at - b.colind), factor);
+          }
+        }
+      });
+    }
+  }
+};
+
+/// The columns of the products of row i.
+template <scalar T, offset O>
+[[gnu::always_inline]] inline column_span span_of(const row_product<T, O>& p, index_t i) {
+  column_span span;
+  for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
+    const O begin = p.b.rowptr[p.a.colind[k]], end = p.b.rowptr[p.a.colind[k] + 1];
+    if (begin < end) span.include(p.b.colind[begin], p.b.colind[end - 1]);
+  }
+  return span;
+}
+
+}  // namespace tulle::cpu

@@ -1,0 +1,55 @@
+// Launching kernels: a launch is checked and named in the error, whichever operation makes it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tulle/core/context.hpp>
+
+#include "cuda/device/grid.cuh"
+#include "cuda/runtime/check.hpp"
+#include "cuda/runtime/stream.hpp"
+
+namespace tulle::cuda {
+
+__host__ __device__ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Threads per block where nothing else is said.
+constexpr int block_threads = 256;
+
+struct launch_shape {
+  std::int64_t blocks;
+  int threads = block_threads;   // per block
+  std::size_t shared_bytes = 0;  // dynamic shared memory per block
+};
+
+/// One thread per item.
+constexpr launch_shape threads_for(std::int64_t items, int threads = block_threads, std::size_t shared_bytes = 0) {
+  return {ceil_div(items, threads), threads, shared_bytes};
+}
+
+/// For grid-stride loops over work for so many blocks: no more blocks than fill the device twice.
+inline launch_shape bounded(const context& ctx, launch_shape shape) {
+  shape.blocks = std::min(shape.blocks, std::int64_t{ctx.info().multiprocessors} * (4096 / shape.threads));
+  return shape;
+}
+
+/// Runs `kernel`; does nothing when there are no blocks. The stream's device must be current.
+template <class... Parameters, class... Args>
+void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
+            const Args&... args) {
+  if (shape.blocks == 0) return;
+  kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, shape.shared_bytes, stream>>>(args...);
+  check_launch(name);
+}
+
+/// Runs a kernel that is a grid-stride loop over `items` items on the context's stream.
+template <class... Parameters, class... Args>
+void launch_items(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t items,
+                  const Args&... args) {
+  launch(name, kernel, bounded(ctx, threads_for(items)), native(ctx), args...);
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,107 @@
+// The first phase of gustavson: the rows of C by class, and the entries of each. No values are read.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+
+#include "cuda/runtime/host_report.cuh"
+#include "cuda/runtime/stream.hpp"
+#include "cuda/spgemm/row_classes.hpp"
+#include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/wide_rows.hpp"
+
+namespace tulle::cuda {
+
+/// Numbers that the device counts and the host reads.
+struct row_counters {
+  index_t most;                 // entries of a wide row
+  index_t first[row_classes];   // rows of each class before the trials
+  index_t second[row_classes];  // and what the trials made of theirs
+  index_t cursors[2 * row_classes];
+  index_t begins[2 * row_classes];
+  unsigned long long products;
+  unsigned long long words;  // of B
+  unsigned long long tasks[wide_tasks::kinds];
+  long long entries;  // of C
+};
+
+/// B by words of 32 columns, where several columns share one; else empty.
+template <class O>
+struct compressed_b {
+  buffer<O> ends;
+  buffer<uint2> words;
+
+  [[nodiscard]] bool empty() const { return words.empty(); }
+  [[nodiscard]] std::size_t bytes() const { return ends.bytes() + words.bytes(); }
+};
+
+template <class O>
+class counted_rows {
+ public:
+  /// a_nnz: entries of A's rows, a panel of a larger matrix; b_rows, b_nnz: of B.
+  counted_rows(const context& ctx, const product_pattern<O>& m, std::int64_t a_nnz, index_t b_rows, std::int64_t b_nnz);
+
+  /// What can be done before the host knows whether the operands are sound.
+  void begin(const operand_check& check);
+  /// nnz(C). Waits. Once.
+  std::int64_t count();
+
+  // What is known then.
+  [[nodiscard]] std::int64_t nnz() const { return nnz_; }
+  /// Entries of a wide row, at most.
+  [[nodiscard]] index_t most() const { return most_; }
+  /// Mean length of the rows of B that A asks for.
+  [[nodiscard]] double mean_b() const { return products_per_entry_; }
+  [[nodiscard]] const row_list& list(row_class c) const { return lists_[c]; }
+  [[nodiscard]] sorted_lists sorted() const;
+  /// Rows of both wide classes, which lie side by side.
+  [[nodiscard]] row_list wide_list() const;
+  [[nodiscard]] word_rows<O> words() const;
+  /// Of lists()[wide]; may be empty. To be given back once the columns are written.
+  [[nodiscard]] buffer<uint4>& bitmaps() { return bitmaps_; }
+  /// How many tasks of wide rows there are, for the device to count.
+  [[nodiscard]] unsigned long long* tasks() { return counters_.data()->tasks; }
+  /// The offsets of C, from `first` on, rows + 1 of them.
+  template <class P>
+  void write_offsets(P first, P* rowptr);
+
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+ private:
+  [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
+  [[nodiscard]] bool is_small() const;
+  void reserve();
+  void count_listed();
+  void place_listed(const index_t (&counts)[row_classes]);
+  void count_by_class(const row_counters& found);
+  void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
+  void leave_out_trials();
+  void count_lists();
+  [[nodiscard]] uint4* keep_bitmaps();
+  void try_as_hashed(index_t tried);
+  [[nodiscard]] bool compress();
+
+  context ctx_;
+  product_pattern<O> m_;
+  index_t b_rows_;
+  std::int64_t b_nnz_;
+  double mean_a_ = 0;  // entries of a row
+  double mean_b_row_ = 0;
+  double products_per_entry_ = 0;  // of A; that of a mean row of B until the products are counted
+
+  bool begun_ = false;
+  buffer<index_t> entries_;  // of each row of C, and 0; their offsets where scanned_
+  buffer<row_counters> counters_;
+  host_report<row_counters> report_;
+  buffer<std::uint8_t> classes_;  // of the rows, until they are counted
+  buffer<index_t> rows_;          // by class
+  buffer<index_t> tried_;         // those that were tried as hashed rows, by class
+  row_list lists_[row_classes] = {};
+  compressed_b<O> compressed_;
+  buffer<uint4> bitmaps_;
+  bool scanned_ = false;
+  std::int64_t nnz_ = 0;
+  index_t most_ = 0;
+};
+
+}  // namespace tulle::cuda

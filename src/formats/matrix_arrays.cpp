@@ -1,0 +1,99 @@
+#include "formats/matrix_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/status.hpp>
+
+namespace tulle {
+namespace {
+
+struct owned_arrays {
+  buffer<std::byte> rowptr, rowind, colind, values, mask;
+};
+
+/// A copy of `count` elements of `size` bytes, to which `array` points afterwards.
+template <class Pointer>
+void copy_array(const context& ctx, memory_space from, std::int64_t count, std::size_t size, Pointer& array,
+                buffer<std::byte>& copy) {
+  if (array == nullptr) return;
+  copy = buffer<std::byte>(ctx, static_cast<std::size_t>(count) * size);
+  copy_bytes(ctx, copy.data(), ctx.space(), array, from, copy.bytes());
+  array = static_cast<Pointer>(static_cast<const void*>(copy.data()));
+}
+
+std::int64_t blocks_of(index_t rows, index_t block) { return (std::int64_t{rows} + block - 1) / block; }
+
+}  // namespace
+
+matrix_arrays arrays_of(const context& ctx, const matrix_ref& a) {
+  switch (a.format) {
+    case matrix_format::csr:
+      return {std::int64_t{a.rows} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::csc:
+      return {std::int64_t{a.cols} + 1, 0, a.nnz, a.nnz, 0};
+    case matrix_format::coo:
+      return {0, a.nnz, a.nnz, a.nnz, 0};
+    case matrix_format::ell: {
+      const std::int64_t slots = std::int64_t{a.rows} * a.block;
+      return {0, 0, slots, slots, 0};
+    }
+    case matrix_format::sell: {
+      std::int64_t slots = 0;
+      copy_bytes(ctx, &slots, memory_space::host, static_cast<const std::int64_t*>(a.rowptr) + a.stored, a.space,
+                 sizeof(slots));
+      return {a.stored + 1, a.rowind == nullptr ? 0 : a.stored * sell_slice_rows, slots, slots, 0};
+    }
+    case matrix_format::bsr:
+      return {blocks_of(a.rows, a.block) + 1, 0, a.stored, a.stored * a.block * a.block,
+              a.mask == nullptr ? 0 : a.stored};
+  }
+  throw error(status::invalid_argument, fmt::format("{} is no matrix format", static_cast<int>(a.format)));
+}
+
+void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a, bool reads_values) {
+  if (a.rows < 0 || a.cols < 0 || a.nnz < 0 || a.stored < 0)
+    throw error(status::invalid_dimensions, fmt::format("{} has a negative dimension or nnz", name));
+  if (a.format == matrix_format::bsr && (a.block < 2 || a.block > 8)) {
+    throw error(status::invalid_argument, fmt::format("{} has blocks of {} rows: must be 2 to 8", name, a.block));
+  }
+  if (a.format == matrix_format::sell && a.stored != blocks_of(a.rows, sell_slice_rows)) {
+    throw error(status::invalid_dimensions, fmt::format("{} has {} slices, {} rows need {}", name, a.stored, a.rows,
+                                                        blocks_of(a.rows, sell_slice_rows)));
+  }
+  if (a.space == memory_space::device && ctx.backend() == backend_kind::cpu) {
+    throw error(status::invalid_argument,
+                fmt::format("{} is in device memory and the context is a CPU one: clone it to the host first", name));
+  }
+  if (a.space == memory_space::device && a.device >= 0 && a.device != ctx.device()) {
+    throw error(status::invalid_argument, fmt::format("{} is in the memory of device {}, the context is on device {}",
+                                                      name, a.device, ctx.device()));
+  }
+  const bool has_offsets = a.format != matrix_format::coo && a.format != matrix_format::ell;
+  const bool missing = (has_offsets && a.rowptr == nullptr) ||
+                       (a.nnz > 0 && (a.colind == nullptr || (reads_values && a.values == nullptr))) ||
+                       (a.format == matrix_format::coo && a.nnz > 0 && a.rowind == nullptr);
+  if (missing) throw error(status::null_pointer, fmt::format("{} has a null array", name));
+}
+
+matrix_ref placed(const context& ctx, const matrix_ref& a) { return a.space == ctx.space() ? a : copied(ctx, a); }
+
+matrix_ref copied(const context& ctx, const matrix_ref& a) {
+  const matrix_arrays count = arrays_of(ctx, a);
+  auto owned = std::make_shared<owned_arrays>();
+  matrix_ref to = a;
+  const std::size_t offset = a.format == matrix_format::sell ? sizeof(std::int64_t) : size_of(a.types.offset);
+  copy_array(ctx, a.space, count.offsets, offset, to.rowptr, owned->rowptr);
+  copy_array(ctx, a.space, count.rowind, sizeof(index_t), to.rowind, owned->rowind);
+  copy_array(ctx, a.space, count.indices, sizeof(index_t), to.colind, owned->colind);
+  copy_array(ctx, a.space, count.values, size_of(a.types.value), to.values, owned->values);
+  copy_array(ctx, a.space, count.masks, sizeof(std::uint64_t), to.mask, owned->mask);
+  to.space = ctx.space();
+  to.device = ctx.device();
+  to.owner = std::move(owned);
+  return to;
+}
+
+}  // namespace tulle

@@ -1,0 +1,34 @@
+// How long the arrays of a matrix_ref are, and what every use of one checks first.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tulle/core/context.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+
+namespace tulle {
+
+/// Elements of each array; 0 for an array that the format does not have.
+struct matrix_arrays {
+  std::int64_t offsets = 0;  // rowptr
+  std::int64_t rowind = 0;
+  std::int64_t indices = 0;  // colind
+  std::int64_t values = 0;
+  std::int64_t masks = 0;
+};
+
+/// Reads the last offset of a SELL, which may wait for a device; else from sizes alone.
+matrix_arrays arrays_of(const context& ctx, const matrix_ref& a);
+
+/// Throws INVALID_DIMENSIONS (a negative or inconsistent size), NULL_POINTER (an array is missing), INVALID_ARGUMENT (the
+/// context cannot reach the arrays). `name` is what messages call the matrix; values may be missing where only the
+/// pattern is read.
+void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a, bool reads_values = true);
+
+/// A copy in the memory of `ctx` that owns its arrays.
+matrix_ref copied(const context& ctx, const matrix_ref& a);
+
+/// The matrix in the memory of `ctx`: as it is where it is there, else a copy. It must have passed check_matrix.
+matrix_ref placed(const context& ctx, const matrix_ref& a);
+
+}  // namespace tulle

@@ -1,0 +1,59 @@
+// Joins the backends' tables: the one place that knows which backends are built.
+#pragma once
+
+#include <span>
+
+#include "core/device_runtime.hpp"
+#include "kernels/formats.hpp"
+#include "kernels/matrix.hpp"
+#include "kernels/spgemm.hpp"
+#include "kernels/spmv.hpp"
+#include "kernels/vector.hpp"
+
+namespace tulle {
+
+namespace cpu {
+template <scalar T, offset O>
+const format_kernels<T, O>& formats();
+std::span<const spmv_kernel> spmv_table();
+std::span<const spmv_kernel> spmv_transposed_table();
+std::span<const spgemm_kernel> spgemm_table();
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const matrix_kernels& matrices();
+const vector_kernels& vectors();
+}  // namespace cpu
+
+namespace cuda {
+template <scalar T, offset O>
+const format_kernels<T, O>& formats();
+std::span<const spmv_kernel> spmv_table();
+std::span<const spmv_kernel> spmv_transposed_table();
+std::span<const spgemm_kernel> spgemm_table();
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const matrix_kernels& matrices();
+const vector_kernels& vectors();
+device_runtime& runtime();
+}  // namespace cuda
+
+/// Empty when the backend is not built.
+std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
+
+/// Kernels whose operators take the CSR of A and compute y = alpha A^T x + beta y: x has rows elements, y has cols.
+std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
+
+std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
+
+/// What the problem amounts to, counted on the context's backend. Waits for the result.
+spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const matrix_kernels& matrices_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const vector_kernels& vectors_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+template <scalar T, offset O>
+const format_kernels<T, O>& formats_of(backend_kind backend);
+
+}  // namespace tulle

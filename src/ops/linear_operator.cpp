@@ -1,0 +1,122 @@
+#include <tulle/ops/linear_operator.hpp>
+
+#include <fmt/format.h>
+
+#include "ops/vector_checks.hpp"
+
+namespace tulle {
+namespace {
+
+[[noreturn]] void refuse(const linear_operator& op, operation what, bool transposed) {
+  throw error(status::unsupported,
+              fmt::format("{} has no {}{}", op.label(), name(what), transposed ? " by the transpose" : ""));
+}
+
+/// What the vectors of a call are held to.
+detail::vector_rules rules_of(const linear_operator& op, bool transposed) {
+  const shape a = op.dimensions();
+  return {op.ctx().space(), op.ctx().device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a};
+}
+
+bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
+
+/// A vector with a stride is a multivector of one vector.
+template <class Void>
+basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
+  return {v.type, static_cast<index_t>(v.size), 1, v.stride, vector_order::row_major, v.data, v.space, v.device};
+}
+
+void require_no_stride(std::string_view what, std::initializer_list<const_vector_ref> vectors) {
+  for (const const_vector_ref& v : vectors) {
+    if (is_strided(v)) {
+      throw error(status::unsupported, fmt::format("{} takes vectors whose elements are side by side: a stride is {}",
+                                                   what, v.stride));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(operation what) noexcept {
+  switch (what) {
+    case operation::apply: return "apply";
+    case operation::apply_many: return "apply_many";
+    case operation::apply_dots: return "apply_dots";
+    case operation::jacobi: return "jacobi";
+  }
+  return "unknown operation";
+}
+
+linear_operator::call linear_operator::checked(operation what, const apply_options& options) const {
+  if (!can(what, options.transposed)) refuse(*this, what, options.transposed);
+  return {options.stream.value_or(ctx().stream()), options.transposed};
+}
+
+void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+                            const apply_options& options) const {
+  const call how = checked(operation::apply, options);
+  const detail::vector_rules rules = rules_of(*this, options.transposed);
+  rules.check_columns("x", x);
+  rules.check_rows("y", y);
+  rules.check_apart("y", y, {{"x", x}});
+  if (is_strided(x) || is_strided(y)) {
+    if (!can(operation::apply_many, options.transposed)) require_no_stride("apply", {x, y});
+    return do_apply_many(alpha, as_column(x), beta, as_column(y), how);
+  }
+  do_apply(alpha, x, beta, y, how);
+}
+
+void linear_operator::apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                                 const apply_options& options) const {
+  const call how = checked(operation::apply_many, options);
+  rules_of(*this, options.transposed).check_multivectors(x, y);
+  if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
+}
+
+void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+                                 const const_vector_ref& w, const vector_ref& dots,
+                                 const apply_options& options) const {
+  const call how = checked(operation::apply_dots, options);
+  const detail::vector_rules rules = rules_of(*this, options.transposed);
+  rules.check_columns("x", x);
+  rules.check_rows("y", y);
+  rules.check_rows("w", w);
+  rules.check_size("dots", dots, 2);
+  rules.check_apart("y", y, {{"x", x}, {"w", w}, {"dots", dots}});
+  rules.check_apart("dots", dots, {{"x", x}, {"w", w}});
+  require_no_stride("apply_dots", {x, y, w, dots});
+  do_apply_dots(alpha, x, beta, y, w, dots, how);
+}
+
+void linear_operator::jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
+                             const const_vector_ref& inverse_diagonal, const vector_ref& y,
+                             const apply_options& options) const {
+  const call how = checked(operation::jacobi, options);
+  const detail::vector_rules rules = rules_of(*this, options.transposed);
+  if (rules.a.rows != rules.a.cols) {
+    throw error(status::invalid_dimensions,
+                fmt::format("A is {} x {}: a Jacobi step needs a square matrix", rules.a.rows, rules.a.cols));
+  }
+  rules.check_rows("x", x);
+  rules.check_rows("b", b);
+  rules.check_rows("inverse_diagonal", inverse_diagonal);
+  rules.check_rows("y", y);
+  rules.check_apart("y", y, {{"x", x}, {"b", b}, {"inverse_diagonal", inverse_diagonal}});
+  require_no_stride("jacobi", {x, b, inverse_diagonal, y});
+  do_jacobi(omega, x, b, inverse_diagonal, y, how);
+}
+
+void linear_operator::do_apply_many(double, const const_multivector_ref&, double, const multivector_ref&,
+                                    call how) const {
+  refuse(*this, operation::apply_many, how.transposed);
+}
+void linear_operator::do_apply_dots(double, const const_vector_ref&, double, const vector_ref&, const const_vector_ref&,
+                                    const vector_ref&, call how) const {
+  refuse(*this, operation::apply_dots, how.transposed);
+}
+void linear_operator::do_jacobi(double, const const_vector_ref&, const const_vector_ref&, const const_vector_ref&,
+                                const vector_ref&, call how) const {
+  refuse(*this, operation::jacobi, how.transposed);
+}
+
+}  // namespace tulle

@@ -1,0 +1,138 @@
+#include "ops/vector_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tulle::detail {
+namespace {
+
+bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+  return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
+}
+
+[[noreturn]] void refuse_overlap(std::string_view a, std::string_view b) {
+  throw error(status::invalid_argument, fmt::format("{} and {} overlap", a, b));
+}
+
+/// From the first byte to the one after the last.
+std::size_t span_of(const const_vector_ref& v) {
+  return v.size == 0 ? 0 : static_cast<std::size_t>((v.size - 1) * v.stride + 1) * size_of(v.type);
+}
+
+/// Elements that lie together, and how often: a row of a row-major multivector, a vector of a column-major one.
+struct stripes {
+  std::int64_t length;
+  std::int64_t times;
+};
+
+stripes stripes_of(const const_multivector_ref& v) {
+  return v.order == vector_order::row_major ? stripes{v.count, v.rows} : stripes{v.rows, v.count};
+}
+
+std::size_t span_of(const const_multivector_ref& v) {
+  const stripes s = stripes_of(v);
+  return s.length == 0 || s.times == 0 ? 0 : static_cast<std::size_t>((s.times - 1) * v.ld + s.length) * size_of(v.type);
+}
+
+/// Stripes side by side in the same rows of storage do not touch, though their spans do.
+bool interleaved(const const_multivector_ref& x, const const_multivector_ref& y) {
+  if (x.order != y.order || x.ld != y.ld || x.ld == 0) return false;
+  const auto distance =
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(y.data) - reinterpret_cast<std::intptr_t>(x.data));
+  const auto bytes = static_cast<std::int64_t>(size_of(x.type));
+  if (distance % bytes != 0) return false;
+  const std::int64_t shift = ((distance / bytes) % x.ld + x.ld) % x.ld;
+  return shift >= stripes_of(x).length && shift + stripes_of(y).length <= x.ld;
+}
+
+void check_pointer(std::string_view name, const void* data, bool needed) {
+  if (needed && data == nullptr) throw error(status::null_pointer, fmt::format("{} is null", name));
+}
+
+}  // namespace
+
+void vector_rules::check_place(std::string_view name, scalar_type held, memory_space where, int on) const {
+  if (where != space) {
+    throw error(status::invalid_argument, fmt::format("{} is in {} memory, the work is on {} memory", name,
+                                                      tulle::name(where), tulle::name(space)));
+  }
+  if (space == memory_space::device && on >= 0 && on != device) {
+    throw error(status::invalid_argument,
+                fmt::format("{} is in the memory of device {}, the work is on device {}", name, on, device));
+  }
+  if (held != type) {
+    throw error(status::invalid_argument,
+                fmt::format("{} holds {} elements, {} are needed", name, tulle::name(held), tulle::name(type)));
+  }
+}
+
+void vector_rules::check_elements(std::string_view name, const const_vector_ref& v) const {
+  if (v.size > 0) check_place(name, v.type, v.space, v.device);
+  if (v.size > 1 && v.stride < 1) {
+    throw error(status::invalid_argument, fmt::format("{} has a stride of {}: must be positive", name, v.stride));
+  }
+  check_pointer(name, v.data, v.size > 0);
+}
+
+void vector_rules::check_columns(std::string_view name, const const_vector_ref& v) const {
+  if (v.size != a.cols) {
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, A has {} columns", name, v.size, a.cols));
+  }
+  check_elements(name, v);
+}
+
+void vector_rules::check_rows(std::string_view name, const const_vector_ref& v) const {
+  if (v.size != a.rows) {
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, A has {} rows", name, v.size, a.rows));
+  }
+  check_elements(name, v);
+}
+
+void vector_rules::check_size(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
+  if (v.size != size) {
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} are needed", name, v.size, size));
+  }
+  check_elements(name, v);
+}
+
+void vector_rules::check_apart(std::string_view name, const const_vector_ref& written,
+                               std::initializer_list<named_vector> others) const {
+  for (const auto& [other_name, other] : others) {
+    if (overlap(other.data, span_of(other), written.data, span_of(written))) refuse_overlap(other_name, name);
+  }
+}
+
+void vector_rules::check_multivector(std::string_view name, const const_multivector_ref& v, index_t extent,
+                                     std::string_view unit) const {
+  check_place(name, v.type, v.space, v.device);
+  if (v.order > vector_order::column_major) {
+    throw error(status::invalid_argument,
+                fmt::format("order = {}: must be row_major (0) or column_major (1)", static_cast<int>(v.order)));
+  }
+  if (v.rows != extent) {
+    throw error(status::invalid_dimensions, fmt::format("{} has {} rows, A has {} {}", name, v.rows, extent, unit));
+  }
+  if (v.count < 0) throw error(status::invalid_dimensions, fmt::format("{} has {} vectors", name, v.count));
+  const stripes s = stripes_of(v);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16 / std::max<std::int64_t>(s.times, 1);
+  if (v.ld < s.length || v.ld > most) {
+    throw error(status::invalid_dimensions,
+                fmt::format("{} has ld = {}: must be at least {} in {}-major order, and within memory", name, v.ld,
+                            s.length, tulle::name(v.order)));
+  }
+  check_pointer(name, v.data, span_of(v) > 0);
+}
+
+void vector_rules::check_multivectors(const const_multivector_ref& x, const const_multivector_ref& y) const {
+  check_multivector("X", x, a.cols, "columns");
+  check_multivector("Y", y, a.rows, "rows");
+  if (x.count != y.count) {
+    throw error(status::invalid_dimensions, fmt::format("X has {} vectors, Y has {}", x.count, y.count));
+  }
+  if (overlap(x.data, span_of(x), y.data, span_of(y)) && !interleaved(x, y)) refuse_overlap("X", "Y");
+}
+
+}  // namespace tulle::detail

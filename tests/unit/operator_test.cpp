@@ -1,0 +1,194 @@
+// linear_operator: a caller's own class, the checks around it, and matrices of every format in a plan.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+namespace tulle {
+namespace {
+
+using vec = std::vector<double>;
+
+status status_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const error& e) {
+    return e.code();
+  }
+  return status::success;
+}
+
+/// y = alpha (2 x) + beta y, n x n, without a matrix.
+class twice final : public linear_operator {
+ public:
+  twice(const context& c, index_t n) : ctx_(c), n_(n) {}
+  [[nodiscard]] const context& ctx() const noexcept override { return ctx_; }
+  [[nodiscard]] shape dimensions() const noexcept override { return {n_, n_}; }
+  [[nodiscard]] scalar_type vector_type() const noexcept override { return scalar_type::f64; }
+
+ protected:
+  void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call) const override {
+    const auto* from = static_cast<const double*>(x.data);
+    auto* to = static_cast<double*>(y.data);
+    for (index_t i = 0; i < n_; ++i) to[i] = alpha * 2 * from[i] + (beta == 0 ? 0 : beta * to[i]);
+  }
+
+ private:
+  context ctx_;
+  index_t n_;
+};
+
+TEST(LinearOperator, ACallersOwnIsCheckedAndRun) {
+  const twice op(context::cpu(1), 3);
+  vec x{1, 2, 3}, y{9, 9, 9};
+  op.apply(1, x, 0, y);
+  EXPECT_EQ(y, (vec{2, 4, 6}));
+  EXPECT_TRUE(op.can(operation::apply));
+  EXPECT_FALSE(op.can(operation::apply, true));
+  EXPECT_FALSE(op.can(operation::jacobi));
+  vec longer(4), dots(2);
+  std::vector<float> f(3);
+  EXPECT_EQ(status_of([&] { op.apply(1, longer, 0, y); }), status::invalid_dimensions);
+  EXPECT_EQ(status_of([&] { op.apply(1, f, 0, y); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] { op.apply(1, y, 0, y); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] { op.apply(1, x, 0, y, {.transposed = true}); }), status::unsupported);
+  EXPECT_EQ(status_of([&] { op.apply_dots(1, x, 0, y, x, dots); }), status::unsupported);
+  EXPECT_EQ(status_of([&] { op.apply(1, const_vector_ref(scalar_type::f64, x.data(), 3, memory_space::device, 0), 0, y); }),
+            status::invalid_argument);
+  EXPECT_EQ(status_of([&] { op.apply(1, const_vector_ref(scalar_type::f64, nullptr, 3, memory_space::host), 0, y); }),
+            status::null_pointer);
+}
+
+TEST(LinearOperator, StridedVectorsGoThroughAPlan) {
+  const context ctx = context::cpu(2);
+  const auto a = generate<double>(ctx, "gen:stencil:n=10,points=5");
+  const spmv_plan p(ctx, a);
+  const linear_operator& op = p;
+  vec x(100), y(100), expected(100), wide_x(300, -1), wide_y(200, -1);
+  for (std::size_t i = 0; i < 100; ++i) wide_x[3 * i] = x[i] = static_cast<double>(i % 7);
+  op.apply(1, x, 0, expected);
+  op.apply(1, const_vector_ref(scalar_type::f64, wide_x.data(), 100, memory_space::host, -1, 3), 0,
+           vector_ref(scalar_type::f64, wide_y.data(), 100, memory_space::host, -1, 2));
+  for (std::size_t i = 0; i < 100; ++i) {
+    y[i] = wide_y[2 * i];
+    EXPECT_EQ(wide_y[2 * i + 1], -1);
+  }
+  const spmv_reference reference = reference_spmv<double>(ctx, 1, a.view(), x, 0, {});
+  EXPECT_LE(error_ratio<double>(reference, y), 1);
+}
+
+class AnyFormat : public testing::Test {
+ protected:
+  /// A plan of `m` is the plan of the CSR that it came from, with its values and with others.
+  void check(const matrix_ref& m, const char* what) {
+    SCOPED_TRACE(what);
+    for (const bool transpose : {false, true}) {
+      spmv_options options;
+      options.transpose = transpose;
+      any_spmv_plan plan(ctx, m, options);
+      const shape s = plan.dimensions();
+      vec x(static_cast<std::size_t>(s.cols)), y(static_cast<std::size_t>(s.rows));
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+      plan.apply(1, x, 0, y);
+      const csr<double> right = transpose ? transposed_csr() : clone(ctx, a.view());
+      EXPECT_LE(error_ratio<double>(reference_spmv<double>(ctx, 1, right.view(), x, 0, {}), y), 1);
+    }
+    const matrix_ref c = spgemm(ctx, m, m), expected = spgemm(ctx, a, a);
+    ASSERT_EQ(c.nnz, expected.nnz);
+    EXPECT_EQ(vec(values(c), values(c) + c.nnz), vec(values(expected), values(expected) + c.nnz));
+  }
+  csr<double> transposed_csr() { return transpose(to_csc(ctx, a.view())); }
+  static const double* values(const matrix_ref& m) { return static_cast<const double*>(m.values); }
+
+  context ctx = context::cpu(2);
+  csr<double> a = generate<double>(ctx, "gen:fem:n=4,dof=2");
+};
+
+TEST_F(AnyFormat, MakesAPlanAndAProduct) {
+  check(a, "csr");
+  check(to_csc(ctx, a.view()), "csc");
+  check(to_coo(ctx, a.view()), "coo");
+  check(to_ell(ctx, a.view()), "ell");
+  check(to_sell(ctx, a.view()), "sell");
+  check(to_bsr(ctx, a.view(), 2), "bsr");
+}
+
+TEST_F(AnyFormat, BlocksStayBlocks) {
+  auto blocks = to_bsr(ctx, a.view(), 2);
+  any_spmv_plan plan(ctx, blocks);
+  EXPECT_EQ(plan.kernel(), "bsr");
+  EXPECT_LT(plan.workspace_bytes(), blocks.values.bytes() / 4);  // nothing was converted or copied
+  for (double& v : blocks.values.host()) v *= 2;
+  plan.update_values();
+  vec x(static_cast<std::size_t>(a.cols), 1), y(x.size());
+  plan.apply(0.5, x, 0, y);
+  EXPECT_LE(error_ratio<double>(reference_spmv<double>(ctx, 1, a.view(), x, 0, {}), y), 1);
+  blocks.colind.host()[0] = 1 << 20;
+  EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, blocks); }), status::invalid_structure);
+}
+
+TEST_F(AnyFormat, BrokenCoordinatesAreRefused) {
+  auto broken = to_coo(ctx, a.view());
+  broken.rowind.host()[3] = a.rows;
+  EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, broken); }), status::invalid_structure);
+  broken.rowind.host()[3] = 0;
+  broken.colind.host()[3] = -1;
+  EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, broken); }), status::invalid_structure);
+}
+
+TEST(KernelNames, BelongToAnOperation) {
+  const context ctx = context::cpu(2);
+  const auto a = generate<double>(ctx, "gen:stencil:n=9,points=5");
+  setenv("TULLE_KERNEL", "kernel0", 1);
+  const spmv_plan p(ctx, a);
+  const spgemm_plan<double> q(ctx, a, a);
+  setenv("TULLE_KERNEL", "csr.rows", 1);
+  const spmv_plan r(ctx, a);
+  const spgemm_plan<double> s(ctx, a, a);
+  setenv("TULLE_KERNEL", "nonsense", 1);
+  EXPECT_EQ(status_of([&] { spmv_plan(ctx, a); }), status::invalid_argument);
+  unsetenv("TULLE_KERNEL");
+  EXPECT_NE(p.kernel(), "kernel0");
+  EXPECT_EQ(q.kernel(), "kernel0");
+  EXPECT_EQ(r.kernel(), "csr.rows");
+  EXPECT_NE(s.kernel(), "csr.rows");
+}
+
+TEST(Products, DropWhatCancelsWhereAsked) {
+  const context ctx = context::cpu(1);
+  // (1 1) (1 0; -1 2) = (0 2)
+  csr<double> a{1, 2, to_buffer(ctx, std::vector<std::int64_t>{0, 2}), to_buffer(ctx, std::vector<index_t>{0, 1}),
+                to_buffer(ctx, vec{1, 1})};
+  csr<double> b{2, 2, to_buffer(ctx, std::vector<std::int64_t>{0, 1, 3}), to_buffer(ctx, std::vector<index_t>{0, 0, 1}),
+                to_buffer(ctx, vec{1, -1, 2})};
+  EXPECT_EQ(spgemm(ctx, a, b).nnz, 2);
+  spgemm_options options;
+  options.eliminate_zeros = true;
+  any_spgemm_plan plan(ctx, a, b, options);
+  const matrix_ref c = plan.multiply();
+  ASSERT_EQ(c.nnz, 1);
+  EXPECT_EQ(c.colind[0], 1);
+  EXPECT_EQ(static_cast<const double*>(c.values)[0], 2);
+  EXPECT_EQ(status_of([&] { plan.numeric(c); }), status::invalid_argument);
+}
+
+TEST(Products, FillArraysOfTheCaller) {
+  const context ctx = context::cpu(2);
+  const auto a = generate<double>(ctx, "gen:stencil:n=9,points=5");
+  any_spgemm_plan plan(ctx, a, a);
+  plan.symbolic();
+  const auto nnz = static_cast<std::size_t>(plan.nnz());
+  std::vector<std::int64_t> rowptr(82);
+  std::vector<index_t> colind(nnz);
+  vec values(nnz);
+  plan.multiply_into({offset_type::i64, rowptr.data(), colind.data(), values.data()}, 2);
+  const matrix_ref c = plan.multiply(2);
+  EXPECT_EQ(rowptr.back(), plan.nnz());
+  EXPECT_EQ(values, vec(static_cast<const double*>(c.values), static_cast<const double*>(c.values) + nnz));
+  EXPECT_EQ(status_of([&] { plan.multiply_into({}); }), status::null_pointer);
+}
+
+}  // namespace
+}  // namespace tulle

@@ -1,0 +1,74 @@
+// Conjugate gradients (Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 6.18) by vector operations
+// alone, the same source on every backend: no scalar of the iteration visits the host.
+#include <cmath>
+#include <limits>
+
+#include "backends.hpp"
+
+namespace tulle::test {
+namespace {
+
+class solver_test : public backends_test {};
+
+INSTANTIATE_TEST_SUITE_P(backends, solver_test, every_backend(), backend_name);
+
+/// A = 3 I - S - S^T, where S shifts cyclically: symmetric, eigenvalues from 1 to 5.
+struct shifts {
+  shifts(const vector_ops& o, std::size_t n) : ops(o), moved(o.ctx(), n) {
+    std::vector<std::int32_t> there(n), back(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      there[i] = static_cast<std::int32_t>((i + 1) % n);
+      back[i] = static_cast<std::int32_t>((i + n - 1) % n);
+    }
+    up = to_buffer(ops.ctx(), there);
+    down = to_buffer(ops.ctx(), back);
+  }
+  /// y = A x, dots = {x . y, y . y}.
+  void apply(const buffer<double>& x, buffer<double>& y, buffer<double>& dots) {
+    ops.gather(up, x, y);
+    ops.gather(down, x, moved);
+    ops.axpby(-1, moved, -1, y);
+    ops.axpby_dots(3, x, 1, y, x, dots);
+  }
+  const vector_ops& ops;
+  buffer<double> moved;
+  buffer<std::int32_t> up, down;
+};
+
+TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
+  constexpr std::size_t n = 20000;
+  const vector_ops& ops = *ops_;
+  shifts a(ops, n);
+  const auto b = random<double>(1, n);
+  buffer<double> x(*ctx_, n), r(*ctx_, n), p(*ctx_, n), q(*ctx_, n), pq(*ctx_, 2), rr(*ctx_, 2), next(*ctx_, 2);
+  ops.fill(0, x);
+  ops.copy(b, r);
+  ops.copy(b, p);
+  ops.dot(r, r, vector_ref(scalar_type::f64, rr.data(), 1, rr.space()));
+  const auto first = [](const buffer<double>& v) { return scalar_ref(scalar_type::f64, v.data(), v.space()); };
+  const auto step = [&] {
+    a.apply(p, q, pq);
+    const coefficient alpha(1, first(rr), first(pq));
+    ops.axpby_pair_dots({alpha, p, 1, x}, {-alpha, q, 1, r}, r, next);
+    ops.axpby(1, r, coefficient(1, first(next), first(rr)), p);
+    ops.copy(next, rr);
+  };
+  constexpr int steps = 60;
+  if (ctx_->backend() == backend_kind::cuda) {
+    const graph g(*ctx_, step);
+    for (int i = 0; i < steps; ++i) g.launch();
+    ctx_->synchronize();
+  } else {
+    for (int i = 0; i < steps; ++i) step();
+  }
+  // The error falls by (sqrt 5 - 1) / (sqrt 5 + 1) = 0.38 a step: rounding is all that is left.
+  buffer<double> norm(*ctx_, 1), size(*ctx_, 1);
+  a.apply(x, q, pq);
+  ops.axpby(1, b, -1, q);
+  ops.norm2(q, norm);
+  ops.norm2(b, size);
+  EXPECT_LE(host(norm)[0], 100 * std::numeric_limits<double>::epsilon() * host(size)[0]);
+}
+
+}  // namespace
+}  // namespace tulle::test
