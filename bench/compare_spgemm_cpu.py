@@ -3,7 +3,7 @@
 
 Needs a build of tulle (cmake --preset cpu-only), g++, Eigen (libeigen3-dev) and a Python with numpy and scipy:
   python3 -m venv venv && venv/bin/pip install numpy scipy
-  venv/bin/python bench/compare_spgemm_cpu.py --matrices FOLDER of .mtx or .mtx.xz --json bench/results/spgemm_cpu.json
+  venv/bin/python bench/compare_spgemm_cpu.py --matrices FOLDER of .mtx or .mtx.xz -o bench/results/spgemm_cpu.json
   venv/bin/python bench/compare_spgemm_cpu.py --table bench/results/spgemm_cpu.json
 
 bench/spgemm_cpu_peers.cpp is compiled here with -O3 -march=native and measures the whole call of tulle from A and B to a
@@ -109,7 +109,7 @@ def measure(args: argparse.Namespace) -> dict:
             record["peers"] += measure_scipy(dumped, record, args.seconds)
             shutil.rmtree(dumped)
             result["results"].append(record)
-            save(result, args.json)
+            save(result, args.output)
             print(line_of(record), file=sys.stderr, flush=True)
     return result
 
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1, help="of runs for a matrix, 3 runs at least")
     parser.add_argument("--under", nargs="+", default=[], help="a command to run each measurement under, such as: flock FILE")
-    parser.add_argument("--json", type=Path, help="where to write the records")
+    parser.add_argument("-o", "--output", type=Path, help="where to write the records")
     parser.add_argument("--table", type=Path, help="measure nothing: print the Markdown table of these records")
     parser.add_argument("--statistic", choices=["median", "min"], default="median", help="of the table")
     args = parser.parse_args()

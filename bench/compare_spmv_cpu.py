@@ -3,7 +3,7 @@
 
 Needs a build of tulle (cmake --preset cpu-only), g++, Eigen (libeigen3-dev) and a Python with numpy, scipy and mkl:
   python3 -m venv venv && venv/bin/pip install numpy scipy mkl
-  venv/bin/python bench/compare_spmv_cpu.py [--matrices FOLDER of .mtx or .mtx.xz] --json bench/results/cpu_peers.json
+  venv/bin/python bench/compare_spmv_cpu.py [--matrices FOLDER of .mtx or .mtx.xz] -o bench/results/cpu_peers.json
   venv/bin/python bench/compare_spmv_cpu.py --table bench/results/cpu_peers.json
 
 bench/spmv_cpu_peers.cpp is compiled here with -O3 -march=native and measures tulle, MKL (GNU OpenMP, optimised with
@@ -149,7 +149,7 @@ def measure(args: argparse.Namespace) -> dict:
                     record["peers"].append(measure_scipy(dumped, record, args.repeats))
                     shutil.rmtree(dumped)
                 result["results"].append(record)
-                save(result, args.json)
+                save(result, args.output)
                 print(line_of(record), file=sys.stderr, flush=True)
     return result
 
@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--no-scipy", action="store_true")
     parser.add_argument("--under", nargs="+", default=[], help="a command to run each measurement under, such as: flock FILE")
-    parser.add_argument("--json", type=Path, help="where to write the records")
+    parser.add_argument("-o", "--output", type=Path, help="where to write the records")
     parser.add_argument("--table", type=Path, help="measure nothing: print the Markdown table of these records")
     parser.add_argument("--statistic", choices=["median", "min"], default="median", help="of the table")
     args = parser.parse_args()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Multiplies A by A under the least memory limit that tulle promises to keep and under larger ones, and checks that the
-bytes counted never pass the limit and that C stays the same. Writes --json; exits with 1 if a limit was not kept.
+bytes counted never pass the limit and that C stays the same. Writes --output; exits with 1 if a limit was not kept.
 
 Under the least limit a panel may be a single row, so that one is set for matrices of at most --least-rows rows only."""
 import argparse
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--times", type=int, nargs="+", default=[1, 2, 8, 64], help="limits, in multiples of the least")
     parser.add_argument("--least-rows", type=int, default=10_000, help="rows up to which the least itself is set")
-    parser.add_argument("--json", type=pathlib.Path, required=True)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, help="where to write the records")
     parser.add_argument("--commit", help="recorded where there is no git checkout")
     args = parser.parse_args()
     machine = json.loads(subprocess.run([args.tulle, "doctor", "--json"], capture_output=True, text=True).stdout)
@@ -58,7 +58,7 @@ def main():
                                            text=True).stdout.strip()
     records = [record for matrix in args.matrices for record in measured(args, matrix)]
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    args.json.write_text(json.dumps({"context": {"date": date, "commit": commit, "backend": args.backend, "machine": machine},
+    args.output.write_text(json.dumps({"context": {"date": date, "commit": commit, "backend": args.backend, "machine": machine},
                                      "limits": records}, indent=1) + "\n")
     sys.exit(0 if all(record["kept"] and record["same_bits"] for record in records) else 1)
 

@@ -1,50 +1,30 @@
 // tulle doctor: what this machine and this build can do, and what is missing.
-#include <unistd.h>
-
-#include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <fmt/color.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include "common.hpp"
-#include "core/backends.hpp"
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "bench/machine.hpp"
+#include "common/command.hpp"
+#include "common/options.hpp"
 #include "core/build_info.hpp"
-#include "cpu/bandwidth.hpp"
 #include "plan/autotune_cache.hpp"
 
 namespace tulle::cli {
 namespace {
 
-json to_json(const bandwidth& b) {
-  return {{"read_gbs", b.read / 1e9}, {"copy_gbs", b.copy / 1e9}, {"triad_gbs", b.triad / 1e9}};
-}
-
-json examine_cpu(const run_options& o) {
-  const context ctx = context::cpu(o.threads);
-  const device_info& info = ctx.info();
-  return {{"name", info.name},
-          {"threads", ctx.threads()},
-          {"memory_bytes", info.memory_bytes},
-          {"last_level_cache_bytes", info.l2_bytes},
-          {"bandwidth", to_json(cpu::measure_bandwidth(ctx))}};
-}
-
-json examine_gpu(device_runtime& runtime, int device) {
-  const device_info info = runtime.info(device);
-  return {{"device", device},
-          {"name", info.name},
-          {"compute_capability", fmt::format("{}.{}", info.compute_capability / 10, info.compute_capability % 10)},
-          {"driver_supports_cuda", fmt::format("{}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10)},
-          {"multiprocessors", info.multiprocessors},
-          {"memory_bytes", info.memory_bytes},
-          {"l2_bytes", info.l2_bytes},
-          {"bandwidth", to_json(runtime.measure_bandwidth(device))},
-          {"launch_latency_us", runtime.measure_launch_latency(device)}};
-}
+struct doctor_result {
+  bench::machine cpu;
+  std::vector<bench::machine> gpus;
+  bool cuda_built = false;
+  std::string why_no_gpu;
+  std::string nvcc;  // empty where there is none
+  std::string cache_directory;
+  std::vector<std::pair<std::string, std::string>> missing;  // what, and how to get it
+};
 
 /// The first nvcc on the PATH or in the place that NVIDIA's packages use; empty when there is none.
 std::string find_nvcc() {
@@ -57,16 +37,6 @@ std::string find_nvcc() {
   return {};
 }
 
-json examine_cuda(const run_options& o) {
-  json cuda{{"built", cuda_runtime() != nullptr},
-            {"why_no_gpu", cuda_unavailable_reason()},
-            {"nvcc", find_nvcc()},
-            {"devices", json::array()}};
-  const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
-  for (int device = 0; device < devices; ++device) cuda["devices"].push_back(examine_gpu(*cuda_runtime(), device));
-  return cuda;
-}
-
 /// Whether autotune could remember a result: the directory, or the nearest that exists above it, can be written.
 bool can_write(std::filesystem::path directory) {
   std::error_code ignored;
@@ -74,30 +44,53 @@ bool can_write(std::filesystem::path directory) {
   return !directory.empty() && access(directory.c_str(), W_OK) == 0;
 }
 
-struct advice {
-  std::string missing;
-  std::string how;
-};
-
-std::vector<advice> missing_things(const json& cuda) {
-  std::vector<advice> list;
-  const bool nvcc = !cuda["nvcc"].get<std::string>().empty();
-  if (!cuda["built"] && nvcc) {
+void find_missing(doctor_result& r) {
+  auto& list = r.missing;
+  if (!r.cuda_built && !r.nvcc.empty()) {
     list.push_back({"the CUDA backend is not built, though nvcc is here",
                     "cmake --preset release && cmake --build --preset release"});
-  } else if (!cuda["built"]) {
+  } else if (!r.cuda_built) {
     list.push_back(
         {"the CUDA backend is not built: no nvcc",
          "install the CUDA toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), then cmake --preset release"});
   } else if (cuda_device_count() == 0) {
-    list.push_back({fmt::format("no usable GPU: {}", cuda["why_no_gpu"].get<std::string>()),
+    list.push_back({fmt::format("no usable GPU: {}", r.why_no_gpu),
                     "with an NVIDIA GPU in the machine, install its driver until nvidia-smi lists it"});
   }
-  if (!can_write(cache_directory())) {
+  if (!can_write(r.cache_directory)) {
     list.push_back({"autotune cannot remember results: no writable cache directory",
                     "set TULLE_CACHE_DIR to a directory that can be written"});
   }
-  return list;
+}
+
+std::string capability(const device_info& gpu) {
+  return fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
+}
+
+json to_json(const bandwidth& b) {
+  return object(field("read_gbs", b.read / 1e9), field("copy_gbs", b.copy / 1e9), field("triad_gbs", b.triad / 1e9));
+}
+
+json to_json(const doctor_result& r) {
+  const device_info& cpu = r.cpu.device;
+  json devices = json::array(), missing = json::array();
+  for (const auto& [gpu, threads, memory, launch_us] : r.gpus) {
+    devices.push_back(object(
+        field("device", devices.size()), field("name", gpu.name), field("compute_capability", capability(gpu)),
+        field("driver_supports_cuda", bench::cuda_version(gpu.driver_version)),
+        field("multiprocessors", gpu.multiprocessors), field("memory_bytes", gpu.memory_bytes),
+        field("l2_bytes", gpu.l2_bytes), field("bandwidth", to_json(memory)), field("launch_latency_us", launch_us)));
+  }
+  for (const auto& [what, how] : r.missing) missing.push_back(object(field("what", what), field("how", how)));
+  return object(
+      field("version", built_from().version), field("commit", built_from().commit),
+      field("compiler", built_from().compiler), field("flags", built_from().flags),
+      field("cpu",
+            object(field("name", cpu.name), field("threads", r.cpu.threads), field("memory_bytes", cpu.memory_bytes),
+                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", to_json(r.cpu.memory)))),
+      field("cuda", object(field("built", r.cuda_built), field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc),
+                           field("devices", devices))),
+      field("cache_directory", r.cache_directory), field("missing", missing));
 }
 
 void print_heading(std::string_view text) {
@@ -105,73 +98,57 @@ void print_heading(std::string_view text) {
   fmt::print("\n");
 }
 
-void print_bandwidth(const json& b) {
-  fmt::print("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", b["read_gbs"].get<double>(),
-             b["copy_gbs"].get<double>(), b["triad_gbs"].get<double>());
+void print_memory(const bench::machine& m, const char* cache) {
+  fmt::print("  memory           {}, {} {}\n", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
+             human_bytes(static_cast<double>(m.device.l2_bytes)));
+  fmt::print("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.memory.read / 1e9,
+             m.memory.copy / 1e9, m.memory.triad / 1e9);
 }
 
-void print_cpu(const json& cpu) {
-  print_heading(fmt::format("CPU: {}", cpu["name"].get<std::string>()));
-  fmt::print("  threads          {}\n  memory           {}, last-level cache {}\n", cpu["threads"].get<int>(),
-             human_bytes(cpu["memory_bytes"].get<double>()), human_bytes(cpu["last_level_cache_bytes"].get<double>()));
-  print_bandwidth(cpu["bandwidth"]);
-}
-
-void print_gpu(const json& gpu) {
-  print_heading(fmt::format("GPU {}: {}", gpu["device"].get<int>(), gpu["name"].get<std::string>()));
-  fmt::print("  capability       {}, {} multiprocessors, driver for CUDA {}\n",
-             gpu["compute_capability"].get<std::string>(), gpu["multiprocessors"].get<int>(),
-             gpu["driver_supports_cuda"].get<std::string>());
-  fmt::print("  memory           {}, L2 {}\n", human_bytes(gpu["memory_bytes"].get<double>()),
-             human_bytes(gpu["l2_bytes"].get<double>()));
-  print_bandwidth(gpu["bandwidth"]);
-  fmt::print("  launch latency   {:.2f} us\n", gpu["launch_latency_us"].get<double>());
-}
-
-void print_text(const json& record) {
-  print_cpu(record["cpu"]);
-  for (const json& gpu : record["cuda"]["devices"]) print_gpu(gpu);
-  print_heading("tulle");
-  fmt::print("  version          {} ({}), {}, {}\n", record["version"].get<std::string>(),
-             record["commit"].get<std::string>(), record["compiler"].get<std::string>(),
-             record["flags"].get<std::string>());
-  fmt::print("  CUDA backend     {}\n", record["cuda"]["built"] ? "built" : "not built");
-  const auto nvcc = record["cuda"]["nvcc"].get<std::string>();
-  fmt::print("  nvcc             {}\n", nvcc.empty() ? "not found" : nvcc);
-  fmt::print("  cache directory  {}\n", record["cache_directory"].get<std::string>());
-  print_heading(record["missing"].empty() ? "Nothing is missing." : "Missing");
-  for (const json& item : record["missing"]) {
-    fmt::print("  {}\n    {}\n", item["what"].get<std::string>(), item["how"].get<std::string>());
+void print_text(const doctor_result& r) {
+  print_heading(fmt::format("CPU: {}", r.cpu.device.name));
+  fmt::print("  threads          {}\n", r.cpu.threads);
+  print_memory(r.cpu, "last-level cache");
+  for (std::size_t i = 0; i < r.gpus.size(); ++i) {
+    const device_info& gpu = r.gpus[i].device;
+    print_heading(fmt::format("GPU {}: {}", i, gpu.name));
+    fmt::print("  capability       {}, {} multiprocessors, driver for CUDA {}\n", capability(gpu), gpu.multiprocessors,
+               bench::cuda_version(gpu.driver_version));
+    print_memory(r.gpus[i], "L2");
+    fmt::print("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
   }
+  print_heading("tulle");
+  fmt::print("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
+             built_from().flags);
+  fmt::print("  CUDA backend     {}\n", r.cuda_built ? "built" : "not built");
+  fmt::print("  nvcc             {}\n", r.nvcc.empty() ? "not found" : r.nvcc);
+  fmt::print("  cache directory  {}\n", r.cache_directory);
+  print_heading(r.missing.empty() ? "Nothing is missing." : "Missing");
+  for (const auto& [what, how] : r.missing) fmt::print("  {}\n    {}\n", what, how);
 }
 
 int run(const run_options& o) {
-  json record{{"schema_version", schema_version}, {"version", built_from().version},
-              {"commit", built_from().commit},
-              {"compiler", built_from().compiler},
-              {"flags", built_from().flags},          {"cpu", examine_cpu(o)},
-              {"cuda", examine_cuda(o)},          {"cache_directory", cache_directory().string()},
-              {"missing", json::array()}};
-  for (const auto& [missing, how] : missing_things(record["cuda"])) {
-    record["missing"].push_back({{"what", missing}, {"how", how}});
-  }
-  if (o.json) {
-    print_json(record);
-  } else {
-    print_text(record);
-  }
+  doctor_result r;
+  r.cpu = bench::measure_machine(context::cpu(o.threads));
+  const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
+  for (int device = 0; device < devices; ++device) r.gpus.push_back(bench::measure_machine(context::cuda(device)));
+  r.cuda_built = cuda_runtime() != nullptr;
+  r.why_no_gpu = cuda_unavailable_reason();
+  r.nvcc = find_nvcc();
+  r.cache_directory = cache_directory().string();
+  find_missing(r);
+  print(r, o.json);
   return ok;
 }
 
 }  // namespace
 
 void add_doctor(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("doctor", "What this machine reaches, and what is missing");
-  const auto o = std::make_shared<run_options>();
-  add_backend_options(*command, *o);
-  add_json_option(*command, *o);
-  command->footer("Takes a few seconds: bandwidths are measured, not looked up.\nExample: tulle doctor");
-  command->callback([o, &result] { result = run(*o); });
+  auto [command, o] =
+      add_command(app, result, "doctor", "What this machine reaches, and what is missing",
+                  "Takes a few seconds: bandwidths are measured, not looked up.\nExample: tulle doctor", run);
+  add_backend_options(command, o);
+  add_json_option(command, o);
 }
 
 }  // namespace tulle::cli

@@ -1,29 +1,48 @@
 // tulle info: what a matrix looks like, what moving it costs, and which kernel would be chosen for it.
 #include <fmt/format.h>
 
+#include <array>
+
+#include "common/backend.hpp"
+#include "common/command.hpp"
+#include "common/matrix.hpp"
 #include "plan/choose_spmv.hpp"
-#include "report.hpp"
 
 namespace tulle::cli {
 namespace {
 
+struct settings {
+  run_options run;
+  std::string matrix;
+};
+
 struct choice {
-  context ctx;
+  std::string_view backend;
   spmv_choice chosen;
 };
 
-/// Millions of bytes of text a second; 0 for a generator.
-double read_rate(const matrix_market_info& info) {
-  return info.seconds > 0 ? static_cast<double>(info.bytes) / info.seconds / 1e6 : 0;
+struct info_result {
+  matrix_facts matrix;
+  std::optional<matrix_market_info> file;  // nothing of a generator
+  csr_stats stats;
+  std::vector<choice> choices;
+  std::string hash;  // for JSON alone
+};
+
+std::string_view format_of(const matrix_market_info& file) { return file.array ? "array" : "coordinate"; }
+
+const char* name(mm_field field) { return std::array{"real", "integer", "pattern"}[static_cast<std::size_t>(field)]; }
+
+const char* name(mm_symmetry symmetry) {
+  return std::array{"general", "symmetric", "skew-symmetric"}[static_cast<std::size_t>(symmetry)];
 }
 
-template <scalar T>
-void print_text(const named_matrix<T>& a, const csr_stats& s, const std::vector<choice>& choices) {
-  const bool file = !is_generator(a.name);
-  fmt::print("{}: {} x {}, {} nonzeros\n", a.name, s.rows, s.cols, s.nnz);
-  if (file) {
-    fmt::print("  file          {} {} {}, {} entries stored\n", a.info.array ? "array" : "coordinate",
-               name(a.info.field), name(a.info.symmetry), a.info.stored_entries);
+void print_text(const info_result& r) {
+  const csr_stats& s = r.stats;
+  fmt::print("{}\n", headline(r.matrix));
+  if (r.file) {
+    fmt::print("  file          {} {} {}, {} entries stored\n", format_of(*r.file), name(r.file->field),
+               name(r.file->symmetry), r.file->stored_entries);
   }
   fmt::print("  row lengths   mean {:.2f}, max {}, standard deviation {:.2f}, skew {:.2f}, {} empty\n", s.mean, s.max,
              s.stddev, s.skew, s.empty_rows);
@@ -36,74 +55,63 @@ void print_text(const named_matrix<T>& a, const csr_stats& s, const std::vector<
              s.gather_sectors);
   fmt::print("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
              human_bytes(compulsory_bytes(s, 4)));
-  for (const auto& [ctx, chosen] : choices) {
-    fmt::print("  on {:<10} {}: {}\n", name(ctx.backend()), chosen.kernel, chosen.reason);
+  for (const auto& [backend, chosen] : r.choices) {
+    fmt::print("  on {:<10} {}: {}\n", backend, chosen.kernel, chosen.reason);
   }
-  if (file) {
-    fmt::print("  reading       {:.0f} MB/s: {} of text in {:.3f} s\n", read_rate(a.info),
-               human_bytes(static_cast<double>(a.info.bytes)), a.info.seconds);
-  }
+  if (!r.file) return;
+  fmt::print("  reading       {:.0f} MB/s: {} of text in {:.3f} s\n", read_rate(*r.file),
+             human_bytes(static_cast<double>(r.file->bytes)), r.file->seconds);
 }
 
-template <scalar T>
-void print_record(const named_matrix<T>& a, const csr_stats& s, const std::vector<choice>& choices) {
-  json record{{"schema_version", schema_version}};
-  record.update(describe(a));
-  if (is_generator(a.name)) {
-    record["file"] = nullptr;
-  } else {
-    record["file"] = {{"format", a.info.array ? "array" : "coordinate"},
-                      {"field", name(a.info.field)},
-                      {"symmetry", name(a.info.symmetry)},
-                      {"stored_entries", a.info.stored_entries},
-                      {"duplicates_summed", a.info.duplicates_summed},
-                      {"bytes", a.info.bytes},
-                      {"seconds", a.info.seconds},
-                      {"mb_per_second", read_rate(a.info)}};
-  }
-  record["stats"] = to_json(s);
-  record["compulsory_bytes"] = {{"f64", compulsory_bytes(s, 8)}, {"f32", compulsory_bytes(s, 4)}};
-  for (const auto& [ctx, chosen] : choices) {
+json to_json(const matrix_market_info& file) {
+  return object(field("format", format_of(file)), field("field", name(file.field)),
+                field("symmetry", name(file.symmetry)), field("stored_entries", file.stored_entries),
+                field("duplicates_summed", file.duplicates_summed), field("bytes", file.bytes),
+                field("seconds", file.seconds), field("mb_per_second", read_rate(file)));
+}
+
+json to_json(const info_result& r) {
+  json record = to_json(r.matrix);
+  record["file"] = r.file ? to_json(*r.file) : json(nullptr);
+  record["stats"] = cli::to_json(r.stats);
+  record["compulsory_bytes"] =
+      object(field("f64", compulsory_bytes(r.stats, 8)), field("f32", compulsory_bytes(r.stats, 4)));
+  for (const auto& [backend, chosen] : r.choices) {
     record["choice"].push_back(
-        {{"backend", name(ctx.backend())}, {"kernel", chosen.kernel}, {"reason", chosen.reason}});
+        object(field("backend", backend), field("kernel", chosen.kernel), field("reason", chosen.reason)));
   }
-  record["hash"] = matrix_hash(a.matrix.view());
-  print_json(record);
+  record["hash"] = r.hash;
+  return record;
 }
 
 template <scalar T>
-int run(const std::string& spec, const run_options& o) {
-  const named_matrix<T> a = load<T>(spec, o);
-  const csr_stats stats = statistics(context::cpu(o.threads), a.matrix.view());
-  std::vector<choice> choices;
-  for (const context& ctx : usable_contexts(o)) {
-    choices.push_back({ctx, choose_spmv(stats, plan_types<T>(stats.nnz), ctx.info(), spmv_policy::standard)});
+info_result examine(const settings& s) {
+  const named_matrix<T> a = load<T>(s.matrix, s.run);
+  info_result r{a.facts(), {}, statistics(context::cpu(s.run.threads), a.matrix.view()), {}, {}};
+  if (!is_generator(s.matrix)) r.file = a.info;
+  for (const context& ctx : usable_contexts(s.run)) {
+    r.choices.push_back({tulle::name(ctx.backend()),
+                         choose_spmv(r.stats, plan_types<T>(r.stats.nnz), ctx.info(), spmv_policy::standard)});
   }
-  if (o.json) {
-    print_record(a, stats, choices);
-  } else {
-    print_text(a, stats, choices);
-  }
+  if (s.run.json) r.hash = matrix_hash(a.matrix.view());
+  return r;
+}
+
+int run(const settings& s) {
+  print(with_precision(s.run, [&]<class T>() { return examine<T>(s); }), s.run.json);
   return ok;
 }
 
 }  // namespace
 
 void add_info(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("info", "What a matrix looks like, and which kernel suits it");
-  struct settings {
-    run_options run;
-    std::string matrix;
-  };
-  const auto s = std::make_shared<settings>();
-  command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
-  add_backend_options(*command, s->run);
-  add_precision_option(*command, s->run);
-  add_strict_option(*command, s->run);
-  add_json_option(*command, s->run);
-  command->footer("Example: tulle info cant.mtx.gz --json");
-  command->callback(
-      [s, &result] { result = with_precision(s->run, [&]<class T>() { return run<T>(s->matrix, s->run); }); });
+  auto [command, s] = add_command(app, result, "info", "What a matrix looks like, and which kernel suits it",
+                                  "Example: tulle info cant.mtx.gz --json", run);
+  command.add_option("matrix", s.matrix, matrix_help)->required();
+  add_backend_options(command, s.run);
+  add_precision_option(command, s.run);
+  add_strict_option(command, s.run);
+  add_json_option(command, s.run);
 }
 
 }  // namespace tulle::cli

@@ -1,15 +1,16 @@
 // tulle: sparse linear algebra on the command line. Parses, runs one command, turns every failure into an exit code.
-#include <algorithm>
-#include <csignal>
-#include <cstring>
-#include <new>
-#include <numeric>
-#include <string>
-#include <vector>
-
 #include <fmt/color.h>
 
-#include "common.hpp"
+#include <algorithm>
+#include <csignal>
+#include <new>
+#include <numeric>
+#include <span>
+#include <tulle/version.hpp>
+#include <vector>
+
+#include "common/command.hpp"
+#include "common/output.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -28,20 +29,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-bool is_command(const CLI::App& app, std::string_view word) {
-  const auto commands = commands_of(app);
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == word; });
-}
-
 /// "no command 'spvm'; did you mean 'spmv'?"
-std::string unknown_command(const CLI::App& app, const std::string& word) {
+std::string unknown_command(std::span<CLI::App* const> commands, const std::string& word) {
   std::string nearest;
   std::size_t least = 3;
-  for (const CLI::App* command : commands_of(app)) {
+  for (const CLI::App* command : commands) {
     const std::size_t distance = edit_distance(word, command->get_name());
     if (distance < least) {
       least = distance;
@@ -53,24 +45,25 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 }
 
 int fail(int code, std::string_view status_name, std::string_view message, bool as_json) {
-  if (as_json) {
-    print_json({{"schema_version", schema_version}, {"error", {{"status", status_name}, {"message", message}}}});
-  }
+  if (as_json) print_record(object(field("error", object(field("status", status_name), field("message", message)))));
   const auto style = use_colour(stderr) ? fmt::fg(fmt::terminal_color::red) : fmt::text_style{};
   fmt::print(stderr, style, "tulle:");
   fmt::print(stderr, " {}\n", message);
   return code;
 }
 
-/// Whether stdout is to hold JSON, failures included. For bench, --json names a file, and - is stdout.
-bool wants_json(int argc, char** argv) {
-  const bool names_file = argc > 1 && std::strcmp(argv[1], "bench") == 0;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json=-") == 0) return true;
-    if (std::strcmp(argv[i], "--json") != 0) continue;
-    if (!names_file || (i + 1 < argc && std::strcmp(argv[i + 1], "-") == 0)) return true;
+/// What to write instead of `--json FILE`, which bench once took; empty where --json is the flag that it is.
+std::string json_with_a_file(std::span<char*> arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i], next = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    const bool is_bench = std::string_view(arguments[1]) == "bench";
+    if (word.starts_with("--json=") || (word == "--json" && (next.ends_with(".json") || (is_bench && next == "-")))) {
+      const std::string_view file = word == "--json" ? next : word.substr(7);
+      return fmt::format("--json takes no file: it prints JSON on stdout{}",
+                         file == "-" ? "" : fmt::format("; `-o {}` writes a file", file));
+    }
   }
-  return false;
+  return {};
 }
 
 int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int& result) {
@@ -92,19 +85,22 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tulle " TULLE_VERSION_STRING);
   app.footer(
       "A MATRIX is a Matrix Market file (.mtx, .mtx.gz, .mtx.zst), - for stdin, or gen:NAME:key=value,...\n"
-      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a failed check, 5 out of memory or device "
+      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a wrong answer, 5 out of memory or device "
       "error.\n"
       "\nExample: tulle spmv gen:fem:n=20 --verify");
   app.require_subcommand(1);
   int result = ok;
-  for (const auto add : {add_info, add_kernels, add_spmv, add_spgemm, add_bench, add_convert, add_generate, add_spy,
-                         add_doctor}) {
-    add(app, result);
-  }
-  const bool as_json = wants_json(argc, argv);
+  for (adds_command* const add : commands) add(app, result);
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  const bool as_json = std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
   try {
-    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-      return fail(usage, name(status::invalid_argument), unknown_command(app, argv[1]), as_json);
+    const auto all = app.get_subcommands([](const CLI::App*) { return true; });
+    const auto is_named = [&](const CLI::App* c) { return c->get_name() == argv[1]; };
+    if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(all, is_named)) {
+      return fail(usage, name(status::invalid_argument), unknown_command(all, argv[1]), as_json);
+    }
+    if (const std::string misuse = json_with_a_file(arguments); !misuse.empty()) {
+      return fail(usage, name(status::invalid_argument), misuse, as_json);
     }
     const int code = parse_and_run(app, argc, argv, as_json, result);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

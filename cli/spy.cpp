@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "common.hpp"
+#include "common/command.hpp"
+#include "common/matrix.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -26,7 +27,7 @@ int run(const settings& s) {
   if (png) {
     write_png(s.output, grid, s.size);
   } else {
-    write_svg(s.output, grid, {a.name, a.matrix.rows, a.matrix.cols, a.matrix.nnz()}, s.size);
+    write_svg(s.output, grid, a.facts(), s.size);
   }
   note(fmt::format("wrote {}: {} x {} cells of a {} x {} matrix with {} nonzeros", s.output, grid.height, grid.width,
                    a.matrix.rows, a.matrix.cols, a.matrix.nnz()));
@@ -36,17 +37,14 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spy(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("spy", "A picture of the pattern, shaded by density where the matrix is big");
-  const auto s = std::make_shared<settings>();
-  command->add_option("matrix", s->matrix, "Matrix Market file, - or gen:NAME:...")->required();
-  command->add_option("-o,--output", s->output, "Picture to write: .svg or .png")->required();
-  command->add_option("--size", s->size, "Pixels of the longer side")
-      ->check(CLI::Range(16, 16384))
-      ->capture_default_str();
-  add_strict_option(*command, s->run);
-  add_threads_option(*command, s->run);
-  command->footer("Matrices longer than 20 to 1 are drawn as 20 to 1.\nExample: tulle spy gen:fem:n=8 -o fem.svg");
-  command->callback([s, &result] { result = run(*s); });
+  auto [command, s] =
+      add_command(app, result, "spy", "A picture of the pattern, shaded by density where the matrix is big",
+                  "Matrices longer than 20 to 1 are drawn as 20 to 1.\nExample: tulle spy gen:fem:n=8 -o fem.svg", run);
+  command.add_option("matrix", s.matrix, matrix_help)->required();
+  command.add_option("-o,--output", s.output, "Picture to write: .svg or .png")->required();
+  add_count(command, "--size", s.size, 16, 16384, "Pixels of the longer side");
+  add_strict_option(command, s.run);
+  add_threads_option(command, s.run);
 }
 
 }  // namespace tulle::cli

@@ -1,11 +1,7 @@
 // The pattern of a matrix as a grid of cells, and the two kinds of picture made of it.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <tulle/formats/views.hpp>
+#include "common/matrix.hpp"
 
 namespace tulle::cli {
 
@@ -20,21 +16,12 @@ struct pattern_grid {
   }
 };
 
-/// At most `longest` cells on the longer side and the matrix's aspect ratio, within [1/20, 20]; one cell an entry where
-/// that fits. Cells that stand for many entries are shaded by the logarithm of their number.
-template <scalar T, offset O>
-pattern_grid draw_pattern(csr_view<T, O> a, int longest);
+/// At most `longest` cells on the longer side and the matrix's aspect ratio, within [1/20, 20]; one cell for each entry
+/// where that fits. Cells that stand for many entries are shaded by the logarithm of their number.
+pattern_grid draw_pattern(csr_view<double, std::int64_t> a, int longest);
 
-/// What the title and the axes say.
-struct picture_text {
-  std::string name;
-  index_t rows = 0;
-  index_t cols = 0;
-  std::int64_t nnz = 0;
-};
-
-/// Both fit the longer side into `pixels`. Throw FILE_IO.
-void write_svg(const std::string& file, const pattern_grid& grid, const picture_text& text, int pixels);
+/// Both fit the longer side into `pixels`. Throw FILE_IO. `matrix` is what the title and the axes say.
+void write_svg(const std::string& file, const pattern_grid& grid, const matrix_facts& matrix, int pixels);
 void write_png(const std::string& file, const pattern_grid& grid, int pixels);
 
 }  // namespace tulle::cli

@@ -28,14 +28,13 @@ grid_size size_for(index_t rows, index_t cols, int longest) {
 
 }  // namespace
 
-template <scalar T, offset O>
-pattern_grid draw_pattern(csr_view<T, O> a, int longest) {
+pattern_grid draw_pattern(csr_view<double, std::int64_t> a, int longest) {
   const auto [width, height] = size_for(a.rows, a.cols, longest);
   std::vector<std::int64_t> count(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
   for (index_t row = 0; row < a.rows; ++row) {
-    const auto line = static_cast<std::int64_t>(row) * height / a.rows * width;
-    for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
-      ++count[static_cast<std::size_t>(line + static_cast<std::int64_t>(a.colind[k]) * width / a.cols)];
+    const auto line = std::int64_t{row} * height / a.rows * width;
+    for (std::int64_t k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
+      ++count[static_cast<std::size_t>(line + std::int64_t{a.colind[k]} * width / a.cols)];
     }
   }
   const double most = count.empty() ? 0 : static_cast<double>(*std::max_element(count.begin(), count.end()));
@@ -48,7 +47,5 @@ pattern_grid draw_pattern(csr_view<T, O> a, int longest) {
   }
   return grid;
 }
-
-template pattern_grid draw_pattern<double, std::int64_t>(csr_view<double, std::int64_t>, int);
 
 }  // namespace tulle::cli

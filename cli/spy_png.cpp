@@ -1,11 +1,9 @@
 // A pattern as PNG: each cell a square of whole pixels, with a thin frame.
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 #include <png.h>
 
-#include <tulle/core/status.hpp>
+#include <algorithm>
+#include <array>
 
 #include "spy.hpp"
 

@@ -1,10 +1,9 @@
 // A pattern as SVG: title, frame, axes, and runs of equally dark cells as rectangles.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
-#include "common.hpp"
 #include "spy.hpp"
 
 namespace tulle::cli {
@@ -16,7 +15,7 @@ constexpr int margin_right = 30;
 constexpr int margin_bottom = 20;
 constexpr int shades = 8;
 
-int shade_of(std::uint8_t ink) { return (ink + 31) / 32; }  // 0 is empty, 1 to 8 ever darker
+int shade_of(std::uint8_t ink) { return (ink + 31) / 32; }  // 0 is empty, 8 the darkest
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -32,7 +31,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// One path a shade, of horizontal runs.
+/// One path for each shade, made of horizontal runs.
 void append_cells(fmt::memory_buffer& out, const pattern_grid& grid) {
   for (int shade = 1; shade <= shades; ++shade) {
     fmt::memory_buffer path;
@@ -55,7 +54,7 @@ void append_cells(fmt::memory_buffer& out, const pattern_grid& grid) {
 
 }  // namespace
 
-void write_svg(const std::string& file, const pattern_grid& grid, const picture_text& text, int pixels) {
+void write_svg(const std::string& file, const pattern_grid& grid, const matrix_facts& matrix, int pixels) {
   const double scale = static_cast<double>(pixels) / std::max(grid.width, grid.height);
   const double width = grid.width * scale;
   const double height = grid.height * scale;
@@ -67,16 +66,15 @@ void write_svg(const std::string& file, const pattern_grid& grid, const picture_
                  "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
                  page_width, height + margin_top + margin_bottom);
   fmt::format_to(to, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}: {} x {}, {} nonzeros</text>\n", margin_left,
-                 escaped(text.name), text.rows, text.cols, text.nnz);
+  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}</text>\n", margin_left, escaped(headline(matrix)));
   fmt::format_to(to, "<g fill=\"#444\">\n<text x=\"{}\" y=\"{}\">0</text>\n", margin_left, margin_top - 8);
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"end\">columns {}</text>\n",
-                 margin_left + std::max(width, 90.0), margin_top - 8, text.cols);
+                 margin_left + std::max(width, 90.0), margin_top - 8, matrix.cols);
   fmt::format_to(to, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">0</text>\n", margin_left - 8, margin_top + 10);
   fmt::format_to(to,
                  "<text x=\"{0}\" y=\"{1:.1f}\" text-anchor=\"end\">{2}</text>\n"
                  "<text transform=\"translate({3} {4:.1f}) rotate(-90)\" text-anchor=\"middle\">rows</text>\n</g>\n",
-                 margin_left - 8, margin_top + std::max(height, 24.0), text.rows, margin_left - 40,
+                 margin_left - 8, margin_top + std::max(height, 24.0), matrix.rows, margin_left - 40,
                  margin_top + height / 2);
   fmt::format_to(to, "<g transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\">\n", margin_left,
                  margin_top, scale);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the result tables of Markdown files from the JSON that `tulle bench --json` wrote.
+"""Writes the result tables of Markdown files from the JSON that `tulle bench -o FILE` wrote.
 
 A table stands between two markers, and is replaced as a whole:
 

@@ -5,6 +5,10 @@
 namespace tulle::cli::bench {
 namespace {
 
+constexpr double bandwidth_share = 0.75;  // of the measured read bandwidth
+constexpr double launches_a_run = 10;     // times the launch latency
+constexpr double probe_speedup = 1.25;    // of a probe over the kernel
+
 double share_of_bandwidth(const evidence& e) {
   return e.read_bandwidth > 0 && e.time > 0 ? e.moved_bytes / (e.time * 1e-6) / e.read_bandwidth : 0;
 }

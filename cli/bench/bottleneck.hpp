@@ -6,11 +6,6 @@
 
 namespace tulle::cli::bench {
 
-/// Thresholds of the rule below.
-inline constexpr double bandwidth_share = 0.75;  // of the measured read bandwidth
-inline constexpr double launches_a_run = 10;     // times the launch latency
-inline constexpr double probe_speedup = 1.25;    // of a probe over the kernel
-
 /// What was measured of one kernel on one matrix: its fastest run and those of the probes, in microseconds; bandwidth
 /// in bytes a second.
 struct evidence {

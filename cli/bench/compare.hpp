@@ -1,10 +1,10 @@
 // A run against an earlier one.
 #pragma once
 
-#include <string>
+#include <tulle/core/status.hpp>
 #include <vector>
 
-#include "../common.hpp"
+#include "common/output.hpp"
 
 namespace tulle::cli::bench {
 
@@ -31,7 +31,7 @@ comparisons compare(const json& old_run, const json& new_run, double tolerance);
 /// Regressions first, then by how much faster or slower.
 std::string comparison_table(const comparisons& c, double tolerance);
 
-/// Reads a file that --json wrote. Throws FILE_IO, INVALID_FORMAT.
+/// Reads a file that --output wrote. Throws FILE_IO, INVALID_FORMAT.
 json read_run(const std::string& file);
 
 }  // namespace tulle::cli::bench

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "core/backends.hpp"
+#include "common/workload.hpp"
+#include "kernels/backends.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::cli::bench {
@@ -17,22 +18,12 @@ constexpr std::int64_t longest_row = std::int64_t{1} << 20;
 constexpr std::int64_t most_nonzeros = std::int64_t{1} << 22;
 constexpr index_t most_rows = 1024;
 
-template <scalar T>
-constexpr double unit_roundoff = std::is_same_v<T, float>    ? 0x1p-24
-                                 : std::is_same_v<T, double> ? 0x1p-53
-                                                             : 0;
-
-/// k u / (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
-double gamma(double k, double u) { return k * u / (1 - k * u); }
-
-/// n numbers in [0.5, 1) that f32 holds exactly, or integers in [-8, 8].
+/// n numbers in [0.5, 1] that f32 holds exactly, or integers in [-8, 8].
 template <scalar T>
 std::vector<T> study_numbers(std::size_t n, std::uint64_t seed) {
   if constexpr (std::is_same_v<T, std::int32_t>) return random_vector<T>(n, seed);
   std::vector<T> numbers;
-  numbers.reserve(n);
   for (const float v : random_vector<float>(n, seed)) numbers.push_back(static_cast<T>(0.75F + 0.25F * v));
-  for (T& v : numbers) v = std::min(v, static_cast<T>(1));
   return numbers;
 }
 
@@ -50,28 +41,28 @@ csr<T, std::int32_t> study_matrix(const context& host, std::int64_t length) {
           to_buffer(host, study_numbers<T>(nnz, 1))};
 }
 
+/// All terms are positive, so that the bound of a row over its value is gamma(length + 2).
 template <scalar T>
-double worst_relative_error(const spmv_reference& exact, const std::vector<T>& y) {
-  double worst = 0;
+rounding worst_row(const spmv_reference& exact, const std::vector<T>& y) {
+  rounding worst;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const double low = exact.value_low.empty() ? 0 : exact.value_low[i];
+    const double low = exact.value_low.empty() ? 0 : exact.value_low[i], size = std::abs(exact.value[i]);
     const double difference = std::abs((static_cast<double>(y[i]) - exact.value[i]) - low);
-    if (difference != 0) worst = std::max(worst, difference / std::abs(exact.value[i]));
+    if (difference != 0) worst.relative_error = std::max(worst.relative_error, difference / size);
+    if (exact.bound[i] != 0) worst.bound = std::max(worst.bound, exact.bound[i] / size);
   }
+  worst.error_ratio = error_ratio<T>(exact, host_span<const T>(y));
   return worst;
 }
 
-std::vector<std::string> kernels_of_study(const context& ctx, const std::vector<std::string>& names) {
-  std::vector<std::string> chosen;
-  for (const std::string& n : names) {
-    if (n != "all" && n != "default") chosen.push_back(n);
-  }
-  for (const std::string& n : chosen) find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
-  if (!chosen.empty()) return chosen;
+std::vector<std::string> kernels_of_study(const context& ctx, std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& n) { return n == "all" || n == "chosen" || n == "study"; });
+  for (const std::string& n : names) find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
+  if (!names.empty()) return names;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.types == type_set::all) chosen.emplace_back(k.name);
+    if (k.types == type_set::all) names.emplace_back(k.name);
   }
-  return chosen;
+  return names;
 }
 
 template <scalar T>
@@ -89,10 +80,10 @@ void study_type(const context& ctx, std::int64_t length, const std::vector<std::
       buffer<T> y(ctx, static_cast<std::size_t>(a.rows));
       spmv_plan<T> plan(ctx, a, options);
       plan.apply(T{1}, x_there, T{0}, y);
-      const std::vector<T> result = to_vector(ctx, y);
-      study.push_back({kernel, std::string(name(scalar_type_of<T>)), length, worst_relative_error(exact, result),
-                       gamma(static_cast<double>(length) + 2, unit_roundoff<T>),
-                       error_ratio<T>(exact, host_span<const T>(result))});
+      study.push_back(worst_row(exact, to_vector(ctx, y)));
+      study.back().kernel = kernel;
+      study.back().precision = name(scalar_type_of<T>);
+      study.back().length = length;
     } catch (const error& e) {
       if (e.code() != status::unsupported && e.code() != status::invalid_argument) throw;
     }
@@ -113,13 +104,10 @@ std::vector<rounding> study_errors(const context& ctx, const std::vector<std::st
 }
 
 json to_json(const rounding& r) {
-  return {{"name", fmt::format("errors/{}/{}/{}", r.kernel, r.length, r.precision)},
-          {"kernel", r.kernel},
-          {"precision", r.precision},
-          {"length", r.length},
-          {"relative_error", r.relative_error},
-          {"bound", r.bound},
-          {"error_ratio", std::isfinite(r.error_ratio) ? json(r.error_ratio) : json("inf")}};
+  return object(field("name", fmt::format("errors/{}/{}/{}", r.kernel, r.length, r.precision)),
+                field("kernel", r.kernel), field("precision", r.precision), field("length", r.length),
+                field("relative_error", r.relative_error), field("bound", r.bound),
+                field("error_ratio", number(r.error_ratio)));
 }
 
 std::string errors_table(std::span<const rounding> study) {

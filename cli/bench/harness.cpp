@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/backends.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 namespace {
+
+constexpr int most_queued = 1000;  // repetitions
 
 /// Twice the last-level cache evicts it under any common replacement policy; the cap keeps a cache that a virtual
 /// machine shares with its neighbours from costing seconds a run.
@@ -22,22 +24,25 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup_(warmup), repeat_(repeat) {
-  for (int i = 0; i < 2 * repeat; ++i) events_.emplace_back(ctx);
+  for (int i = 0; i < 2 * std::min(repeat, most_queued); ++i) events_.emplace_back(ctx);
 }
 
-/// Everything is queued before the first result is read, so that the host never holds up the device.
+/// A batch of repetitions is queued before its first result is read, so that the host never holds up the device.
 std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
   for (int i = 0; i < warmup_; ++i) work();
-  for (std::size_t i = 0; i < events_.size(); i += 2) {
-    if (state == cache_state::cold) evict();
-    events_[i].record(ctx_.stream());
-    work();
-    events_[i + 1].record(ctx_.stream());
-  }
   std::vector<double> times;
-  for (std::size_t i = 0; i < events_.size(); i += 2) {
-    events_[i + 1].synchronize();
-    times.push_back(events_[i + 1].microseconds_since(events_[i]));
+  while (times.size() < static_cast<std::size_t>(repeat_)) {
+    const std::size_t batch = std::min(events_.size(), 2 * (static_cast<std::size_t>(repeat_) - times.size()));
+    for (std::size_t i = 0; i < batch; i += 2) {
+      if (state == cache_state::cold) evict();
+      events_[i].record(ctx_.stream());
+      work();
+      events_[i + 1].record(ctx_.stream());
+    }
+    for (std::size_t i = 0; i < batch; i += 2) {
+      events_[i + 1].synchronize();
+      times.push_back(events_[i + 1].microseconds_since(events_[i]));
+    }
   }
   return times;
 }

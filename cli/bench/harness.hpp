@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <tulle/core/context.hpp>
 #include <tulle/core/stream.hpp>
 #include <vector>
 
@@ -22,6 +21,9 @@ class harness {
  public:
   harness(const context& ctx, int warmup, int repeat);
 
+  [[nodiscard]] int warmup() const { return warmup_; }
+  [[nodiscard]] int repeats() const { return repeat_; }
+
   /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
   std::vector<double> repeat(cache_state state, const std::function<void()>& work);
 
@@ -37,7 +39,7 @@ class harness {
   context ctx_;
   int warmup_;
   int repeat_;
-  std::vector<event> events_;         // two for each repetition
+  std::vector<event> events_;         // two for each repetition of a batch
   std::vector<unsigned char> sweep_;  // CPU: what evicts the cache
 };
 

@@ -1,12 +1,6 @@
-#include "latency.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <iterator>
-#include <optional>
-#include <tulle/core/stream.hpp>
+#include "measure.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -29,10 +23,6 @@ void time_graphs(const bench_run& run, subject& s, const std::function<void()>& 
   l.graph_host = median(run.clock.repeat_on_host(until::done, [&] { one->launch(); }));
 }
 
-std::string cell(std::optional<double> microseconds) {
-  return microseconds ? fmt::format(" {:>9.2f}", *microseconds) : fmt::format(" {:>9}", "-");
-}
-
 }  // namespace
 
 latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op) {
@@ -53,26 +43,8 @@ latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op) {
 }
 
 std::vector<std::string> latency_kernels(backend_kind backend) {
-  if (backend == backend_kind::cpu) return {"default"};
-  return {"default", "cusparse.csr1", "cusparse.csr2"};
-}
-
-std::string latency_table(std::span<const record> records) {
-  std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "latency, us", "event", "host",
-                                 "submit", fmt::format("{} queued", latencies::applications),
-                                 fmt::format("{} graph", latencies::applications), "graph host");
-  std::vector<std::string> notes;  // each once
-  for (const record& r : records) {
-    if (!r.latency) continue;
-    const latencies& l = *r.latency;
-    const bool events = l.submit.has_value();
-    fmt::format_to(std::back_inserter(text), "{} {:<20}{}{}{}{}{}{}\n", r.chosen ? '*' : ' ', r.kernel,
-                   cell(events ? std::optional(r.time.median) : std::nullopt), cell(l.host), cell(l.submit),
-                   cell(l.queued), cell(l.graph), cell(l.graph_host));
-    if (!l.missing.empty() && std::ranges::find(notes, l.missing) == notes.end()) notes.push_back(l.missing);
-  }
-  for (const std::string& n : notes) text += fmt::format("  -: {}\n", n);
-  return text;
+  if (backend == backend_kind::cpu) return {"chosen"};
+  return {"chosen", "cusparse.csr1", "cusparse.csr2"};
 }
 
 }  // namespace tulle::cli::bench

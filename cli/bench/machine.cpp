@@ -7,7 +7,6 @@
 #include <chrono>
 #include <ctime>
 
-#include "core/backends.hpp"
 #include "core/build_info.hpp"
 #include "cpu/bandwidth.hpp"
 #include "statistics.hpp"
@@ -26,47 +25,33 @@ double empty_parallel_region(int threads) {
   return summarise(times).min;
 }
 
-/// CUDA encodes 13.0 as 13000.
-std::string driver_name(int version) {
-  return version == 0 ? "" : fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
-}
-
 }  // namespace
 
+std::string cuda_version(int version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
 machine measure_machine(const context& ctx) {
-  machine m;
-  m.device = ctx.info();
-  m.threads = ctx.threads();
-  if (ctx.backend() == backend_kind::cuda) {
-    m.memory = cuda_runtime()->measure_bandwidth(ctx.device());
-    m.launch_us = cuda_runtime()->measure_launch_latency(ctx.device());
-  } else {
-    m.memory = cpu::measure_bandwidth(ctx);
-    m.launch_us = empty_parallel_region(ctx.threads());
+  if (ctx.backend() == backend_kind::cpu) {
+    return {ctx.info(), ctx.threads(), cpu::measure_bandwidth(ctx), empty_parallel_region(ctx.threads())};
   }
-  return m;
+  device_runtime& cuda = *cuda_runtime();
+  return {ctx.info(), ctx.threads(), cuda.measure_bandwidth(ctx.device()), cuda.measure_launch_latency(ctx.device())};
 }
 
 json describe(const machine& m) {
   const build_info& build = built_from();
-  json j;
-  j["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  j["executable"] = "tulle bench";
-  j["num_cpus"] = m.threads;
-  j["library_version"] = build.version;
-  j["library_build_type"] = "release";
-  j["schema_version"] = schema_version;
-  j["commit"] = build.commit;
-  j["compiler"] = build.compiler;
-  j["flags"] = build.flags;
-  j["backend"] = name(m.device.backend);
-  j["device"] = m.device.name;
-  j["driver"] = driver_name(m.device.driver_version);
-  j["threads"] = m.threads;
-  j["cache_bytes"] = m.device.l2_bytes;
-  j["bandwidth"] = {{"read", m.memory.read}, {"copy", m.memory.copy}, {"triad", m.memory.triad}, {"cache", m.memory.cache}};
-  j["launch_us"] = m.launch_us;
-  return j;
+  const std::string driver = cuda_version(m.device.driver_version);
+  return object(
+      field("date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))),
+      field("executable", "tulle bench"), field("num_cpus", m.threads), field("library_version", build.version),
+      field("library_build_type", "release"), field("schema_version", schema_version), field("commit", build.commit),
+      field("compiler", build.compiler), field("flags", build.flags), field("backend", name(m.device.backend)),
+      field("device", m.device.name), field("driver", driver.empty() ? "" : "CUDA " + driver),
+      field("threads", m.threads), field("cache_bytes", m.device.l2_bytes),
+      field("bandwidth", object(field("read", m.memory.read), field("copy", m.memory.copy),
+                                field("triad", m.memory.triad), field("cache", m.memory.cache))),
+      field("launch_us", m.launch_us));
 }
 
 std::string headline(const machine& m) {

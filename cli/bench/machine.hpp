@@ -1,10 +1,10 @@
-// What the machine can do, measured in the same run as the kernels.
+// What a machine can do, measured in the same run as the kernels.
 #pragma once
 
 #include <tulle/core/context.hpp>
 
-#include "../common.hpp"
-#include "kernels/runtime.hpp"
+#include "common/output.hpp"
+#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 
@@ -20,7 +20,10 @@ machine measure_machine(const context& ctx);
 /// The `context` of the JSON: date, commit, compiler, device, driver, bandwidths.
 json describe(const machine& m);
 
-/// "NVIDIA H200, 4.49 TB/s read, 4.29 TB/s copy, ..." for the table.
+/// "NVIDIA H200: read 4.49 TB/s, copy 4.29 TB/s, ..." for the table.
 std::string headline(const machine& m);
+
+/// CUDA encodes 13.0 as 13000; "" for 0.
+std::string cuda_version(int version);
 
 }  // namespace tulle::cli::bench

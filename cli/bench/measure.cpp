@@ -1,12 +1,11 @@
 #include "measure.hpp"
 
 #include <algorithm>
-#include <new>
 
-#include "core/backends.hpp"
-#include "latency.hpp"
+#include "common/matrix.hpp"
+#include "kernels/backends.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
-#include "probes.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -17,153 +16,127 @@ struct planned {
 };
 
 /// Best of three, or the only one when it takes longer than a second. Never two operators at once: memory is scarce.
-planned plan_kernel(const bench_run& run, const subject& s, const spmv_kernel& kernel, const spmv_options& options) {
+planned plan_kernel(const trial& t) {
   constexpr double long_plan = 1e6;
+  const matrix_ref& a = reads_untransposed(t.kernel) ? t.s.source : t.s.a;
   planned p;
   for (int i = 0; i < 3; ++i) {
     p.op.reset();
-    const double t =
-        run.clock.once([&] { p.op = kernel.make_plan(run.ctx, scatters(kernel) ? s.source : s.a, s.stats, options); });
-    p.microseconds = i == 0 ? t : std::min(p.microseconds, t);
-    if (t > long_plan) break;
+    const double us = t.run.clock.once([&] { p.op = t.kernel.make_plan(t.run.ctx, a, t.s.stats, t.options); });
+    p.microseconds = i == 0 ? us : std::min(p.microseconds, us);
+    if (us > long_plan) break;
   }
   return p;
 }
 
-/// The caller's x and y once, the matrix as the operator stores it.
-double moved_bytes(const spmv_operator& op, const subject& s) {
-  return static_cast<double>(op.matrix_bytes() + s.x.bytes() + s.y.bytes());
-}
-
-/// From the fastest runs: what other programs on the machine add to a run tells nothing about the kernel.
-verdict diagnose(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
-                 cache_state state, const record& r, const spmv_operator& op) {
-  evidence e{r.time.min, r.moved_bytes, r.read_bandwidth, run.host.launch_us, {}, {}};
-  if (run.diagnose && !scatters(kernel) && needs_probes(e)) {
-    e.gather_time = time_without_gather(run, s, kernel, options, state, op.matrix_bytes());
-    e.balance_time = time_with_even_rows(run, s, kernel, options, state);
+/// From the fastest runs, which other programs on the machine disturbed least.
+verdict diagnose(const trial& t, cache_state state, const spmv_record& r, const spmv_operator& op) {
+  evidence e{r.time.min, r.moved_bytes, r.read_bandwidth, t.run.host.launch_us, {}, {}};
+  if (t.run.diagnose && !reads_untransposed(t.kernel) && needs_probes(e)) {
+    e.gather_time = time_without_gather(t, state, op.matrix_bytes());
+    e.balance_time = time_with_even_rows(t, state);
   }
   return name_bottleneck(e);
 }
 
-/// Analysis and make_plan, whatever the kernel. But what scatters needs no analysis, and what a plan chose costs what that
-/// plan did: it looks at no more than the choice needs.
-void set_plan_time(const subject& s, const spmv_kernel& kernel, const planned& p, record& r) {
-  r.effort = name(scatters(kernel) ? spmv_effort::none : spmv_effort::standard);
-  r.plan_us = (scatters(kernel) ? 0 : s.analysis_us) + p.microseconds;
-  if (!r.chosen) return;
-  r.effort = name(s.effort);
-  r.plan_us = s.chosen_plan_us;
-}
-
-record describe(const bench_run& run, const subject& s, const spmv_kernel& kernel, const planned& p,
-                const std::string& variant) {
-  record r;
-  r.kernel = kernel.name;
+spmv_record describe(const trial& t, const planned& p) {
+  const subject& s = t.s;
+  spmv_record r;
+  r.kernel = t.kernel.name;
   r.matrix = s.name;
   r.matrix_hash = s.hash;
   r.precision = name(s.a.types.value);
-  r.variant = variant;
+  r.variant = t.variant;
   r.parameters = p.op->parameters();
   r.rows = s.a.rows;
   r.cols = s.a.cols;
   r.nnz = s.a.nnz;
-  r.vendor = kernel.reference_only;
-  r.chosen = variant.empty() && kernel.name == s.chosen;
-  if (r.chosen) r.reason = s.reason;
+  r.vendor = t.kernel.role == kernel_role::vendor;
+  r.chosen = t.variant.empty() && t.kernel.name == s.chosen;
   r.work = s.work;
   r.compulsory_bytes = compulsory_bytes(s.stats, size_of(s.a.types.value), false, s.work.rhs);
-  r.moved_bytes = moved_bytes(*p.op, s);
-  r.read_bandwidth = run.host.memory.read;
-  set_plan_time(s, kernel, p, r);
+  r.moved_bytes = static_cast<double>(p.op->matrix_bytes() + s.x.bytes() + s.y.bytes());  // x and y once
+  r.read_bandwidth = t.run.host.memory.read;
+  if (r.chosen) {  // what the plan cost, which looked at no more than the choice needs
+    r.reason = s.reason;
+    r.effort = name(s.effort);
+    r.plan_us = s.chosen_plan_us;
+  } else {  // a kernel that reads the untransposed CSR needs no analysis
+    r.effort = name(reads_untransposed(t.kernel) ? spmv_effort::none : spmv_effort::standard);
+    r.plan_us = (reads_untransposed(t.kernel) ? 0 : s.analysis_us) + p.microseconds;
+  }
   r.workspace_bytes = p.op->workspace_bytes();
   return r;
 }
 
 /// y starts as NaN: what is not written is seen.
-void measure_planned(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
-                     const std::string& variant, results& out) {
-  const planned p = plan_kernel(run, s, kernel, options);
-  fill_bytes(run.ctx, s.y.data(), s.y.space(), 0xff, s.y.bytes());
-  std::vector<record> records;
-  for (const cache_state state : run.states) {
-    record r = describe(run, s, kernel, p, variant);
-    r.cache = name(state);
-    r.time = summarise(run.clock.repeat(state, [&] { apply(run.ctx, s, *p.op); }));
-    records.push_back(std::move(r));
+void measure_planned(const trial& t, spmv_results& out) {
+  subject& s = t.s;
+  const planned p = plan_kernel(t);
+  fill_bytes(t.run.ctx, s.y.data(), s.y.space(), 0xff, s.y.bytes());
+  std::vector<spmv_record> records;
+  for (const cache_state state : t.run.states) {
+    records.push_back(describe(t, p));
+    records.back().cache = name(state);
+    records.back().time = summarise(t.run.clock.repeat(state, [&] { apply(t.run.ctx, s, *p.op); }));
   }
-  run.ctx.synchronize();
+  t.run.ctx.synchronize();
   double ratio = s.error_ratio(s.y);
   std::optional<latencies> latency;
-  if (run.latency && ratio <= 1) {
-    latency = measure_latency(run, s, *p.op);
+  if (t.run.latency && ratio <= 1) {
+    latency = measure_latency(t.run, s, *p.op);
     ratio = s.error_ratio(s.y);
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].error_ratio = ratio;
     records[i].latency = latency;
-    records[i].bottleneck = diagnose(run, s, kernel, options, run.states[i], records[i], *p.op);
+    records[i].bottleneck = diagnose(t, t.run.states[i], records[i], *p.op);
     out.records.push_back(std::move(records[i]));
   }
-}
-
-/// Statuses by which a kernel declines a matrix, as opposed to failing on it.
-bool declines(status code) {
-  return code == status::out_of_memory || code == status::device_out_of_memory || code == status::unsupported ||
-         code == status::overflow || code == status::invalid_argument;
 }
 
 }  // namespace
 
 std::string_view base_kernel(backend_kind backend, const workload& work) {
-  return work.transpose ? spmv_transposed_kernels(backend).front().name : kernel_without_set_up(backend).name;
+  return work.transpose ? transposing_kernel(backend).name : kernel_without_set_up(backend);
 }
 
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names) {
   const backend_kind backend = run.ctx.backend();
-  const auto asked = [&](std::string_view kernel) {
+  const auto asked = [&](const spmv_kernel& k) {
     return std::ranges::any_of(names, [&](const std::string& n) {
-      if (n == "default") return kernel == s.chosen || kernel == base_kernel(backend, s.work);
-      return n == "all" || n == kernel;
+      if (n == "chosen") return k.name == s.chosen || k.name == base_kernel(backend, s.work);
+      return n == "all" || n == k.name || (n == "study" && k.role == kernel_role::study);
     });
   };
   const auto transposed = spmv_transposed_kernels(backend);
   const auto reading_a = s.work.transpose ? transposed : transposed.first(0);
   for (const std::string& n : names) {
     if (std::ranges::find(reading_a, n, &spmv_kernel::name) != reading_a.end()) continue;
-    if (n != "all" && n != "default") find_spmv_kernel(backend, n, s.a.types);
+    if (n != "all" && n != "chosen" && n != "study") find_spmv_kernel(backend, n, s.a.types);
   }
   std::vector<const spmv_kernel*> selected;
   for (const spmv_kernel& k : reading_a) {
-    if (asked(k.name)) selected.push_back(&k);
+    if (asked(k)) selected.push_back(&k);
   }
   for (const spmv_kernel& k : spmv_kernels(backend)) {
-    if (contains(k.types, s.a.types) && asked(k.name)) selected.push_back(&k);
+    if (contains(k.types, s.a.types) && asked(k)) selected.push_back(&k);
   }
   return selected;
 }
 
-void measure_kernel(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
-                    const std::string& variant, results& out) {
-  const auto omit = [&](const std::string& reason, bool failed) {
-    out.omitted.push_back({std::string(kernel.name), s.name, std::string(name(s.a.types.value)), reason, failed});
-  };
-  if (const support able = kernel.supports(s.stats, s.a.types, run.ctx.info()); !able.ok) {
-    return omit(able.reason, false);
-  }
-  try {
-    measure_planned(run, s, kernel, options, variant, out);
-  } catch (const error& e) {
-    omit(e.what(), !declines(e.code()));
-  } catch (const std::bad_alloc&) {
-    omit("out of memory", false);
-  }
+void measure_kernel(const trial& t, spmv_results& out) {
+  const matrix_ref& a = t.s.a;
+  const support able = t.kernel.supports(t.s.stats, a.types, t.run.ctx.info());
+  omission refusal{std::string(t.kernel.name), t.s.name, std::string(name(a.types.value)), able.reason, false};
+  if (!able.ok) return out.omitted.push_back(std::move(refusal));
+  try_kernel(std::move(refusal), true, out.omitted, [&] { measure_planned(t, out); });
 }
 
-void add_break_even(std::span<record> records, std::string_view base_name) {
-  for (record& r : records) {
-    const auto base = std::ranges::find_if(records, [&](const record& other) {
+void add_break_even(std::span<spmv_record> records, std::string_view base_name) {
+  for (spmv_record& r : records) {
+    const auto base = std::ranges::find_if(records, [&](const spmv_record& other) {
       return other.kernel == base_name && other.cache == r.cache && other.variant.empty();
     });
     if (base != records.end()) r.break_even = break_even(r.plan_us, r.time.median, base->time.median);

@@ -1,22 +1,12 @@
 // Measures kernels of the table on a subject.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "harness.hpp"
 #include "machine.hpp"
-#include "options.hpp"
 #include "record.hpp"
 #include "subject.hpp"
 
 namespace tulle::cli::bench {
-
-struct results {
-  std::vector<record> records;
-  std::vector<omission> omitted;
-};
 
 /// What the measuring of every kernel shares.
 struct bench_run {
@@ -28,18 +18,41 @@ struct bench_run {
   bool latency = false;  // each record gets its latencies
 };
 
-/// The table entries that `--kernels` names, in the table's order: all, default (the plan's choice and the kernel
-/// without set-up), or names. Throws INVALID_ARGUMENT for a name that is not in the table.
+/// A kernel on a subject, in one variant of a sweep or in none ("").
+struct trial {
+  const bench_run& run;
+  subject& s;
+  const spmv_kernel& kernel;
+  spmv_options options = {};
+  std::string variant = {};
+};
+
+/// The table entries that `--kernels` names, in the table's order: all, chosen (the plan's choice and the kernel
+/// without set-up), study (the origins, which are never chosen), or names. Throws INVALID_ARGUMENT for a name that is
+/// not in the table.
 std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
                                                std::span<const std::string> names);
 
 /// One kernel, planned, timed in every cache state and checked; appends records, or an omission with the reason: a
 /// kernel that cannot take the matrix, or for which memory does not suffice, is no reason to stop.
-void measure_kernel(const bench_run& run, subject& s, const spmv_kernel& kernel, const spmv_options& options,
-                    const std::string& variant, results& out);
+void measure_kernel(const trial& t, spmv_results& out);
+
+/// Microseconds of the fastest run of the same kernel when every column index is 0, so that gathering x costs nothing.
+/// Nothing when the altered matrix does not fit in memory, or is stored in another size than `matrix_bytes` (a format
+/// that merges columns, as blocks do): then the times are not comparable.
+std::optional<double> time_without_gather(const trial& t, cache_state state, std::size_t matrix_bytes);
+/// The same when the nonzeros are spread evenly over the rows. Nothing when no row is longer than twice the mean, or
+/// the kernel or the memory does not allow it.
+std::optional<double> time_with_even_rows(const trial& t, cache_state state);
+
+/// What one application costs, by where the clock stands; the cache stays warm. s.y is left as a graph of one
+/// application wrote it, over NaN; as it was where nothing can be captured.
+latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op);
+/// What --latency measures unless told otherwise: the plan's choice, the kernel without set-up, the vendor's CSR.
+std::vector<std::string> latency_kernels(backend_kind backend);
 
 /// Fills in `break_even` of records of one subject, against the kernel named, which needs no set-up.
-void add_break_even(std::span<record> records, std::string_view base_name);
+void add_break_even(std::span<spmv_record> records, std::string_view base_name);
 
 /// The kernel that effort none takes.
 std::string_view base_kernel(backend_kind backend, const workload& work);

@@ -1,19 +1,17 @@
 // What `tulle bench` was asked to do.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "../common.hpp"
+#include "common/options.hpp"
+#include "common/workload.hpp"
 
 namespace tulle::cli::bench {
 
 struct bench_options {
-  std::string operation = "spmv";     // spmv, spgemm
-  run_options run;                    // backend, threads, device, effort, policy
-  workload work;                      // A or A^T, one right-hand side or several
-  std::vector<std::string> matrices;  // as `load` takes them
-  std::string suite;                  // "", or one of suite_names()
+  std::string operation = "spmv";           // spmv, spgemm
+  run_options run;                          // backend, threads, device, effort, policy, json
+  workload work;                            // A or A^T, one right-hand side or several
+  std::vector<std::string> matrices;        // as `load` takes them
+  std::string suite;                        // "", or one of suite_names()
   std::vector<std::string> kernels{"all"};  // none: those of --latency
   std::string precision = "f64";            // f32, f64, both
   int warmup = 3;
@@ -21,12 +19,21 @@ struct bench_options {
   bool cold = false;  // neither or both: both are measured
   bool warm = false;
   bool diagnose = true;  // the extra measurements behind `bottleneck`
-  std::string json;      // file, "-" for stdout, "" for none
-  std::string compare;   // an earlier --json file
+  std::string output;    // file of the records, "-" for stdout, "" for none
+  std::string compare;   // such a file of an earlier run
   double tolerance = 5;  // per cent
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;
   bool latency = false;  // host, submission and graph as well; warm
+
+  [[nodiscard]] bool json_on_stdout() const { return run.json || output == "-"; }
 };
+
+/// Measure, print and write what the options ask for, and return the exit code: 1 for a run slower than the one that
+/// --compare names, 4 for a wrong answer or a kernel that failed, that of the cause where a matrix could not be had.
+int run_spmv_bench(const bench_options& options);
+/// C = A A, or A A^T where A is not square, by every kernel asked for: the whole call and the numeric phase. A vendor's
+/// kernel that fails is reported, and is no failure.
+int run_spgemm_bench(const bench_options& options);
 
 }  // namespace tulle::cli::bench

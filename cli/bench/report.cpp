@@ -3,54 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <utility>
 
 namespace tulle::cli::bench {
 namespace {
 
-using group = std::vector<const record*>;
+using group = std::vector<const spmv_record*>;
 
-std::string format_break_even(const record& r) {
-  if (!r.break_even) return "-";
-  return fmt::format("{:.0f}", *r.break_even);
+std::string row_of(const spmv_record& r) {
+  return fmt::format("{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>8.1f} {:>6.1f} {:>11.0f} {:>10} {:>7.3f}{} {} ({})\n",
+                     r.chosen ? '*' : ' ', r.kernel, r.time.median, r.time.stddev, r.gflops(), r.gbs(),
+                     r.percent_of_bandwidth(), r.plan_us, r.break_even ? fmt::format("{:.0f}", *r.break_even) : "-",
+                     r.error_ratio, r.is_right() ? ' ' : '!', r.bottleneck.name, r.bottleneck.why);
 }
 
-void add_row(std::string& text, const record& r) {
-  fmt::format_to(std::back_inserter(text),
-                 "{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>8.1f} {:>6.1f} {:>11.0f} {:>10} {:>7.3f}{} {} ({})\n",
-                 r.chosen ? '*' : ' ', r.kernel, r.time.median, r.time.stddev, r.gflops(), r.gbs(),
-                 r.percent_of_bandwidth(), r.plan_us, format_break_even(r), r.error_ratio, r.is_right() ? ' ' : '!',
-                 r.bottleneck.name, r.bottleneck.why);
-}
+/// The plan's choice beside the fastest right answers; null where there is none.
+struct standing {
+  const spmv_record *chosen = nullptr, *own = nullptr, *vendor = nullptr;
 
-const record* fastest(const group& records, bool vendor) {
-  const record* best = nullptr;
-  for (const record* r : records) {
-    if (r->vendor == vendor && r->is_right() && (best == nullptr || r->time.median < best->time.median)) best = r;
+  explicit standing(const group& records) {
+    for (const spmv_record* r : records) {
+      if (r->chosen) chosen = r;
+      const spmv_record*& best = r->vendor ? vendor : own;
+      if (r->is_right() && (best == nullptr || r->time.median < best->time.median)) best = r;
+    }
   }
-  return best;
-}
+  [[nodiscard]] double over_own() const { return chosen->time.median / own->time.median; }
+  [[nodiscard]] double over_vendor() const { return vendor->time.median / chosen->time.median; }
+};
 
-const record* choice(const group& records) {
-  const auto found = std::ranges::find_if(records, &record::chosen);
-  return found == records.end() ? nullptr : *found;
-}
-
-/// "* csr.merge takes 1.02 times the best of ours (sell) and is 1.31 times as fast as the vendor's best
+/// "* csr.merge takes 1.02 times as long as the best of ours (sell), is 1.31 times as fast as the vendor's best
 /// (cusparse.csr2)"
-std::string describe_choice(const group& records) {
-  const record* chosen = choice(records);
-  if (chosen == nullptr) return "";
-  std::string text = fmt::format("  * {}\n", chosen->reason);
-  if (const record* own = fastest(records, false)) {
-    text += fmt::format("  * takes {:.2f} times as long as the best of ours ({})",
-                        chosen->time.median / own->time.median, own->kernel);
+std::string describe_choice(const standing& s) {
+  if (s.chosen == nullptr) return "";
+  std::string text = fmt::format("  * {}\n", s.chosen->reason);
+  if (s.own != nullptr) {
+    text += fmt::format("  * takes {:.2f} times as long as the best of ours ({})", s.over_own(), s.own->kernel);
   }
-  if (const record* vendor = fastest(records, true)) {
-    text += fmt::format(", is {:.2f} times as fast as the vendor's best ({})",
-                        vendor->time.median / chosen->time.median, vendor->kernel);
+  if (s.vendor != nullptr) {
+    text += fmt::format(", is {:.2f} times as fast as the vendor's best ({})", s.over_vendor(), s.vendor->kernel);
   }
   return text + '\n';
 }
@@ -69,9 +60,13 @@ std::string describe_ratios(const std::vector<ratio>& ratios, bool low) {
   return fmt::format("worst {:.2f} ({}), geometric mean {:.2f}", worst.value, worst.matrix, geometric_mean(values));
 }
 
+std::string cell(std::optional<double> microseconds) {
+  return microseconds ? fmt::format(" {:>9.2f}", *microseconds) : fmt::format(" {:>9}", "-");
+}
+
 }  // namespace
 
-std::string subject_table(const subject& s, std::span<const record> records, std::span<const omission> omitted) {
+std::string subject_table(const subject& s, const spmv_results& measured) {
   const std::string_view precision = name(s.a.types.value);
   std::string text = fmt::format("\n{}{}: {} x {}, {} nonzeros, {:.1f} a row (longest {}), {}", s.name,
                                  s.work.transpose ? ", transposed" : "", s.a.rows, s.a.cols, s.a.nnz, s.stats.mean,
@@ -79,39 +74,34 @@ std::string subject_table(const subject& s, std::span<const record> records, std
   text += s.work.rhs == 1 ? "\n" : fmt::format(", {} right-hand sides by {}\n", s.work.rhs, s.work.order);
   for (const cache_state state : {cache_state::cold, cache_state::warm}) {
     group sorted;
-    for (const record& r : records) {
+    for (const spmv_record& r : measured.records) {
       if (r.cache == name(state)) sorted.push_back(&r);
     }
     if (sorted.empty()) continue;
-    std::ranges::stable_sort(sorted, {}, [](const record* r) { return r->time.median; });
+    std::ranges::stable_sort(sorted, {}, [](const spmv_record* r) { return r->time.median; });
     text += fmt::format("  {:<20} {:>11} ±{:>8} {:>8} {:>8} {:>6} {:>11} {:>10} {:>7}  bottleneck\n",
                         fmt::format("kernel, {}", name(state)), "us", "sd", "GFLOP/s", "GB/s", "% bw", "plan us",
                         "pays after", "error");
-    for (const record* r : sorted) add_row(text, *r);
-    text += describe_choice(sorted);
+    for (const spmv_record* r : sorted) text += row_of(*r);
+    text += describe_choice(standing(sorted));
   }
-  for (const omission& o : omitted) {
-    text += fmt::format("  {:<20} {}: {}\n", o.kernel, o.failed ? "FAILED" : "not run", o.reason);
-  }
-  if (records.empty() || std::ranges::none_of(records, &record::chosen)) {
+  text += omission_lines(measured.omitted);
+  if (std::ranges::none_of(measured.records, &spmv_record::chosen)) {
     text += fmt::format("  the plan's choice was not measured: {}\n", s.reason);
   }
   return text;
 }
 
-std::string choice_summary(std::span<const record> records) {
+std::string choice_summary(std::span<const spmv_record> records) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, group>> groups;  // (precision, cache) -> matrix
-  for (const record& r : records) groups[{r.precision, r.cache}][r.matrix].push_back(&r);
+  for (const spmv_record& r : records) groups[{r.precision, r.cache}][r.matrix].push_back(&r);
   std::string text;
   for (const auto& [kind, matrices] : groups) {
     std::vector<ratio> own_ratios, vendor_ratios;
     for (const auto& [matrix, of_matrix] : matrices) {
-      const record* chosen = choice(of_matrix);
-      if (chosen == nullptr) continue;
-      const record* own = fastest(of_matrix, false);
-      const record* vendor = fastest(of_matrix, true);
-      if (own != nullptr) own_ratios.push_back({chosen->time.median / own->time.median, matrix});
-      if (vendor != nullptr) vendor_ratios.push_back({vendor->time.median / chosen->time.median, matrix});
+      const standing s(of_matrix);
+      if (s.chosen != nullptr && s.own != nullptr) own_ratios.push_back({s.over_own(), matrix});
+      if (s.chosen != nullptr && s.vendor != nullptr) vendor_ratios.push_back({s.over_vendor(), matrix});
     }
     if (own_ratios.empty()) continue;
     text += fmt::format("{}, {}: time of the choice / best of ours: {}, {} matrices\n", kind.first, kind.second,
@@ -123,15 +113,44 @@ std::string choice_summary(std::span<const record> records) {
   return text.empty() ? text : "\n" + text;
 }
 
-std::string failures(const results& all) {
-  std::string text;
-  for (const record& r : all.records) {
-    if (!r.is_right()) text += fmt::format("WRONG: {}: error is {:.3g} times its bound\n", r.name(), r.error_ratio);
+std::string latency_table(std::span<const spmv_record> records) {
+  std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "latency, us", "event", "host",
+                                 "submit", fmt::format("{} queued", latencies::applications),
+                                 fmt::format("{} graph", latencies::applications), "graph host");
+  std::vector<std::string> notes;  // each once
+  for (const spmv_record& r : records) {
+    if (!r.latency) continue;
+    const latencies& l = *r.latency;
+    const bool events = l.submit.has_value();
+    fmt::format_to(std::back_inserter(text), "{} {:<20}{}{}{}{}{}{}\n", r.chosen ? '*' : ' ', r.kernel,
+                   cell(events ? std::optional(r.time.median) : std::nullopt), cell(l.host), cell(l.submit),
+                   cell(l.queued), cell(l.graph), cell(l.graph_host));
+    if (!l.missing.empty() && std::ranges::find(notes, l.missing) == notes.end()) notes.push_back(l.missing);
   }
-  for (const omission& o : all.omitted) {
-    if (o.failed) text += fmt::format("FAILED: {} on {} in {}: {}\n", o.kernel, o.matrix, o.precision, o.reason);
-  }
+  for (const std::string& n : notes) text += fmt::format("  -: {}\n", n);
   return text;
+}
+
+std::string sweep_table(std::span<const spmv_record> records, const std::string& parameter) {
+  if (records.empty()) return fmt::format("  no kernel here has {}\n", parameter);
+  std::vector<std::string> variants;  // in the order measured
+  std::map<std::string, std::map<std::string, double>> times;
+  for (const spmv_record& r : records) {
+    if (std::ranges::find(variants, r.variant) == variants.end()) variants.push_back(r.variant);
+    times[fmt::format("{}, {}", r.kernel, r.cache)][r.variant] = r.time.median;
+  }
+  std::string text = fmt::format("  {:<26}", "us");
+  for (const std::string& v : variants) text += fmt::format(" {:>16}", v);
+  for (const auto& [kernel, by_variant] : times) {
+    const auto best = std::ranges::min_element(by_variant, {}, [](const auto& entry) { return entry.second; });
+    text += fmt::format("\n  {:<26}", kernel);
+    for (const std::string& v : variants) {
+      const auto t = by_variant.find(v);
+      text += t == by_variant.end() ? fmt::format(" {:>16}", "-")
+                                    : fmt::format(" {:>15.1f}{}", t->second, t == best ? '*' : ' ');
+    }
+  }
+  return text + '\n';
 }
 
 }  // namespace tulle::cli::bench

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <variant>
 
 #include "core/peak_memory.hpp"
 
@@ -14,72 +12,58 @@ constexpr double long_call = 1e6;     // microseconds
 constexpr double long_repeats = 1e7;  // of all repeats of a long call
 
 /// `before` runs ahead of each run, outside the time.
-std::vector<double> repeat_whole(const harness& clock, const spgemm_repeats& repeats,
-                                 const std::function<void()>& before, const std::function<void()>& work) {
+std::vector<double> repeat_whole(const harness& clock, const std::function<void()>& before,
+                                 const std::function<void()>& work) {
   const auto once = [&] {
     before();
     return clock.once(work);
   };
   const double first = once();
-  int timed = repeats.timed;
+  int timed = clock.repeats();
   if (first > long_call) {
     timed = std::clamp(static_cast<int>(long_repeats / first), 1, timed);
   } else {
-    for (int i = 1; i < repeats.warmup; ++i) once();
+    for (int i = 1; i < clock.warmup(); ++i) once();
   }
   std::vector<double> times;
   for (int i = 0; i < timed; ++i) times.push_back(once());
   return times;
 }
 
-template <scalar T>
-std::array<const void*, 3> blocks_of(const any_csr<T>& c) {
-  return std::visit(
-      [](const auto& m) {
-        return std::array<const void*, 3>{m.rowptr.data(), m.colind.data(), m.values.data()};
-      },
-      c);
-}
-
 /// The values start as NaN: what is not written is seen.
-template <scalar T, offset O>
-void time_numeric(const context& ctx, harness& clock, const spgemm_repeats& repeats, const spgemm_input<T, O>& in,
-                  spgemm_plan<T>& plan, spgemm_measurement<T>& m) try {
-  any_csr<T> c = plan.multiply(in.alpha, in.beta);
-  std::visit([&](auto& made) { fill_bytes(ctx, made.values.data(), made.values.space(), 0xff, made.values.bytes()); },
-             c);
+void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, any_spgemm_plan& plan,
+                  spgemm_measurement& m) try {
+  const matrix_ref c = plan.multiply(in.alpha, in.beta);
+  const std::size_t bytes = static_cast<std::size_t>(c.nnz) * size_of(c.types.value);
+  fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
-  const bool is_long = m.whole.front() > long_call;
   const auto nothing = [] {};
-  m.numeric =
-      is_long ? repeat_whole(clock, repeats, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
+  const bool is_long = m.whole.front() > long_call;
+  m.numeric = is_long ? repeat_whole(clock, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
   ctx.synchronize();
-  m.renewed = std::move(c);
+  m.renewed = c;
 } catch (const error& e) {
   m.numeric_missing = e.what();
 }
 
 }  // namespace
 
-template <scalar T, offset O>
-spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const spgemm_repeats& repeats,
-                                     const spgemm_input<T, O>& in, const spgemm_options& options) {
+spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& in,
+                                  const spgemm_options& options) {
   const auto memory = std::make_shared<peak_memory>(ctx);
   const context counted = ctx.with_memory(memory);
-  const auto make_plan = [&] { return spgemm_plan<T>(counted, in.a, in.b, options, in.terms); };
-  spgemm_measurement<T> m;
-  m.whole = repeat_whole(
-      clock, repeats,
-      [&] {
-        m.c.reset();
-        memory->restart();
-      },
-      [&] { m.c = make_plan().multiply(in.alpha, in.beta); });
-  m.peak_bytes = memory->peak(blocks_of(*m.c));
+  const auto make_plan = [&] { return any_spgemm_plan(counted, in.a, in.b, options, in.terms); };
+  spgemm_measurement m;
+  const auto forget = [&] {
+    m.c = {};
+    memory->restart();
+  };
+  m.whole = repeat_whole(clock, forget, [&] { m.c = make_plan().multiply(in.alpha, in.beta); });
+  m.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
-  spgemm_plan<T> plan = make_plan();
+  any_spgemm_plan plan = make_plan();
   plan.symbolic();
-  time_numeric(ctx, clock, repeats, in, plan, m);
+  time_numeric(ctx, clock, in, plan, m);
   m.kernel = plan.kernel();
   m.reason = plan.explain();
   m.products = plan.products();
@@ -87,13 +71,5 @@ spgemm_measurement<T> measure_spgemm(const context& ctx, harness& clock, const s
   m.workspace_bytes = plan.workspace_bytes();
   return m;
 }
-
-#define TULLE_INSTANTIATE(T, O)                                                                        \
-  template spgemm_measurement<T> measure_spgemm<T, O>(const context&, harness&, const spgemm_repeats&, \
-                                                      const spgemm_input<T, O>&, const spgemm_options&);
-TULLE_INSTANTIATE(float, std::int32_t)
-TULLE_INSTANTIATE(float, std::int64_t)
-TULLE_INSTANTIATE(double, std::int32_t)
-TULLE_INSTANTIATE(double, std::int64_t)
 
 }  // namespace tulle::cli::bench

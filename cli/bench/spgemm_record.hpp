@@ -1,68 +1,51 @@
 // One measurement of C = A B as Google Benchmark's JSON, and the table of all of one matrix.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "../common.hpp"
 #include "record.hpp"
-#include "statistics.hpp"
 
 namespace tulle::cli::bench {
 
-/// What is multiplied, and the machine's limit.
-struct spgemm_subject {
-  std::string matrix;  // short name
-  std::string matrix_hash;
-  std::string precision;      // f32, f64
+/// One kernel on one matrix in one phase; rows and cols are those of C, nnz is that of A.
+struct spgemm_record : measurement {
   bool transposed_b = false;  // C = A A^T, else A A
-  index_t rows = 0;           // of C
-  index_t cols = 0;
-  std::int64_t nnz_a = 0;
   std::int64_t nnz_b = 0;
-  double copy_bandwidth = 0;   // bytes a second
+  double copy_bandwidth = 0;   // of the machine, bytes a second
   double cache_bandwidth = 0;  // the same, read from a GPU's L2; 0 = unknown
-};
-
-/// One kernel on one matrix in one phase.
-struct spgemm_record {
-  std::string kernel;
-  std::string phase;  // "whole": from A and B to a new, sorted C; "numeric": the values alone
-  bool vendor = false;
-  bool chosen = false;  // what a plan takes by itself
+  std::string phase;           // "whole": from A and B to a new, sorted C; "numeric": the values alone
   std::int64_t products = 0;
   std::int64_t nnz_c = 0;
-  sample_summary time;              // microseconds
-  std::size_t peak_bytes = 0;       // of the whole call, beyond A, B and C
-  std::size_t workspace_bytes = 0;  // what the plan owns after it
-  double error_ratio = 0;           // the largest error over its bound, among the rows looked at
-  std::int64_t checked_rows = 0;
-  std::string wrong;       // what is wrong with the pattern
-  bool sorted = false;     // every row
-  bool same_bits = false;  // as the first kernel's C
+  std::size_t peak_bytes = 0;  // of the whole call, beyond A, B and C; workspace_bytes is what the plan owns after it
+  std::int64_t checked_rows = 0;  // among which error_ratio is the largest
+  std::string wrong;              // what is wrong with the pattern
+  bool sorted = false;            // every row
+  bool same_bits = false;         // as the first kernel's C
 
+  /// "spgemm/default/cant/f64/whole".
+  [[nodiscard]] std::string name() const;
   [[nodiscard]] bool is_right() const { return error_ratio <= 1 && wrong.empty() && sorted; }
+  [[nodiscard]] bool is_failure() const { return !is_right() && !vendor; }
+  [[nodiscard]] std::string complaint() const;
   [[nodiscard]] double gflops() const { return 2 * static_cast<double>(products) / time.median * 1e-3; }
   [[nodiscard]] double compression() const {
     return nnz_c > 0 ? static_cast<double>(products) / static_cast<double>(nnz_c) : 0;
   }
+  [[nodiscard]] double entry_bytes() const { return precision == "f64" ? 12 : 8; }
+  /// The fewest bytes: columns and values of A, of B where it is another matrix, and of C, and 12 for each row.
+  [[nodiscard]] double compulsory_bytes() const;
+  [[nodiscard]] double gbs() const { return compulsory_bytes() / time.median * 1e-3; }
+  /// Column and value of an entry of B for each product: what comes through the L2 where no row of B is kept closer.
+  [[nodiscard]] double gathered_bytes() const { return entry_bytes() * static_cast<double>(products); }
+  [[nodiscard]] double gather_gbs() const { return gathered_bytes() / time.median * 1e-3; }
+  /// Of the bandwidth of a copy.
+  [[nodiscard]] double percent_of_bandwidth() const { return copy_bandwidth > 0 ? gbs() * 1e11 / copy_bandwidth : 0; }
+  /// gather_gbs against what the L2 gives; nothing where that is unknown.
+  [[nodiscard]] std::optional<double> percent_of_gather() const;
 };
+using spgemm_results = results<spgemm_record>;
 
-/// "spgemm/default/cant/f64/whole".
-std::string name_of(const spgemm_subject& s, const spgemm_record& r);
-/// The fewest bytes: columns and values of A, of B where it is another matrix, and of C, and 12 a row.
-double compulsory_bytes(const spgemm_subject& s, const spgemm_record& r);
-/// Column and value of an entry of B, once a product: what comes through the L2 where no row of B is kept closer.
-double gathered_bytes(const spgemm_subject& s, const spgemm_record& r);
-/// compulsory_bytes over the time, against the bandwidth of a copy.
-double percent_of_bandwidth(const spgemm_subject& s, const spgemm_record& r);
-/// gathered_bytes over the time, against what the L2 gives; nothing where that is unknown.
-std::optional<double> percent_of_gather(const spgemm_subject& s, const spgemm_record& r);
-json to_json(const spgemm_subject& s, const spgemm_record& r);
+json to_json(const spgemm_record& r);
 
-std::string spgemm_table(const spgemm_subject& s, std::span<const spgemm_record> records,
-                         std::span<const omission> omitted);
+/// `matrix` says what is multiplied, also where there is no record.
+std::string spgemm_table(const spgemm_record& matrix, const spgemm_results& measured);
 
 }  // namespace tulle::cli::bench

@@ -40,7 +40,7 @@ std::filesystem::path scratch(const std::string& name) {
 }
 
 TEST(BenchCommand, RecordsEveryKernelThatTakesTheMatrix) {
-  const outcome o = run("gen:stencil:n=12 gen:rmat:scale=8 --precision both --repeat 2 --warmup 1 --json -");
+  const outcome o = run("gen:stencil:n=12 gen:rmat:scale=8 --precision both --repeat 2 --warmup 1 --json");
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   EXPECT_EQ(run["context"]["schema_version"], 1);
@@ -70,7 +70,7 @@ TEST(BenchCommand, RecordsEveryKernelThatTakesTheMatrix) {
 
 TEST(BenchCommand, ComparesWithAnEarlierRun) {
   const auto file = scratch("old.json");
-  ASSERT_EQ(run(quick + std::string("--kernels csr.serial --json ") + file.string()).code, 0);
+  ASSERT_EQ(run(quick + std::string("--kernels csr.serial -o ") + file.string()).code, 0);
   json old = json::parse(std::ifstream(file));
   const auto compare = [&](double factor) {
     json altered = old;
@@ -89,17 +89,30 @@ TEST(BenchCommand, ComparesWithAnEarlierRun) {
   std::filesystem::remove(file);
 }
 
+TEST(BenchCommand, WritesTheSameRecordsToAFileAndToStdout) {
+  const auto file = scratch("run.json");
+  const outcome both = run(quick + std::string("--kernels csr.serial --json -o ") + file.string());
+  ASSERT_EQ(both.code, 0);
+  EXPECT_EQ(json::parse(both.output), json::parse(std::ifstream(file)));
+  const outcome tables = run(quick + std::string("--kernels csr.serial -o ") + file.string());
+  EXPECT_NE(tables.output.find("csr.serial"), std::string::npos);
+  EXPECT_FALSE(json::accept(tables.output)) << "tables, where the records go to a file";
+  const outcome dash = run(quick + std::string("--kernels csr.serial -o -"));
+  EXPECT_EQ(json::parse(dash.output)["benchmarks"].size(), 1u);
+  std::filesystem::remove(file);
+}
+
 TEST(BenchCommand, RefusesWhatItCannotRead) {
   const auto file = scratch("bad.json");
   std::ofstream(file) << "not json";
   EXPECT_EQ(run(quick + std::string("--compare ") + file.string()).code, 3);
   std::filesystem::remove(file);
   EXPECT_EQ(run("/no/such/file.mtx --warm").code, 3);
-  EXPECT_EQ(run(quick + std::string("--json /no/such/folder/out.json")).code, 3);
+  EXPECT_EQ(run(quick + std::string("-o /no/such/folder/out.json")).code, 3);
 }
 
 TEST(BenchCommand, GoesOnAfterAMatrixThatCannotBeRead) {
-  const outcome o = run("/no/such/file.mtx " + std::string(quick) + "--kernels csr.serial --json -");
+  const outcome o = run("/no/such/file.mtx " + std::string(quick) + "--kernels csr.serial --json");
   EXPECT_EQ(o.code, 3);
   const json run = json::parse(o.output);
   EXPECT_EQ(run["benchmarks"].size(), 1u);
@@ -114,10 +127,11 @@ TEST(BenchCommand, RefusesWrongUsage) {
   EXPECT_EQ(run("--suite nonsense").code, 2);
   EXPECT_EQ(run(quick + std::string("--latency --cold")).code, 2);
   EXPECT_EQ(run(quick + std::string("--latency --sweep sigma")).code, 2);
+  EXPECT_EQ(run(quick + std::string("--kernels default")).code, 2) << "a word of earlier versions";
 }
 
-TEST(BenchCommand, DefaultKernelsAreTheChoiceAndTheOneWithoutSetUp) {
-  const outcome o = run(quick + std::string("--kernels default --json -"));
+TEST(BenchCommand, ChosenKernelsAreTheChoiceAndTheOneWithoutSetUp) {
+  const outcome o = run(quick + std::string("--kernels chosen --json"));
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   int chosen = 0;
@@ -132,7 +146,7 @@ TEST(BenchCommand, DefaultKernelsAreTheChoiceAndTheOneWithoutSetUp) {
 }
 
 TEST(BenchCommand, EffortNoneChoosesTheKernelWithoutSetUp) {
-  const outcome o = run(quick + std::string("--kernel default --effort none --json -"));
+  const outcome o = run(quick + std::string("--kernel chosen --effort none --json"));
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   ASSERT_EQ(run["benchmarks"].size(), 1u);
@@ -141,7 +155,7 @@ TEST(BenchCommand, EffortNoneChoosesTheKernelWithoutSetUp) {
 }
 
 TEST(BenchCommand, LatencyOnTheCpuIsTheHostsAlone) {
-  const outcome o = run("gen:stencil:n=12 --latency --repeat 3 --json -");
+  const outcome o = run("gen:stencil:n=12 --latency --repeat 3 --json");
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   ASSERT_FALSE(run["benchmarks"].empty());
@@ -158,7 +172,7 @@ TEST(BenchCommand, LatencyOnTheCpuIsTheHostsAlone) {
 
 TEST(BenchCommand, MeasuresSeveralRightHandSides) {
   for (const char* order : {"row", "column"}) {
-    const outcome o = run(std::string("spmm ") + quick + "--rhs 3 --order " + order + " --json -");
+    const outcome o = run(std::string("spmm ") + quick + "--rhs 3 --order " + order + " --json");
     ASSERT_EQ(o.code, 0);
     const json run = json::parse(o.output);
     ASSERT_GE(run["benchmarks"].size(), 2u);
@@ -174,7 +188,7 @@ TEST(BenchCommand, MeasuresSeveralRightHandSides) {
 }
 
 TEST(BenchCommand, MeasuresTheTranspose) {
-  const outcome o = run("gen:rmat:scale=8 --warm --warmup 1 --repeat 3 --transpose --json -");
+  const outcome o = run("gen:rmat:scale=8 --warm --warmup 1 --repeat 3 --transpose --json");
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   bool in_place = false;
@@ -187,7 +201,7 @@ TEST(BenchCommand, MeasuresTheTranspose) {
 }
 
 TEST(BenchCommand, SweepsAParameter) {
-  const outcome o = run(quick + std::string("--sweep sigma --kernels sell --json -"));
+  const outcome o = run(quick + std::string("--sweep sigma --kernels sell --json"));
   ASSERT_EQ(o.code, 0);
   const json run = json::parse(o.output);
   ASSERT_FALSE(run["benchmarks"].empty());
@@ -200,7 +214,7 @@ TEST(BenchCommand, SweepsAParameter) {
 }
 
 TEST(BenchCommand, ErrorsGrowFromIntegersToDoublesToSingles) {
-  const outcome o = run("--errors --kernels csr.serial --json -");
+  const outcome o = run("--errors --kernels csr.serial --json");
   ASSERT_EQ(o.code, 0);
   std::map<std::string, std::map<int, double>> errors;
   const json run = json::parse(o.output);
@@ -220,7 +234,7 @@ TEST(BenchCommand, ErrorsGrowFromIntegersToDoublesToSingles) {
 }
 
 TEST(BenchCommand, MeasuresProducts) {
-  const outcome o = run("spgemm gen:stencil:n=9 gen:uniform:n=60,cols=40,degree=3 --precision both --repeat 2 --warmup 1 --json -");
+  const outcome o = run("spgemm gen:stencil:n=9 gen:uniform:n=60,cols=40,degree=3 --precision both --repeat 2 --warmup 1 --json");
   ASSERT_EQ(o.code, 0) << o.output;
   const json run = json::parse(o.output);
   std::set<std::string> names;
@@ -249,6 +263,17 @@ TEST(BenchCommand, MeasuresProducts) {
     for (const char* phase : {"f32/whole", "f64/numeric"}) {
       EXPECT_TRUE(names.contains(std::string("spgemm/") + kernel + "/gen:stencil:n=9/" + phase)) << kernel << phase;
     }
+  }
+}
+
+TEST(BenchCommand, MeasuresTheOriginsWhereTheyAreAskedFor) {
+  const outcome o = run("spgemm gen:stencil:n=4 --kernels study --repeat 1 --json");
+  ASSERT_EQ(o.code, 0);
+  const json run = json::parse(o.output);
+  ASSERT_FALSE(run["benchmarks"].empty());
+  for (const json& b : run["benchmarks"]) {
+    EXPECT_EQ(b["kernel"], "kernel0");
+    EXPECT_FALSE(b["chosen"]);
   }
 }
 

@@ -1,12 +1,12 @@
-#include "bench/latency.hpp"
+#include "bench/report.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tulle::cli::bench {
 namespace {
 
-record timed(const std::string& kernel, const latencies& l) {
-  record r;
+spmv_record timed(const std::string& kernel, const latencies& l) {
+  spmv_record r;
   r.kernel = kernel;
   r.time.median = 5.5;
   r.latency = l;
@@ -14,7 +14,7 @@ record timed(const std::string& kernel, const latencies& l) {
 }
 
 TEST(LatencyTable, HasAColumnForEveryClock) {
-  record r = timed("picked", {9.25, 2.5, 4.75, 3.125, 8.0, ""});
+  spmv_record r = timed("picked", {9.25, 2.5, 4.75, 3.125, 8.0, ""});
   r.chosen = true;
   const std::string text = latency_table({&r, 1});
   EXPECT_NE(text.find("* picked                    5.50      9.25      2.50      4.75      3.12      8.00\n"),
@@ -24,7 +24,7 @@ TEST(LatencyTable, HasAColumnForEveryClock) {
 
 TEST(LatencyTable, SaysOnceWhatIsMissing) {
   const latencies none{9.25, 2.5, 4.75, {}, {}, "cannot be captured"};
-  const std::vector<record> records{timed("cusparse.csr1", none), timed("cusparse.csr2", none)};
+  const std::vector<spmv_record> records{timed("cusparse.csr1", none), timed("cusparse.csr2", none)};
   const std::string text = latency_table(records);
   EXPECT_NE(text.find("4.75         -         -\n"), std::string::npos) << text;
   EXPECT_NE(text.find("cannot be captured"), std::string::npos) << text;
@@ -39,7 +39,7 @@ TEST(LatencyRecord, HasNumbersForWhatWasMeasuredAndNullsForTheRest) {
   EXPECT_TRUE(j["graph_us"].is_null());
   EXPECT_TRUE(j["graph_host_us"].is_null());
   EXPECT_EQ(j["latency_missing"], "cannot be captured");
-  const record without;
+  const spmv_record without;
   EXPECT_FALSE(to_json(without).contains("host_us"));
 }
 

@@ -9,8 +9,8 @@ namespace tulle::cli::bench {
 namespace {
 
 /// 100 us, a million nonzeros, 12 MB of compulsory traffic on a machine that reads 200 GB/s.
-record sample() {
-  record r;
+spmv_record sample() {
+  spmv_record r;
   r.kernel = "csr.merge";
   r.matrix = "cant";
   r.precision = "f64";
@@ -31,14 +31,14 @@ TEST(Record, CountsFlopsAndBytesByTheMedian) {
 }
 
 TEST(Record, IsNamedAsTheSchemaSays) {
-  record r = sample();
+  spmv_record r = sample();
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold");
   r.variant = "block_size=128";
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/block_size=128");
 }
 
 TEST(Record, NamesWhatIsMultiplied) {
-  record r = sample();
+  spmv_record r = sample();
   r.work.transpose = true;
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/transposed");
   r.work = {false, 8, "column"};
@@ -59,7 +59,7 @@ TEST(Record, HasTheFieldsThatReadersRelyOn) {
 }
 
 TEST(Record, StaysValidJsonWhenTheErrorIsNotFinite) {
-  record r = sample();
+  spmv_record r = sample();
   r.error_ratio = std::numeric_limits<double>::infinity();
   EXPECT_EQ(to_json(r)["error_ratio"], "inf");
   EXPECT_FALSE(r.is_right());

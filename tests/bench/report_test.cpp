@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/session.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
-record timed(const std::string& kernel, double time, bool chosen = false, bool vendor = false) {
-  record r;
+spmv_record timed(const std::string& kernel, double time, bool chosen = false, bool vendor = false) {
+  spmv_record r;
   r.kernel = kernel;
   r.matrix = "cant";
   r.precision = "f64";
@@ -27,8 +29,8 @@ subject named() {
 }
 
 TEST(SubjectTable, SortsByTimeAndMarksTheChoice) {
-  const std::vector<record> records{timed("slow", 30), timed("picked", 20, true), timed("fast", 10)};
-  const std::string text = subject_table(named(), records, {});
+  const spmv_results measured{{timed("slow", 30), timed("picked", 20, true), timed("fast", 10)}, {}};
+  const std::string text = subject_table(named(), measured);
   EXPECT_LT(text.find("fast "), text.find("* picked "));
   EXPECT_LT(text.find("* picked "), text.find("slow "));
   EXPECT_NE(text.find("picked: because"), std::string::npos);
@@ -36,24 +38,24 @@ TEST(SubjectTable, SortsByTimeAndMarksTheChoice) {
 }
 
 TEST(SubjectTable, ComparesWithTheVendor) {
-  const std::vector<record> records{timed("picked", 20, true), timed("cusparse.csr1", 30, false, true)};
-  EXPECT_NE(subject_table(named(), records, {}).find("1.50 times as fast as the vendor's best (cusparse.csr1)"),
+  const spmv_results measured{{timed("picked", 20, true), timed("cusparse.csr1", 30, false, true)}, {}};
+  EXPECT_NE(subject_table(named(), measured).find("1.50 times as fast as the vendor's best (cusparse.csr1)"),
             std::string::npos);
 }
 
 TEST(SubjectTable, SaysWhyAKernelDidNotRun) {
-  const std::vector<omission> omitted{{"ell", "cant", "f64", "would pad 900 times", false}};
-  EXPECT_NE(subject_table(named(), {}, omitted).find("not run: would pad 900 times"), std::string::npos);
+  const spmv_results measured{{}, {{"ell", "cant", "f64", "would pad 900 times", false}}};
+  EXPECT_NE(subject_table(named(), measured).find("not run: would pad 900 times"), std::string::npos);
 }
 
 TEST(ChoiceSummary, IgnoresKernelsWithWrongAnswers) {
-  std::vector<record> records{timed("picked", 20, true), timed("fast", 1)};
+  std::vector<spmv_record> records{timed("picked", 20, true), timed("fast", 1)};
   records[1].error_ratio = 2;
   EXPECT_NE(choice_summary(records).find("worst 1.00"), std::string::npos);
 }
 
 TEST(Failures, NamesWrongAnswersAndErrorsButNotRefusals) {
-  results all;
+  spmv_results all;
   all.records = {timed("right", 1), timed("wrong", 1)};
   all.records[1].error_ratio = 3;
   all.omitted = {{"ell", "cant", "f64", "too wide", false}, {"sell", "cant", "f64", "launch failed", true}};

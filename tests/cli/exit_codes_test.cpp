@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common.hpp"
+#include "common/command.hpp"
 
 namespace tulle::cli {
 namespace {

@@ -22,7 +22,7 @@ def complaints(entry, outcome):
     if not record.get("results"):
         yield "no kernel ran"
     for result in record.get("results", []):
-        if not (result["error_ratio"] is not None and result["error_ratio"] <= 1):
+        if not (isinstance(result["error_ratio"], (int, float)) and result["error_ratio"] <= 1):
             yield f"{result['kernel']}: error ratio {result['error_ratio']}"
 
 

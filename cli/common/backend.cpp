@@ -1,0 +1,35 @@
+#include "backend.hpp"
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+
+namespace tulle::cli {
+
+context make_context(const run_options& o) {
+  const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
+  if (o.device && o.backend == "cpu") {
+    throw error(status::invalid_argument,
+                fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
+  }
+  if (devices == 0 && (o.device || o.backend == "cuda")) {
+    const std::string asked = o.backend == "cuda" ? "--backend cuda" : fmt::format("--device {}", *o.device);
+    throw device_error(status::unsupported, fmt::format("{}: {}", asked, cuda_unavailable_reason()));
+  }
+  if (devices == 0) return context::cpu(o.threads);
+  const int device = o.device.value_or(0);
+  if (device >= devices) {
+    throw device_error(status::unsupported,
+                       fmt::format("--device {}: devices 0 to {} can be used here", device, devices - 1));
+  }
+  return context::cuda(device);
+}
+
+std::vector<context> usable_contexts(const run_options& o) {
+  std::vector<context> contexts;
+  if (o.backend != "cuda") contexts.push_back(context::cpu(o.threads));
+  if (o.backend == "cuda" || (o.backend == "auto" && cuda_device_count() > 0)) contexts.push_back(make_context(o));
+  return contexts;
+}
+
+}  // namespace tulle::cli

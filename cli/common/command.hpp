@@ -1,0 +1,44 @@
+// The commands, how one is declared, and the exit codes by kind of failure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <tulle/core/status.hpp>
+
+namespace tulle::cli {
+
+/// `slower`: bench against --compare. `not_converged` is also a wrong answer.
+enum exit_code : int { ok = 0, slower = 1, usage = 2, invalid_input = 3, not_converged = 4, device_or_memory = 5 };
+int exit_code_of(status s) noexcept;
+
+/// The device asked for cannot be used: exit code 5, whatever the library's status.
+class device_error : public error {
+ public:
+  using error::error;
+};
+
+/// A command and the settings that its options fill.
+template <class Settings>
+struct declared {
+  CLI::App& command;
+  Settings& s;
+};
+
+/// Declares a command; `run(settings)` returns its exit code, which goes into `result`.
+template <class Settings>
+declared<Settings> add_command(CLI::App& app, int& result, const char* name, const char* summary, const char* footer,
+                               int (*run)(const Settings&)) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  const auto s = std::make_shared<Settings>();
+  command.footer(footer);
+  command.callback([s, run, &result] { result = run(*s); });
+  return {command, *s};
+}
+
+/// Each command has a file that defines one of these; --help lists them in this order.
+using adds_command = void(CLI::App& app, int& result);
+adds_command add_info, add_kernels, add_spmv, add_spgemm, add_bench, add_convert, add_generate, add_spy, add_doctor;
+inline constexpr adds_command* commands[]{add_info,    add_kernels,  add_spmv, add_spgemm, add_bench,
+                                          add_convert, add_generate, add_spy,  add_doctor};
+
+}  // namespace tulle::cli

@@ -1,0 +1,202 @@
+#include "matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <span>
+#include <tulle/formats/convert.hpp>
+#include <type_traits>
+
+namespace tulle::cli {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+/// "dir/cant.mtx.gz" -> "cant".
+std::string short_name(const std::filesystem::path& file) {
+  std::filesystem::path name = file.filename();
+  for (const char* extension : {".gz", ".zst", ".mtx", ".mm"}) {
+    if (name.extension() == extension) name = name.stem();
+  }
+  return name.string();
+}
+
+}  // namespace
+
+json to_json(const matrix_facts& a) {
+  return object(field("matrix", a.name), field("rows", a.rows), field("cols", a.cols), field("nnz", a.nnz));
+}
+
+std::string headline(const matrix_facts& a) {
+  return fmt::format("{}: {} x {}, {} nonzeros", a.name, a.rows, a.cols, a.nnz);
+}
+
+json to_json(const csr_stats& s) {
+  json fill = json::object();
+  for (std::size_t b = 2; b < s.block_fill.size(); ++b) fill[std::to_string(b)] = s.block_fill[b];
+  return object(field("mean", s.mean), field("max", s.max), field("stddev", s.stddev), field("skew", s.skew),
+                field("empty_rows", s.empty_rows), field("bandwidth", s.bandwidth), field("ell_padding", s.ell_padding),
+                field("sell_padding", s.sell_padding), field("sell_sorted_padding", s.sell_sorted_padding),
+                field("block_fill", fill), field("gather_sectors", s.gather_sectors),
+                field("gather_span", s.gather_span), field("column_window", s.column_window));
+}
+
+template <scalar T>
+named_matrix<T> load(const std::string& spec, const run_options& o) {
+  named_matrix<T> a;
+  const matrix_market_options options{o.strict, o.threads};
+  if (is_generator(spec)) {
+    a.name = spec;
+    a.matrix = generate<T>(context::cpu(o.threads), spec);
+  } else if (spec == "-") {
+    a.name = "stdin";
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    a.matrix = parse_matrix_market<T>(text, a.name, options, &a.info);
+  } else {
+    a.name = short_name(spec);
+    a.matrix = read_matrix_market<T>(spec, options, &a.info);
+  }
+  if (!a.info.note.empty()) note(fmt::format("{}: {}", a.name, a.info.note));
+  return a;
+}
+
+double read_rate(const matrix_market_info& info) {
+  return info.seconds > 0 ? static_cast<double>(info.bytes) / info.seconds / 1e6 : 0;
+}
+
+template <scalar T>
+std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o) {
+  const csr<T> a = load<T>(spec, o).matrix;
+  const bool column = a.cols == 1;
+  if ((column ? a.rows : a.cols) != size || (!column && a.rows != 1)) {
+    throw error(status::invalid_dimensions,
+                fmt::format("{}: {} is {} x {}, and {} x 1 is needed", argument, spec, a.rows, a.cols, size));
+  }
+  std::vector<T> x(static_cast<std::size_t>(size));
+  const auto view = a.view();
+  for (index_t row = 0; row < a.rows; ++row) {
+    for (auto k = view.rowptr[row]; k < view.rowptr[row + 1]; ++k) {
+      x[static_cast<std::size_t>(column ? row : view.colind[k])] = view.values[k];
+    }
+  }
+  return x;
+}
+
+template <scalar T>
+void write_matrix(const std::string& file, const csr<T>& a, bool symmetric) {
+  const auto start = clock::now();
+  write_matrix_market(file, a.view(), symmetric);
+  const double seconds = seconds_since(start);
+  if (file == "-" || !std::filesystem::is_regular_file(file)) return;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(file));
+  note(fmt::format("wrote {}, {} at {:.0f} MB/s", headline({file, a.rows, a.cols, a.nnz()}), human_bytes(bytes),
+                   bytes / seconds / 1e6));
+}
+
+template <scalar T>
+void write_vector(const std::string& file, host_span<const T> x, index_t columns) {
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
+                 std::is_integral_v<T> ? "integer" : "real", x.size() / static_cast<std::size_t>(columns), columns);
+  for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
+  write_file(file, {text.data(), text.size()});
+}
+
+template <scalar T>
+csr<T> transposed(const csr<T>& a, const run_options& o) {
+  return transpose(to_csc(context::cpu(o.threads), a.view()));
+}
+
+template <scalar T>
+std::string matrix_hash(csr_view<T, std::int64_t> a) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&](const auto* data, std::int64_t count) {
+    for (const std::byte b : std::as_bytes(std::span(data, static_cast<std::size_t>(count)))) {
+      hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3u;
+    }
+  };
+  add(&a.rows, 1);
+  add(&a.cols, 1);
+  for (index_t row = 0; row < a.rows; ++row) {
+    const std::int64_t length = a.rowptr[row + 1] - a.rowptr[row];
+    add(&length, 1);
+  }
+  add(a.colind, a.nnz);
+  add(a.values, a.nnz);
+  return fmt::format("{:016x}", hash);
+}
+
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y, index_t vectors) {
+  const auto value = static_cast<double>(value_bytes), offset = static_cast<double>(size_of(offsets_for(stats.nnz)));
+  const double rows = stats.rows;
+  return static_cast<double>(stats.nnz) * (value + sizeof(index_t)) + (rows + 1) * offset +
+         vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
+}
+
+template <scalar T>
+matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets) {
+  const auto with = [&]<offset O>(O) {
+    struct arrays {
+      buffer<O> rowptr;
+      buffer<index_t> colind;
+      buffer<T> values;
+    };
+    const auto nnz = static_cast<std::size_t>(host.nnz);
+    const auto own = std::make_shared<arrays>();
+    own->rowptr = to_buffer(ctx, std::vector<O>(host.rowptr, host.rowptr + host.rows + 1));
+    csr_view<T, O> view{host.rows,   host.cols,  static_cast<O>(host.nnz), own->rowptr.data(), host.colind,
+                        host.values, ctx.space()};
+    if (ctx.space() == memory_space::device) {
+      own->colind = to_buffer(ctx, host_span<const index_t>(host.colind, nnz));
+      own->values = to_buffer(ctx, host_span<const T>(host.values, nnz));
+      view.colind = own->colind.data();
+      view.values = own->values.data();
+    }
+    matrix_ref placed = view;
+    placed.owner = own;
+    return placed;
+  };
+  return offsets == offset_type::i32 ? with(std::int32_t{}) : with(std::int64_t{});
+}
+
+template <scalar T>
+csr<T> to_host(const context& ctx, const matrix_ref& a) {
+  const auto fetch = [&](const auto* from, std::int64_t count) {
+    std::vector<std::remove_cvref_t<decltype(*from)>> to(static_cast<std::size_t>(count));
+    copy_bytes(ctx, to.data(), memory_space::host, from, a.space, to.size() * sizeof(*from));
+    return to;
+  };
+  const context host = context::cpu(1);
+  csr<T> out{a.rows,
+             a.cols,
+             {},
+             to_buffer(host, fetch(a.colind, a.nnz)),
+             to_buffer(host, fetch(static_cast<const T*>(a.values), a.nnz))};
+  if (a.types.offset == offset_type::i64) {
+    out.rowptr = to_buffer(host, fetch(static_cast<const std::int64_t*>(a.rowptr), std::int64_t{a.rows} + 1));
+  } else {
+    const auto narrow = fetch(static_cast<const std::int32_t*>(a.rowptr), std::int64_t{a.rows} + 1);
+    out.rowptr = to_buffer(host, std::vector<std::int64_t>(narrow.begin(), narrow.end()));
+  }
+  return out;
+}
+
+#define TULLE_CLI_INSTANTIATE(T)                                                                             \
+  template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
+  template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
+  template void write_matrix<T>(const std::string&, const csr<T>&, bool);                                    \
+  template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
+  template csr<T> transposed<T>(const csr<T>&, const run_options&);                                          \
+  template std::string matrix_hash<T>(csr_view<T, std::int64_t>);                                            \
+  template matrix_ref place<T>(const context&, csr_view<T, std::int64_t>, offset_type);                      \
+  template csr<T> to_host<T>(const context&, const matrix_ref&);
+TULLE_CLI_INSTANTIATE(float)
+TULLE_CLI_INSTANTIATE(double)
+TULLE_CLI_INSTANTIATE(std::int32_t)
+
+}  // namespace tulle::cli

@@ -1,0 +1,83 @@
+// Matrices that commands read, describe and write.
+#pragma once
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/formats/matrices.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+#include <tulle/formats/stats.hpp>
+#include <tulle/io/generate.hpp>
+#include <tulle/io/matrix_market.hpp>
+
+#include "options.hpp"
+#include "output.hpp"
+
+namespace tulle::cli {
+
+/// What every record of a matrix begins with.
+struct matrix_facts {
+  std::string name;
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;
+};
+json to_json(const matrix_facts& a);
+/// "cant: 62451 x 62451, 4007383 nonzeros".
+std::string headline(const matrix_facts& a);
+json to_json(const csr_stats& stats);
+
+/// A matrix named on the command line: a file, "-" (Matrix Market text on stdin) or "gen:NAME:key=value,...".
+template <scalar T>
+struct named_matrix {
+  csr<T> matrix;            // in host memory
+  std::string name;         // short: "cant" or the generator spec
+  matrix_market_info info;  // of a file
+
+  [[nodiscard]] matrix_facts facts() const { return {name, matrix.rows, matrix.cols, matrix.nnz()}; }
+};
+/// Notes (duplicates summed and the like) go to stderr.
+template <scalar T>
+named_matrix<T> load(const std::string& spec, const run_options& o);
+/// Millions of bytes of text a second; 0 for a generator.
+double read_rate(const matrix_market_info& info);
+
+/// A dense vector of `size` elements from an n x 1 (or 1 x n) matrix as `load` takes it; `argument` names the option in
+/// the message of INVALID_DIMENSIONS.
+template <scalar T>
+std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
+
+inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
+/// Writes a matrix and notes how fast that went. Throws FILE_IO.
+template <scalar T>
+void write_matrix(const std::string& file, const csr<T>& a, bool symmetric = false);
+/// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
+/// same number. Throws FILE_IO.
+template <scalar T>
+void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
+
+/// A^T as CSR, on the host.
+template <scalar T>
+csr<T> transposed(const csr<T>& a, const run_options& o);
+
+/// 64-bit hash of the structure and values (FNV-1a), as 16 hex digits, for records.
+template <scalar T>
+std::string matrix_hash(csr_view<T, std::int64_t> a);
+
+/// The types that a plan works on.
+template <scalar T>
+type_key plan_types(std::int64_t nnz) {
+  return {scalar_type_of<T>, offsets_for(nnz)};
+}
+
+/// Fewest bytes that y = alpha A x + beta y has to move: values, 32-bit columns, offsets as narrow as nnz allows, x
+/// read once, y written once, and read once where beta is not 0; the last three for each of `vectors` right-hand sides.
+double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false, index_t vectors = 1);
+
+/// A host matrix in the memory of a context, with offsets that must hold its nonzeros. On the CPU columns and values
+/// stay where they are: the host matrix must outlive this.
+template <scalar T>
+matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets);
+/// The other way: a CSR of T from wherever it is, with 64-bit offsets.
+template <scalar T>
+csr<T> to_host(const context& ctx, const matrix_ref& a);
+
+}  // namespace tulle::cli

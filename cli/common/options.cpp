@@ -1,0 +1,96 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace tulle::cli {
+
+CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
+                        const char* help) {
+  return app.add_option(name, value, help)->check(CLI::IsMember(words))->capture_default_str();
+}
+
+CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help) {
+  return app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+}
+
+void add_threads_option(CLI::App& app, run_options& o) {
+  // More threads than that help nobody, and each costs a stack.
+  const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));
+  add_count(app, "--threads", o.threads, 0, most, "CPU threads; 0 is as many as OpenMP would use");
+}
+
+void add_backend_options(CLI::App& app, run_options& o) {
+  add_choice(app, "--backend", o.backend, {"auto", "cpu", "cuda"},
+             "Where to run: auto is the GPU if there is one, else the CPU");
+  add_threads_option(app, o);
+  app.add_option("--device", o.device, "Number of the GPU; 0 otherwise")->check(CLI::NonNegativeNumber);
+}
+
+void add_plan_options(CLI::App& app, run_options& o) {
+  add_choice(app, "--effort", o.effort, {"none", "default", "max"},
+             "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it");
+  add_choice(app, "--policy", o.policy, {"standard", "simple"},
+             "Rules that choose a kernel: tulle's own (standard), or the simple ones of most libraries");
+}
+
+void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types) {
+  add_choice(app, "--precision", o.precision, types, "Type of the values");
+}
+
+void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.json, "JSON on stdout"); }
+
+void add_strict_option(CLI::App& app, run_options& o) {
+  app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
+}
+
+spmv_options plan_options(const run_options& o, std::string kernel) {
+  spmv_options options;
+  options.kernel = std::move(kernel);
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
+    if (o.effort == name(effort)) options.effort = effort;
+  }
+  if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
+  return options;
+}
+
+template <scalar T>
+T scalar_option(const char* name, double value) {
+  if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
+    throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
+  }
+  if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max())) {
+    throw error(status::invalid_argument,
+                fmt::format("{} {}: too large for {}", name, value, tulle::name(scalar_type_of<T>)));
+  }
+  return static_cast<T>(value);
+}
+template float scalar_option<float>(const char*, double);
+template double scalar_option<double>(const char*, double);
+template std::int32_t scalar_option<std::int32_t>(const char*, double);
+
+std::size_t size_option(const char* name, const std::string& text) {
+  constexpr std::string_view suffixes = "KMGT";
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  auto [rest, failure] = std::from_chars(text.data(), end, value);
+  bool fits = failure == std::errc();
+  if (fits && rest != end) {
+    const std::size_t power = suffixes.find(*rest++);
+    const std::size_t shift = 10 * (power + 1);
+    fits = power != std::string_view::npos && value <= std::numeric_limits<std::size_t>::max() >> shift;
+    if (fits) value <<= shift;
+  }
+  if (fits && rest == end) return value;
+  throw error(status::invalid_argument,
+              fmt::format("{} {}: must be a whole number of bytes, or of K, M, G or T (powers of 1024)", name, text));
+}
+
+}  // namespace tulle::cli

@@ -1,0 +1,61 @@
+// The options that several commands take.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tulle/core/types.hpp>
+#include <tulle/ops/spmv.hpp>
+#include <vector>
+
+namespace tulle::cli {
+
+/// --backend, --threads, --device, --kernel, --effort, --policy, --precision, --json, --strict: one meaning everywhere.
+struct run_options {
+  std::string backend = "auto";
+  int threads = 0;
+  std::optional<int> device;
+  std::string kernel;
+  std::string effort = "default";   // none, default, max
+  std::string policy = "standard";  // standard, simple
+  std::string precision = "f64";    // f32, f64, i32
+  bool json = false;
+  bool strict = false;
+};
+
+inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:...";
+
+/// One of the words given.
+CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
+                        const char* help);
+/// A whole number from `least` to `most`.
+CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help);
+
+void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads --device
+void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
+void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy
+void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
+void add_json_option(CLI::App& app, run_options& o);
+void add_strict_option(CLI::App& app, run_options& o);
+
+/// How a plan is to be made; the kernel is the one given.
+spmv_options plan_options(const run_options& o, std::string kernel = {});
+
+/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
+template <class F>
+decltype(auto) with_precision(const run_options& o, F&& f) {
+  if (o.precision == "f32") return f.template operator()<float>();
+  if (o.precision == "i32") return f.template operator()<std::int32_t>();
+  return f.template operator()<double>();
+}
+
+/// The value of an option as a T. Throws INVALID_ARGUMENT where it does not fit, and for fractions where T is i32.
+template <scalar T>
+T scalar_option(const char* name, double value);
+
+/// "512", "64K", "2G": bytes, in powers of 1024. Throws INVALID_ARGUMENT for anything else.
+std::size_t size_option(const char* name, const std::string& text);
+
+}  // namespace tulle::cli
