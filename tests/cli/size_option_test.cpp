@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "common.hpp"
+#include "common/options.hpp"
 
 namespace tulle::cli {
 namespace {
