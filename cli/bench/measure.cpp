@@ -128,7 +128,8 @@ std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subje
 
 void measure_kernel(const trial& t, spmv_results& out) {
   const matrix_ref& a = t.s.a;
-  const support able = t.kernel.supports(t.s.stats, a.types, t.run.ctx.info());
+  support able = t.kernel.supports(t.s.stats, a.types, t.run.ctx.info());
+  if (t.s.work.rhs > 1 && !t.kernel.has.many) able = {false, "it takes one right-hand side at a time"};
   omission refusal{std::string(t.kernel.name), t.s.name, std::string(name(a.types.value)), able.reason, false};
   if (!able.ok) return out.omitted.push_back(std::move(refusal));
   try_kernel(std::move(refusal), true, out.omitted, [&] { measure_planned(t, out); });

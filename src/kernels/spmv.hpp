@@ -12,6 +12,7 @@
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
 #include <tulle/ops/kernels.hpp>
+#include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/spmv_options.hpp>
 
 #include "kernels/types.hpp"
@@ -98,6 +99,18 @@ struct spmv_kernel {
   std::unique_ptr<spmv_operator> (*make_plan)(const context&, const matrix_ref& a, const csr_stats&,
                                               const spmv_options&) = nullptr;
 };
+
+/// Whether a kernel has a pass for vectors of a type: dot products and Jacobi steps are for floating-point numbers.
+constexpr bool has_pass(const spmv_kernel& kernel, operation what, scalar_type vectors) {
+  const bool floating = vectors != scalar_type::i32;
+  switch (what) {
+    case operation::apply: return true;
+    case operation::apply_many: return kernel.has.many;
+    case operation::apply_dots: return kernel.has.dots && floating;
+    case operation::jacobi: return kernel.has.jacobi && floating;
+  }
+  return false;
+}
 
 /// A make_plan that builds Operator<T, O>(ctx, view, stats, options) for the types of a CSR.
 template <template <class, class> class Operator, type_set Set>

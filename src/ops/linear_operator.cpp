@@ -8,14 +8,19 @@ namespace tulle {
 namespace {
 
 [[noreturn]] void refuse(const linear_operator& op, operation what, bool transposed) {
-  throw error(status::unsupported,
-              fmt::format("{} has no {}{}", op.label(), name(what), transposed ? " by the transpose" : ""));
+  const std::string_view lack = transposed                         ? "does not multiply by the transpose"
+                                : what == operation::apply_many ? "takes one right-hand side at a time"
+                                : what == operation::apply_dots ? "has no fused dot products"
+                                : what == operation::jacobi     ? "has no fused Jacobi step"
+                                                                : "has no apply";
+  throw error(status::unsupported, fmt::format("{} {}", op.label(), lack));
 }
 
 /// What the vectors of a call are held to.
 detail::vector_rules rules_of(const linear_operator& op, bool transposed) {
   const shape a = op.dimensions();
-  return {op.ctx().space(), op.ctx().device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a};
+  return {op.ctx().space(), op.ctx().device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a,
+          transposed ? "A^T" : op.matrix_label()};
 }
 
 bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
@@ -95,7 +100,7 @@ void linear_operator::jacobi(double omega, const const_vector_ref& x, const cons
   const detail::vector_rules rules = rules_of(*this, options.transposed);
   if (rules.a.rows != rules.a.cols) {
     throw error(status::invalid_dimensions,
-                fmt::format("A is {} x {}: a Jacobi step needs a square matrix", rules.a.rows, rules.a.cols));
+                fmt::format("{} is {} x {}: a Jacobi step needs a square matrix", rules.matrix, rules.a.rows, rules.a.cols));
   }
   rules.check_rows("x", x);
   rules.check_rows("b", b);

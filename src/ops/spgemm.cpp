@@ -45,9 +45,7 @@ void any_spgemm_plan::symbolic() { (void)impl_->symbolic(); }
 std::int64_t any_spgemm_plan::nnz() const noexcept { return impl_->nnz(); }
 
 matrix_ref any_spgemm_plan::multiply(double alpha, double beta) {
-  const std::int64_t nnz = impl_->symbolic();
-  matrix_ref c = detail::new_csr(ctx(), dimensions(), nnz, impl_->c_types());
-  impl_->fill(alpha, beta, detail::sink_of(c));
+  matrix_ref c = impl_->multiply(alpha, beta);
   return impl_->eliminates_zeros() ? eliminate_zeros(ctx(), c) : c;
 }
 

@@ -62,9 +62,10 @@ void spgemm_plan_impl::add_pattern_of_d() {
   c_types_.offset = offsets_for(nnz + d.ref().nnz);
   d.fit_offsets(c_types_.offset);
   product_c_ = new_csr(ctx_, factors_.dimensions(), nnz, c_types_);
-  product_->fill(1, sink_of(product_c_));
+  product_->fill(alpha_, sink_of(product_c_));
+  fresh_ = true;
   if (limit_ > 0) product_->release();
-  sum_ = matrices_of(ctx_.backend()).add_pattern(ctx_, product_c_, d.ref());
+  sum_ = std::make_shared<const entry_map>(matrices_of(ctx_.backend()).add_pattern(ctx_, product_c_, d.ref()));
 }
 
 /// Neither allocates nor synchronises.
@@ -72,17 +73,50 @@ void spgemm_plan_impl::set_values(double beta) {
   if (beta != 0 && !factors_.has_d()) {
     throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
   }
+  fresh_ = false;
   factors_.refresh();
   product_->set_values(factors_.a().ref().values, factors_.b().ref().values);
 }
 
-/// The values of C from those of the product.
-void spgemm_plan_impl::add_d(double beta, void* values) {
+/// With D, C without values.
+matrix_ref spgemm_plan_impl::pattern_of_c() const {
   matrix_ref c = product_c_;
   c.nnz = c.stored = *nnz_;
   c.rowptr = data_of(sum_->rowptr);
   c.colind = sum_->colind.data();
-  matrices_of(ctx_.backend()).add_values(ctx_, 1, product_c_, beta, factors_.d().ref(), c, values);
+  c.owner = sum_;
+  return c;
+}
+
+/// The values of C from those of the product.
+void spgemm_plan_impl::add_d(double alpha, double beta, void* values) {
+  if (!fresh_ || alpha != alpha_) product_->numeric(alpha, sink_of(product_c_));
+  fresh_ = false;
+  if (limit_ > 0) product_->release();
+  matrices_of(ctx_.backend()).add_values(ctx_, 1, product_c_, beta, factors_.d().ref(), pattern_of_c(), values);
+}
+
+matrix_ref spgemm_plan_impl::multiply(double alpha, double beta) {
+  set_values(beta);
+  alpha_ = nnz_ ? alpha_ : alpha;
+  const std::int64_t nnz = symbolic();
+  if (!sum_) {
+    matrix_ref c = new_csr(ctx_, dimensions(), nnz, c_types_);
+    fill(alpha, beta, sink_of(c));
+    return c;
+  }
+  struct shared_pattern {
+    std::shared_ptr<const entry_map> pattern;
+    buffer<std::byte> values;
+  };
+  const std::size_t bytes = static_cast<std::size_t>(nnz) * size_of(c_types_.value);
+  auto owner = std::make_shared<shared_pattern>(shared_pattern{sum_, buffer<std::byte>(ctx_, bytes)});
+  add_d(alpha, beta, owner->values.data());
+  matrix_ref c = pattern_of_c();
+  c.values = owner->values.data();
+  c.owner = std::move(owner);
+  filled_ = true;
+  return c;
 }
 
 void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
@@ -91,16 +125,13 @@ void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
   if (!sum_) {
     product_->fill(alpha, c);
   } else {
-    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
-      copy_bytes(ctx_, to, ctx_.space(), from, ctx_.space(), bytes);
-    };
-    const auto offsets = static_cast<std::size_t>(dimensions().rows) + 1;
-    if (c.offset != c_types_.offset) throw error(status::invalid_argument, "with a D, C has the offsets that nnz needs");
-    copy(c.rowptr, data_of(sum_->rowptr), offsets * size_of(c.offset));
-    copy(c.colind, sum_->colind.data(), sum_->colind.bytes());
-    product_->numeric(alpha, sink_of(product_c_));
-    if (limit_ > 0) product_->release();
-    add_d(beta, c.values);
+    const matrix_ref pattern = pattern_of_c();
+    matrix_ref out = pattern;
+    out.types.offset = c.offset;
+    out.rowptr = c.rowptr;
+    copy_offsets(ctx_, pattern, out);
+    copy_bytes(ctx_, c.colind, ctx_.space(), pattern.colind, ctx_.space(), sum_->colind.bytes());
+    add_d(alpha, beta, c.values);
   }
   filled_ = true;
 }
@@ -108,9 +139,7 @@ void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
 void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
   set_values(beta);
   if (!sum_) return product_->numeric(alpha, c);
-  product_->numeric(alpha, sink_of(product_c_));
-  if (limit_ > 0) product_->release();
-  add_d(beta, c.values);
+  add_d(alpha, beta, c.values);
 }
 
 void spgemm_plan_impl::update_values(const const_vector_ref& a, const const_vector_ref& b,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ class spgemm_plan_impl {
   [[nodiscard]] std::int64_t nnz() const noexcept { return nnz_.value_or(0); }
   /// Offsets of a C that `multiply` makes, once `symbolic` has run.
   [[nodiscard]] type_key c_types() const noexcept { return c_types_; }
+  /// A new C.
+  matrix_ref multiply(double alpha, double beta);
   void fill(double alpha, double beta, const csr_sink& c);
   void numeric(double alpha, double beta, const csr_sink& c);
   void update_values(const const_vector_ref& a, const const_vector_ref& b, const std::optional<const_vector_ref>& d);
@@ -41,7 +44,8 @@ class spgemm_plan_impl {
   bool begin(const spgemm_options& options);
   void set_values(double beta);
   void add_pattern_of_d();
-  void add_d(double beta, void* values);
+  [[nodiscard]] matrix_ref pattern_of_c() const;
+  void add_d(double alpha, double beta, void* values);
 
   context ctx_;
   std::size_t limit_;
@@ -49,12 +53,14 @@ class spgemm_plan_impl {
   spgemm_factors factors_;
   spgemm_choice choice_;
   std::optional<panelled_product> product_;
-  matrix_ref product_c_;            // with D: M o (alpha A B)
-  std::optional<entry_map> sum_;    // with D: the pattern of C
+  matrix_ref product_c_;                  // with D: M o (alpha A B)
+  std::shared_ptr<const entry_map> sum_;  // with D: the pattern of C, which every C shares
   type_key c_types_;
   std::optional<std::int64_t> nnz_;
   std::optional<std::int64_t> products_;
   bool filled_ = false;
+  double alpha_ = 1;    // with D: of the product when its pattern was made
+  bool fresh_ = false;  // and its values are still the present ones
 };
 
 }  // namespace tulle::detail

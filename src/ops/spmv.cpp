@@ -51,17 +51,6 @@ strided_vectors strided(const const_multivector_ref& v) {
   return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
 }
 
-bool has(const spmv_kernel& kernel, operation what, scalar_type vectors) {
-  const bool floating = vectors != scalar_type::i32;
-  switch (what) {
-    case operation::apply: return true;
-    case operation::apply_many: return kernel.has.many;
-    case operation::apply_dots: return kernel.has.dots && floating;
-    case operation::jacobi: return kernel.has.jacobi && floating;
-  }
-  return false;
-}
-
 }  // namespace
 
 struct any_spmv_plan::impl {
@@ -245,9 +234,11 @@ const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
 scalar_type any_spmv_plan::vector_type() const noexcept { return impl_->source.ref().types.value; }
 
+std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
+
 bool any_spmv_plan::can(operation what, bool transposed) const noexcept {
   if (transposed) return false;
-  return has(*impl_->kernel, what, vector_type()) || (what == operation::apply_many && impl_->takes_many_by_another());
+  return has_pass(*impl_->kernel, what, vector_type()) || (what == operation::apply_many && impl_->takes_many_by_another());
 }
 
 void any_spmv_plan::do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const {

@@ -79,14 +79,14 @@ void vector_rules::check_elements(std::string_view name, const const_vector_ref&
 
 void vector_rules::check_columns(std::string_view name, const const_vector_ref& v) const {
   if (v.size != a.cols) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, A has {} columns", name, v.size, a.cols));
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} columns", name, v.size, matrix, a.cols));
   }
   check_elements(name, v);
 }
 
 void vector_rules::check_rows(std::string_view name, const const_vector_ref& v) const {
   if (v.size != a.rows) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, A has {} rows", name, v.size, a.rows));
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} rows", name, v.size, matrix, a.rows));
   }
   check_elements(name, v);
 }
@@ -113,7 +113,7 @@ void vector_rules::check_multivector(std::string_view name, const const_multivec
                 fmt::format("order = {}: must be row_major (0) or column_major (1)", static_cast<int>(v.order)));
   }
   if (v.rows != extent) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} rows, A has {} {}", name, v.rows, extent, unit));
+    throw error(status::invalid_dimensions, fmt::format("{} has {} rows, {} has {} {}", name, v.rows, matrix, extent, unit));
   }
   if (v.count < 0) throw error(status::invalid_dimensions, fmt::format("{} has {} vectors", name, v.count));
   const stripes s = stripes_of(v);

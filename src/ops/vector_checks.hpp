@@ -20,6 +20,7 @@ struct vector_rules {
   int device;  // whose memory, where space is that of a device
   scalar_type type;
   shape a = {};  // of the matrix that multiplies
+  std::string_view matrix = "A";
 
   /// As many elements as the matrix has columns, or else rows, or else `size`. INVALID_ARGUMENT (memory, type),
   /// INVALID_DIMENSIONS, NULL_POINTER.

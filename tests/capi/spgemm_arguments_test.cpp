@@ -63,12 +63,12 @@ TEST_F(capi_spgemm_arguments, matrices_must_fit_each_other) {
   refused(create(a), TULLE_STATUS_INVALID_DIMENSIONS, "3 x 4");
   options.d = nullptr;
   const csr_handle single = copy<float>();
-  refused(create(single), TULLE_STATUS_INVALID_ARGUMENT, "b holds f32 values, a holds f64");
+  refused(create(single), TULLE_STATUS_INVALID_ARGUMENT, "B holds f32 values, A holds f64");
   options.mask = single.get();
-  refused(create(a), TULLE_STATUS_INVALID_ARGUMENT, "options->mask holds f32");
+  refused(create(a), TULLE_STATUS_INVALID_ARGUMENT, "the mask holds f32");
   options.mask = nullptr;
   const csr_handle whole = copy<std::int32_t>();
-  refused(create(whole), TULLE_STATUS_INVALID_ARGUMENT, "b holds i32 values, a holds f64");
+  refused(create(whole), TULLE_STATUS_INVALID_ARGUMENT, "B holds i32 values, A holds f64");
 }
 
 TEST_F(capi_spgemm_arguments, plan_calls) {

@@ -15,10 +15,6 @@
 namespace tulle::test {
 namespace {
 
-constexpr type_key all_types[] = {type_key_of<double, std::int32_t>,       type_key_of<double, std::int64_t>,
-                                  type_key_of<float, std::int32_t>,        type_key_of<float, std::int64_t>,
-                                  type_key_of<std::int32_t, std::int32_t>, type_key_of<std::int32_t, std::int64_t>};
-
 void add_test(const std::string& name, std::function<void()> body) {
   test::add_test("conformance", name, std::move(body));
 }
@@ -45,16 +41,14 @@ struct option_sweep {
 /// The options that a kernel listens to, and the values to try.
 std::vector<option_sweep> sweeps(const spmv_kernel& kernel) {
   std::vector<option_sweep> out;
-  if (kernel.role == kernel_role::vendor) return out;
-  const auto begins = [&](std::string_view prefix) { return kernel.name.starts_with(prefix); };
-  if (kernel.backend == backend_kind::cuda) {
-    out.push_back({"block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size});
-  }
-  if (begins("csr.warp")) out.push_back({"lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes});
-  if (begins("sell") || (begins("packed") && kernel.backend == backend_kind::cpu)) {
-    out.push_back({"sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma});
-  }
-  if (begins("bsr")) out.push_back({"block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block});
+  const auto add = [&](bool listens, std::string_view option, std::vector<int> settings, int spmv_options::*member) {
+    if (listens) out.push_back({option, std::move(settings), member});
+  };
+  const spmv_kernel::tunables& to = kernel.listens_to;
+  add(to.block_size, "block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size);
+  add(to.lanes, "lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes);
+  add(to.sigma, "sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma);
+  add(to.block, "block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block);
   return out;
 }
 
@@ -92,12 +86,9 @@ void for_few_types(const spmv_kernel& kernel, const Add& add) {
   }
 }
 
-/// Kernels that may be without are asked on one matrix.
 void add_many(const context& ctx, const spmv_kernel& kernel) {
-  for_few_types(kernel, [&](const spmv_case& c) {
-    const bool asked = must_have_many(kernel) || kernel.role == kernel_role::vendor || c.matrix->name == "banded";
-    if (asked) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
-  });
+  if (!kernel.has.many) return;
+  for_few_types(kernel, [&](const spmv_case& c) { add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); }); });
 }
 
 void add_transposed(const context& ctx) {
@@ -116,26 +107,25 @@ bool left_out(type_key types) {
   return quick() && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
 }
 
-/// Fused dot products and Jacobi steps, on both value types; kernels that may be without are asked on one matrix.
+/// Fused dot products and Jacobi steps, on both value types.
 void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
-  if (kernel.role == kernel_role::vendor) return;
   for (const type_key types : {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>}) {
     for (const battery_matrix& m : battery()) {
-      if (!must_have_epilogues(kernel) && m.name != "banded") continue;
       spmv_case c;
       c.kernel = &kernel;
       c.types = types;
       c.matrix = &m;
-      add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
-      if (m.rows == m.cols) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
+      if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
+      if (kernel.has.jacobi && m.rows == m.cols) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
     }
   }
 }
 
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   add_many(ctx, kernel);
-  for (const type_key types : all_types) {
-    if (!contains(kernel.types, types) || left_out(types)) continue;
+  for (const operation_types& combination : type_combinations) {
+    const type_key types{combination.value, combination.offset};
+    if (!contains(kernel.types, combination) || left_out(types)) continue;
     for (const battery_matrix& m : battery()) {
       if (m.floating_only && types.value == scalar_type::i32) continue;
       spmv_case c;

@@ -24,15 +24,11 @@ struct spmv_case {
 /// y = alpha A x + beta y for all alpha and beta, twice each, then with other values: held to the error bound.
 void run_spmv_case(const context& ctx, const spmv_case& c);
 
-/// Whether a plan may count on the kernel's apply_many.
-bool must_have_many(const spmv_kernel& kernel);
 /// Y = alpha A X + beta Y for 1, 2, 3, 8 and 17 vectors, row-major, column-major and mixed, with room between rows or
 /// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run.
 /// Skipped where the kernel has no apply_many and need not.
 void run_many_case(const context& ctx, const spmv_case& c);
 
-/// Whether choose_spmv may pick the kernel: then it must have both of these passes.
-bool must_have_epilogues(const spmv_kernel& kernel);
 /// apply_dots: y as apply_and_check holds it, w . y and y . y within gamma(rows + 2) of the sum of absolute values,
 /// for several alpha and beta. Skipped where the kernel has none and need not.
 void run_dots_case(const context& ctx, const spmv_case& c);

@@ -109,14 +109,12 @@ class SpgemmLimit : public on_backend {
     memory.expect_nothing_left();
   }
 
-  /// Copies that a D is joined in: [A | I] and [B ; D], or with a mask I, [I | I] and [M o (A B) ; D].
+  /// With a D, the product that it is added to.
   [[nodiscard]] std::size_t joined_bytes(const spgemm_terms& terms) const {
     if (!terms.d) return 0;
-    const std::int64_t rows = a_.rows, more = terms.d->nnz;
-    if (!terms.mask) return csr_bytes(rows, a_.nnz() + rows) + csr_bytes(b_.rows + rows, b_.nnz() + more);
-    spgemm_plan<double> masked(ctx(), a_.view(), b_.view(), {}, {.mask = terms.mask});
-    masked.symbolic();
-    return csr_bytes(rows, rows) + csr_bytes(rows, 2 * rows) + csr_bytes(2 * rows, masked.nnz() + more);
+    spgemm_plan<double> product(ctx(), a_.view(), b_.view(), {}, {.mask = terms.mask});
+    product.symbolic();
+    return csr_bytes(a_.rows, product.nnz());
   }
 
   matrix a_, b_;

@@ -40,6 +40,8 @@ class linear_operator {
   [[nodiscard]] virtual scalar_type vector_type() const noexcept = 0;
   /// What messages call it.
   [[nodiscard]] virtual std::string_view label() const noexcept { return "the operator"; }
+  /// And what they call the matrix.
+  [[nodiscard]] virtual std::string_view matrix_label() const noexcept { return "A"; }
   [[nodiscard]] virtual bool can(operation what, bool transposed = false) const noexcept {
     return what == operation::apply && !transposed;
   }
