@@ -1,55 +1,47 @@
-// PageRank (Brin and Page, 1998) by power iteration: tulle_example_pagerank [FILE.mtx | gen:rmat:...]
+// PageRank (Brin and Page, 1998) by power iteration: tulle_example_pagerank [cpu|cuda] [FILE.mtx | gen:rmat:...]
 //
 // An entry (i, j) of the matrix is a link from page i to page j. With P the column-stochastic transition matrix, P(j,
 // i) = 1 / links of i, d the damping and n the number of pages: r <- d P r + (d * rank of pages without links + 1 - d)
-// / n.
+// / n. The ranks and all sums stay on the backend; the host looks at how much they change every ten iterations.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <string>
 #include <tulle/tulle.hpp>
+#include <utility>
 #include <vector>
 
+#include "backend.hpp"
+
 namespace {
+
+using vector = tulle::buffer<double>;
 
 constexpr double damping = 0.85;
 constexpr double tolerance = 1e-10;  // of the sum of the changes of all ranks
 constexpr int most_iterations = 200;
 
 struct web {
-  tulle::csr<double> transition;  // P
-  std::vector<char> dangling;     // pages without links
+  tulle::matrix_ref transition;  // P
+  vector dangling;               // 1 for pages without links, else 0
 };
 
-web read_web(const std::string& name) {
+web read_web(const tulle::context& ctx, const std::string& name) {
   const auto host = tulle::context::cpu();
   tulle::csr<double> links =
       tulle::is_generator(name) ? tulle::generate<double>(host, name) : tulle::read_matrix_market<double>(name);
   if (links.rows != links.cols) {
     throw tulle::error(tulle::status::invalid_dimensions, "a web has as many rows as columns");
   }
-  std::vector<char> dangling;
+  tulle::vector_ops(host).fill(1, links.values);
+  std::vector<double> dangling, share;
   for (std::size_t page = 0; page < static_cast<std::size_t>(links.rows); ++page) {
-    const auto first = links.rowptr.host()[page], last = links.rowptr.host()[page + 1];
-    dangling.push_back(first == last);
-    for (auto k = first; k < last; ++k)
-      links.values.host()[static_cast<std::size_t>(k)] = 1.0 / static_cast<double>(last - first);
+    const auto count = links.rowptr.host()[page + 1] - links.rowptr.host()[page];
+    dangling.push_back(count == 0 ? 1 : 0);
+    share.push_back(count == 0 ? 0 : 1 / static_cast<double>(count));
   }
-  return {tulle::transpose(tulle::to_csc(host, links.view())), std::move(dangling)};
-}
-
-/// Adds what does not follow links to `next`; returns the sum of the changes since `rank`.
-double teleport(const std::vector<char>& dangling, const std::vector<double>& rank, std::vector<double>& next) {
-  double stuck = 0;
-  for (std::size_t i = 0; i < rank.size(); ++i) stuck += dangling[i] ? rank[i] : 0;
-  const double share = (damping * stuck + 1 - damping) / static_cast<double>(rank.size());
-  double change = 0;
-  for (std::size_t i = 0; i < rank.size(); ++i) {
-    next[i] += share;
-    change += std::abs(next[i] - rank[i]);
-  }
-  return change;
+  return {transpose(ctx, scale_rows(ctx, links, to_buffer(ctx, share))).matrix, to_buffer(ctx, dangling)};
 }
 
 void print_top(const std::vector<double>& rank) {
@@ -61,26 +53,31 @@ void print_top(const std::vector<double>& rank) {
   for (std::size_t i = 0; i < shown; ++i) std::printf("page %zu: %.3e\n", order[i] + 1, rank[order[i]]);
 }
 
-int run(const std::string& name) {
-  const web pages = read_web(name);
-  const auto ctx = tulle::context::best();
-  tulle::spmv_plan plan(ctx, pages.transition);
-  std::printf("%d pages, %lld links\n%s\n", pages.transition.rows, static_cast<long long>(pages.transition.nnz()),
-              plan.explain().c_str());
+int run(const tulle::context& ctx, const std::string& name) {
+  const web pages = read_web(ctx, name);
+  const tulle::any_spmv_plan follow(ctx, pages.transition);
+  std::printf("%d pages, %lld links\n%s\n", pages.transition.rows, static_cast<long long>(pages.transition.nnz),
+              follow.explain().c_str());
 
-  const std::size_t n = pages.dangling.size();
-  std::vector<double> rank(n, 1.0 / static_cast<double>(n));
-  tulle::buffer<double> y(ctx, n);
+  const tulle::vector_ops ops(ctx);
+  const auto n = static_cast<double>(pages.dangling.size());
+  vector rank(ctx, pages.dangling.size()), next(ctx, rank.size()), stuck(ctx, 1), share(ctx, 1), change(ctx, 2);
+  ops.fill(1 / n, rank);
   for (int iteration = 1; iteration <= most_iterations; ++iteration) {
-    plan.apply(damping, tulle::to_buffer(ctx, rank), 0.0, y);
-    std::vector<double> next = tulle::to_vector(ctx, y);
-    const double residual = teleport(pages.dangling, rank, next);
-    rank.swap(next);
+    ops.dot(pages.dangling, rank, stuck);
+    ops.fill((1 - damping) / n, share);
+    ops.axpby(damping / n, stuck, 1, share);
+    ops.fill(tulle::scalar_ref(share), next);
+    follow.apply(damping, rank, 1, next);
+    ops.axpby_dots(1, next, -1, rank, rank, change);  // the old ranks become the changes, and their squares a sum
+    std::swap(rank, next);
+    if (iteration % 10 != 0) continue;
+    const double residual = std::sqrt(n * to_vector(ctx, change)[1]);  // Cauchy-Schwarz: at least the sum of |changes|
     std::printf("iteration %d: residual %.3e\n", iteration, residual);
     if (residual < tolerance) {
-      std::printf("converged, the ranks add up to %.9f\n", std::accumulate(rank.begin(), rank.end(), 0.0));
-      print_top(rank);
-      return 0;
+      const std::vector<double> ranks = to_vector(ctx, rank);
+      std::printf("converged, the ranks add up to %.9f\n", std::accumulate(ranks.begin(), ranks.end(), 0.0));
+      return print_top(ranks), 0;
     }
   }
   return std::fprintf(stderr, "not converged in %d iterations\n", most_iterations), 4;
@@ -89,7 +86,8 @@ int run(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  return run(argc > 1 ? argv[1] : "gen:rmat:scale=14");
+  const tulle::context ctx = take_context(argc, argv);
+  return run(ctx, argc > 1 ? argv[1] : "gen:rmat:scale=14");
 } catch (const tulle::error& e) {
   return std::fprintf(stderr, "%s\n", e.what()), 1;
 }

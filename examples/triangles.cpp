@@ -1,4 +1,4 @@
-// Triangles of a graph by a masked product: tulle_example_triangles [FILE.mtx | gen:rmat:...]
+// Triangles of a graph by a masked product: tulle_example_triangles [cpu|cuda] [FILE.mtx | gen:rmat:...]
 //
 // With L the strictly lower triangle of the adjacency matrix, entry (i, j) of L o (L L) counts the k with i > k > j
 // that are neighbours of both i and j, which are neighbours themselves: each triangle once (Azad, Buluc, Gilbert:
@@ -11,6 +11,8 @@
 #include <tulle/tulle.hpp>
 #include <utility>
 #include <vector>
+
+#include "backend.hpp"
 
 namespace {
 
@@ -41,11 +43,14 @@ graph lower_triangle(const graph& a) {
           to_buffer(host, std::vector<double>(colind.size(), 1))};
 }
 
-long long count_by_product(const graph& l) {
-  const auto ctx = tulle::context::best();
-  const tulle::any_csr<double> c = tulle::spgemm_masked(ctx, l, l, l);
-  const std::vector<double> counts = std::visit([&](const auto& m) { return to_vector(ctx, m.values); }, c);
-  return static_cast<long long>(std::accumulate(counts.begin(), counts.end(), 0.0));
+long long count_by_product(const tulle::context& ctx, const graph& l) {
+  const tulle::matrix_ref c = tulle::spgemm_masked(ctx, l, l, l);
+  const tulle::const_vector_ref counts(c.types.value, c.values, c.nnz, c.space, c.device);
+  tulle::buffer<double> ones(ctx, static_cast<std::size_t>(c.nnz)), sum(ctx, 1);
+  const tulle::vector_ops ops(ctx);
+  ops.fill(1, ones);
+  ops.dot(counts, ones, sum);
+  return static_cast<long long>(to_vector(ctx, sum)[0]);
 }
 
 /// Looks at all pairs of smaller neighbours of every node.
@@ -63,10 +68,10 @@ long long count_by_hand(const graph& l) {
   return triangles;
 }
 
-int run(const std::string& name) {
+int run(const tulle::context& ctx, const std::string& name) {
   const graph l = lower_triangle(tulle::is_generator(name) ? tulle::generate<double>(tulle::context::cpu(), name)
                                                            : tulle::read_matrix_market<double>(name));
-  const long long triangles = count_by_product(l);
+  const long long triangles = count_by_product(ctx, l);
   std::printf("%d nodes, %lld edges, %lld triangles\n", l.rows, static_cast<long long>(l.nnz()), triangles);
   if (l.nnz() > 1'000'000) return 0;
   const long long expected = count_by_hand(l);
@@ -77,7 +82,8 @@ int run(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  return run(argc > 1 ? argv[1] : "gen:rmat:scale=11");
+  const tulle::context ctx = take_context(argc, argv);
+  return run(ctx, argc > 1 ? argv[1] : "gen:rmat:scale=11");
 } catch (const tulle::error& e) {
   return std::fprintf(stderr, "%s\n", e.what()), 1;
 }
