@@ -14,7 +14,7 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<spmv_operator> make_csr5(const context&, const matrix_ref&, const csr_stats&, const spmv_options&);
+spmv_kernel csr5_entry();
 
 namespace {
 
@@ -40,7 +40,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
         blocks_(column_blocks_for(a.cols, sizeof(T), ctx.info().l2_bytes)) {
     for (index_t b = 0; b < blocks_.count; ++b) {
       const csr<T, O> piece = piece_of(b);
-      pass_.push_back(make_csr5(ctx, matrix_ref(piece.view()), counts_of(piece), o));
+      pass_.push_back(csr5_entry().make_plan(ctx, matrix_ref(piece.view()), counts_of(piece), o));
     }
   }
   void update_values(const matrix_ref& a) override {
