@@ -256,9 +256,7 @@ tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const t
     require(context, "context");
     require(matrix, "matrix");
     require(path, "path");
-    const bool lower = tulle::capi::checked_flag(symmetric, "symmetric");
-    tulle::capi::on_host(context->value, matrix->ref,
-                         [&](const auto& a) { write_matrix_market(path, a.view(), lower); });
+    write_matrix_market(path, matrix->ref, tulle::capi::checked_flag(symmetric, "symmetric"));
   });
 }
 

@@ -1,6 +1,7 @@
 // The writer: coordinate format, shortest digits that read back to the same number.
 #include <tulle/io/matrix_market.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -12,7 +13,9 @@
 #include <tulle/formats/convert.hpp>
 
 #include "core/instantiate.hpp"
+#include "formats/matrix_arrays.hpp"
 #include "io/matrix_market_output.hpp"
+#include "kernels/types.hpp"
 
 namespace tulle {
 namespace matrix_market {
@@ -95,6 +98,23 @@ void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bo
                         symmetric ? matrix_market::count_lower(a) : static_cast<std::int64_t>(a.nnz)));
   matrix_market::write_entries(out, a, symmetric);
   out.commit();
+}
+
+void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a, bool symmetric) {
+  if (a.format != matrix_format::csr && a.format != matrix_format::csc) {
+    throw error(status::unsupported, fmt::format("write_matrix_market: the matrix is {}: make a CSR of it", name(a.format)));
+  }
+  const context host = context::cpu();
+  check_matrix(a.space == memory_space::host ? host : context::cuda(std::max(a.device, 0)), "the matrix", a);
+  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+    if (a.format == matrix_format::csc) {
+      const csr<T, O> columns = clone(host, transposed(a).as<T, O>());
+      return write_matrix_market(file, to_csr(host, transpose(columns.view())).view(), symmetric);
+    }
+    if (a.space == memory_space::host) return write_matrix_market(file, a.as<T, O>(), symmetric);
+    const csr<T, O> here = clone(host, a.as<T, O>());
+    write_matrix_market(file, here.view(), symmetric);
+  });
 }
 
 #define TULLE_INSTANTIATE(T, O) \

@@ -15,27 +15,29 @@ class sink_memory {
               std::int64_t first = 0)
       : rows_(rows),
         cols_(cols),
-        words_(size_of(offset) / sizeof(index_t)),
+        offset_(offset),
         first_(first),
-        rowptr_(ctx, (static_cast<std::size_t>(rows) + 1) * words_),
+        rowptr_(ctx, ((static_cast<std::size_t>(rows) + 1) * size_of(offset) + 7) / 8),
         colind_(ctx, static_cast<std::size_t>(first + nnz)),
         values_(ctx, static_cast<std::size_t>(first + nnz)) {}
 
   /// Of the rows from `row` on, the first of whose entries is `first`.
   csr_sink sink(index_t row, std::int64_t first) {
-    const auto offset = words_ == 2 ? offset_type::i64 : offset_type::i32;
-    return {offset, first, rowptr_.data() + static_cast<std::size_t>(row) * words_, colind_.data(), values_.data()};
+    auto* const rowptr = reinterpret_cast<std::byte*>(rowptr_.data()) + static_cast<std::size_t>(row) * size_of(offset_);
+    return {offset_, first, rowptr, colind_.data(), values_.data()};
   }
   csr_sink sink() { return sink(0, first_); }
 
   /// C with offsets from 0.
   [[nodiscard]] plain_csr<T> read() const {
     plain_csr<T> c{rows_, cols_, {}, colind_.values(), values_.values()};
-    const std::vector<index_t> words = rowptr_.values();
-    c.rowptr.assign(words.begin(), words.end());
-    if (words_ == 2) {
-      c.rowptr.resize(words.size() / 2);
-      std::memcpy(c.rowptr.data(), words.data(), words.size() * sizeof(index_t));
+    const std::vector<double> bytes = rowptr_.values();
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(rows_); ++i) {
+      const auto* at = reinterpret_cast<const std::byte*>(bytes.data()) + i * size_of(offset_);
+      std::int64_t wide = 0;
+      std::int32_t narrow = 0;
+      std::memcpy(offset_ == offset_type::i64 ? static_cast<void*>(&wide) : &narrow, at, size_of(offset_));
+      c.rowptr.push_back(offset_ == offset_type::i64 ? wide : narrow);
     }
     for (std::int64_t& offset : c.rowptr) offset -= first_;
     c.colind.erase(c.colind.begin(), c.colind.begin() + first_);
@@ -49,9 +51,10 @@ class sink_memory {
 
  private:
   index_t rows_, cols_;
-  std::size_t words_;  // of an offset
+  offset_type offset_;
   std::int64_t first_;
-  guarded_vector<index_t> rowptr_, colind_;
+  guarded_vector<double> rowptr_;  // bytes, aligned for offsets of either width
+  guarded_vector<index_t> colind_;
   guarded_vector<T> values_;
 };
 

@@ -72,7 +72,7 @@ class SpgemmLimit : public on_backend {
   void SetUp() override {
     on_backend::SetUp();
     if (IsSkipped()) return;
-    a_ = random_matrix(ctx(), ctx().backend() == backend_kind::cuda ? 30000 : 700, 600, 6, 1);
+    a_ = random_matrix(ctx(), ctx().backend() == backend_kind::cuda ? 5000 : 700, 600, 6, 1);
     b_ = random_matrix(ctx(), 600, cols, 7, 2);
   }
 

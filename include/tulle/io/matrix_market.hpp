@@ -8,6 +8,7 @@
 
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrices.hpp>
+#include <tulle/formats/matrix_ref.hpp>
 
 namespace tulle {
 
@@ -49,5 +50,9 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
 /// INVALID_ARGUMENT).
 template <scalar T, offset O>
 void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false);
+
+/// The same for a matrix of any types in CSR or CSC, on the host or on a device: a product goes to a file as it is. Throws
+/// UNSUPPORTED for other formats.
+void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a, bool symmetric = false);
 
 }  // namespace tulle

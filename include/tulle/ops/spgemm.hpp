@@ -139,6 +139,11 @@ class spgemm_plan : public any_spgemm_plan {
       : any_spgemm_plan(ctx, matrix_ref(std::forward<A>(a)), matrix_ref(std::forward<B>(b)), options, terms) {}
 };
 
+template <scalar T, offset P, offset Q, class... More>
+spgemm_plan(const context&, csr_view<T, P>, csr_view<T, Q>, const More&...) -> spgemm_plan<T>;
+template <detail::owning_matrix A, detail::owning_matrix B, class... More>
+spgemm_plan(const context&, A&&, B&&, const More&...) -> spgemm_plan<detail::value_of<A>>;
+
 /// C = A B, as a CSR that owns its arrays. Throws what a plan throws. Waits for the result, as all that follow.
 matrix_ref spgemm(const context& ctx, const matrix_ref& a, const matrix_ref& b, const spgemm_options& options = {});
 /// C = M o (A B).
