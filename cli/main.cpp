@@ -6,6 +6,7 @@
 #include <new>
 #include <numeric>
 #include <span>
+#include <system_error>
 #include <tulle/version.hpp>
 #include <vector>
 
@@ -51,6 +52,8 @@ int fail(int code, std::string_view status_name, std::string_view message, bool 
   fmt::print(stderr, " {}\n", message);
   return code;
 }
+
+int lost_output() { return fail(invalid_input, name(status::file_io), "standard output cannot be written", false); }
 
 /// What to write instead of `--json FILE`, which bench once took; empty where --json is the flag that it is.
 std::string json_with_a_file(std::span<char*> arguments) {
@@ -103,14 +106,13 @@ int run(int argc, char** argv) {
       return fail(usage, name(status::invalid_argument), misuse, as_json);
     }
     const int code = parse_and_run(app, argc, argv, as_json, result);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail(invalid_input, name(status::file_io), "standard output cannot be written", false);
-    }
-    return code;
+    return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 ? lost_output() : code;
   } catch (const device_error& e) {
     return fail(device_or_memory, name(e.code()), e.what(), as_json);
   } catch (const error& e) {
     return fail(exit_code_of(e.code()), name(e.code()), e.what(), as_json);
+  } catch (const std::system_error&) {  // what fmt throws where a stream is full or closed
+    return lost_output();
   } catch (const std::bad_alloc&) {
     return fail(device_or_memory, name(status::out_of_memory), "out of memory", as_json);
   } catch (const std::exception& e) {

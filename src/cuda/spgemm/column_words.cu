@@ -8,6 +8,23 @@
 namespace tulle::cuda {
 namespace {
 
+/// The next runs, gathered: entries base .. end - 1, 32 a run, none where they end before. column(k): that of entry k.
+/// `before`: the word of the entry before these. All lanes of the warp call it.
+template <int Runs, class I, class Column>
+__device__ __forceinline__ void read_runs(word_run (&run)[Runs], I base, I end, int before, Column column) {
+#pragma unroll
+  for (int u = 0; u < Runs; ++u) {
+    if (base + 32 * u >= end) break;
+    const I k = base + 32 * u + lane_id();
+    run[u] = word_run::of(k < end ? column(k) : -1);
+  }
+#pragma unroll
+  for (int u = 0; u < Runs; ++u) {
+    if (base + 32 * u >= end) break;
+    run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
+  }
+}
+
 constexpr int block = 256, warps = block / 32;
 
 constexpr int depth = 4;  // entries that a thread has in flight

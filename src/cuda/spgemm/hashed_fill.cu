@@ -78,10 +78,15 @@ struct hashed_space {
     int before = -1;
     for (int base = 0; base < count; base += 32 * depth) {
       word_run run[depth];
-      read_runs(run, base, count, before, [&](int i) { return columns[i]; });
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {  // all loads at once: a loop that may end early would wait for each
+        const int i = base + 32 * u + lane_id();
+        run[u] = word_run::of(i < count ? columns[i] : -1);
+      }
 #pragma unroll
       for (int u = 0; u < depth; ++u) {
         if (base + 32 * u >= count) break;
+        run[u].gather(u == 0 ? before : run[u == 0 ? 0 : u - 1].last());
         const bool head = (run[u].heads >> lane_id() & 1) != 0;
         if (head || lane_id() == 0) {  // the first lane may go on with the word before
           table.add(static_cast<unsigned>(run[u].word), run[u].mask, static_cast<unsigned>(base + 32 * u + lane_id()));
