@@ -1,7 +1,7 @@
 // bsr: dense square blocks of 2 to 8 rows, one column index a block.
 //
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
-// 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes a nonzero:
+// 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:
 // (sizeof(T) + 4 / b^2) / fill for blocks of b x b, and 8 / (b^2 fill) for the mask where blocks are not full.
 // Chosen by name or by autotune.
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // Method: segmented sum over sorted coordinates (Blelloch, Heroux, Zagha: Segmented Operations for Sparse Matrix
 // Computation on Vector Multiprocessors, CMU-CS-93-173). The column indices and values are those of the CSR, in place.
 // One thread takes nnz / threads entries; rows cut between threads are joined in a fixed order.
-// Bytes a nonzero: sizeof(T) + 8, and per row one y. Chosen only by name.
+// Bytes per nonzero: sizeof(T) + 8, and per row one y. Chosen only by name.
 #include <vector>
 
 #include "cpu/spmv/csr_operator.hpp"

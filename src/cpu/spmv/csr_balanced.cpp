@@ -3,7 +3,7 @@
 // Method: merge-path split (Merrill, Garland: Merge-based Parallel Sparse Matrix-Vector Multiplication, SC16) at plan
 // time; long rows are cut between threads and their pieces are added in the order of the parts, so the result depends
 // on the number of parts alone, never on timing. One thread takes (rows + nnz) / threads steps.
-// Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by default: it costs no more than csr.rows
+// Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by default: it costs no more than csr.rows
 // where rows are alike.
 #include <vector>
 

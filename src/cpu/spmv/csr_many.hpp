@@ -60,7 +60,7 @@ struct alignas(64) many_part {
 
 /// Method: as csr.balanced, with 16, 8, 4, 2 or 1 vectors in registers for each pass over the matrix (8 to 1 when x is
 /// column-major). A row-major x is read in runs of that many values, by vector instructions.
-/// Bytes a nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a fixed order.
+/// Bytes per nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a fixed order.
 template <scalar T, offset O>
 class csr_many {
  public:

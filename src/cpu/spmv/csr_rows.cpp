@@ -1,7 +1,7 @@
 // csr.rows: an equal number of rows a thread.
 //
 // Method: row-wise OpenMP (Williams et al., Parallel Computing 35, 2009, section 4). One thread takes rows / threads
-// consecutive rows. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by name or by
+// consecutive rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by name or by
 // autotune: rows of about the same length need no carry.
 #include "cpu/spmv/csr_operator.hpp"
 

@@ -1,7 +1,7 @@
 // csr.serial: one thread, row after row. The control that every other kernel is compared with.
 //
 // Method: the definition (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.5). One thread takes all
-// rows. Bytes a nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for
+// rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for
 // matrices too small to share.
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"

@@ -1,7 +1,7 @@
 // ell: every row padded to the longest, stored slot by slot, so that neighbouring rows fill the vector lanes.
 //
 // Method: ELLPACK (Grimes, Kincaid, Young: ITPACK 2.0 User's Guide, CNA-150, 1979). One thread takes rows / threads
-// consecutive rows, in tiles whose sums stay in the first-level cache. Bytes a nonzero: (sizeof(T) + 4) times the
+// consecutive rows, in tiles whose sums stay in the first-level cache. Bytes per nonzero: (sizeof(T) + 4) times the
 // padding, and per row one y. Chosen by name or by autotune.
 #include <fmt/format.h>
 

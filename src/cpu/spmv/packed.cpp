@@ -5,7 +5,7 @@
 // sparse matrix vector product using block-based kernels without zero padding on processors with AVX-512
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
 // is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. One thread takes consecutive slices
-// with an equal number of rows and entries, from memory that it wrote first. Bytes a nonzero: sizeof(T) and, on
+// with an equal number of rows and entries, from memory that it wrote first. Bytes per nonzero: sizeof(T) and, on
 // diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the
 // matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 //
 // Method: SELL-C-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop: A Unified Sparse Matrix Data Format for Efficient
 // General Sparse Matrix-Vector Multiply on Modern Processors with Wide SIMD Units, SISC 36, 2014). One thread takes
-// consecutive slices with an equal number of slots. Bytes a nonzero: (sizeof(T) + 4) times the padding, and per row
+// consecutive slices with an equal number of slots. Bytes per nonzero: (sizeof(T) + 4) times the padding, and per row
 // one y and, where rows moved, one index. Chosen by name or by autotune.
 #include <fmt/format.h>
 

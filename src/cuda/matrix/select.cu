@@ -1,6 +1,6 @@
 // Some of a matrix's entries: those that stay are marked, a scan of the marks places them.
 //
-// One thread: an entry, or a row. 8 bytes an entry of scratch, about 28 bytes an entry of traffic. Used in set-up.
+// One thread: an entry, or a row. 8 bytes per entry of scratch, about 28 bytes per entry of traffic. Used in set-up.
 #include "cuda/matrix/matrix.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
