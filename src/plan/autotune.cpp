@@ -78,7 +78,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.role == kernel_role::vendor || &k == first.first || !contains(k.types, subject.a.types)) continue;
+    if (k.role != kernel_role::production || &k == first.first || !contains(k.types, subject.a.types)) continue;
     if (!k.supports(subject.stats, subject.a.types, ctx.info()).ok) continue;
     const bool converts = k.needs_set_up;
     const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
