@@ -1,8 +1,8 @@
-// csr.rows: an equal number of rows a thread.
+// csr.rows: an equal number of rows per thread.
 //
 // Method: row-wise OpenMP (Williams et al., Parallel Computing 35, 2009, section 4). One thread takes rows / threads
-// consecutive rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen by name or by
-// autotune: rows of about the same length need no carry.
+// consecutive rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Taken by name
+// alone: it shows what equal rows cost where they differ in length.
 #include "cpu/spmv/csr_operator.hpp"
 
 namespace tulle::cpu {

@@ -2,7 +2,7 @@
 //
 // Method: ELLPACK (Grimes, Kincaid, Young: ITPACK 2.0 User's Guide, CNA-150, 1979). One thread takes rows / threads
 // consecutive rows, in tiles whose sums stay in the first-level cache. Bytes per nonzero: (sizeof(T) + 4) times the
-// padding, and per row one y. Chosen by name or by autotune.
+// padding, and per row one y. Taken by name alone.
 #include <fmt/format.h>
 
 #include <algorithm>
