@@ -92,10 +92,13 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
-  const bool blocks = stays_blocks() && !transposes && (wanted.empty() || find(wanted).takes_bsr);
+  // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
+  const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 &&
+                      (wanted.empty() || find(wanted).takes_bsr);
   const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
-                     options.policy == spmv_policy::standard;  // the choice itself looks at the structure
-  if (options.effort != spmv_effort::none && !(quick && !stays_blocks())) source.validate();
+                     options.policy == spmv_policy::standard;
+  const bool choice_validates = quick && !stays_blocks();
+  if (options.effort != spmv_effort::none && !choice_validates) source.validate();
   if (!blocks) source.to_csr();
   if (blocks) {
     named = !wanted.empty();
