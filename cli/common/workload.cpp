@@ -4,16 +4,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/split_mix.hpp"
+
 namespace tulle::cli {
 namespace {
 
-/// One step of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-std::uint64_t mix(std::uint64_t z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
+/// One step of SplitMix64.
+std::uint64_t mix(std::uint64_t z) { return split_mix(z + 0x9e3779b97f4a7c15u); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <tulle/io/matrix_market.hpp>
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <utility>
 #include <vector>
 
 #include "capi/guard.hpp"
@@ -29,8 +30,11 @@ std::size_t at(std::int64_t i, std::int64_t j, std::int64_t ld, vector_order ord
 }
 
 void check_ld(std::int64_t ld, shape s, vector_order order) {
-  const index_t least = order == vector_order::row_major ? s.cols : s.rows;
-  if (ld < least) throw error(status::invalid_dimensions, fmt::format("ld = {}: must be at least {}", ld, least));
+  const auto [times, least] = order == vector_order::row_major ? std::pair(s.rows, s.cols) : std::pair(s.cols, s.rows);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16 / std::max<index_t>(times, 1);
+  if (ld < least || ld > most) {
+    throw error(status::invalid_dimensions, fmt::format("ld = {}: must be at least {}, and within memory", ld, least));
+  }
 }
 
 template <class T>
@@ -95,11 +99,10 @@ tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
   if (a.format == TULLE_DENSE) {
     made = dispatch<type_set::all>(types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, space); });
   } else {
-    const matrix_ref given = ref_of(a, types, s, space);
-    detail::operand checked(ctx, "arrays", given);
+    detail::operand checked(ctx, "arrays", ref_of(a, types, s, space));
     checked.validate();
-    made = to_csr(ctx, given);
-    detail::operand(ctx, "arrays", made).validate();
+    checked.to_csr();
+    made = checked.is_transpose() ? to_csr(ctx, transposed(checked.source())) : checked.source();
   }
   if (made.owner == nullptr) made = clone(ctx, made);
   ctx.synchronize();  // the caller may free or change what was converted
@@ -108,11 +111,11 @@ tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
 
 /// Calls f(CSR with 64-bit offsets on the host).
 template <class F>
-void on_host(const context& ctx, const matrix_ref& a, const F& f) {
+void on_host(const matrix_ref& a, const F& f) {
   const context host = context::cpu();
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
-    const csr<T, O> here = clone(ctx.space() == a.space ? ctx : host, a.as<T, O>());
-    f(with_offsets<std::int64_t>(host, clone(host, here.view()).view()));
+    if (a.space == memory_space::host) return f(with_offsets<std::int64_t>(host, a.as<T, O>()));
+    f(with_offsets<std::int64_t>(host, clone(host, a.as<T, O>()).view()));
   });
 }
 
@@ -142,7 +145,7 @@ tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_c
     require(context, "context");
     require(matrix, "matrix");
     if (matrix->ref.nnz > 0) require(rowind, "rowind");
-    tulle::capi::on_host(context->value, matrix->ref, [&](const auto& a) {
+    tulle::capi::on_host(matrix->ref, [&](const auto& a) {
       const auto offsets = a.rowptr.host();
       for (tulle::index_t r = 0; r < a.rows; ++r) {
         std::fill(rowind + offsets[static_cast<std::size_t>(r)], rowind + offsets[static_cast<std::size_t>(r) + 1], r);
@@ -160,7 +163,7 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
     const auto by = tulle::capi::vector_order_of(order, "order");
     tulle::capi::check_ld(ld, s, by);
     if (s.rows > 0 && s.cols > 0) require(values, "values");
-    tulle::capi::on_host(context->value, matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
+    tulle::capi::on_host(matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
       T* const dense = static_cast<T*>(values);
       for (tulle::index_t i = 0; i < s.rows; ++i) {
         for (tulle::index_t j = 0; j < s.cols; ++j) dense[tulle::capi::at(i, j, ld, by)] = 0;
@@ -180,7 +183,7 @@ tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_cs
     require(matrix, "matrix");
     require(blocks, "blocks");
     const tulle::context host = tulle::context::cpu();
-    tulle::capi::on_host(context->value, matrix->ref, [&](const auto& a) {
+    tulle::capi::on_host(matrix->ref, [&](const auto& a) {
       const auto made = to_bsr(host, a.view(), block);
       *blocks = static_cast<std::int64_t>(made.colind.size());
       if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);

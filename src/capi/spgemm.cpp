@@ -4,7 +4,6 @@
 #include <atomic>
 #include <utility>
 
-#include "capi/coefficient.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 

@@ -1,7 +1,6 @@
 // Plans of y = alpha A x + beta y in the C API.
 #include <fmt/format.h>
 
-#include <limits>
 #include <string>
 
 #include "capi/guard.hpp"
@@ -14,29 +13,16 @@ using tulle::capi::require;
 namespace tulle::capi {
 namespace {
 
-/// Whole numbers of 32 bits only, for i32 values.
-double coefficient(const tulle_spmv_plan& plan, double value, const char* name) {
-  using limits = std::numeric_limits<std::int32_t>;
-  const bool whole = value >= limits::min() && value <= limits::max() && value == static_cast<std::int32_t>(value);
-  if (plan.value.vector_type() == scalar_type::i32 && !whole) {
-    throw error(status::invalid_argument,
-                fmt::format("{} = {}: must be a whole number of 32 bits for i32 values", name, value));
-  }
-  return value;
-}
-
-/// A vector of the plan's type in the memory of its context.
-template <class Void>
-basic_vector_ref<Void> vector(const tulle_spmv_plan& plan, Void* data, std::int64_t size, const char* name) {
-  if (checked_size(size, fmt::format("{}_size", name).c_str()) > 0) require(data, name);
-  return {plan.value.vector_type(), data, size, plan.value.ctx().space()};
-}
-
-/// One that has as many elements as another, which was checked.
+/// A vector of the plan's type in the memory of its context, with as many elements as another one, which was checked.
 template <class Void>
 basic_vector_ref<Void> like(const tulle_spmv_plan& plan, Void* data, std::int64_t size, const char* name) {
   if (size > 0) require(data, name);
   return {plan.value.vector_type(), data, size, plan.value.ctx().space()};
+}
+/// The same, its size checked.
+template <class Void>
+basic_vector_ref<Void> vector(const tulle_spmv_plan& plan, Void* data, std::int64_t size, const char* name) {
+  return like(plan, data, checked_size(size, fmt::format("{}_size", name).c_str()), name);
 }
 
 multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const std::string& name) {
@@ -90,8 +76,8 @@ tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const vo
   return guard([&] {
     using namespace tulle::capi;
     require(plan, "plan");
-    plan->value.apply(coefficient(*plan, alpha, "alpha"), vector(*plan, x, x_size, "x"),
-                      coefficient(*plan, beta, "beta"), vector(*plan, y, y_size, "y"));
+    plan->value.apply(alpha, vector(*plan, x, x_size, "x"),
+                      beta, vector(*plan, y, y_size, "y"));
   });
 }
 
@@ -102,8 +88,8 @@ tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, con
     require(plan, "plan");
     require(x, "x");
     require(y, "y");
-    plan->value.apply_many(coefficient(*plan, alpha, "alpha"), multivector(*plan, *x, "x"),
-                           coefficient(*plan, beta, "beta"), multivector(*plan, *y, "y"));
+    plan->value.apply_many(alpha, multivector(*plan, *x, "x"),
+                           beta, multivector(*plan, *y, "y"));
   });
 }
 
@@ -112,8 +98,8 @@ tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, con
   return guard([&] {
     using namespace tulle::capi;
     require(plan, "plan");
-    plan->value.apply_dots(coefficient(*plan, alpha, "alpha"), vector(*plan, x, x_size, "x"),
-                           coefficient(*plan, beta, "beta"), vector(*plan, y, y_size, "y"), like(*plan, w, y_size, "w"),
+    plan->value.apply_dots(alpha, vector(*plan, x, x_size, "x"),
+                           beta, vector(*plan, y, y_size, "y"), like(*plan, w, y_size, "w"),
                            like(*plan, dots, 2, "dots"));
   });
 }

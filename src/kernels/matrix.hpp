@@ -22,6 +22,8 @@ inline const void* data_of(const offsets_buffer& b) {
   return std::visit([](const auto& held) -> const void* { return held.data(); }, b);
 }
 
+inline offset_type type_of(const offsets_buffer& b) { return b.index() == 0 ? offset_type::i32 : offset_type::i64; }
+
 /// A pattern whose entry i is entry positions[i] of another one.
 struct entry_map {
   offsets_buffer rowptr;

@@ -25,6 +25,11 @@ detail::vector_rules rules_of(const linear_operator& op, bool transposed) {
 
 bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
 
+void check_factors(const linear_operator& op, double alpha, double beta) {
+  detail::check_factor("alpha", alpha, op.vector_type());
+  detail::check_factor("beta", beta, op.vector_type());
+}
+
 /// A vector with a stride is a multivector of one vector.
 template <class Void>
 basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
@@ -60,6 +65,7 @@ linear_operator::call linear_operator::checked(operation what, const apply_optio
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
   const call how = checked(operation::apply, options);
+  check_factors(*this, alpha, beta);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
@@ -74,6 +80,7 @@ void linear_operator::apply(double alpha, const const_vector_ref& x, double beta
 void linear_operator::apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_many, options);
+  check_factors(*this, alpha, beta);
   rules_of(*this, options.transposed).check_multivectors(x, y);
   if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
 }
@@ -82,6 +89,7 @@ void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double
                                  const const_vector_ref& w, const vector_ref& dots,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_dots, options);
+  check_factors(*this, alpha, beta);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
   rules.check_columns("x", x);
   rules.check_rows("y", y);

@@ -10,35 +10,23 @@
 
 #include "formats/matrix_arrays.hpp"
 #include "kernels/backends.hpp"
+#include "ops/owned_csr.hpp"
 #include "ops/vector_checks.hpp"
 
 namespace tulle {
 namespace {
 
-/// Arrays of a result, and what it shares with another matrix.
-struct owned_csr {
+/// What a result has of its own, beside the arrays that it shares with another matrix.
+struct own_arrays {
   offsets_buffer rowptr;
-  buffer<index_t> colind;
   buffer<std::byte> values;
-  std::shared_ptr<const void> shared = nullptr;
+  std::shared_ptr<const void> shared;
 };
-
-offsets_buffer with_type(const context& ctx, const void* rowptr, index_t rows, offset_type to) {
-  const auto count = static_cast<std::size_t>(rows) + 1;
-  if (to == offset_type::i32) {
-    const auto* wide = static_cast<const std::int64_t*>(rowptr);
-    return formats_of<float, std::int64_t>(ctx.backend()).narrow_offsets(ctx, wide, count);
-  }
-  const auto* narrow = static_cast<const std::int32_t*>(rowptr);
-  return formats_of<float, std::int32_t>(ctx.backend()).widen_offsets(ctx, narrow, count);
-}
-
-offset_type type_of(const offsets_buffer& b) { return b.index() == 0 ? offset_type::i32 : offset_type::i64; }
 
 /// The same matrix with offsets of the type.
 matrix_ref fit_offsets(const context& ctx, matrix_ref a, offset_type type) {
   if (a.types.offset == type) return a;
-  auto owned = std::make_shared<owned_csr>(owned_csr{with_type(ctx, a.rowptr, a.rows, type), {}, {}, a.owner});
+  auto owned = std::make_shared<own_arrays>(own_arrays{detail::other_offsets(ctx, a), {}, a.owner});
   a.rowptr = data_of(owned->rowptr);
   a.types.offset = type;
   a.owner = std::move(owned);
@@ -50,23 +38,14 @@ buffer<std::byte> values_for(const context& ctx, scalar_type type, std::size_t c
 }
 
 matrix_ref make_csr(const context& ctx, scalar_type type, shape size, entry_map pattern, buffer<std::byte> values) {
-  matrix_ref out;
-  out.nnz = out.stored = static_cast<std::int64_t>(pattern.colind.size());
-  if (offsets_for(out.nnz) < type_of(pattern.rowptr)) {
-    pattern.rowptr = with_type(ctx, data_of(pattern.rowptr), size.rows, offset_type::i32);
+  if (offsets_for(static_cast<std::int64_t>(pattern.colind.size())) < type_of(pattern.rowptr)) {
+    matrix_ref wide;
+    wide.rows = size.rows;
+    wide.types.offset = offset_type::i64;
+    wide.rowptr = data_of(pattern.rowptr);
+    pattern.rowptr = detail::other_offsets(ctx, wide);
   }
-  out.types = {type, type_of(pattern.rowptr)};
-  out.rows = size.rows;
-  out.cols = size.cols;
-  out.space = ctx.space();
-  out.device = ctx.device();
-  auto owned =
-      std::make_shared<owned_csr>(owned_csr{std::move(pattern.rowptr), std::move(pattern.colind), std::move(values)});
-  out.rowptr = data_of(owned->rowptr);
-  out.colind = owned->colind.data();
-  out.values = owned->values.data();
-  out.owner = std::move(owned);
-  return out;
+  return detail::csr_of(ctx, size, type, std::move(pattern.rowptr), std::move(pattern.colind), std::move(values));
 }
 
 /// The pattern with the values at its positions in A; or with the sums of its segments, of which there is one more.
@@ -135,16 +114,6 @@ matrix_ref sum_of_duplicates(const context& ctx, std::string_view name, const ma
   return with_values_of(ctx, a, a.dimensions(), std::move(folded), segments, sorted.positions.data());
 }
 
-/// A factor that the value type holds, for integers.
-void check_factor(std::string_view name, double factor, scalar_type type) {
-  if (type == scalar_type::i32 &&
-      !(factor >= std::numeric_limits<std::int32_t>::min() && factor <= std::numeric_limits<std::int32_t>::max() &&
-        static_cast<std::int32_t>(factor) == factor)) {
-    throw error(status::invalid_argument,
-                fmt::format("{} = {}: must be a 32-bit integer for i32 values", name, factor));
-  }
-}
-
 void check_sum(double alpha, const matrix_ref& a, double beta, const matrix_ref& b) {
   if (a.dimensions() != b.dimensions()) {
     throw error(status::invalid_dimensions, fmt::format("A is {} x {}, B is {} x {}", a.rows, a.cols, b.rows, b.cols));
@@ -153,16 +122,16 @@ void check_sum(double alpha, const matrix_ref& a, double beta, const matrix_ref&
     throw error(status::invalid_argument,
                 fmt::format("A holds {} values, B {} ones", name(a.types.value), name(b.types.value)));
   }
-  check_factor("alpha", alpha, a.types.value);
-  check_factor("beta", beta, a.types.value);
+  detail::check_factor("alpha", alpha, a.types.value);
+  detail::check_factor("beta", beta, a.types.value);
 }
 
 matrix_ref scale(const context& ctx, const matrix_ref& a, const const_vector_ref& factors, bool by_column) {
   const matrix_ref from = result(ctx, csr_on(ctx, "A", a));
   const detail::vector_rules rules{ctx.space(), ctx.device(), from.types.value, from.dimensions()};
   by_column ? rules.check_columns("factors", factors) : rules.check_rows("factors", factors);
-  auto held = std::make_shared<owned_csr>(
-      owned_csr{{}, {}, values_for(ctx, from.types.value, static_cast<std::size_t>(from.nnz)), from.owner});
+  auto held = std::make_shared<own_arrays>(
+      own_arrays{{}, values_for(ctx, from.types.value, static_cast<std::size_t>(from.nnz)), from.owner});
   matrices_of(ctx.backend()).scale(ctx, from, {by_column, factors.data, factors.stride}, held->values.data());
   matrix_ref out = from;
   out.values = held->values.data();
@@ -208,18 +177,10 @@ matrix_ref to_csr(const context& ctx, const matrix_ref& a) {
 
 matrix_ref identity(const context& ctx, index_t n, scalar_type type) {
   if (n < 0) throw error(status::invalid_dimensions, fmt::format("n = {}: must not be negative", n));
-  const auto count = static_cast<std::size_t>(n);
-  const type_key types{type, offsets_for(n)};
-  entry_map pattern{{}, buffer<index_t>(ctx, count), {}};
-  if (types.offset == offset_type::i32) {
-    pattern.rowptr = buffer<std::int32_t>(ctx, count + 1);
-  } else {
-    pattern.rowptr = buffer<std::int64_t>(ctx, count + 1);
-  }
-  buffer<std::byte> values = values_for(ctx, type, count);
-  matrices_of(ctx.backend())
-      .identity(ctx, n, types, const_cast<void*>(data_of(pattern.rowptr)), pattern.colind.data(), values.data());
-  return make_csr(ctx, type, {n, n}, std::move(pattern), std::move(values));
+  const matrix_ref one = detail::new_csr(ctx, {n, n}, n, {type, offsets_for(n)});
+  const csr_sink to = detail::sink_of(one);
+  matrices_of(ctx.backend()).identity(ctx, n, one.types, to.rowptr, to.colind, to.values);
+  return one;
 }
 
 matrix_ref add(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b) {

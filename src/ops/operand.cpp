@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/backends.hpp"
+#include "ops/owned_csr.hpp"
 #include "formats/matrix_arrays.hpp"
 
 namespace tulle::detail {
@@ -148,11 +149,7 @@ void operand::fold() {
 
 void operand::fit_offsets(offset_type type) {
   if (ref_.types.offset == type) return;
-  const auto count = static_cast<std::size_t>(ref_.rows) + 1;
-  with_formats(ctx_, ref_, [&](auto view, const auto& backend) {
-    offsets_ = type == offset_type::i32 ? any_buffer(backend.narrow_offsets(ctx_, view.rowptr, count))
-                                        : any_buffer(backend.widen_offsets(ctx_, view.rowptr, count));
-  });
+  std::visit([&](auto&& made) { offsets_ = any_buffer(std::move(made)); }, other_offsets(ctx_, ref_));
   ref_.rowptr = offsets_.data();
   ref_.types.offset = type;
 }

@@ -12,23 +12,22 @@
 
 namespace tulle::detail {
 
-/// Uninitialised arrays that the ref owns; offsets as wide as nnz needs, or as they are said to be.
-inline matrix_ref new_csr(const context& ctx, shape s, std::int64_t nnz, type_key types) {
+/// A CSR that owns its arrays.
+inline matrix_ref csr_of(const context& ctx, shape s, scalar_type type, offsets_buffer rowptr, buffer<index_t> colind,
+                         buffer<std::byte> values) {
   struct arrays {
-    buffer<std::byte> rowptr, colind, values;
+    offsets_buffer rowptr;
+    buffer<index_t> colind;
+    buffer<std::byte> values;
   };
-  const auto entries = static_cast<std::size_t>(nnz);
-  auto owner = std::make_shared<arrays>();
-  owner->rowptr = buffer<std::byte>(ctx, (static_cast<std::size_t>(s.rows) + 1) * size_of(types.offset));
-  owner->colind = buffer<std::byte>(ctx, entries * sizeof(index_t));
-  owner->values = buffer<std::byte>(ctx, entries * size_of(types.value));
+  auto owner = std::make_shared<arrays>(arrays{std::move(rowptr), std::move(colind), std::move(values)});
   matrix_ref c;
-  c.types = types;
+  c.types = {type, type_of(owner->rowptr)};
   c.rows = s.rows;
   c.cols = s.cols;
-  c.nnz = c.stored = nnz;
-  c.rowptr = owner->rowptr.data();
-  c.colind = reinterpret_cast<const index_t*>(owner->colind.data());
+  c.nnz = c.stored = static_cast<std::int64_t>(owner->colind.size());
+  c.rowptr = data_of(owner->rowptr);
+  c.colind = owner->colind.data();
   c.values = owner->values.data();
   c.space = ctx.space();
   c.device = ctx.device();
@@ -36,24 +35,37 @@ inline matrix_ref new_csr(const context& ctx, shape s, std::int64_t nnz, type_ke
   return c;
 }
 
+/// The same, its arrays uninitialised.
+inline matrix_ref new_csr(const context& ctx, shape s, std::int64_t nnz, type_key types) {
+  const auto entries = static_cast<std::size_t>(nnz), offsets = static_cast<std::size_t>(s.rows) + 1;
+  offsets_buffer rowptr = types.offset == offset_type::i32 ? offsets_buffer(buffer<std::int32_t>(ctx, offsets))
+                                                           : offsets_buffer(buffer<std::int64_t>(ctx, offsets));
+  buffer<index_t> colind(ctx, entries);
+  return csr_of(ctx, s, types.value, std::move(rowptr), std::move(colind),
+                buffer<std::byte>(ctx, entries * size_of(types.value)));
+}
+
 /// To be filled; the arrays must be new_csr's, or lent to be written.
 inline csr_sink sink_of(const matrix_ref& c) {
   return {c.types.offset, 0, const_cast<void*>(c.rowptr), const_cast<index_t*>(c.colind), const_cast<void*>(c.values)};
 }
 
-/// The offsets of `from`, in the width of those of `to`.
-inline void copy_offsets(const context& ctx, const matrix_ref& from, const matrix_ref& to) {
-  const auto count = static_cast<std::size_t>(from.rows) + 1;
-  const auto copy = [&](const void* offsets) {
-    copy_bytes(ctx, const_cast<void*>(to.rowptr), ctx.space(), offsets, ctx.space(), count * size_of(to.types.offset));
-  };
-  if (from.types.offset == to.types.offset) return copy(from.rowptr);
-  dispatch<type_set::all>(from.types, [&]<class T, class O>() {
-    const auto& backend = formats_of<T, O>(ctx.backend());
-    const auto* offsets = static_cast<const O*>(from.rowptr);
-    if (to.types.offset == offset_type::i32) return copy(backend.narrow_offsets(ctx, offsets, count).data());
-    copy(backend.widen_offsets(ctx, offsets, count).data());
-  });
+/// The offsets of a CSR in the other width.
+inline offsets_buffer other_offsets(const context& ctx, const matrix_ref& a) {
+  const auto count = static_cast<std::size_t>(a.rows) + 1;
+  if (a.types.offset == offset_type::i64) {  // the value type plays no part
+    const auto* wide = static_cast<const std::int64_t*>(a.rowptr);
+    return formats_of<float, std::int64_t>(ctx.backend()).narrow_offsets(ctx, wide, count);
+  }
+  const auto* narrow = static_cast<const std::int32_t*>(a.rowptr);
+  return formats_of<float, std::int32_t>(ctx.backend()).widen_offsets(ctx, narrow, count);
+}
+
+/// Its offsets in the width of `type`.
+inline void copy_offsets(const context& ctx, const matrix_ref& a, offset_type type, void* to) {
+  const std::size_t bytes = (static_cast<std::size_t>(a.rows) + 1) * size_of(type);
+  const auto copy = [&](const void* from) { copy_bytes(ctx, to, ctx.space(), from, ctx.space(), bytes); };
+  a.types.offset == type ? copy(a.rowptr) : copy(data_of(other_offsets(ctx, a)));
 }
 
 }  // namespace tulle::detail

@@ -4,6 +4,7 @@
 
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
+#include "ops/vector_checks.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle::detail {
@@ -43,37 +44,42 @@ bool spgemm_plan_impl::begin(const spgemm_options& options) {
 }
 
 std::int64_t spgemm_plan_impl::symbolic() {
-  if (nnz_) return *nnz_;
-  set_values(0);
-  std::int64_t nnz = product_->symbolic();
-  c_types_.offset = offsets_for(nnz);
-  if (factors_.has_d()) {
-    add_pattern_of_d();
-    nnz = static_cast<std::int64_t>(sum_->colind.size());
+  if (!nnz_) {
+    set_values(1, 0);
+    count(1);
   }
-  nnz_ = nnz;
-  return nnz;
+  return *nnz_;
 }
 
-/// Makes the product, whose pattern is C's but for the entries of D.
-void spgemm_plan_impl::add_pattern_of_d() {
+/// Counts C, from values that are set. With D the product is made on the way, times alpha.
+void spgemm_plan_impl::count(double alpha) {
+  if (nnz_) return;
   const std::int64_t nnz = product_->symbolic();
+  c_types_.offset = offsets_for(nnz);
+  nnz_ = factors_.has_d() ? add_pattern_of_d(nnz, alpha) : nnz;
+}
+
+/// Makes the product, whose pattern is C's but for the entries of D; returns nnz(C).
+std::int64_t spgemm_plan_impl::add_pattern_of_d(std::int64_t nnz, double alpha) {
   operand& d = factors_.d();
   c_types_.offset = offsets_for(nnz + d.ref().nnz);
   d.fit_offsets(c_types_.offset);
   product_c_ = new_csr(ctx_, factors_.dimensions(), nnz, c_types_);
-  product_->fill(alpha_, sink_of(product_c_));
-  fresh_ = true;
+  product_->fill(alpha, sink_of(product_c_));
+  made_for_ = alpha;
   if (limit_ > 0) product_->release();
   sum_ = std::make_shared<const entry_map>(matrices_of(ctx_.backend()).add_pattern(ctx_, product_c_, d.ref()));
+  return static_cast<std::int64_t>(sum_->colind.size());
 }
 
-/// Neither allocates nor synchronises.
-void spgemm_plan_impl::set_values(double beta) {
+/// Once a call: it gathers the values of operands that are in another order. Neither allocates nor synchronises.
+void spgemm_plan_impl::set_values(double alpha, double beta) {
+  check_factor("alpha", alpha, c_types_.value);
+  check_factor("beta", beta, c_types_.value);
   if (beta != 0 && !factors_.has_d()) {
     throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
   }
-  fresh_ = false;
+  made_for_.reset();
   factors_.refresh();
   product_->set_values(factors_.a().ref().values, factors_.b().ref().values);
 }
@@ -90,26 +96,26 @@ matrix_ref spgemm_plan_impl::pattern_of_c() const {
 
 /// The values of C from those of the product.
 void spgemm_plan_impl::add_d(double alpha, double beta, void* values) {
-  if (!fresh_ || alpha != alpha_) product_->numeric(alpha, sink_of(product_c_));
-  fresh_ = false;
+  if (made_for_ != alpha) product_->numeric(alpha, sink_of(product_c_));
+  made_for_.reset();
   if (limit_ > 0) product_->release();
   matrices_of(ctx_.backend()).add_values(ctx_, 1, product_c_, beta, factors_.d().ref(), pattern_of_c(), values);
 }
 
 matrix_ref spgemm_plan_impl::multiply(double alpha, double beta) {
-  set_values(beta);
-  alpha_ = nnz_ ? alpha_ : alpha;
-  const std::int64_t nnz = symbolic();
+  set_values(alpha, beta);
+  count(alpha);
   if (!sum_) {
-    matrix_ref c = new_csr(ctx_, dimensions(), nnz, c_types_);
-    fill(alpha, beta, sink_of(c));
+    matrix_ref c = new_csr(ctx_, dimensions(), *nnz_, c_types_);
+    product_->fill(alpha, sink_of(c));
+    filled_ = true;
     return c;
   }
   struct shared_pattern {
     std::shared_ptr<const entry_map> pattern;
     buffer<std::byte> values;
   };
-  const std::size_t bytes = static_cast<std::size_t>(nnz) * size_of(c_types_.value);
+  const std::size_t bytes = static_cast<std::size_t>(*nnz_) * size_of(c_types_.value);
   auto owner = std::make_shared<shared_pattern>(shared_pattern{sum_, buffer<std::byte>(ctx_, bytes)});
   add_d(alpha, beta, owner->values.data());
   matrix_ref c = pattern_of_c();
@@ -120,16 +126,13 @@ matrix_ref spgemm_plan_impl::multiply(double alpha, double beta) {
 }
 
 void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
-  set_values(beta);
-  symbolic();
+  set_values(alpha, beta);
+  count(alpha);
   if (!sum_) {
     product_->fill(alpha, c);
   } else {
     const matrix_ref pattern = pattern_of_c();
-    matrix_ref out = pattern;
-    out.types.offset = c.offset;
-    out.rowptr = c.rowptr;
-    copy_offsets(ctx_, pattern, out);
+    copy_offsets(ctx_, pattern, c.offset, c.rowptr);
     copy_bytes(ctx_, c.colind, ctx_.space(), pattern.colind, ctx_.space(), sum_->colind.bytes());
     add_d(alpha, beta, c.values);
   }
@@ -137,9 +140,8 @@ void spgemm_plan_impl::fill(double alpha, double beta, const csr_sink& c) {
 }
 
 void spgemm_plan_impl::numeric(double alpha, double beta, const csr_sink& c) {
-  set_values(beta);
-  if (!sum_) return product_->numeric(alpha, c);
-  add_d(alpha, beta, c.values);
+  set_values(alpha, beta);
+  sum_ ? add_d(alpha, beta, c.values) : product_->numeric(alpha, c);
 }
 
 void spgemm_plan_impl::update_values(const const_vector_ref& a, const const_vector_ref& b,

@@ -42,8 +42,9 @@ class spgemm_plan_impl {
  private:
   void choose(const spgemm_problem& problem, const spgemm_options& options);
   bool begin(const spgemm_options& options);
-  void set_values(double beta);
-  void add_pattern_of_d();
+  void set_values(double alpha, double beta);
+  void count(double alpha);
+  std::int64_t add_pattern_of_d(std::int64_t nnz, double alpha);
   [[nodiscard]] matrix_ref pattern_of_c() const;
   void add_d(double alpha, double beta, void* values);
 
@@ -59,8 +60,7 @@ class spgemm_plan_impl {
   std::optional<std::int64_t> nnz_;
   std::optional<std::int64_t> products_;
   bool filled_ = false;
-  double alpha_ = 1;    // with D: of the product when its pattern was made
-  bool fresh_ = false;  // and its values are still the present ones
+  std::optional<double> made_for_;  // with D: the alpha of product_c_, where its values are the present ones
 };
 
 }  // namespace tulle::detail

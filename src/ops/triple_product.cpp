@@ -172,7 +172,7 @@ class triple {
       first = last;
     });
     c = resized(c, first, first);
-    detail::copy_offsets(ctx_, offsets, c);
+    detail::copy_offsets(ctx_, offsets, c.types.offset, detail::sink_of(c).rowptr);
     return c;
   }
 

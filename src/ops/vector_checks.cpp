@@ -54,6 +54,15 @@ void check_pointer(std::string_view name, const void* data, bool needed) {
 
 }  // namespace
 
+void check_factor(std::string_view name, double factor, scalar_type type) {
+  using limits = std::numeric_limits<std::int32_t>;
+  if (type != scalar_type::i32) return;
+  if (!(factor >= limits::min() && factor <= limits::max() && static_cast<std::int32_t>(factor) == factor)) {
+    throw error(status::invalid_argument,
+                fmt::format("{} = {}: must be a 32-bit integer for i32 values", name, factor));
+  }
+}
+
 void vector_rules::check_place(std::string_view name, scalar_type held, memory_space where, int on) const {
   if (where != space) {
     throw error(status::invalid_argument, fmt::format("{} is in {} memory, the work is on {} memory", name,

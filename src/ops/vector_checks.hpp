@@ -9,6 +9,9 @@
 
 namespace tulle::detail {
 
+/// Throws INVALID_ARGUMENT where values are i32 and the factor is no such number.
+void check_factor(std::string_view name, double factor, scalar_type type);
+
 struct named_vector {
   std::string_view name;
   const_vector_ref vector;

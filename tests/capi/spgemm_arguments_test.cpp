@@ -71,6 +71,21 @@ TEST_F(capi_spgemm_arguments, matrices_must_fit_each_other) {
   refused(create(whole), TULLE_STATUS_INVALID_ARGUMENT, "B holds i32 values, A holds f64");
 }
 
+TEST_F(capi_spgemm_arguments, i32_factors_are_whole_numbers) {
+  const csr_handle whole = copy<std::int32_t>();
+  tulle_spgemm_options options{};
+  options.transpose_b = 1;
+  tulle_spgemm_plan* made = nullptr;
+  TULLE_ASSERT_OK(tulle_spgemm_plan_create(context.get(), whole.get(), whole.get(), &options, &made));
+  const std::unique_ptr<tulle_spgemm_plan, decltype(&tulle_spgemm_plan_destroy)> owned(made, tulle_spgemm_plan_destroy);
+  tulle_csr* made_c = nullptr;
+  refused(tulle_spgemm_plan_multiply(made, 0.5, 0, &made_c), TULLE_STATUS_INVALID_ARGUMENT, "alpha = 0.5");
+  refused(tulle_spgemm_plan_multiply(made, 1e10, 0, &made_c), TULLE_STATUS_INVALID_ARGUMENT, "alpha = 1");
+  TULLE_ASSERT_OK(tulle_spgemm_plan_multiply(made, -2, 0, &made_c));
+  const csr_handle product(made_c);
+  refused(tulle_spgemm_plan_numeric(made, 0.5, 0, made_c), TULLE_STATUS_INVALID_ARGUMENT, "alpha = 0.5");
+}
+
 TEST_F(capi_spgemm_arguments, plan_calls) {
   std::int64_t count = 0;
   std::size_t bytes = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <tulle/tulle.hpp>
 #include <vector>
 
@@ -127,6 +128,32 @@ TEST_F(AnyFormat, BlocksStayBlocks) {
   EXPECT_LE(error_ratio<double>(reference_spmv<double>(ctx, 1, a.view(), x, 0, {}), y), 1);
   blocks.colind.host()[0] = 1 << 20;
   EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, blocks); }), status::invalid_structure);
+}
+
+TEST(BlocksPastTheLastColumn, ReadNoX) {
+  const context ctx = context::cpu(1);
+  // 3 x 3 in full blocks of 2, whose last places lie outside; x ends where a block would read on.
+  bsr<double> a{3, 3, 9, 2, 2, to_buffer(ctx, std::vector<std::int64_t>{0, 2, 4}),
+                to_buffer(ctx, std::vector<index_t>{0, 1, 0, 1}), to_buffer(ctx, vec(16, 1)), {}};
+  const vec x{1, 2, 3, std::numeric_limits<double>::quiet_NaN()};
+  const const_vector_ref three(scalar_type::f64, x.data(), 3, memory_space::host);
+  for (const char* kernel : {"", "bsr", "csr.balanced"}) {
+    spmv_options options;
+    options.kernel = kernel;
+    vec y(3);
+    any_spmv_plan(ctx, a, options).apply(1, three, 0, y);
+    EXPECT_EQ(y, (vec{6, 6, 6})) << kernel;
+  }
+}
+
+TEST(OperatorFactors, AreWholeNumbersForIntegers) {
+  const context ctx = context::cpu(1);
+  const any_spmv_plan plan(ctx, generate<std::int32_t>(ctx, "gen:diagonal:n=3"));
+  const std::vector<std::int32_t> x(3, 1);
+  std::vector<std::int32_t> y(3);
+  EXPECT_EQ(status_of([&] { plan.apply(0.5, x, 0, y); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] { plan.apply(1, x, 1e10, y); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] { plan.apply(-2, x, 0, y); }), status::success);
 }
 
 TEST_F(AnyFormat, BrokenCoordinatesAreRefused) {
