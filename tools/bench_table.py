@@ -178,14 +178,14 @@ CLOCKS = {"event": "real_time", "host": "host_us", "submit": "submit_us", "64 qu
 
 
 def latency_table(by_matrix: dict[str, list[dict]]) -> str:
-    """One row for what effort default chooses and one for effort none's kernel where that is another; means last."""
-    rows, speeds = [], {"default": {}, "none": {}}
+    """One row for what effort standard chooses and one for effort none's kernel where that is another; means last."""
+    rows, speeds = [], {"standard": {}, "none": {}}
     for matrix, records in sorted(by_matrix.items(), key=lambda item: (item[1][0]["nnz"], item[0])):
         right = [r for r in records if "host_us" in r and fastest([r])]
         vendor = [r for r in right if r["kernel"].startswith("cusparse.csr")]
         chosen = next((r for r in right if r["chosen"]), None)
         stream = next((r for r in right if r["kernel"] == "csr.stream"), None)
-        efforts = {"both": chosen} if chosen and chosen is stream else {"default": chosen, "none": stream}
+        efforts = {"both": chosen} if chosen and chosen is stream else {"standard": chosen, "none": stream}
         for effort, record in efforts.items():
             if record is None:
                 continue

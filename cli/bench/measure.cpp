@@ -22,7 +22,7 @@ planned plan_kernel(const trial& t) {
   planned p;
   for (int i = 0; i < 3; ++i) {
     p.op.reset();
-    const double us = t.run.clock.once([&] { p.op = t.kernel.make_plan(t.run.ctx, a, t.s.stats, t.options); });
+    const double us = t.run.clock.once([&] { p.op = t.kernel.make(t.run.ctx, a, t.s.stats, t.options); });
     p.microseconds = i == 0 ? us : std::min(p.microseconds, us);
     if (us > long_plan) break;
   }

@@ -10,7 +10,7 @@ std::optional<double> time_on(const trial& t, const matrix_ref& a, const csr_sta
                               std::optional<std::size_t> matrix_bytes) {
   const context& ctx = t.run.ctx;
   if (!t.kernel.supports(stats, a.types, ctx.info()).ok) return std::nullopt;
-  const auto op = t.kernel.make_plan(ctx, a, stats, t.options);
+  const auto op = t.kernel.make(ctx, a, stats, t.options);
   if (matrix_bytes) {
     const auto expected = static_cast<double>(*matrix_bytes);
     if (std::abs(static_cast<double>(op->matrix_bytes()) - expected) > 0.05 * expected) return std::nullopt;

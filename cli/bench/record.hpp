@@ -50,7 +50,7 @@ struct spmv_record : measurement {
   double compulsory_bytes = 0;
   double moved_bytes = 0;
   double read_bandwidth = 0;       // of the machine, bytes a second
-  std::string effort = "default";  // of the plan that plan_us is for
+  std::string effort = "standard";  // of the plan that plan_us is for
   double plan_us = 0;              // from the CSR on the backend to a ready operator, with all that the effort asks for
   std::optional<double> break_even;  // applications; nothing when it never pays
   verdict bottleneck;

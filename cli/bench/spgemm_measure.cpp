@@ -52,16 +52,16 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
                                   const spgemm_options& options) {
   const auto memory = std::make_shared<peak_memory>(ctx);
   const context counted = ctx.with_memory(memory);
-  const auto make_plan = [&] { return any_spgemm_plan(counted, in.a, in.b, options, in.terms); };
+  const auto make = [&] { return any_spgemm_plan(counted, in.a, in.b, options, in.terms); };
   spgemm_measurement m;
   const auto forget = [&] {
     m.c = {};
     memory->restart();
   };
-  m.whole = repeat_whole(clock, forget, [&] { m.c = make_plan().multiply(in.alpha, in.beta); });
+  m.whole = repeat_whole(clock, forget, [&] { m.c = make().multiply(in.alpha, in.beta); });
   m.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
-  any_spgemm_plan plan = make_plan();
+  any_spgemm_plan plan = make();
   plan.symbolic();
   time_numeric(ctx, clock, in, plan, m);
   m.kernel = plan.kernel();

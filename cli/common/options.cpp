@@ -35,7 +35,7 @@ void add_backend_options(CLI::App& app, run_options& o) {
 }
 
 void add_plan_options(CLI::App& app, run_options& o) {
-  add_choice(app, "--effort", o.effort, {"none", "default", "max"},
+  add_choice(app, "--effort", o.effort, {"none", "standard", "max"},
              "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it");
   add_choice(app, "--policy", o.policy, {"standard", "simple"},
              "Rules that choose a kernel: tulle's own (standard), or the simple ones of most libraries");

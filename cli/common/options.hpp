@@ -18,7 +18,7 @@ struct run_options {
   int threads = 0;
   std::optional<int> device;
   std::string kernel;
-  std::string effort = "default";   // none, default, max
+  std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
   std::string precision = "f64";    // f32, f64, i32
   bool json = false;

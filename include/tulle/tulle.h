@@ -245,7 +245,7 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
 
 /* How much work making a plan may cost; spmv_effort in tulle/ops/spmv.hpp says what each does. */
 typedef int32_t tulle_spmv_effort;
-enum { TULLE_EFFORT_DEFAULT = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
+enum { TULLE_EFFORT_STANDARD = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
 
 /* All zeros are the defaults. */
 typedef struct tulle_spmv_options {

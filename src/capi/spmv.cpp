@@ -76,8 +76,7 @@ tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const vo
   return guard([&] {
     using namespace tulle::capi;
     require(plan, "plan");
-    plan->value.apply(alpha, vector(*plan, x, x_size, "x"),
-                      beta, vector(*plan, y, y_size, "y"));
+    plan->value.apply(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"));
   });
 }
 
@@ -88,8 +87,7 @@ tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, con
     require(plan, "plan");
     require(x, "x");
     require(y, "y");
-    plan->value.apply_many(alpha, multivector(*plan, *x, "x"),
-                           beta, multivector(*plan, *y, "y"));
+    plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y"));
   });
 }
 
@@ -98,9 +96,8 @@ tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, con
   return guard([&] {
     using namespace tulle::capi;
     require(plan, "plan");
-    plan->value.apply_dots(alpha, vector(*plan, x, x_size, "x"),
-                           beta, vector(*plan, y, y_size, "y"), like(*plan, w, y_size, "w"),
-                           like(*plan, dots, 2, "dots"));
+    plan->value.apply_dots(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"),
+                           like(*plan, w, y_size, "w"), like(*plan, dots, 2, "dots"));
   });
 }
 
@@ -120,8 +117,8 @@ tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* va
     require(plan, "plan");
     const std::int64_t size = tulle::capi::checked_size(count, "count");
     if (size > 0) require(values, "values");
-    plan->value.update_values(tulle::const_vector_ref(plan->value.vector_type(), values, size,
-                                                      tulle::capi::space_of(space, "space")));
+    plan->value.update_values(
+        tulle::const_vector_ref(plan->value.vector_type(), values, size, tulle::capi::space_of(space, "space")));
   });
 }
 

@@ -34,7 +34,7 @@ std::size_t bsr_bytes(const bsr_view<T, O>& a) {
          (a.mask != nullptr ? blocks * sizeof(std::uint64_t) : 0);
 }
 
-/// A make_plan that builds Operator<T, O>(ctx, matrix, stats, options) for a CSR or a BSR.
+/// A make that builds Operator<T, O>(ctx, matrix, stats, options) for a CSR or a BSR.
 template <template <class, class> class Operator, type_set Set>
 std::unique_ptr<spmv_operator> make_block_operator(const context& ctx, const matrix_ref& a, const csr_stats& stats,
                                                    const spmv_options& options) {

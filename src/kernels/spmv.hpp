@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
 #include <tulle/core/context.hpp>
 #include <tulle/core/status.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -19,7 +18,6 @@
 
 namespace tulle {
 
-
 /// `count` vectors with their types erased: element i of vector j is at data[i * row_stride + j * vector_stride], so
 /// that (ld, 1) is row-major and (1, ld) column-major.
 struct strided_vectors {
@@ -29,7 +27,7 @@ struct strided_vectors {
   std::int64_t vector_stride = 0;
 };
 
-/// What a kernel needs to run: made once by `spmv_kernel::make_plan`, then applied many times.
+/// What a kernel needs to run: made once by `spmv_kernel::make`, then applied many times.
 class spmv_operator {
  public:
   spmv_operator() = default;
@@ -46,11 +44,12 @@ class spmv_operator {
                           stream_view stream);
   /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (two
   /// values of y's type, in the backend's memory), summed in an order that depends on the plan alone.
-  virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view stream);
+  virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
+                          stream_view stream);
   /// One step of the weighted Jacobi method: y = x + omega D^-1 (b - A x), with the inverse diagonal given.
   virtual void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                             stream_view stream);
-  /// The same pattern with other values; `a` may be borrowed from now on, as in make_plan.
+  /// The same pattern with other values; `a` may be borrowed from now on, as in make.
   virtual void update_values(const matrix_ref& a) = 0;
   /// Bytes that the operator owns.
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
@@ -68,8 +67,8 @@ struct support {
 
 inline support always_supported(const csr_stats&, type_key, const device_info&) { return {}; }
 
-/// One line of the kernel table: all that is true of a kernel. `a` (and its arrays) may be borrowed by the operator until
-/// it is destroyed.
+/// One line of the kernel table: all that is true of a kernel. `a` (and its arrays) may be borrowed by the operator
+/// until it is destroyed.
 struct spmv_kernel {
   /// What a kernel has beside `apply`.
   struct passes {
@@ -90,29 +89,33 @@ struct spmv_kernel {
   backend_kind backend = backend_kind::cpu;
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
-  bool needs_set_up = true;   // has to see the statistics; converts or stages the matrix. Else it reads the CSR in place
-  bool takes_bsr = false;     // reads a BSR in place; every kernel takes CSR
+  bool needs_set_up = true;  // has to see the statistics; converts or stages the matrix. Else it reads the CSR in place
+  bool takes_bsr = false;    // reads a BSR in place; every kernel takes CSR
   bool deterministic = true;  // the same bits on every run
   passes has = {};
   tunables listens_to = {};
   support (*supports)(const csr_stats&, type_key, const device_info&) = always_supported;
-  std::unique_ptr<spmv_operator> (*make_plan)(const context&, const matrix_ref& a, const csr_stats&,
-                                              const spmv_options&) = nullptr;
+  std::unique_ptr<spmv_operator> (*make)(const context&, const matrix_ref& a, const csr_stats&,
+                                         const spmv_options&) = nullptr;
 };
 
 /// Whether a kernel has a pass for vectors of a type: dot products and Jacobi steps are for floating-point numbers.
 constexpr bool has_pass(const spmv_kernel& kernel, operation what, scalar_type vectors) {
   const bool floating = vectors != scalar_type::i32;
   switch (what) {
-    case operation::apply: return true;
-    case operation::apply_many: return kernel.has.many;
-    case operation::apply_dots: return kernel.has.dots && floating;
-    case operation::jacobi: return kernel.has.jacobi && floating;
+    case operation::apply:
+      return true;
+    case operation::apply_many:
+      return kernel.has.many;
+    case operation::apply_dots:
+      return kernel.has.dots && floating;
+    case operation::jacobi:
+      return kernel.has.jacobi && floating;
   }
   return false;
 }
 
-/// A make_plan that builds Operator<T, O>(ctx, view, stats, options) for the types of a CSR.
+/// A make that builds Operator<T, O>(ctx, view, stats, options) for the types of a CSR.
 template <template <class, class> class Operator, type_set Set>
 std::unique_ptr<spmv_operator> make_operator(const context& ctx, const matrix_ref& a, const csr_stats& stats,
                                              const spmv_options& options) {

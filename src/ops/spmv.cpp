@@ -193,7 +193,7 @@ void any_spmv_plan::impl::count() {
 void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
   op.reset();
   many.reset();
-  op = k.make_plan(ctx, source.ref(), stats, options);
+  op = k.make(ctx, source.ref(), stats, options);
   ctx.synchronize();  // apply may come on another stream
   kernel = &k;
   reason = why;
@@ -201,7 +201,7 @@ void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
 
 /// Allocates a little host memory, at the first call.
 void any_spmv_plan::impl::make_many() {
-  if (many == nullptr) many = find(kernel_for_many(ctx.backend())).make_plan(ctx, source.ref(), stats, {});
+  if (many == nullptr) many = find(kernel_for_many(ctx.backend())).make(ctx, source.ref(), stats, {});
 }
 
 void any_spmv_plan::impl::tune(double budget) {

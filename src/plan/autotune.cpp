@@ -9,9 +9,9 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/stream.hpp>
 
-#include "kernels/backends.hpp"
 #include "core/memory_status.hpp"
 #include "core/split_mix.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle {
 namespace {
@@ -89,7 +89,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
     }
     try {
       const auto planning_began = clock::now();
-      auto candidate = k.make_plan(ctx, subject.a, subject.stats, subject.options);
+      auto candidate = k.make(ctx, subject.a, subject.stats, subject.options);
       ctx.synchronize();
       if (converts) longest_conversion = std::max(longest_conversion, microseconds_since(planning_began));
       const double time = stand.measure(*candidate, result.microseconds);

@@ -79,10 +79,10 @@ class BenchTable(unittest.TestCase):
         code, text, _ = self.run_tool("<!-- table:latency cache=warm kind=latency -->\n<!-- /table -->\n")
         self.assertEqual(code, 0)
         self.assertLess(text.index("| smaller |"), text.index("| larger |"))
-        self.assertIn("| larger | 5,000 | default | `csr.warp` | 5.0 (2.00) | 10.0 (**0.90**) | 2.0 (1.50) | 4.0 (2.00) | 2.0 | 8.0 |", text)
+        self.assertIn("| larger | 5,000 | standard | `csr.warp` | 5.0 (2.00) | 10.0 (**0.90**) | 2.0 (1.50) | 4.0 (2.00) | 2.0 | 8.0 |", text)
         self.assertIn("| larger | 5,000 | none | `csr.stream` | 6.0 (1.67) |", text)
         self.assertIn("| smaller | 100 | both | `csr.stream` | 5.0 (4.00) |", text)
-        self.assertIn("| **geometric mean** |  | default |  | (2.83) |", text)  # of 2 and 4
+        self.assertIn("| **geometric mean** |  | standard |  | (2.83) |", text)  # of 2 and 4
         self.assertIn("| **geometric mean** |  | none |  | (2.58) |", text)  # of 5/3 and 4
 
     def test_check_changes_nothing_and_tells(self):

@@ -88,14 +88,14 @@ TEST_F(capi_arguments, plan_create) {
 
 TEST_F(capi_arguments, plan_create_with) {
   tulle_spmv_plan* made = nullptr;
-  tulle_spmv_options options{nullptr, TULLE_EFFORT_DEFAULT, 0};
+  tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0};
   const auto create = [&] { return tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made); };
   null(tulle_spmv_plan_create_with(nullptr, matrix.get(), &options, &made), "context");
   null(tulle_spmv_plan_create_with(context.get(), nullptr, &options, &made), "matrix");
   null(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, nullptr), "plan");
   options.effort = 3;
   refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->effort = 3");
-  options.effort = TULLE_EFFORT_DEFAULT;
+  options.effort = TULLE_EFFORT_STANDARD;
   options.transpose = 2;
   refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->transpose = 2");
   options.transpose = 0;

@@ -62,7 +62,7 @@ TEST(capi_faults, every_host_allocation) {
                           [&] { return tulle_spmv_plan_create(context.get(), matrix.get(), kernel, &made_plan); },
                           [&] { tulle_spmv_plan_destroy(std::exchange(made_plan, nullptr)); }});
   }
-  for (const tulle_spmv_effort effort : {TULLE_EFFORT_DEFAULT, TULLE_EFFORT_NONE}) {
+  for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
     const tulle_spmv_options options{nullptr, effort, 1};
     tulle_spmv_plan* made_plan = nullptr;
     fail_each_allocation(

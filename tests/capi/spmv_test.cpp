@@ -77,7 +77,7 @@ TEST_P(capi_spmv, beta_zero_overwrites_nan) {
 
 TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
   const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
-  for (const tulle_spmv_effort effort : {TULLE_EFFORT_DEFAULT, TULLE_EFFORT_NONE}) {
+  for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
     const tulle_spmv_options options{nullptr, effort, 1};
     const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context.get(), matrix.get(), &options);
     EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));

@@ -79,7 +79,7 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
     const csr_stats stats = statistics(ctx, a.device());
     const support supported = c.kernel->supports(stats, c.types, ctx.info());
     if (!supported.ok) GTEST_SKIP() << supported.reason;
-    const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
+    const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
     body(a, *op);
   });
 }

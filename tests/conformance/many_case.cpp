@@ -119,7 +119,7 @@ void run_typed(const context& ctx, const spmv_case& c) {
   const typed_matrix<T, O> a(ctx, m);
   const csr_stats stats = statistics(ctx, a.device());
   if (const support s = c.kernel->supports(stats, c.types, ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
-  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
+  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
   const problem<T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
   const auto check = [&](const problem<T, O>& p, index_t count, vector_order x, vector_order y) {
     apply_and_check<T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});

@@ -62,7 +62,7 @@ void run_typed(const context& ctx, const spmv_case& c) {
   const support supported = c.kernel->supports(stats, c.types, ctx.info());
   if (!supported.ok) GTEST_SKIP() << supported.reason;
 
-  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), stats, c.options);
+  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
   for (const auto& [alpha, beta] : factors(c.types)) {
     apply_and_check(ctx, *op, a, *c.matrix, alpha, beta, c.kernel->role == kernel_role::vendor);
   }

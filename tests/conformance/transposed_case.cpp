@@ -60,7 +60,7 @@ template <scalar T, offset O>
 void run_kernel(const context& ctx, const spmv_case& c) {
   typed_matrix<T, O> a(ctx, *c.matrix);
   const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T>;
-  const auto op = c.kernel->make_plan(ctx, matrix_ref(a.device()), {}, c.options);
+  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), {}, c.options);
   const auto apply = [&](double alpha, const T* x, double beta, T* y) { op->apply(alpha, x, beta, y, ctx.stream()); };
   const transposed_check<T, O> check(a.host(), *c.matrix);
   for (const auto& [alpha, beta] : some_factors) check.run(ctx, alpha, beta, reproducible, apply);

@@ -160,7 +160,7 @@ TEST_F(SpmvPlan, EffortMaxMeasuresAndRemembers) {
 
 TEST_F(SpmvPlan, EffortsAndPoliciesHaveNames) {
   EXPECT_EQ(name(spmv_effort::none), "none");
-  EXPECT_EQ(name(spmv_effort::standard), "default");
+  EXPECT_EQ(name(spmv_effort::standard), "standard");
   EXPECT_EQ(name(spmv_effort::max), "max");
   EXPECT_EQ(name(spmv_policy::simple), "simple");
 }

@@ -23,9 +23,9 @@ constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standa
 ///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
 ///             The winner is remembered, as by autotune.
 enum class spmv_effort : std::uint8_t { none, standard, max };
-/// "none", "default", "max".
+/// "none", "standard", "max".
 constexpr std::string_view name(spmv_effort e) {
-  return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "default" : "max";
+  return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "standard" : "max";
 }
 
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.

@@ -142,7 +142,7 @@ spmv_kernel bsr_entry() {
       .takes_bsr = true,
       .listens_to = {.block = true},
       .supports = supports_bsr,
-      .make_plan = make_block_operator<bsr_kernel, type_set::floating>,
+      .make = make_block_operator<bsr_kernel, type_set::floating>,
   };
 }
 

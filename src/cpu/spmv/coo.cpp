@@ -85,7 +85,7 @@ spmv_kernel coo_entry() {
       .backend = backend_kind::cpu,
       .types = type_set::floating,
       .role = kernel_role::study,
-      .make_plan = make_operator<coo_kernel, type_set::floating>,
+      .make = make_operator<coo_kernel, type_set::floating>,
   };
 }
 

@@ -78,7 +78,7 @@ spmv_kernel csr_balanced_entry() {
       .types = type_set::all,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .make_plan = make_operator<csr_balanced, type_set::all>,
+      .make = make_operator<csr_balanced, type_set::all>,
   };
 }
 

@@ -36,7 +36,7 @@ spmv_kernel csr_rows_entry() {
       .types = type_set::all,
       .role = kernel_role::study,
       .needs_set_up = false,
-      .make_plan = make_operator<csr_rows, type_set::all>,
+      .make = make_operator<csr_rows, type_set::all>,
   };
 }
 

@@ -95,7 +95,7 @@ spmv_kernel csr_transposed_entry() {
       .types = type_set::all,
       .needs_set_up = false,
       .has = {.many = true},
-      .make_plan = make_operator<csr_transposed, type_set::all>,
+      .make = make_operator<csr_transposed, type_set::all>,
   };
 }
 

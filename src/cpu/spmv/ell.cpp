@@ -90,7 +90,7 @@ spmv_kernel ell_entry() {
       .types = type_set::floating,
       .role = kernel_role::study,
       .supports = supports_ell,
-      .make_plan = make_operator<ell_kernel, type_set::floating>,
+      .make = make_operator<ell_kernel, type_set::floating>,
   };
 }
 

@@ -169,7 +169,7 @@ spmv_kernel packed_entry() {
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.sigma = true},
       .supports = supports_packed,
-      .make_plan = make_operator<packed_kernel, type_set::floating>,
+      .make = make_operator<packed_kernel, type_set::floating>,
   };
 }
 

@@ -110,7 +110,7 @@ spmv_kernel sell_entry() {
       .types = type_set::floating,
       .listens_to = {.sigma = true},
       .supports = supports_sell,
-      .make_plan = make_operator<sell_kernel, type_set::floating>,
+      .make = make_operator<sell_kernel, type_set::floating>,
   };
 }
 

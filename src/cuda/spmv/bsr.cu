@@ -110,7 +110,7 @@ spmv_kernel bsr_entry() {
       .takes_bsr = true,
       .listens_to = {.block_size = true, .block = true},
       .supports = supports_bsr,
-      .make_plan = make_block_operator<bsr_operator, type_set::floating>,
+      .make = make_block_operator<bsr_operator, type_set::floating>,
   };
 }
 

@@ -204,7 +204,7 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a
   });
 }
 
-std::unique_ptr<spmv_operator> make_plan(const context& ctx, const matrix_ref& a, const csr_stats& s,
+std::unique_ptr<spmv_operator> make(const context& ctx, const matrix_ref& a, const csr_stats& s,
                                          const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
 }
@@ -219,7 +219,7 @@ spmv_kernel csr5_entry() {
       .types = type_set::floating,
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_plan,
+      .make = make,
   };
 }
 

@@ -40,7 +40,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
         blocks_(column_blocks_for(a.cols, sizeof(T), ctx.info().l2_bytes)) {
     for (index_t b = 0; b < blocks_.count; ++b) {
       const csr<T, O> piece = piece_of(b);
-      pass_.push_back(csr5_entry().make_plan(ctx, matrix_ref(piece.view()), counts_of(piece), o));
+      pass_.push_back(csr5_entry().make(ctx, matrix_ref(piece.view()), counts_of(piece), o));
     }
   }
   void update_values(const matrix_ref& a) override {
@@ -120,7 +120,7 @@ spmv_kernel csr5_blocked_entry() {
       .types = type_set::floating,
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<csr5_blocked_operator, type_set::floating>,
+      .make = make_operator<csr5_blocked_operator, type_set::floating>,
   };
 }
 

@@ -197,7 +197,7 @@ spmv_kernel csr_merge_entry() {
       .needs_set_up = false,
       .has = {.many = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<csr_merge, type_set::all>,
+      .make = make_operator<csr_merge, type_set::all>,
   };
 }
 

@@ -97,7 +97,7 @@ spmv_kernel csr_stream_entry() {
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<csr_stream, type_set::all>,
+      .make = make_operator<csr_stream, type_set::all>,
   };
 }
 

@@ -44,7 +44,7 @@ spmv_kernel csr_thread_entry() {
       .needs_set_up = false,
       .has = {.many = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<csr_thread, type_set::all>,
+      .make = make_operator<csr_thread, type_set::all>,
   };
 }
 

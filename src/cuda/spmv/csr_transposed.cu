@@ -101,7 +101,7 @@ spmv_kernel csr_transposed_entry() {
       .deterministic = false,
       .has = {.many = true},
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<csr_transposed, type_set::all>,
+      .make = make_operator<csr_transposed, type_set::all>,
   };
 }
 

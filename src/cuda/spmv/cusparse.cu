@@ -183,7 +183,7 @@ spmv_kernel vendor_entry(std::string_view name, std::string_view summary, spmv_k
       .deterministic = false,
       .has = has,
       .supports = supports_cusparse,
-      .make_plan = make_operator<Operator, type_set::floating>,
+      .make = make_operator<Operator, type_set::floating>,
   };
 }
 

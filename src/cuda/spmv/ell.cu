@@ -61,7 +61,7 @@ spmv_kernel ell_entry() {
       .types = type_set::floating,
       .listens_to = {.block_size = true},
       .supports = supports_ell,
-      .make_plan = make_operator<ell_operator, type_set::floating>,
+      .make = make_operator<ell_operator, type_set::floating>,
   };
 }
 

@@ -163,7 +163,7 @@ spmv_kernel packed_entry() {
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.block_size = true},
       .supports = supports_packed,
-      .make_plan = make_operator<packed_operator, type_set::floating>,
+      .make = make_operator<packed_operator, type_set::floating>,
   };
 }
 

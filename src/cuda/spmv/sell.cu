@@ -94,7 +94,7 @@ spmv_kernel sell_entry() {
       .types = type_set::floating,
       .listens_to = {.block_size = true, .sigma = true},
       .supports = supports_sell,
-      .make_plan = make_operator<sell_operator, type_set::floating>,
+      .make = make_operator<sell_operator, type_set::floating>,
   };
 }
 

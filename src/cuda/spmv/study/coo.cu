@@ -99,7 +99,7 @@ spmv_kernel coo_entry() {
       .types = type_set::floating,
       .role = kernel_role::study,
       .listens_to = {.block_size = true},
-      .make_plan = make_operator<coo_operator, type_set::floating>,
+      .make = make_operator<coo_operator, type_set::floating>,
   };
 }
 

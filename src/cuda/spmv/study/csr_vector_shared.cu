@@ -118,7 +118,7 @@ spmv_kernel csr_vector_shared_entry() {
       .has = {.many = true},
       .listens_to = {.block_size = true},
       .supports = supports_csr_vector_shared,
-      .make_plan = make_operator<csr_vector_shared, type_set::all>,
+      .make = make_operator<csr_vector_shared, type_set::all>,
   };
 }
 

@@ -69,7 +69,7 @@ spmv_kernel csr_warp_shared_entry() {
       .needs_set_up = false,
       .has = {.many = true},
       .listens_to = {.block_size = true, .lanes = true},
-      .make_plan = make_operator<csr_warp_shared, type_set::all>,
+      .make = make_operator<csr_warp_shared, type_set::all>,
   };
 }
 
