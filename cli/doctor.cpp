@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <tulle/core/build_info.hpp>
+#include <tulle/ops/spmv.hpp>
 
 #include "bench/machine.hpp"
 #include "common/command.hpp"
 #include "common/options.hpp"
-#include "core/build_info.hpp"
-#include "plan/autotune_cache.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -19,7 +19,6 @@ namespace {
 struct doctor_result {
   bench::machine cpu;
   std::vector<bench::machine> gpus;
-  bool cuda_built = false;
   std::string why_no_gpu;
   std::string nvcc;  // empty where there is none
   std::string cache_directory;
@@ -46,10 +45,10 @@ bool can_write(std::filesystem::path directory) {
 
 void find_missing(doctor_result& r) {
   auto& list = r.missing;
-  if (!r.cuda_built && !r.nvcc.empty()) {
+  if (built_from().cuda.empty() && !r.nvcc.empty()) {
     list.push_back({"the CUDA backend is not built, though nvcc is here",
                     "cmake --preset release && cmake --build --preset release"});
-  } else if (!r.cuda_built) {
+  } else if (built_from().cuda.empty()) {
     list.push_back(
         {"the CUDA backend is not built: no nvcc",
          "install the CUDA toolkit, 12.4 or newer (developer.nvidia.com/cuda-downloads), then cmake --preset release"});
@@ -67,19 +66,21 @@ std::string capability(const device_info& gpu) {
   return fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
 }
 
-json to_json(const bandwidth& b) {
-  return object(field("read_gbs", b.read / 1e9), field("copy_gbs", b.copy / 1e9), field("triad_gbs", b.triad / 1e9));
+json bandwidth_json(const bench::machine& m) {
+  return object(field("read_gbs", m.read / 1e9), field("copy_gbs", m.copy / 1e9), field("triad_gbs", m.triad / 1e9));
 }
 
 json to_json(const doctor_result& r) {
   const device_info& cpu = r.cpu.device;
   json devices = json::array(), missing = json::array();
-  for (const auto& [gpu, threads, memory, launch_us] : r.gpus) {
-    devices.push_back(object(
-        field("device", devices.size()), field("name", gpu.name), field("compute_capability", capability(gpu)),
-        field("driver_supports_cuda", bench::cuda_version(gpu.driver_version)),
-        field("multiprocessors", gpu.multiprocessors), field("memory_bytes", gpu.memory_bytes),
-        field("l2_bytes", gpu.l2_bytes), field("bandwidth", to_json(memory)), field("launch_latency_us", launch_us)));
+  for (const bench::machine& m : r.gpus) {
+    const device_info& gpu = m.device;
+    devices.push_back(object(field("device", devices.size()), field("name", gpu.name),
+                             field("compute_capability", capability(gpu)),
+                             field("driver_supports_cuda", bench::cuda_version(gpu.driver_version)),
+                             field("multiprocessors", gpu.multiprocessors), field("memory_bytes", gpu.memory_bytes),
+                             field("l2_bytes", gpu.l2_bytes), field("bandwidth", bandwidth_json(m)),
+                             field("launch_latency_us", m.launch_us)));
   }
   for (const auto& [what, how] : r.missing) missing.push_back(object(field("what", what), field("how", how)));
   return object(
@@ -87,9 +88,9 @@ json to_json(const doctor_result& r) {
       field("compiler", built_from().compiler), field("flags", built_from().flags),
       field("cpu",
             object(field("name", cpu.name), field("threads", r.cpu.threads), field("memory_bytes", cpu.memory_bytes),
-                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", to_json(r.cpu.memory)))),
-      field("cuda", object(field("built", r.cuda_built), field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc),
-                           field("devices", devices))),
+                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)))),
+      field("cuda", object(field("built", !built_from().cuda.empty()), field("build", built_from().cuda),
+                           field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc), field("devices", devices))),
       field("cache_directory", r.cache_directory), field("missing", missing));
 }
 
@@ -101,8 +102,8 @@ void print_heading(std::string_view text) {
 void print_memory(const bench::machine& m, const char* cache) {
   fmt::print("  memory           {}, {} {}\n", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
              human_bytes(static_cast<double>(m.device.l2_bytes)));
-  fmt::print("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.memory.read / 1e9,
-             m.memory.copy / 1e9, m.memory.triad / 1e9);
+  fmt::print("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.read / 1e9, m.copy / 1e9,
+             m.triad / 1e9);
 }
 
 void print_text(const doctor_result& r) {
@@ -120,7 +121,7 @@ void print_text(const doctor_result& r) {
   print_heading("tulle");
   fmt::print("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
              built_from().flags);
-  fmt::print("  CUDA backend     {}\n", r.cuda_built ? "built" : "not built");
+  fmt::print("  CUDA backend     {}\n", built_from().cuda.empty() ? "not built" : built_from().cuda);
   fmt::print("  nvcc             {}\n", r.nvcc.empty() ? "not found" : r.nvcc);
   fmt::print("  cache directory  {}\n", r.cache_directory);
   print_heading(r.missing.empty() ? "Nothing is missing." : "Missing");
@@ -132,7 +133,6 @@ int run(const run_options& o) {
   r.cpu = bench::measure_machine(context::cpu(o.threads));
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
   for (int device = 0; device < devices; ++device) r.gpus.push_back(bench::measure_machine(context::cuda(device)));
-  r.cuda_built = cuda_runtime() != nullptr;
   r.why_no_gpu = cuda_unavailable_reason();
   r.nvcc = find_nvcc();
   r.cache_directory = cache_directory().string();

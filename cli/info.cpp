@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tulle/ops/spmv.hpp>
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/matrix.hpp"
-#include "plan/choose_spmv.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -90,10 +90,10 @@ info_result examine(const settings& s) {
   info_result r{a.facts(), {}, statistics(context::cpu(s.run.threads), a.matrix.view()), {}, {}};
   if (!is_generator(s.matrix)) r.file = a.info;
   for (const context& ctx : usable_contexts(s.run)) {
-    r.choices.push_back({tulle::name(ctx.backend()),
-                         choose_spmv(r.stats, plan_types<T>(r.stats.nnz), ctx.info(), spmv_policy::standard)});
+    r.choices.push_back(
+        {tulle::name(ctx.backend()), choose_spmv(r.stats, {scalar_type_of<T>, offsets_for(r.stats.nnz)}, ctx.info())});
   }
-  if (s.run.json) r.hash = matrix_hash(a.matrix.view());
+  if (s.run.json) r.hash = matrix_hash(a.matrix);
   return r;
 }
 

@@ -3,12 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <tulle/ops/spmv.hpp>
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
-#include "common/kernel_support.hpp"
-#include "kernels/backends.hpp"
+#include "common/matrix.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -18,98 +17,84 @@ struct settings {
   std::string matrix;
 };
 
-/// A matrix that was named, reduced to what `supports` looks at.
-struct subject {
-  csr_stats stats;
-  type_key types;
-};
-
 struct kernel_line {
-  std::string_view name, operation, backend;
-  std::vector<std::string_view> types;
-  std::string_view summary;
-  bool chosen_silently = true;
-  std::optional<support> verdict = {};  // on the matrix, where one was named
+  kernel_info kernel;
+  std::optional<std::string> refusal;  // of the matrix, where one was named; empty where the kernel takes it
 };
 
 struct kernels_result {
   std::vector<kernel_line> lines;
 };
 
+std::string_view json_name(kernel_operation o) {
+  return o == kernel_operation::spmv ? "spmv" : o == kernel_operation::spgemm ? "spgemm" : "spmv_transposed";
+}
+
+std::vector<std::string_view> types(const kernel_info& k) {
+  return k.takes_i32 ? std::vector<std::string_view>{"f32", "f64", "i32"} : std::vector<std::string_view>{"f32", "f64"};
+}
+
+bool chosen_silently(const kernel_info& k) { return k.role == kernel_role::production; }
+
 json to_json(const kernels_result& r) {
   json kernels = json::array();
-  for (const kernel_line& k : r.lines) {
+  for (const auto& [k, refusal] : r.lines) {
     json& record = kernels.emplace_back(
-        object(field("name", k.name), field("operation", k.operation), field("backend", k.backend),
-               field("types", k.types), field("summary", k.summary), field("chosen_silently", k.chosen_silently)));
-    if (k.verdict) record.update(object(field("supported", k.verdict->ok), field("reason", k.verdict->reason)));
+        object(field("name", k.name), field("operation", json_name(k.operation)), field("backend", name(k.backend)),
+               field("types", types(k)), field("summary", k.summary), field("chosen_silently", chosen_silently(k))));
+    if (refusal) record.update(object(field("supported", refusal->empty()), field("reason", *refusal)));
   }
   return object(field("kernels", kernels));
 }
 
 void print_text(const kernels_result& r) {
-  constexpr std::array titles{std::pair{"spmv", "y = A x"},
-                              std::pair{"spmv_transposed", "y = A^T x, from the CSR of A"},
-                              std::pair{"spgemm", "C = A B"}};
-  for (const auto& [operation, title] : titles) {
-    if (std::ranges::find(r.lines, operation, &kernel_line::operation) == r.lines.end()) continue;
-    fmt::print("{}:\n", title);
-    for (const kernel_line& k : r.lines) {
+  using enum kernel_operation;
+  for (const kernel_operation operation : {spmv, spmv_transposed, spgemm}) {
+    bool is_first = true;
+    for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
-      fmt::print("{:<20} {:<5} {:<12} {}{}\n", k.name, k.backend, fmt::format("{}", fmt::join(k.types, " ")), k.summary,
-                 k.chosen_silently ? "" : " (for comparison: used only when asked for by name)");
-      if (k.verdict && !k.verdict->ok) fmt::print("{:<20} cannot take this matrix: {}\n", "", k.verdict->reason);
+      if (std::exchange(is_first, false)) {
+        fmt::print("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
+      }
+      fmt::print("{:<20} {:<5} {:<12} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")),
+                 k.summary, chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
+      if (refusal && !refusal->empty()) fmt::print("{:<20} cannot take this matrix: {}\n", "", *refusal);
     }
   }
 }
 
-std::optional<subject> analyse(const settings& s) {
-  if (s.matrix.empty()) return std::nullopt;
-  return with_precision(s.run, [&]<class T>() {
-    const csr<T> matrix = load<T>(s.matrix, s.run).matrix;
-    return subject{statistics(context::cpu(s.run.threads), matrix.view()), plan_types<T>(matrix.nnz())};
-  });
-}
-
-/// What the backend says about the matrix; without a usable GPU, that there is none.
-support support_on(const spmv_kernel& kernel, const subject& a, const settings& s) {
-  if (kernel.backend == backend_kind::cpu) {
-    return kernel_support(kernel, a.stats, a.types, context::cpu(s.run.threads).info());
+/// What every kernel of the backend says about the matrix that was named; without a usable GPU, that there is none.
+void add_refusals(const settings& s, const csr_stats& stats, backend_kind backend, std::span<kernel_line> lines) {
+  if (backend == backend_kind::cuda && cuda_device_count() == 0) {
+    for (kernel_line& line : lines) line.refusal = cuda_unavailable_reason();
+    return;
   }
-  if (cuda_device_count() == 0) return {false, cuda_unavailable_reason()};
   run_options cuda = s.run;
   cuda.backend = "cuda";
-  return kernel_support(kernel, a.stats, a.types, make_context(cuda).info());
-}
-
-kernel_line line_of(const auto& kernel, std::string_view operation) {
-  kernel_line line{kernel.name, operation, name(kernel.backend), {}, kernel.summary};
-  for (const scalar_type type : {scalar_type::f32, scalar_type::f64, scalar_type::i32}) {
-    if (contains(kernel.types, type_key{type, offset_type::i32})) line.types.push_back(name(type));
+  const context ctx = backend == backend_kind::cpu ? context::cpu(s.run.threads) : make_context(cuda);
+  const scalar_type type = with_precision(s.run, []<class T>() { return scalar_type_of<T>; });
+  for (kernel_line& line : lines) {
+    line.refusal = unsupported_reason(line.kernel, stats, {type, offsets_for(stats.nnz)}, ctx.info());
   }
-  line.chosen_silently = kernel.role == kernel_role::production;
-  return line;
 }
 
 int run(const settings& s) {
-  const std::optional<subject> a = analyse(s);
+  std::optional<csr_stats> stats;
+  if (!s.matrix.empty()) {
+    stats = with_precision(s.run, [&]<class T>() {
+      return statistics(context::cpu(s.run.threads), load<T>(s.matrix, s.run).matrix.view());
+    });
+  }
   kernels_result result;
-  const auto add = [&](std::span<const spmv_kernel> table, std::string_view operation) {
-    for (const spmv_kernel& k : table) {
-      result.lines.push_back(line_of(k, operation));
-      if (a) result.lines.back().verdict = support_on(k, *a, s);
-    }
-  };
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
-    const auto table = spmv_kernels(backend);
-    if (table.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
-    add(table, "spmv");
-    add(spmv_transposed_kernels(backend), "spmv_transposed");
-    if (a) continue;  // those of C = A B take two matrices
-    for (const spgemm_kernel& k : spgemm_kernels(backend)) {
-      result.lines.push_back(line_of(k, "spgemm"));
+    std::vector<kernel_line> lines;
+    for (const kernel_info& k : kernels(backend)) {
+      if (!stats || k.operation != kernel_operation::spgemm) lines.push_back({k, {}});  // C = A B takes two matrices
     }
+    if (lines.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
+    if (stats) add_refusals(s, *stats, backend, lines);
+    std::ranges::move(lines, std::back_inserter(result.lines));
   }
   print(result, s.run.json);
   return ok;

@@ -1,9 +1,15 @@
 // tulle spgemm: C = M o (alpha A B) + beta D, or with A^T or B^T: made, timed, checked and written.
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <tulle/ops/matrix.hpp>
+#include <tulle/ops/verify.hpp>
+
+#include "bench/spgemm_measure.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
-#include "spgemm_result.hpp"
+#include "common/matrix.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -23,6 +29,59 @@ struct settings {
   bool transpose_b = false;
   bool verify = false;
 };
+
+struct spgemm_result {
+  matrix_facts a, b, c;
+  std::optional<std::string> mask, add;  // names
+  spgemm_options options;
+  bench::spgemm_measurement measured;
+  std::string_view precision;
+  std::string_view backend;
+  std::string hash;                       // of C
+  std::optional<spgemm_verdict> verdict;  // with --verify
+};
+
+json to_json(const spgemm_result& r) {
+  const bench::spgemm_record& whole = r.measured.whole;
+  const bench::sample_summary& numeric = r.measured.numeric;
+  json record = object(
+      field("a", r.a.name), field("b", r.b.name), field("rows", r.c.rows), field("cols", r.c.cols),
+      field("inner", r.options.transpose_a ? r.a.rows : r.a.cols), field("nnz_a", r.a.nnz), field("nnz_b", r.b.nnz),
+      field("nnz", r.c.nnz), field("products", whole.products), field("compression", whole.compression()),
+      field("precision", r.precision), field("transpose_a", r.options.transpose_a),
+      field("transpose_b", r.options.transpose_b), field("mask", nullable(r.mask)), field("add", nullable(r.add)),
+      field("kernel", whole.kernel), field("reason", r.measured.reason), field("backend", r.backend),
+      field("microseconds", whole.time.median),
+      field("numeric_us", numeric.count == 0 ? json(nullptr) : json(numeric.median)), field("gflops", whole.gflops()),
+      field("memory_limit", r.options.memory_limit), field("peak_bytes", whole.peak_bytes),
+      field("workspace_bytes", whole.workspace_bytes), field("hash", r.hash));
+  if (r.verdict) {
+    record.update(object(field("error_ratio", number(r.verdict->error_ratio)),
+                         field("checked_rows", r.verdict->checked_rows), field("verified", r.verdict->ok()),
+                         field("wrong", r.verdict->wrong)));
+  }
+  return record;
+}
+
+void print_text(const spgemm_result& r) {
+  const bench::spgemm_record& whole = r.measured.whole;
+  fmt::print("{}, {}\n", headline(r.c), r.precision);
+  fmt::print("  kernel        {}\n  backend       {}\n", r.measured.reason, r.backend);
+  fmt::print("  products      {}, {:.2f} for each entry of C\n", whole.products, whole.compression());
+  fmt::print("  time          {:.2f} us (median)", whole.time.median);
+  if (r.measured.numeric.count > 0) fmt::print(", {:.2f} us for the values alone", r.measured.numeric.median);
+  fmt::print("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C\n", whole.gflops(),
+             human_bytes(static_cast<double>(whole.peak_bytes)));
+  if (!r.verdict) return;
+  const auto& [ratio, checked, wrong] = *r.verdict;
+  std::string text = wrong;
+  if (text.empty()) {
+    text = std::isfinite(ratio) ? fmt::format("largest error is {:.3f} of its bound", ratio)
+                                : "an infinity or NaN in the wrong place";
+  }
+  if (checked < r.c.rows) text += fmt::format(", among {} of {} rows", checked, r.c.rows);
+  print_verdict(r.verdict->ok(), text);
+}
 
 /// The operands in host memory.
 template <scalar T>
@@ -65,8 +124,9 @@ bench::spgemm_measurement measure(const context& ctx, const problem<T>& p, int r
   return bench::measure_spgemm(ctx, clock, input, options);
 }
 
+/// `c` is on the host.
 template <scalar T>
-spgemm_verdict verify(const problem<T>& p, const settings& s, csr_view<T, std::int64_t> c) {
+spgemm_verdict verify(const problem<T>& p, const settings& s, const matrix_ref& c) {
   const csr<T> at = s.transpose_a ? transposed(p.a.matrix, s.run) : csr<T>{};
   const csr<T> bt = s.transpose_b ? transposed(p.b.matrix, s.run) : csr<T>{};
   spgemm_expectation<T> expected{.a = s.transpose_a ? at.view() : p.a.matrix.view(),
@@ -75,7 +135,7 @@ spgemm_verdict verify(const problem<T>& p, const settings& s, csr_view<T, std::i
   if (p.d) expected.d = p.d->matrix.view();
   expected.alpha = p.alpha;
   expected.beta = p.beta;
-  return check_spgemm(context::cpu(s.run.threads), expected, c);
+  return with_view<T>(c, [&](auto view) { return check_spgemm(context::cpu(s.run.threads), expected, view); });
 }
 
 template <scalar T>
@@ -84,19 +144,18 @@ int run_typed(const settings& s) {
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
   const problem<T> p = load_problem<T>(s);
-  bench::spgemm_measurement m = measure(ctx, p, s.repeat, r.options);
-  m.renewed.reset();
-  const csr<T> c = to_host<T>(ctx, m.c);
+  r.measured = measure(ctx, p, s.repeat, r.options);
+  r.measured.renewed.reset();
+  const matrix_ref c = to_csr(context::cpu(s.run.threads), r.measured.c);
   r.a = p.a.facts();
   r.b = p.b.facts();
-  r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz()};
+  r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
-  r.timing = std::move(m);
   r.precision = name(scalar_type_of<T>);
   r.backend = name(ctx.backend());
-  r.hash = matrix_hash(c.view());
-  if (s.verify) r.verdict = verify(p, s, c.view());
+  r.hash = matrix_hash(c);
+  if (s.verify) r.verdict = verify(p, s, c);
   if (!s.output.empty()) write_matrix(s.output, c);
   if (s.run.json || s.output != "-") print(r, s.run.json);
   return !r.verdict || r.verdict->ok() ? ok : not_converged;

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
+#include "common/backend.hpp"
 #include "common/workload.hpp"
-#include "kernels/backends.hpp"
-#include "plan/find_kernel.hpp"
+#include "suite.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -43,8 +44,8 @@ csr<T, std::int32_t> study_matrix(const context& host, std::int64_t length) {
 
 /// All terms are positive, so that the bound of a row over its value is gamma(length + 2).
 template <scalar T>
-rounding worst_row(const spmv_reference& exact, const std::vector<T>& y) {
-  rounding worst;
+rounding worst_row(std::string_view kernel, std::int64_t length, const spmv_reference& exact, const std::vector<T>& y) {
+  rounding worst{std::string(kernel), std::string(name(scalar_type_of<T>)), length};
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double low = exact.value_low.empty() ? 0 : exact.value_low[i], size = std::abs(exact.value[i]);
     const double difference = std::abs((static_cast<double>(y[i]) - exact.value[i]) - low);
@@ -55,35 +56,22 @@ rounding worst_row(const spmv_reference& exact, const std::vector<T>& y) {
   return worst;
 }
 
-std::vector<std::string> kernels_of_study(const context& ctx, std::vector<std::string> names) {
-  std::erase_if(names, [](const std::string& n) { return n == "all" || n == "chosen" || n == "study"; });
-  for (const std::string& n : names) find_spmv_kernel(ctx.backend(), n, type_key_of<double, std::int32_t>);
-  if (!names.empty()) return names;
-  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.types == type_set::all) names.emplace_back(k.name);
-  }
-  return names;
-}
-
 template <scalar T>
-void study_type(const context& ctx, std::int64_t length, const std::vector<std::string>& kernels,
+void study_type(const context& ctx, std::int64_t length, std::span<const kernel_info> kernels,
                 std::vector<rounding>& study) {
   const context host = context::cpu();
   const csr<T, std::int32_t> a = study_matrix<T>(host, length);
   const std::vector<T> x = study_numbers<T>(static_cast<std::size_t>(a.cols), 2);
   const spmv_reference exact = reference_spmv<T>(host, T{1}, a.view(), host_span<const T>(x), T{0}, {});
   const buffer<T> x_there = to_buffer(ctx, x);
-  for (const std::string& kernel : kernels) {
+  for (const kernel_info& kernel : kernels) {
     try {
       spmv_options options;
-      options.kernel = kernel;
+      options.kernel = kernel.name;
       buffer<T> y(ctx, static_cast<std::size_t>(a.rows));
-      spmv_plan<T> plan(ctx, a, options);
+      const spmv_plan<T> plan(ctx, a, options);
       plan.apply(T{1}, x_there, T{0}, y);
-      study.push_back(worst_row(exact, to_vector(ctx, y)));
-      study.back().kernel = kernel;
-      study.back().precision = name(scalar_type_of<T>);
-      study.back().length = length;
+      study.push_back(worst_row(kernel.name, length, exact, to_vector(ctx, y)));
     } catch (const error& e) {
       if (e.code() != status::unsupported && e.code() != status::invalid_argument) throw;
     }
@@ -93,7 +81,8 @@ void study_type(const context& ctx, std::int64_t length, const std::vector<std::
 }  // namespace
 
 std::vector<rounding> study_errors(const context& ctx, const std::vector<std::string>& names) {
-  const std::vector<std::string> kernels = kernels_of_study(ctx, names);
+  std::vector<kernel_info> kernels = select_kernels(kernels_of(ctx.backend(), kernel_operation::spmv), names, {});
+  if (std::ranges::find(names, "all") != names.end()) std::erase_if(kernels, std::not_fn(&kernel_info::takes_i32));
   std::vector<rounding> study;
   for (std::int64_t length = 1; length <= longest_row; length *= 4) {
     study_type<std::int32_t>(ctx, length, kernels, study);

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/device_runtime.hpp"
-
 namespace tulle::cli::bench {
 namespace {
 
 constexpr int most_queued = 1000;  // repetitions
 
-/// Twice the last-level cache evicts it under any common replacement policy; the cap keeps a cache that a virtual
-/// machine shares with its neighbours from costing seconds a run.
+/// Four times a GPU's L2; twice a CPU's last-level cache, which evicts it under any common replacement policy: the cap
+/// keeps a cache that a virtual machine shares with its neighbours from costing seconds a run.
 std::size_t sweep_bytes(const context& ctx) {
+  if (ctx.backend() == backend_kind::cuda) return 4 * ctx.info().l2_bytes;
   constexpr std::size_t least = std::size_t{32} << 20, most = std::size_t{512} << 20;
   return std::clamp(2 * ctx.info().l2_bytes, least, most);
 }
@@ -64,10 +63,13 @@ double harness::once(const std::function<void()>& work, until end) const {
 }
 
 void harness::evict() {
-  if (ctx_.backend() == backend_kind::cuda) return cuda_runtime()->flush_l2(ctx_.device(), ctx_.stream());
-  if (sweep_.empty()) sweep_.resize(sweep_bytes(ctx_));
+  if (sweep_.empty()) {
+    sweep_ = buffer<unsigned char>(ctx_, sweep_bytes(ctx_));
+    fill_bytes(ctx_, sweep_.data(), sweep_.space(), 0, sweep_.bytes());
+  }
   unsigned char* bytes = sweep_.data();
   const std::size_t size = sweep_.size();
+  if (ctx_.backend() == backend_kind::cuda) return fill_bytes(ctx_, bytes, sweep_.space(), 0, size);
 #pragma omp parallel for num_threads(ctx_.threads())
   for (std::size_t i = 0; i < size; i += 64) ++bytes[i];
 }

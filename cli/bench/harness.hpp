@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <tulle/core/buffer.hpp>
 #include <tulle/core/stream.hpp>
 #include <vector>
 
@@ -39,8 +40,8 @@ class harness {
   context ctx_;
   int warmup_;
   int repeat_;
-  std::vector<event> events_;         // two for each repetition of a batch
-  std::vector<unsigned char> sweep_;  // CPU: what evicts the cache
+  std::vector<event> events_;    // two for each repetition of a batch
+  buffer<unsigned char> sweep_;  // what evicts the cache
 };
 
 }  // namespace tulle::cli::bench

@@ -19,14 +19,14 @@ void time_graphs(const bench_run& run, subject& s, const std::function<void()>& 
   }
   const auto launch_many = [&] { many->launch(); };
   l.graph = median(run.clock.repeat(cache_state::warm, launch_many)) / latencies::applications;
-  fill_bytes(run.ctx, s.y.data(), s.y.space(), 0xff, s.y.bytes());
+  s.reset(run.ctx);
   l.graph_host = median(run.clock.repeat_on_host(until::done, [&] { one->launch(); }));
 }
 
 }  // namespace
 
-latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op) {
-  const auto once = [&] { apply(run.ctx, s, op); };
+latencies measure_latency(const bench_run& run, subject& s, const any_spmv_plan& plan) {
+  const auto once = [&] { s.apply(plan); };
   const auto many_times = [&] {
     for (int i = 0; i < latencies::applications; ++i) once();
   };
@@ -40,11 +40,6 @@ latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op) {
   l.queued = median(run.clock.repeat_on_host(until::done, many_times)) / latencies::applications;
   time_graphs(run, s, once, many_times, l);
   return l;
-}
-
-std::vector<std::string> latency_kernels(backend_kind backend) {
-  if (backend == backend_kind::cpu) return {"chosen"};
-  return {"chosen", "cusparse.csr1", "cusparse.csr2"};
 }
 
 }  // namespace tulle::cli::bench

@@ -1,3 +1,5 @@
+// Bandwidths and launch latencies, by the library's own probes. They are no part of its public interface, and this is
+// the one file of the command line that includes its internal headers; tools/check_includes sees to that.
 #include "machine.hpp"
 
 #include <fmt/chrono.h>
@@ -6,8 +8,9 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <tulle/core/build_info.hpp>
 
-#include "core/build_info.hpp"
+#include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
 #include "statistics.hpp"
 
@@ -32,11 +35,11 @@ std::string cuda_version(int version) {
 }
 
 machine measure_machine(const context& ctx) {
-  if (ctx.backend() == backend_kind::cpu) {
-    return {ctx.info(), ctx.threads(), cpu::measure_bandwidth(ctx), empty_parallel_region(ctx.threads())};
-  }
-  device_runtime& cuda = *cuda_runtime();
-  return {ctx.info(), ctx.threads(), cuda.measure_bandwidth(ctx.device()), cuda.measure_launch_latency(ctx.device())};
+  const bool gpu = ctx.backend() == backend_kind::cuda;
+  const bandwidth b = gpu ? cuda_runtime()->measure_bandwidth(ctx.device()) : cpu::measure_bandwidth(ctx);
+  const double launch_us =
+      gpu ? cuda_runtime()->measure_launch_latency(ctx.device()) : empty_parallel_region(ctx.threads());
+  return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
 }
 
 json describe(const machine& m) {
@@ -49,15 +52,15 @@ json describe(const machine& m) {
       field("compiler", build.compiler), field("flags", build.flags), field("backend", name(m.device.backend)),
       field("device", m.device.name), field("driver", driver.empty() ? "" : "CUDA " + driver),
       field("threads", m.threads), field("cache_bytes", m.device.l2_bytes),
-      field("bandwidth", object(field("read", m.memory.read), field("copy", m.memory.copy),
-                                field("triad", m.memory.triad), field("cache", m.memory.cache))),
+      field("bandwidth",
+            object(field("read", m.read), field("copy", m.copy), field("triad", m.triad), field("cache", m.cache))),
       field("launch_us", m.launch_us));
 }
 
 std::string headline(const machine& m) {
   const std::string threads = m.device.backend == backend_kind::cpu ? fmt::format(", {} threads", m.threads) : "";
   return fmt::format("{}{}: read {}/s, copy {}/s, triad {}/s, launch {:.1f} us", m.device.name, threads,
-                     human_bytes(m.memory.read), human_bytes(m.memory.copy), human_bytes(m.memory.triad), m.launch_us);
+                     human_bytes(m.read), human_bytes(m.copy), human_bytes(m.triad), m.launch_us);
 }
 
 }  // namespace tulle::cli::bench

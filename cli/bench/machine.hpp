@@ -4,14 +4,17 @@
 #include <tulle/core/context.hpp>
 
 #include "common/output.hpp"
-#include "core/device_runtime.hpp"
 
 namespace tulle::cli::bench {
 
 struct machine {
   device_info device;
   int threads = 0;
-  bandwidth memory;      // bytes a second
+  // What memory reaches when nothing else is in the way, in bytes per second.
+  double read = 0;       // sum of a large array
+  double copy = 0;       // read + write
+  double triad = 0;      // a = b + s c
+  double cache = 0;      // CUDA: sum of an array that stays in the L2, past the L1; 0 on the CPU
   double launch_us = 0;  // CUDA: an empty kernel seen from the host; CPU: an empty parallel region, the shortest of 100
 };
 

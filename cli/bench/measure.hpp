@@ -22,16 +22,10 @@ struct bench_run {
 struct trial {
   const bench_run& run;
   subject& s;
-  const spmv_kernel& kernel;
+  const kernel_info& kernel;
   spmv_options options = {};
   std::string variant = {};
 };
-
-/// The table entries that `--kernels` names, in the table's order: all, chosen (the plan's choice and the kernel
-/// without set-up), study (the origins, which are never chosen), or names. Throws INVALID_ARGUMENT for a name that is
-/// not in the table.
-std::vector<const spmv_kernel*> select_kernels(const bench_run& run, const subject& s,
-                                               std::span<const std::string> names);
 
 /// One kernel, planned, timed in every cache state and checked; appends records, or an omission with the reason: a
 /// kernel that cannot take the matrix, or for which memory does not suffice, is no reason to stop.
@@ -47,14 +41,9 @@ std::optional<double> time_with_even_rows(const trial& t, cache_state state);
 
 /// What one application costs, by where the clock stands; the cache stays warm. s.y is left as a graph of one
 /// application wrote it, over NaN; as it was where nothing can be captured.
-latencies measure_latency(const bench_run& run, subject& s, spmv_operator& op);
-/// What --latency measures unless told otherwise: the plan's choice, the kernel without set-up, the vendor's CSR.
-std::vector<std::string> latency_kernels(backend_kind backend);
+latencies measure_latency(const bench_run& run, subject& s, const any_spmv_plan& plan);
 
 /// Fills in `break_even` of records of one subject, against the kernel named, which needs no set-up.
 void add_break_even(std::span<spmv_record> records, std::string_view base_name);
-
-/// The kernel that effort none takes.
-std::string_view base_kernel(backend_kind backend, const workload& work);
 
 }  // namespace tulle::cli::bench

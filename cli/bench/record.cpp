@@ -15,6 +15,25 @@ std::string spmv_record::name() const {
 
 std::string spmv_record::complaint() const { return fmt::format("error is {:.3g} times its bound", error_ratio); }
 
+spmv_record describe(const spmv_problem& p, const any_spmv_plan& plan) {
+  spmv_record r;
+  r.kernel = plan.kernel();
+  r.matrix = p.matrix.name;
+  r.matrix_hash = p.hash;
+  r.precision = p.precision();
+  r.parameters = plan.parameters();
+  r.rows = p.stats.rows;
+  r.cols = p.stats.cols;
+  r.nnz = p.stats.nnz;
+  r.work = p.work;
+  r.compulsory_bytes = compulsory_bytes(p.stats, size_of(p.a.types.value), p.beta != 0, p.work.rhs);
+  r.moved_bytes = static_cast<double>(plan.matrix_bytes() + p.x.bytes() + p.y.bytes());  // x and y once
+  r.effort = name(plan.effort());
+  r.plan_us = plan.plan_microseconds();
+  r.workspace_bytes = plan.workspace_bytes();
+  return r;
+}
+
 json timed(const std::string& name, const sample_summary& microseconds) {
   return object(field("name", name), field("run_name", name), field("run_type", "iteration"),
                 field("iterations", microseconds.count), field("real_time", microseconds.median),

@@ -49,9 +49,9 @@ struct spmv_record : measurement {
   std::optional<latencies> latency;  // with --latency
   double compulsory_bytes = 0;
   double moved_bytes = 0;
-  double read_bandwidth = 0;       // of the machine, bytes a second
+  double read_bandwidth = 0;        // of the machine, bytes a second
   std::string effort = "standard";  // of the plan that plan_us is for
-  double plan_us = 0;              // from the CSR on the backend to a ready operator, with all that the effort asks for
+  double plan_us = 0;  // from the CSR on the backend to a ready operator, with all that the effort asks for
   std::optional<double> break_even;  // applications; nothing when it never pays
   verdict bottleneck;
 
@@ -107,6 +107,9 @@ struct results {
   }
 };
 using spmv_results = results<spmv_record>;
+
+/// What a plan for the problem is and moves; not its times.
+spmv_record describe(const spmv_problem& problem, const any_spmv_plan& plan);
 
 /// What Google Benchmark knows of a measurement: its name and its times.
 json timed(const std::string& name, const sample_summary& microseconds);

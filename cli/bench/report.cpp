@@ -67,10 +67,9 @@ std::string cell(std::optional<double> microseconds) {
 }  // namespace
 
 std::string subject_table(const subject& s, const spmv_results& measured) {
-  const std::string_view precision = name(s.a.types.value);
-  std::string text = fmt::format("\n{}{}: {} x {}, {} nonzeros, {:.1f} a row (longest {}), {}", s.name,
-                                 s.work.transpose ? ", transposed" : "", s.a.rows, s.a.cols, s.a.nnz, s.stats.mean,
-                                 s.stats.max, precision);
+  std::string text = fmt::format("\n{}{}: {} x {}, {} nonzeros, {:.1f} per row (longest {}), {}", s.matrix.name,
+                                 s.work.transpose ? ", transposed" : "", s.stats.rows, s.stats.cols, s.stats.nnz,
+                                 s.stats.mean, s.stats.max, s.precision());
   text += s.work.rhs == 1 ? "\n" : fmt::format(", {} right-hand sides by {}\n", s.work.rhs, s.work.order);
   for (const cache_state state : {cache_state::cold, cache_state::warm}) {
     group sorted;

@@ -1,14 +1,12 @@
 // `tulle bench spgemm`: every kernel of C = A B on every matrix, the whole call and the numeric phase.
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
 #include <tulle/formats/validate.hpp>
+#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/verify.hpp>
 
 #include "common/backend.hpp"
 #include "common/matrix.hpp"
-#include "kernels/backends.hpp"
 #include "session.hpp"
 #include "spgemm_measure.hpp"
 #include "spgemm_record.hpp"
@@ -23,8 +21,8 @@ struct spgemm_case {
   csr<T> a;
   std::optional<csr<T>> at;  // A^T where that is B
   spgemm_input input;
-  std::string chosen;  // the kernel that a plan takes by itself
-  std::optional<csr<T>> first;
+  std::string chosen;               // the kernel that a plan takes by itself
+  std::optional<matrix_ref> first;  // on the host
   spgemm_verdict first_verdict;
 
   [[nodiscard]] const csr<T>& b() const { return at ? *at : a; }
@@ -37,114 +35,91 @@ spgemm_case<T> make_case(const session& bench, const case_name& which, const run
   c.a = std::move(matrix);
   if (c.a.rows != c.a.cols) c.at = transposed(c.a, run);
   c.matrix.matrix = which.label.empty() ? name : which.label;
-  c.matrix.matrix_hash = matrix_hash(c.a.view());
+  c.matrix.matrix_hash = matrix_hash(c.a);
   c.matrix.precision = tulle::name(scalar_type_of<T>);
   c.matrix.rows = c.a.rows;
   c.matrix.cols = c.b().cols;
   c.matrix.nnz = c.a.nnz();
   c.matrix.nnz_b = c.b().nnz();
   c.matrix.transposed_b = c.at.has_value();
-  c.matrix.copy_bandwidth = bench.host.memory.copy;
-  c.matrix.cache_bandwidth = bench.host.memory.cache;
+  c.matrix.copy_bandwidth = bench.host.copy;
+  c.matrix.cache_bandwidth = bench.host.cache;
   c.input.a = c.input.b = place<T>(bench.ctx, c.a.view(), offsets_for(c.a.nnz()));
   if (c.at) c.input.b = place<T>(bench.ctx, c.at->view(), offsets_for(c.a.nnz()));
   c.chosen = any_spgemm_plan(bench.ctx, c.input.a, c.input.b).kernel();
   return c;
 }
 
-/// Throws INVALID_ARGUMENT for a name that is not in the table.
-void check_names(std::span<const spgemm_kernel> table, const bench_options& o) {
-  std::vector<std::string_view> names;
-  for (const spgemm_kernel& k : table) names.push_back(k.name);
-  for (const std::string& n : o.kernels) {
-    if (n == "all" || n == "chosen" || n == "study" || std::ranges::find(names, n) != names.end()) continue;
-    throw error(status::invalid_argument, fmt::format("no kernel '{}' for C = A B on backend {}; there are: {}", n,
-                                                      name(table.front().backend), fmt::join(names, ", ")));
-  }
+/// Whether `count` elements of two arrays have the same bits.
+bool same_array(const void* x, const void* y, std::int64_t count, std::size_t size) {
+  return count == 0 || std::memcmp(x, y, static_cast<std::size_t>(count) * size) == 0;
 }
 
-/// What --kernels names; the plan's choice first, so that its answer is the one that the others are compared with.
-std::vector<const spgemm_kernel*> selected(std::span<const spgemm_kernel> table, const bench_options& o,
-                                           const std::string& chosen) {
-  const auto asked = [&](std::string_view name) { return std::ranges::find(o.kernels, name) != o.kernels.end(); };
-  std::vector<const spgemm_kernel*> kernels;
-  for (const spgemm_kernel& k : table) {
-    if (asked("all") || asked(k.name) || (asked("chosen") && k.name == chosen) ||
-        (asked("study") && k.role == kernel_role::study)) {
-      kernels.push_back(&k);
-    }
-  }
-  std::ranges::stable_partition(kernels, [&](const spgemm_kernel* k) { return k->name == chosen; });
-  return kernels;
-}
-
-template <class T>
-bool same_array(const buffer<T>& x, const buffer<T>& y) {
-  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.bytes()) == 0);
+bool same_pattern(const matrix_ref& x, const matrix_ref& y) {
+  return x.nnz == y.nnz && same_array(x.rowptr, y.rowptr, std::int64_t{x.rows} + 1, size_of(x.types.offset)) &&
+         same_array(x.colind, y.colind, x.nnz, sizeof(index_t));
 }
 
 /// The first answer is held to higher precision; what has the same bits is as right.
 template <scalar T>
-void check(const session& bench, const context& host, spgemm_case<T>& c, const matrix_ref& result, spgemm_record& r) {
-  csr<T> got = to_host<T>(bench.ctx, result);
-  const bool same_pattern =
-      c.first && same_array(got.rowptr, c.first->rowptr) && same_array(got.colind, c.first->colind);
-  r.same_bits = same_pattern && same_array(got.values, c.first->values);
+void check(const context& host, spgemm_case<T>& c, const matrix_ref& result, spgemm_record& r) {
+  const matrix_ref got = to_csr(host, result);
+  const bool same = c.first && same_pattern(got, *c.first);
+  r.same_bits = same && same_array(got.values, c.first->values, got.nnz, sizeof(T));
   spgemm_verdict verdict = c.first_verdict;
-  if (!r.same_bits) verdict = check_spgemm<T>(host, {.a = c.a.view(), .b = c.b().view()}, got.view());
-  r.sorted = validate(host, got.view(), {.sorted = true, .duplicates = true}).ok();
+  with_view<T>(got, [&](auto view) {
+    if (!r.same_bits) verdict = check_spgemm<T>(host, {.a = c.a.view(), .b = c.b().view()}, view);
+    r.sorted = validate(host, view, {.sorted = true, .duplicates = true}).ok();
+  });
   r.error_ratio = verdict.error_ratio;
   r.checked_rows = verdict.checked_rows;
   r.wrong = verdict.wrong;
   if (c.first) {
-    if (r.wrong.empty() && !same_pattern) r.wrong = "the pattern is not that of the first kernel";
+    if (r.wrong.empty() && !same) r.wrong = "the pattern is not that of the first kernel";
     return;
   }
-  c.first = std::move(got);
+  c.first = got;
   c.first_verdict = verdict;
 }
 
 template <scalar T>
-void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, const spgemm_kernel& kernel,
+void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, const kernel_info& kernel,
                     spgemm_results& out) {
   spgemm_options options;
   options.kernel = kernel.name;
-  spgemm_measurement m = measure_spgemm(bench.ctx, bench.clock, c.input, options);
-  spgemm_record whole = c.matrix;
-  whole.kernel = m.kernel;
-  whole.phase = "whole";
-  whole.chosen = m.kernel == c.chosen;
+  spgemm_measurement m = measure_spgemm(bench.ctx, bench.clock, c.input, options, c.matrix);
+  spgemm_record& whole = m.whole;
+  whole.chosen = whole.kernel == c.chosen;
   whole.vendor = kernel.role == kernel_role::vendor;
-  whole.products = m.products;
-  whole.nnz_c = m.nnz;
-  whole.time = summarise(m.whole);
-  whole.peak_bytes = m.peak_bytes;
-  whole.workspace_bytes = m.workspace_bytes;
   spgemm_record numeric = whole;
-  check(bench, host, c, m.c, whole);
+  check(host, c, m.c, whole);
   m.c = {};
   out.records.push_back(whole);
   if (!m.renewed) {
     const std::string reason = fmt::format("no numeric phase: {}", m.numeric_missing);
-    out.omitted.push_back({m.kernel, whole.matrix, whole.precision, reason, !whole.vendor});
+    out.omitted.push_back({whole.kernel, whole.matrix, whole.precision, reason, !whole.vendor});
     return;
   }
   numeric.phase = "numeric";
-  numeric.time = summarise(m.numeric);
-  check(bench, host, c, *m.renewed, numeric);
+  numeric.time = m.numeric;
+  check(host, c, *m.renewed, numeric);
   out.records.push_back(std::move(numeric));
 }
 
+/// The plan's choice first, so that its answer is the one that the others are compared with.
 template <scalar T>
-spgemm_results measure_case(session& bench, const bench_options& o, spgemm_case<T>& c) {
+spgemm_results measure_case(session& bench, const bench_options& o, std::span<const kernel_info> all,
+                            spgemm_case<T>& c) {
   const context host = context::cpu(o.run.threads);
+  std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&c.chosen, 1});
+  std::ranges::stable_partition(kernels, [&](const kernel_info& k) { return k.name == c.chosen; });
   spgemm_results mine;
-  for (const spgemm_kernel* kernel : selected(spgemm_kernels(bench.ctx.backend()), o, c.chosen)) {
-    bench.show(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel->name));
+  for (const kernel_info& kernel : kernels) {
+    bench.show(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));
     const std::size_t before = mine.omitted.size();
-    try_kernel({std::string(kernel->name), c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
-               [&] { measure_kernel(bench, host, c, *kernel, mine); });
-    if (kernel->role == kernel_role::vendor && mine.omitted.size() > before) mine.omitted.back().failed = false;
+    try_kernel({std::string(kernel.name), c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
+               [&] { measure_kernel(bench, host, c, kernel, mine); });
+    if (kernel.role == kernel_role::vendor && mine.omitted.size() > before) mine.omitted.back().failed = false;
   }
   bench.print(spgemm_table(c.matrix, mine));
   return mine;
@@ -154,11 +129,12 @@ spgemm_results measure_case(session& bench, const bench_options& o, spgemm_case<
 
 int run_spgemm_bench(const bench_options& o) {
   const context ctx = make_context(o.run);
-  check_names(spgemm_kernels(ctx.backend()), o);
+  const std::vector<kernel_info> kernels = kernels_of(ctx.backend(), kernel_operation::spgemm);
+  select_kernels(kernels, o.kernels, {});  // a name that there is not costs no reading of files
   session bench(o, ctx);
   spgemm_results all;
   const auto prepare = [&]<class T>(const case_name& which) { return make_case<T>(bench, which, o.run); };
-  bench.each_matrix(all.omitted, prepare, [&](auto& c) { all.append(measure_case(bench, o, c)); });
+  bench.each_matrix(all.omitted, prepare, [&](auto& c) { all.append(measure_case(bench, o, kernels, c)); });
   return bench.finish(all);
 }
 

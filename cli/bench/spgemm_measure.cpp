@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "core/peak_memory.hpp"
+#include <tulle/core/peak_memory.hpp>
 
 namespace tulle::cli::bench {
 namespace {
@@ -38,8 +37,8 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, an
   fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
   const auto nothing = [] {};
-  const bool is_long = m.whole.front() > long_call;
-  m.numeric = is_long ? repeat_whole(clock, nothing, numeric) : clock.repeat(cache_state::warm, numeric);
+  const bool is_long = m.whole.time.min > long_call;
+  m.numeric = summarise(is_long ? repeat_whole(clock, nothing, numeric) : clock.repeat(cache_state::warm, numeric));
   ctx.synchronize();
   m.renewed = c;
 } catch (const error& e) {
@@ -49,26 +48,28 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, an
 }  // namespace
 
 spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& in,
-                                  const spgemm_options& options) {
+                                  const spgemm_options& options, const spgemm_record& facts) {
   const auto memory = std::make_shared<peak_memory>(ctx);
   const context counted = ctx.with_memory(memory);
   const auto make = [&] { return any_spgemm_plan(counted, in.a, in.b, options, in.terms); };
   spgemm_measurement m;
+  m.whole = facts;
   const auto forget = [&] {
     m.c = {};
     memory->restart();
   };
-  m.whole = repeat_whole(clock, forget, [&] { m.c = make().multiply(in.alpha, in.beta); });
-  m.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
+  m.whole.time = summarise(repeat_whole(clock, forget, [&] { m.c = make().multiply(in.alpha, in.beta); }));
+  m.whole.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
   any_spgemm_plan plan = make();
   plan.symbolic();
   time_numeric(ctx, clock, in, plan, m);
-  m.kernel = plan.kernel();
   m.reason = plan.explain();
-  m.products = plan.products();
-  m.nnz = plan.nnz();
-  m.workspace_bytes = plan.workspace_bytes();
+  m.whole.kernel = plan.kernel();
+  m.whole.phase = "whole";
+  m.whole.products = plan.products();
+  m.whole.nnz_c = plan.nnz();
+  m.whole.workspace_bytes = plan.workspace_bytes();
   return m;
 }
 

@@ -1,5 +1,6 @@
 // `tulle bench spmv` and `spmm`: every kernel of y = A x on every matrix, a sweep of a parameter, or rounding errors.
 #include <algorithm>
+#include <array>
 
 #include "common/backend.hpp"
 #include "errors.hpp"
@@ -19,19 +20,20 @@ std::vector<cache_state> states_of(const bench_options& o) {
 
 spmv_results measure_subject(const bench_options& o, session& bench, const bench_run& run, subject& s) {
   spmv_results mine;
-  const auto kernels = select_kernels(run, s, o.kernels.empty() ? latency_kernels(run.ctx.backend()) : o.kernels);
-  const std::string_view precision = name(s.a.types.value);
+  const auto kernels =
+      select_kernels(kernels_of(run.ctx.backend(), s.work.operation()), o.kernels, std::array{s.chosen, s.base});
+  const std::string_view precision = s.precision();
   if (!o.sweep.empty()) {
-    bench.show(fmt::format("{} {} {}", s.name, precision, o.sweep));
+    bench.show(fmt::format("{} {} {}", s.matrix.name, precision, o.sweep));
     sweep(run, s, kernels, o.sweep, mine);
-    bench.print(fmt::format("\n{}, {}:\n{}", s.name, precision, sweep_table(mine.records, o.sweep)));
+    bench.print(fmt::format("\n{}, {}:\n{}", s.matrix.name, precision, sweep_table(mine.records, o.sweep)));
     return mine;
   }
-  for (const spmv_kernel* k : kernels) {
-    bench.show(fmt::format("{} {} {}", s.name, precision, k->name));
-    measure_kernel({run, s, *k, {}, {}}, mine);
+  for (const kernel_info& k : kernels) {
+    bench.show(fmt::format("{} {} {}", s.matrix.name, precision, k.name));
+    measure_kernel({run, s, k, {}, {}}, mine);
   }
-  add_break_even(mine.records, base_kernel(run.ctx.backend(), s.work));
+  add_break_even(mine.records, s.base);
   bench.print(subject_table(s, mine));
   if (run.latency) bench.print(latency_table(mine.records));
   return mine;
@@ -52,9 +54,7 @@ int run_spmv_bench(const bench_options& o) {
   const bool diagnose = o.diagnose && o.sweep.empty() && !o.latency;
   const bench_run run{bench.ctx, bench.host, bench.clock, states_of(o), diagnose, o.latency};
   spmv_results all;
-  const auto prepare = [&]<class T>(const case_name& which) {
-    return make_subject<T>(run.ctx, which, o.run, o.work, run.clock);
-  };
+  const auto prepare = [&]<class T>(const case_name& which) { return make_subject<T>(run.ctx, which, o.run, o.work); };
   bench.each_matrix(all.omitted, prepare, [&](subject& s) { all.append(measure_subject(o, bench, run, s)); });
   bench.print(choice_summary(all.records));
   const int code = bench.finish(all, more);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <tulle/core/status.hpp>
 
 namespace tulle::cli::bench {
@@ -73,6 +75,30 @@ std::vector<case_name> cases(const std::string& suite_name, const std::vector<st
   if (!suite_name.empty()) all = suite(suite_name);
   for (const std::string& m : matrices) all.push_back({"", m});
   return all;
+}
+
+std::vector<kernel_info> select_kernels(std::span<const kernel_info> kernels, std::span<const std::string> names,
+                                        std::span<const std::string> chosen) {
+  const auto contains = [](const auto& list, std::string_view word) {
+    return std::ranges::find(list, word) != list.end();
+  };
+  const std::array<std::string_view, 4> words{"all", "chosen", name(kernel_role::study), name(kernel_role::vendor)};
+  std::vector<std::string_view> known;
+  std::vector<kernel_info> selected;
+  for (const kernel_info& k : kernels) {
+    known.push_back(k.name);
+    const bool is_chosen = contains(names, "chosen") && contains(chosen, k.name);
+    if (contains(names, "all") || contains(names, k.name) || contains(names, name(k.role)) || is_chosen) {
+      selected.push_back(k);
+    }
+  }
+  for (const std::string& n : names) {
+    if (contains(words, n) || contains(known, n)) continue;
+    throw error(status::invalid_argument,
+                fmt::format("no kernel '{}' for {} on backend {}; there are: {}", n, name(kernels.front().operation),
+                            name(kernels.front().backend), fmt::join(known, ", ")));
+  }
+  return selected;
 }
 
 }  // namespace tulle::cli::bench

@@ -1,8 +1,10 @@
-// The named sets of matrices.
+// What is measured: the named sets of matrices, and the kernels.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <tulle/ops/kernels.hpp>
 #include <vector>
 
 namespace tulle::cli::bench {
@@ -20,5 +22,10 @@ std::vector<std::string> suite_names();
 
 /// The suite, if one is named, then the matrices.
 std::vector<case_name> cases(const std::string& suite_name, const std::vector<std::string>& matrices);
+
+/// The kernels that --kernels names: all, study or vendor (those of that role), chosen (those named in `chosen`), or by
+/// name. Throws INVALID_ARGUMENT for a name that is none of `kernels`.
+std::vector<kernel_info> select_kernels(std::span<const kernel_info> kernels, std::span<const std::string> names,
+                                        std::span<const std::string> chosen);
 
 }  // namespace tulle::cli::bench

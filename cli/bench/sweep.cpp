@@ -29,14 +29,14 @@ bool has_word(const std::string& list, const std::string& word) {
   return (" " + list + " ").find(" " + word) != std::string::npos;
 }
 
-void sweep_threads(const bench_run& run, subject& s, std::span<const spmv_kernel* const> kernels, spmv_results& out) {
+void sweep_threads(const bench_run& run, subject& s, std::span<const kernel_info> kernels, spmv_results& out) {
   const int most = run.ctx.threads();
   for (int threads = 1; threads <= most; threads = threads == most ? most + 1 : std::min(2 * threads, most)) {
     const context ctx = context::cpu(threads);
     const bench_run fewer{ctx, run.host, run.clock, run.states, run.diagnose};
     const std::string variant = fmt::format("threads={}", threads);
     const spmv_options own;  // what the kernel chooses by itself
-    for (const spmv_kernel* k : kernels) measure_kernel({fewer, s, *k, own, variant}, out);
+    for (const kernel_info& k : kernels) measure_kernel({fewer, s, k, own, variant}, out);
   }
 }
 
@@ -49,20 +49,20 @@ std::vector<std::string> sweep_parameters() {
   return names;
 }
 
-void sweep(const bench_run& run, subject& s, std::span<const spmv_kernel* const> kernels, const std::string& parameter,
+void sweep(const bench_run& run, subject& s, std::span<const kernel_info> kernels, const std::string& parameter,
            spmv_results& out) {
   if (parameter == "threads") {
     if (run.ctx.backend() == backend_kind::cpu) sweep_threads(run, s, kernels, out);
     return;
   }
   const auto found = std::ranges::find(parameters(), parameter, &sweepable::name);
-  for (const spmv_kernel* k : kernels) {
+  for (const kernel_info& k : kernels) {
     for (const int value : found->values) {
       spmv_options options;
       options.*found->field = value;
       const std::string setting = fmt::format("{}={}", parameter, value);
       spmv_results measured;
-      measure_kernel({run, s, *k, options, setting}, measured);
+      measure_kernel({run, s, k, options, setting}, measured);
       if (!measured.records.empty() && !has_word(measured.records[0].parameters, parameter + "=")) break;
       std::erase_if(measured.records, [&](const spmv_record& r) { return !has_word(r.parameters, setting + " "); });
       measured.omitted.clear();

@@ -10,7 +10,7 @@ std::vector<std::string> sweep_parameters();
 
 /// Appends a record for each (kernel, value) that the kernel takes: its parameters() say `parameter=value`. `threads`
 /// runs every CPU kernel on 1, 2, 4, … threads up to those of the context.
-void sweep(const bench_run& run, subject& s, std::span<const spmv_kernel* const> kernels, const std::string& parameter,
+void sweep(const bench_run& run, subject& s, std::span<const kernel_info> kernels, const std::string& parameter,
            spmv_results& out);
 
 }  // namespace tulle::cli::bench

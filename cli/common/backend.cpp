@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "command.hpp"
 
 namespace tulle::cli {
@@ -30,6 +32,16 @@ std::vector<context> usable_contexts(const run_options& o) {
   if (o.backend != "cuda") contexts.push_back(context::cpu(o.threads));
   if (o.backend == "cuda" || (o.backend == "auto" && cuda_device_count() > 0)) contexts.push_back(make_context(o));
   return contexts;
+}
+
+std::vector<kernel_info> kernels_of(backend_kind backend, kernel_operation operation) {
+  std::vector<kernel_info> list = kernels(backend);
+  const bool transposes = operation == kernel_operation::spmv_transposed;
+  std::erase_if(list, [&](const kernel_info& k) {
+    return k.operation != operation && !(transposes && k.operation == kernel_operation::spmv);
+  });
+  std::ranges::stable_partition(list, [&](const kernel_info& k) { return k.operation == operation; });
+  return list;
 }
 
 }  // namespace tulle::cli

@@ -1,7 +1,8 @@
-// The backend that the options name.
+// The backend that the options name, and its kernels.
 #pragma once
 
 #include <tulle/core/context.hpp>
+#include <tulle/ops/kernels.hpp>
 
 #include "options.hpp"
 
@@ -11,5 +12,8 @@ namespace tulle::cli {
 context make_context(const run_options& o);
 /// The backends that can run here: the CPU, and CUDA where there is a usable device.
 std::vector<context> usable_contexts(const run_options& o);
+/// The kernels of an operation; for y = A^T x those that read A as it is, then those of y = A x, which get a CSR of
+/// A^T.
+std::vector<kernel_info> kernels_of(backend_kind backend, kernel_operation operation);
 
 }  // namespace tulle::cli

@@ -87,14 +87,13 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
   return x;
 }
 
-template <scalar T>
-void write_matrix(const std::string& file, const csr<T>& a, bool symmetric) {
+void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric) {
   const auto start = clock::now();
-  write_matrix_market(file, a.view(), symmetric);
+  write_matrix_market(file, a, symmetric);
   const double seconds = seconds_since(start);
   if (file == "-" || !std::filesystem::is_regular_file(file)) return;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
-  note(fmt::format("wrote {}, {} at {:.0f} MB/s", headline({file, a.rows, a.cols, a.nnz()}), human_bytes(bytes),
+  note(fmt::format("wrote {}, {} at {:.0f} MB/s", headline({file, a.rows, a.cols, a.nnz}), human_bytes(bytes),
                    bytes / seconds / 1e6));
 }
 
@@ -112,22 +111,29 @@ csr<T> transposed(const csr<T>& a, const run_options& o) {
   return transpose(to_csc(context::cpu(o.threads), a.view()));
 }
 
-template <scalar T>
-std::string matrix_hash(csr_view<T, std::int64_t> a) {
+std::string matrix_hash(const matrix_ref& a) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&](const auto* data, std::int64_t count) {
-    for (const std::byte b : std::as_bytes(std::span(data, static_cast<std::size_t>(count)))) {
+  const auto add = [&](const void* data, std::size_t size) {
+    for (const std::byte b : std::span(static_cast<const std::byte*>(data), size)) {
       hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3u;
     }
   };
-  add(&a.rows, 1);
-  add(&a.cols, 1);
-  for (index_t row = 0; row < a.rows; ++row) {
-    const std::int64_t length = a.rowptr[row + 1] - a.rowptr[row];
-    add(&length, 1);
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  const auto add_lengths = [&](const auto* rowptr) {
+    for (index_t row = 0; row < a.rows; ++row) {
+      const std::int64_t length = rowptr[row + 1] - rowptr[row];
+      add(&length, sizeof(length));
+    }
+  };
+  add(&a.rows, sizeof(a.rows));
+  add(&a.cols, sizeof(a.cols));
+  if (a.types.offset == offset_type::i64) {
+    add_lengths(static_cast<const std::int64_t*>(a.rowptr));
+  } else {
+    add_lengths(static_cast<const std::int32_t*>(a.rowptr));
   }
-  add(a.colind, a.nnz);
-  add(a.values, a.nnz);
+  add(a.colind, nnz * sizeof(index_t));
+  add(a.values, nnz * size_of(a.types.value));
   return fmt::format("{:016x}", hash);
 }
 
@@ -164,37 +170,12 @@ matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type
   return offsets == offset_type::i32 ? with(std::int32_t{}) : with(std::int64_t{});
 }
 
-template <scalar T>
-csr<T> to_host(const context& ctx, const matrix_ref& a) {
-  const auto fetch = [&](const auto* from, std::int64_t count) {
-    std::vector<std::remove_cvref_t<decltype(*from)>> to(static_cast<std::size_t>(count));
-    copy_bytes(ctx, to.data(), memory_space::host, from, a.space, to.size() * sizeof(*from));
-    return to;
-  };
-  const context host = context::cpu(1);
-  csr<T> out{a.rows,
-             a.cols,
-             {},
-             to_buffer(host, fetch(a.colind, a.nnz)),
-             to_buffer(host, fetch(static_cast<const T*>(a.values), a.nnz))};
-  if (a.types.offset == offset_type::i64) {
-    out.rowptr = to_buffer(host, fetch(static_cast<const std::int64_t*>(a.rowptr), std::int64_t{a.rows} + 1));
-  } else {
-    const auto narrow = fetch(static_cast<const std::int32_t*>(a.rowptr), std::int64_t{a.rows} + 1);
-    out.rowptr = to_buffer(host, std::vector<std::int64_t>(narrow.begin(), narrow.end()));
-  }
-  return out;
-}
-
 #define TULLE_CLI_INSTANTIATE(T)                                                                             \
   template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
   template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
-  template void write_matrix<T>(const std::string&, const csr<T>&, bool);                                    \
   template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
   template csr<T> transposed<T>(const csr<T>&, const run_options&);                                          \
-  template std::string matrix_hash<T>(csr_view<T, std::int64_t>);                                            \
-  template matrix_ref place<T>(const context&, csr_view<T, std::int64_t>, offset_type);                      \
-  template csr<T> to_host<T>(const context&, const matrix_ref&);
+  template matrix_ref place<T>(const context&, csr_view<T, std::int64_t>, offset_type);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)

@@ -47,8 +47,7 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
 
 inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
 /// Writes a matrix and notes how fast that went. Throws FILE_IO.
-template <scalar T>
-void write_matrix(const std::string& file, const csr<T>& a, bool symmetric = false);
+void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false);
 /// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
 /// same number. Throws FILE_IO.
 template <scalar T>
@@ -58,26 +57,21 @@ void write_vector(const std::string& file, host_span<const T> x, index_t columns
 template <scalar T>
 csr<T> transposed(const csr<T>& a, const run_options& o);
 
-/// 64-bit hash of the structure and values (FNV-1a), as 16 hex digits, for records.
-template <scalar T>
-std::string matrix_hash(csr_view<T, std::int64_t> a);
-
-/// The types that a plan works on.
-template <scalar T>
-type_key plan_types(std::int64_t nnz) {
-  return {scalar_type_of<T>, offsets_for(nnz)};
-}
+/// 64-bit hash of the structure and values of a CSR in host memory (FNV-1a), as 16 hex digits, for records.
+std::string matrix_hash(const matrix_ref& a);
 
 /// Fewest bytes that y = alpha A x + beta y has to move: values, 32-bit columns, offsets as narrow as nnz allows, x
 /// read once, y written once, and read once where beta is not 0; the last three for each of `vectors` right-hand sides.
 double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool reads_y = false, index_t vectors = 1);
 
+/// Calls f(view) with a CSR of values T as a typed view.
+template <scalar T, class F>
+decltype(auto) with_view(const matrix_ref& a, F&& f) {
+  return a.types.offset == offset_type::i32 ? f(a.as<T, std::int32_t>()) : f(a.as<T, std::int64_t>());
+}
 /// A host matrix in the memory of a context, with offsets that must hold its nonzeros. On the CPU columns and values
 /// stay where they are: the host matrix must outlive this.
 template <scalar T>
 matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets);
-/// The other way: a CSR of T from wherever it is, with 64-bit offsets.
-template <scalar T>
-csr<T> to_host(const context& ctx, const matrix_ref& a);
 
 }  // namespace tulle::cli

@@ -36,7 +36,7 @@ void add_backend_options(CLI::App& app, run_options& o) {
 
 void add_plan_options(CLI::App& app, run_options& o) {
   add_choice(app, "--effort", o.effort, {"none", "standard", "max"},
-             "Work a plan may cost: none reads the matrix where it is, default analyses it, max times kernels on it");
+             "Work a plan may cost: none reads the matrix where it is, standard analyses it, max times kernels on it");
   add_choice(app, "--policy", o.policy, {"standard", "simple"},
              "Rules that choose a kernel: tulle's own (standard), or the simple ones of most libraries");
 }
@@ -49,16 +49,6 @@ void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.j
 
 void add_strict_option(CLI::App& app, run_options& o) {
   app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
-}
-
-spmv_options plan_options(const run_options& o, std::string kernel) {
-  spmv_options options;
-  options.kernel = std::move(kernel);
-  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
-    if (o.effort == name(effort)) options.effort = effort;
-  }
-  if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
-  return options;
 }
 
 template <scalar T>

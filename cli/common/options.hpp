@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>
-#include <tulle/ops/spmv.hpp>
 #include <vector>
 
 namespace tulle::cli {
@@ -39,9 +39,6 @@ void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
 void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
-
-/// How a plan is to be made; the kernel is the one given.
-spmv_options plan_options(const run_options& o, std::string kernel = {});
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
 template <class F>

@@ -1,52 +1,15 @@
 #include "workload.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <cstring>
 #include <limits>
+#include <tulle/ops/vector.hpp>
 #include <type_traits>
-
-#include "core/split_mix.hpp"
 
 namespace tulle::cli {
 namespace {
 
-/// One step of SplitMix64.
-std::uint64_t mix(std::uint64_t z) { return split_mix(z + 0x9e3779b97f4a7c15u); }
-
-}  // namespace
-
-void add_workload_options(CLI::App& app, workload& w) {
-  app.add_flag("--transpose", w.transpose, "Multiply by the transpose of A");
-  add_count(app, "--rhs", w.rhs, 1, 4096, "Right-hand sides, multiplied at once");
-  add_choice(app, "--order", w.order, {"row", "column"},
-             "Storage of several vectors: row by row, or one vector after the other (column)");
-}
-
-template <scalar T>
-std::vector<T> random_vector(std::size_t n, std::uint64_t seed) {
-  std::vector<T> x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t bits = mix(mix(seed) + i);
-    if constexpr (std::is_same_v<T, std::int32_t>) {
-      x[i] = static_cast<T>(bits % 17) - 8;
-    } else {
-      constexpr int digits = std::numeric_limits<T>::digits;
-      x[i] = std::ldexp(static_cast<T>(bits >> (64 - digits)), 1 - digits) - 1;
-    }
-  }
-  return x;
-}
-
-template <scalar T>
-std::vector<spmv_reference> references(const context& host, const workload& work, T alpha, csr_view<T, std::int64_t> a,
-                                       const std::vector<T>& x, T beta, const std::vector<T>& y0) {
-  std::vector<spmv_reference> all;
-  for (index_t j = 0; j < work.rhs; ++j) {
-    const std::vector<T> one_x = work.vector_of(x, j), one_y0 = work.vector_of(y0, j);
-    all.push_back(reference_spmv(host, alpha, a, host_span<const T>(one_x), beta, host_span<const T>(one_y0)));
-  }
-  return all;
-}
-
+/// NaN counts as the largest.
 template <scalar T>
 double worst_ratio(const std::vector<spmv_reference>& expected, const workload& work, const std::vector<T>& y) {
   double worst = 0;
@@ -58,11 +21,99 @@ double worst_ratio(const std::vector<spmv_reference>& expected, const workload& 
   return worst;
 }
 
-#define TULLE_CLI_INSTANTIATE(T)                                                                                    \
-  template std::vector<T> random_vector<T>(std::size_t, std::uint64_t);                                             \
-  template std::vector<spmv_reference> references<T>(const context&, const workload&, T, csr_view<T, std::int64_t>, \
-                                                     const std::vector<T>&, T, const std::vector<T>&);              \
-  template double worst_ratio<T>(const std::vector<spmv_reference>&, const workload&, const std::vector<T>&);
+template <class T>
+buffer<std::byte> bytes_on(const context& ctx, const std::vector<T>& from) {
+  return to_buffer(ctx, std::as_bytes(std::span(from)));
+}
+
+}  // namespace
+
+void add_workload_options(CLI::App& app, workload& w) {
+  app.add_flag("--transpose", w.transpose, "Multiply by the transpose of A");
+  add_count(app, "--rhs", w.rhs, 1, 4096, "Right-hand sides, multiplied at once");
+  add_choice(app, "--order", w.order, {"row", "column"},
+             "Storage of several vectors: row by row, or one vector after the other (column)");
+}
+
+spmv_options plan_options(const run_options& o, const workload& work, std::string kernel) {
+  spmv_options options;
+  options.kernel = std::move(kernel);
+  options.transpose = work.transpose;
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
+    if (o.effort == name(effort)) options.effort = effort;
+  }
+  if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
+  return options;
+}
+
+void spmv_problem::apply(const any_spmv_plan& plan) {
+  const scalar_type type = a.types.value;
+  const auto [rows, cols] = plan.dimensions();
+  if (work.rhs == 1) {
+    return plan.apply(alpha, const_vector_ref(type, x.data(), cols, x.space()), beta,
+                      vector_ref(type, y.data(), rows, y.space()));
+  }
+  const bool by_row = work.order == "row";
+  const auto vectors = [&](buffer<std::byte>& all, index_t size) {
+    return multivector_ref(type, size, work.rhs, by_row ? work.rhs : size,
+                           by_row ? vector_order::row_major : vector_order::column_major, all.data(), all.space());
+  };
+  plan.apply_many(alpha, vectors(x, cols), beta, vectors(y, rows));
+}
+
+void spmv_problem::reset(const context& ctx) {
+  copy_bytes(ctx, y.data(), y.space(), y0.data(), memory_space::host, y0.size());
+}
+
+template <scalar T>
+spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o) {
+  const workload& work = request.work;
+  const T alpha = scalar_option<T>("--alpha", request.alpha), beta = scalar_option<T>("--beta", request.beta);
+  const auto loaded = std::make_shared<const named_matrix<T>>(load<T>(request.matrix, o));
+  const csr<T> at = work.transpose ? transposed(loaded->matrix, o) : csr<T>{};
+  const auto a = work.transpose ? at.view() : loaded->matrix.view();
+  const auto vectors = static_cast<std::size_t>(work.rhs), rows = static_cast<std::size_t>(a.rows);
+  const std::vector<T> x = request.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols) * vectors, 1)
+                                             : load_vector<T>(request.x, a.cols, "--x", o);
+  std::vector<T> y0 = random_vector<T>(rows * vectors, 2);
+  if (beta == 0 && !std::is_integral_v<T>) std::ranges::fill(y0, std::numeric_limits<T>::quiet_NaN());
+
+  spmv_problem p{loaded->facts(), matrix_hash(loaded->matrix), work, request.alpha, request.beta};
+  const context host = context::cpu(o.threads);
+  p.stats = statistics(host, a);
+  p.y0.resize(y0.size() * sizeof(T));
+  std::memcpy(p.y0.data(), y0.data(), p.y0.size());
+  if (request.verify) {
+    std::vector<spmv_reference> expected;
+    for (index_t j = 0; j < work.rhs; ++j) {
+      const std::vector<T> one_x = work.vector_of(x, j), one_y0 = work.vector_of(y0, j);
+      expected.push_back(reference_spmv(host, alpha, a, host_span<const T>(one_x), beta, host_span<const T>(one_y0)));
+    }
+    p.error_ratio = [ctx, expected = std::move(expected), work](const buffer<std::byte>& y) {
+      return worst_ratio(expected, work, elements<T>(ctx, y));
+    };
+  }
+  p.x = bytes_on(ctx, x);
+  p.y = bytes_on(ctx, y0);
+  p.a = place<T>(ctx, loaded->matrix.view(), offsets_for(loaded->matrix.nnz()));
+  if (ctx.space() == memory_space::host) p.storage = loaded;
+  return p;
+}
+
+template <scalar T>
+std::vector<T> random_vector(std::size_t n, std::uint64_t seed) {
+  std::vector<T> x(n);
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    std::ranges::transform(random_vector<float>(n, seed), x.begin(), [](float v) { return static_cast<T>(9 * v); });
+  } else {
+    vector_ops(context::cpu()).random(seed, x);
+  }
+  return x;
+}
+
+#define TULLE_CLI_INSTANTIATE(T)                                                                  \
+  template spmv_problem make_problem<T>(const context&, const spmv_request&, const run_options&); \
+  template std::vector<T> random_vector<T>(std::size_t, std::uint64_t);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)

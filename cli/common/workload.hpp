@@ -1,10 +1,11 @@
-// What y = A x multiplies: A or A^T, by one vector or several; the vectors, and the check of the answer.
+// What y = alpha A x + beta y multiplies: A or A^T, by one vector or several; the vectors, and the check of the answer.
 #pragma once
 
-#include <tulle/formats/views.hpp>
+#include <functional>
+#include <tulle/ops/spmv.hpp>
 #include <tulle/ops/verify.hpp>
 
-#include "options.hpp"
+#include "matrix.hpp"
 
 namespace tulle::cli {
 
@@ -13,35 +14,70 @@ struct workload {
   index_t rhs = 1;
   std::string order = "row";  // row, column: of several vectors
 
-  [[nodiscard]] bool by_row() const { return order == "row"; }
-  /// `rhs` vectors of `rows` elements in contiguous storage.
-  template <class T>
-  [[nodiscard]] multivector_view<T> view(T* data, index_t rows, memory_space space) const {
-    return {rows, rhs,  by_row() ? rhs : rows, by_row() ? vector_order::row_major : vector_order::column_major,
-            data, space};
+  [[nodiscard]] kernel_operation operation() const {
+    return transpose ? kernel_operation::spmv_transposed : kernel_operation::spmv;
   }
-  /// Vector j of them, on the host.
+  /// Vector j of `rhs` vectors in contiguous storage.
   template <class T>
   [[nodiscard]] std::vector<T> vector_of(const std::vector<T>& all, index_t j) const {
     const std::size_t count = static_cast<std::size_t>(rhs), rows = all.size() / count, k = static_cast<std::size_t>(j);
     std::vector<T> one(rows);
-    for (std::size_t i = 0; i < rows; ++i) one[i] = all[by_row() ? i * count + k : k * rows + i];
+    for (std::size_t i = 0; i < rows; ++i) one[i] = all[order == "row" ? i * count + k : k * rows + i];
     return one;
   }
 };
 void add_workload_options(CLI::App& app, workload& w);  // --transpose --rhs --order
 
+/// How a plan is to be made; the kernel is the one given.
+spmv_options plan_options(const run_options& o, const workload& work, std::string kernel = {});
+
+/// What was asked for.
+struct spmv_request {
+  std::string matrix = {};  // as `load` takes it
+  workload work = {};
+  double alpha = 1;
+  double beta = 0;
+  std::string x = {};  // as `load_vector` takes it; empty: random
+  bool verify = false;
+};
+
+/// The same on a backend, its types erased.
+struct spmv_problem {
+  matrix_facts matrix;
+  std::string hash;
+  workload work;
+  double alpha = 1;
+  double beta = 0;
+  matrix_ref a = {};               // on the backend; 32-bit offsets where they are enough
+  csr_stats stats = {};            // of what multiplies: of A, or of A^T
+  std::vector<std::byte> y0 = {};  // the initial y on the host: NaN where beta is 0 and the type has it, else random
+  buffer<std::byte> x = {};        // on the backend, all right-hand sides
+  buffer<std::byte> y = {};
+  /// The largest error over its bound among all right-hand sides, where the answer is to be verified.
+  std::function<double(const buffer<std::byte>& y)> error_ratio = {};
+  std::shared_ptr<const void> storage = {};  // on a CPU `a` borrows columns and values of the matrix that was loaded
+
+  [[nodiscard]] std::string_view precision() const { return name(a.types.value); }
+  /// Queues one application.
+  void apply(const any_spmv_plan& plan);
+  /// y is the initial one again.
+  void reset(const context& ctx);
+};
+
+/// The numbers in a buffer.
+template <scalar T>
+std::vector<T> elements(const context& ctx, const buffer<std::byte>& from) {
+  std::vector<T> to(from.size() / sizeof(T));
+  copy_bytes(ctx, to.data(), memory_space::host, from.data(), from.space(), from.bytes());
+  return to;
+}
+
+/// Loads, computes the reference where the answer is to be verified, and copies to the backend.
+template <scalar T>
+spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o);
+
 /// Random vector in [-1, 1) (i32: -8..8), the same on every machine.
 template <scalar T>
 std::vector<T> random_vector(std::size_t n, std::uint64_t seed);
-
-/// What every right-hand side of y = alpha A x + beta y0 must give, in higher precision. A is as it multiplies; y0 may
-/// be empty where beta is 0. Host memory.
-template <scalar T>
-std::vector<spmv_reference> references(const context& host, const workload& work, T alpha, csr_view<T, std::int64_t> a,
-                                       const std::vector<T>& x, T beta, const std::vector<T>& y0);
-/// The largest error over its bound among all right-hand sides; NaN counts as the largest.
-template <scalar T>
-double worst_ratio(const std::vector<spmv_reference>& expected, const workload& work, const std::vector<T>& y);
 
 }  // namespace tulle::cli

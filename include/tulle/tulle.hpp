@@ -2,8 +2,10 @@
 #pragma once
 
 #include <tulle/core/buffer.hpp>
+#include <tulle/core/build_info.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
+#include <tulle/core/peak_memory.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>

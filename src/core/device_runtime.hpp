@@ -66,8 +66,6 @@ class device_runtime {
   /// Records what `work` queues on the stream, without running it. Where that cannot be recorded it throws UNSUPPORTED,
   /// or what `work` threw; the stream is as before.
   virtual std::unique_ptr<device_graph> capture(int device, stream_view stream, const std::function<void()>& work) = 0;
-  /// Overwrites as much memory as evicts everything from the L2.
-  virtual void flush_l2(int device, stream_view stream) = 0;
   virtual bandwidth measure_bandwidth(int device) = 0;
   /// From launch to the end of an empty kernel, seen from the host, in microseconds.
   virtual double measure_launch_latency(int device) = 0;

@@ -314,6 +314,8 @@ void any_spmv_plan::autotune() {
 }
 
 std::string_view any_spmv_plan::kernel() const noexcept { return impl_->kernel->name; }
+std::string any_spmv_plan::parameters() const { return impl_->op->parameters(); }
+std::size_t any_spmv_plan::matrix_bytes() const noexcept { return impl_->op->matrix_bytes(); }
 spmv_effort any_spmv_plan::effort() const noexcept { return impl_->options.effort; }
 double any_spmv_plan::plan_microseconds() const noexcept { return impl_->plan_microseconds; }
 const csr_stats& any_spmv_plan::stats() const noexcept { return impl_->stats; }
@@ -322,9 +324,9 @@ std::size_t any_spmv_plan::workspace_bytes() const noexcept {
 }
 
 std::string any_spmv_plan::explain() const {
-  const std::string parameters = impl_->op->parameters();
-  return fmt::format("{}: {} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason, parameters,
-                     parameters.empty() ? "" : ", ", name(effort()), plan_microseconds());
+  const std::string in_force = parameters();
+  return fmt::format("{}: {} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason, in_force,
+                     in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

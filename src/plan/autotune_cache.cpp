@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
+#include <tulle/ops/spmv.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,14 +1,10 @@
-// The winners of earlier autotuning, remembered in the user's cache directory.
+// The winners of earlier autotuning, remembered in cache_directory().
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
 namespace tulle {
-
-/// TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty when none of them is set.
-std::filesystem::path cache_directory();
 
 /// The kernel remembered under `key`; nothing when there is none or the file cannot be read.
 std::optional<std::string> cached_winner(const std::string& key);

@@ -1,19 +1,10 @@
-// Which kernel suits a matrix: a pure function of its statistics, its types and the device.
+// Which kernel suits a matrix: the rules behind `choose_spmv`, and the kernels with a part of their own.
 #pragma once
 
-#include <string>
 #include <string_view>
-
-#include <tulle/formats/stats.hpp>
-#include <tulle/core/context.hpp>
-#include <tulle/ops/spmv_options.hpp>
+#include <tulle/ops/spmv.hpp>
 
 namespace tulle {
-
-struct spmv_choice {
-  std::string kernel;
-  std::string reason;  // why, with the numbers
-};
 
 /// The kernel that takes every CSR where it is and learns nothing about it first.
 std::string_view kernel_without_set_up(backend_kind backend);
@@ -21,7 +12,5 @@ std::string_view kernel_without_set_up(backend_kind backend);
 std::string_view kernel_for_many(backend_kind backend);
 /// The kernel that reads a BSR in place.
 std::string_view kernel_for_blocks(backend_kind backend);
-
-spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy);
 
 }  // namespace tulle

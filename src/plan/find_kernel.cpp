@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <tulle/ops/spmv.hpp>
 #include <vector>
 
 #include "kernels/backends.hpp"
@@ -50,6 +51,18 @@ std::vector<kernel_info> kernels(backend_kind backend) {
 }
 
 const spmv_kernel& transposing_kernel(backend_kind backend) { return spmv_transposed_kernels(backend).front(); }
+
+std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, type_key types,
+                               const device_info& device) {
+  const bool transposes = kernel.operation == kernel_operation::spmv_transposed;
+  for (const spmv_kernel& k : transposes ? spmv_transposed_kernels(kernel.backend) : spmv_kernels(kernel.backend)) {
+    if (k.name != kernel.name || kernel.operation == kernel_operation::spgemm) continue;
+    if (!contains(k.types, types)) return fmt::format("not built for {} values", name(types.value));
+    return k.supports(stats, types, device).reason;
+  }
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' of {} on backend {}", kernel.name,
+                                                    name(kernel.operation), name(kernel.backend)));
+}
 
 std::string requested_kernel(kernel_operation what, backend_kind backend, const std::string& option) {
   if (!option.empty()) return option;

@@ -5,59 +5,31 @@
 namespace tulle::cli::bench {
 namespace {
 
-/// 1000 us, 1 GB/s, so that a million bytes are all of the bandwidth; a launch takes 5 us.
-evidence with_share(double share) { return {1000, share * 1e6, 1e9, 5, {}, {}}; }
-
-TEST(NameBottleneck, SaysBandwidthFromThreeQuartersOn) {
-  EXPECT_EQ(name_bottleneck(with_share(0.76)).name, "bandwidth");
-  EXPECT_NE(name_bottleneck(with_share(0.74)).name, "bandwidth");
-}
-
-TEST(NameBottleneck, SaysThatMoreThanTheBandwidthComesOutOfCache) {
-  EXPECT_NE(name_bottleneck(with_share(1.5)).why.find("cache"), std::string::npos);
-}
-
-TEST(NameBottleneck, SaysLatencyBelowTenLaunches) {
-  evidence e = with_share(0.3);
-  e.launch = 101;
-  e.gather_time = 100;  // no matter
-  EXPECT_EQ(name_bottleneck(e).name, "latency");
-}
-
-TEST(NameBottleneck, PutsBandwidthBeforeLatency) {
-  evidence e = with_share(0.9);
-  e.launch = 101;
-  EXPECT_EQ(name_bottleneck(e).name, "bandwidth");
-}
-
-TEST(NameBottleneck, SaysGatherWhereColumnsMatterMost) {
-  evidence e = with_share(0.3);
-  e.gather_time = 500;
-  e.balance_time = 600;
-  EXPECT_EQ(name_bottleneck(e).name, "gather");
-  EXPECT_NE(name_bottleneck(e).why.find("2.00x with all columns 0"), std::string::npos);
-}
-
-TEST(NameBottleneck, SaysImbalanceWhereRowsMatterMost) {
-  evidence e = with_share(0.3);
-  e.gather_time = 600;
-  e.balance_time = 500;
-  EXPECT_EQ(name_bottleneck(e).name, "imbalance");
-}
-
-TEST(NameBottleneck, SaysLatencyWhereNothingElseHelps) {
-  evidence e = with_share(0.3);
-  e.gather_time = 900;
-  e.balance_time = 950;
-  EXPECT_EQ(name_bottleneck(e).name, "latency");
-}
-
-TEST(NeedsProbes, OnlyWhereBandwidthAndLaunchesDoNotExplain) {
-  EXPECT_TRUE(needs_probes(with_share(0.3)));
-  EXPECT_FALSE(needs_probes(with_share(0.8)));
-  evidence e = with_share(0.3);
-  e.launch = 101;
-  EXPECT_FALSE(needs_probes(e));
+TEST(NameBottleneck, SaysTheFirstThatHolds) {
+  // 1000 us at 1 GB/s, so that a million bytes are all of the bandwidth.
+  const struct {
+    double share, launch;
+    std::optional<double> gather, balance;
+    const char* name;
+    const char* why;
+    bool needs_probes;
+  } cases[]{
+      {0.76, 5, {}, {}, "bandwidth", "moves 76%", false},
+      {0.74, 5, {}, {}, "latency", "not measured", true},
+      {1.5, 5, {}, {}, "bandwidth", "cache", false},
+      {0.3, 101, 100, {}, "latency", "launches", false},  // ten launches; the probe does not matter
+      {0.9, 101, {}, {}, "bandwidth", "moves 90%", false},
+      {0.3, 5, 500, 600, "gather", "2.00x with all columns 0", true},
+      {0.3, 5, 600, 500, "imbalance", "2.00x with even rows", true},
+      {0.3, 5, 900, 950, "latency", "1.11x with all columns 0", true},
+  };
+  for (const auto& c : cases) {
+    const evidence e{1000, c.share * 1e6, 1e9, c.launch, c.gather, c.balance};
+    const verdict v = name_bottleneck(e);
+    EXPECT_EQ(v.name, c.name) << v.why;
+    EXPECT_NE(v.why.find(c.why), std::string::npos) << v.why;
+    EXPECT_EQ(needs_probes(e), c.needs_probes) << v.why;
+  }
 }
 
 }  // namespace

@@ -1,26 +1,50 @@
-#include "bench/record.hpp"
-
+// The records of y = A x: names, fields and what counts as right; and the tables that are made of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "bench/report.hpp"
+#include "bench/session.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
-/// 100 us, a million nonzeros, 12 MB of compulsory traffic on a machine that reads 200 GB/s.
-spmv_record sample() {
+testing::AssertionResult has(const std::string& text, const std::string& part) {
+  return (text.find(part) == std::string::npos ? testing::AssertionFailure() : testing::AssertionSuccess()) << text;
+}
+
+/// A million nonzeros, 12 MB of compulsory traffic on a machine that reads 200 GB/s.
+spmv_record timed(const std::string& kernel, double time, bool chosen = false, bool vendor = false) {
   spmv_record r;
-  r.kernel = "csr.merge";
+  r.kernel = kernel;
   r.matrix = "cant";
   r.precision = "f64";
   r.cache = "cold";
   r.nnz = 1'000'000;
-  r.time.median = 100;
+  r.time.median = time;
   r.compulsory_bytes = 12e6;
   r.moved_bytes = 15e6;
   r.read_bandwidth = 200e9;
+  r.chosen = chosen;
+  r.vendor = vendor;
+  if (chosen) r.reason = kernel + ": because";
   return r;
+}
+
+spmv_record sample() { return timed("csr.merge", 100); }
+
+spmv_record with(const std::string& kernel, const latencies& l) {
+  spmv_record r = timed(kernel, 5.5);
+  r.latency = l;
+  return r;
+}
+
+std::string table_of(const spmv_results& measured) {
+  subject s;
+  s.matrix.name = "cant";
+  s.a.types = {scalar_type::f64, offset_type::i32};
+  return subject_table(s, measured);
 }
 
 TEST(Record, CountsFlopsAndBytesByTheMedian) {
@@ -30,15 +54,12 @@ TEST(Record, CountsFlopsAndBytesByTheMedian) {
   EXPECT_DOUBLE_EQ(sample().percent_of_bandwidth(), 60);
 }
 
-TEST(Record, IsNamedAsTheSchemaSays) {
+TEST(Record, IsNamedByTheSchemaAndByWhatIsMultiplied) {
   spmv_record r = sample();
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold");
   r.variant = "block_size=128";
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/block_size=128");
-}
-
-TEST(Record, NamesWhatIsMultiplied) {
-  spmv_record r = sample();
+  r.variant = "";
   r.work.transpose = true;
   EXPECT_EQ(r.name(), "spmv/csr.merge/cant/f64/cold/transposed");
   r.work = {false, 8, "column"};
@@ -56,6 +77,7 @@ TEST(Record, HasTheFieldsThatReadersRelyOn) {
   EXPECT_EQ(j["time_unit"], "us");
   EXPECT_EQ(j["real_time"], 100.0);
   EXPECT_TRUE(j["break_even"].is_null());
+  EXPECT_FALSE(j.contains("host_us"));
 }
 
 TEST(Record, StaysValidJsonWhenTheErrorIsNotFinite) {
@@ -68,11 +90,71 @@ TEST(Record, StaysValidJsonWhenTheErrorIsNotFinite) {
   EXPECT_FALSE(r.is_right());
 }
 
+TEST(Record, HasNumbersForTheLatenciesMeasuredAndNullsForTheRest) {
+  const json j = to_json(with("cusparse.csr1", {9.25, 2.5, 4.75, {}, {}, "cannot be captured"}));
+  EXPECT_EQ(j["host_us"], 9.25);
+  EXPECT_EQ(j["submit_us"], 2.5);
+  EXPECT_EQ(j["queued_us"], 4.75);
+  EXPECT_TRUE(j["graph_us"].is_null());
+  EXPECT_TRUE(j["graph_host_us"].is_null());
+  EXPECT_EQ(j["latency_missing"], "cannot be captured");
+}
+
 TEST(BreakEven, CountsApplicationsUntilThePlanIsPaid) {
   EXPECT_EQ(break_even(100, 10, 30), 5);
   EXPECT_EQ(break_even(101, 10, 30), 6);
   EXPECT_EQ(break_even(100, 30, 30), std::nullopt);
   EXPECT_EQ(break_even(100, 40, 30), std::nullopt);
+}
+
+TEST(LatencyTable, HasAColumnForEveryClock) {
+  spmv_record r = with("picked", {9.25, 2.5, 4.75, 3.125, 8.0, ""});
+  r.chosen = true;
+  EXPECT_TRUE(has(latency_table({&r, 1}),
+                  "* picked                    5.50      9.25      2.50      4.75      3.12      8.00\n"));
+}
+
+TEST(LatencyTable, SaysOnceWhatIsMissing) {
+  const latencies none{9.25, 2.5, 4.75, {}, {}, "cannot be captured"};
+  const std::string text = latency_table(std::vector{with("cusparse.csr1", none), with("cusparse.csr2", none)});
+  EXPECT_TRUE(has(text, "4.75         -         -\n"));
+  EXPECT_TRUE(has(text, "cannot be captured"));
+  EXPECT_EQ(text.find("cannot be captured"), text.rfind("cannot be captured")) << text;
+}
+
+TEST(SubjectTable, SortsByTimeAndMarksTheChoice) {
+  const std::string text = table_of({{timed("slow", 30), timed("picked", 20, true), timed("fast", 10)}, {}});
+  EXPECT_LT(text.find("fast "), text.find("* picked "));
+  EXPECT_LT(text.find("* picked "), text.find("slow "));
+  EXPECT_TRUE(has(text, "picked: because"));
+  EXPECT_TRUE(has(text, "2.00 times as long as the best of ours (fast)"));
+}
+
+TEST(SubjectTable, ComparesWithTheVendor) {
+  EXPECT_TRUE(has(table_of({{timed("picked", 20, true), timed("cusparse.csr1", 30, false, true)}, {}}),
+                  "1.50 times as fast as the vendor's best (cusparse.csr1)"));
+}
+
+TEST(SubjectTable, SaysWhyAKernelDidNotRun) {
+  EXPECT_TRUE(
+      has(table_of({{}, {{"ell", "cant", "f64", "would pad 900 times", false}}}), "not run: would pad 900 times"));
+}
+
+TEST(ChoiceSummary, IgnoresKernelsWithWrongAnswers) {
+  std::vector<spmv_record> records{timed("picked", 20, true), timed("fast", 1)};
+  records[1].error_ratio = 2;
+  EXPECT_TRUE(has(choice_summary(records), "worst 1.00"));
+}
+
+TEST(Failures, NamesWrongAnswersAndErrorsButNotRefusals) {
+  spmv_results all{{timed("right", 1), timed("wrong", 1)},
+                   {{"ell", "cant", "f64", "too wide", false}, {"sell", "cant", "f64", "launch failed", true}}};
+  all.records[1].error_ratio = 3;
+  const std::string text = failures(all);
+  EXPECT_TRUE(has(text, "spmv/wrong/cant/f64/cold"));
+  EXPECT_TRUE(has(text, "launch failed"));
+  EXPECT_FALSE(has(text, "right"));
+  EXPECT_FALSE(has(text, "too wide"));
 }
 
 }  // namespace

@@ -17,17 +17,13 @@ TEST(Summarise, GivesTheStatisticsOfAnOddCount) {
   EXPECT_DOUBLE_EQ(s.stddev, std::sqrt(2.5));  // 10 / (5 - 1)
 }
 
-TEST(Summarise, TakesTheMiddleOfAnEvenCount) {
-  EXPECT_DOUBLE_EQ(summarise(std::vector<double>{10, 1, 2, 4}).median, 3);
+TEST(Summarise, TakesFewSamples) {
+  EXPECT_DOUBLE_EQ(summarise(std::vector<double>{10, 1, 2, 4}).median, 3) << "the middle of an even count";
+  const sample_summary one = summarise(std::vector<double>{7});
+  EXPECT_DOUBLE_EQ(one.median, 7);
+  EXPECT_DOUBLE_EQ(one.stddev, 0);
+  EXPECT_EQ(summarise({}).count, 0);
 }
-
-TEST(Summarise, HasNoSpreadForOneSample) {
-  const sample_summary s = summarise(std::vector<double>{7});
-  EXPECT_DOUBLE_EQ(s.median, 7);
-  EXPECT_DOUBLE_EQ(s.stddev, 0);
-}
-
-TEST(Summarise, IsZeroForNoSamples) { EXPECT_EQ(summarise({}).count, 0); }
 
 TEST(GeometricMean, MultipliesAndTakesTheRoot) {
   EXPECT_NEAR(geometric_mean(std::vector<double>{1, 2, 4}), 2, 1e-15);

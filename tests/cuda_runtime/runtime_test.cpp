@@ -152,15 +152,6 @@ TEST_F(cuda_runtime_test, what_cannot_be_captured_is_refused_and_the_stream_stay
   EXPECT_EQ(to_vector(ctx, to_buffer(ctx, numbers(10))), numbers(10));
 }
 
-TEST_F(cuda_runtime_test, flushing_the_l2_allocates_once) {
-  const context ctx = context::cuda();
-  cuda_runtime()->flush_l2(0, ctx.stream());
-  const cuda_counts before = counts();
-  cuda_runtime()->flush_l2(0, ctx.stream());
-  ctx.synchronize();
-  EXPECT_EQ(counts().allocations, before.allocations);
-}
-
 TEST_F(cuda_runtime_test, measurements_are_positive_and_leave_nothing_behind) {
   const cuda_counts before = counts();
   const bandwidth b = cuda_runtime()->measure_bandwidth(0);

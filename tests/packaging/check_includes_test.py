@@ -13,12 +13,16 @@ files = {
     "src/ops/second.hpp": '# include "ops/first.hpp"\n',
     "src/cpu/kernel.cpp": '#include "cuda/kernel.cuh"\n',
     "src/cuda/kernel.cuh": "#include <tulle/core/a.hpp>\n",
+    "cli/common/c.hpp": '#include "bench/d.hpp"\n#include <tulle/core/a.hpp>\n',
+    "cli/bench/d.hpp": '#include "ops/first.hpp"\n',
     "src/new_folder/one.cpp": "#include <tulle/core/a.hpp>\n",
 }
 expected = [
     "tulle/core/a.hpp:2: tulle/core is below tulle/formats and must not include tulle/formats/b.hpp",
     "circle: ops/first.hpp -> ops/second.hpp -> ops/first.hpp",
     "cpu/kernel.cpp:1: cpu must not include cuda/kernel.cuh",
+    "cli/common/c.hpp:1: cli/common is below cli/bench and must not include cli/bench/d.hpp",
+    "cli/bench/d.hpp:1: cli/bench must not include ops/first.hpp",
     "new_folder/one.cpp: its layer 'new_folder' is not in the table",
 ]
 with tempfile.TemporaryDirectory() as folder:

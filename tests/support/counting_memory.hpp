@@ -2,10 +2,10 @@
 #pragma once
 
 #include <limits>
+#include <tulle/core/peak_memory.hpp>
 #include <tulle/core/status.hpp>
 
 #include "core/memory_status.hpp"
-#include "core/peak_memory.hpp"
 
 namespace tulle::test {
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <tulle/core/vector_ref.hpp>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/spmv_options.hpp>
 
@@ -61,18 +63,21 @@ class any_spmv_plan : public linear_operator {
   void update_values();
 
   /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered
-  /// by statistics and device in the user's cache directory (TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or
-  /// ~/.cache/tulle).
+  /// by statistics and device in cache_directory().
   void autotune();
 
   [[nodiscard]] std::string_view kernel() const noexcept;
   /// One sentence: the kernel, and why, with the numbers; then its parameters, the effort and what planning took.
   [[nodiscard]] std::string explain() const;
+  /// The kernel's parameters in force: "block_size=256 lanes=8"; empty where it has none.
+  [[nodiscard]] std::string parameters() const;
   [[nodiscard]] spmv_effort effort() const noexcept;
   /// From the constructor's first line to its last, copies to the device included, and autotune.
   [[nodiscard]] double plan_microseconds() const noexcept;
   /// Device or host bytes that the plan owns, converted storage included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+  /// Bytes that one application reads of the matrix as the kernel stores it: values, indices, offsets.
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept;
   /// Of A, or of A^T when the plan multiplies by that. What the choice of the kernel did not ask for is at its default:
   /// bandwidth, column_window and block_fill, and on CUDA all but rows, cols, nnz, mean, max, skew and, from two and a
   /// half million nonzeros on, gather_sectors, gather_span and (of rows alike in length) a rough block_fill.
@@ -140,5 +145,22 @@ spmv_plan(const context&, M&&, const spmv_options&) -> spmv_plan<detail::value_o
 /// A. Throws what a plan and its apply throw. Waits for the result.
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha = 1,
               double beta = 0);
+
+struct spmv_choice {
+  std::string kernel;
+  std::string reason;  // why, with the numbers
+};
+/// The kernel that a plan of effort standard would choose: a pure function, which reads no matrix. `types` are those that
+/// the plan works on, offsets_for(stats.nnz) among them.
+spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device,
+                        spmv_policy policy = spmv_policy::standard);
+/// Why a kernel of y = A x or y = A^T x cannot take a matrix with these statistics and types on the device, in one
+/// sentence; empty where it can. Throws INVALID_ARGUMENT for a kernel that `kernels` does not list or of C = A B.
+std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, type_key types,
+                               const device_info& device);
+
+/// Where autotuning remembers its winners: TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty where none of
+/// these is set, and then nothing is remembered.
+std::filesystem::path cache_directory();
 
 }  // namespace tulle

@@ -176,12 +176,6 @@ class runtime_api final : public device_runtime {
     return capture_graph(device, stream, work);
   }
 
-  void flush_l2(int device, stream_view stream) override {
-    const device_guard guard(device);
-    const std::size_t bytes = 4 * info(device).l2_bytes;
-    check(cudaMemsetAsync(flush_scratch(device, bytes), 0, bytes, native(stream)), "cudaMemsetAsync");
-  }
-
   bandwidth measure_bandwidth(int device) override {
     const device_guard guard(device);
     const own_stream stream(*this, device);
@@ -197,7 +191,6 @@ class runtime_api final : public device_runtime {
   struct per_device {
     std::optional<device_info> info;
     std::shared_ptr<memory_resource> memory;
-    void* flush_scratch = nullptr;
   };
   struct own_stream {
     own_stream(runtime_api& r, int d) : runtime(r), device(d), view(r.create_stream(d)) {}
@@ -215,14 +208,6 @@ class runtime_api final : public device_runtime {
                   fmt::format("device {} is not one of 0 to {}", device, devices_.size() - 1));
     }
     return devices_[static_cast<std::size_t>(device)];
-  }
-
-  /// Allocated by the first call, which must not be timed or captured.
-  void* flush_scratch(int device, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    void*& known = slot(device).flush_scratch;
-    if (known == nullptr) check(cudaMalloc(&known, bytes), "cudaMalloc");
-    return known;
   }
 
   std::mutex mutex_;

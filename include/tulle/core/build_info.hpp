@@ -1,4 +1,4 @@
-// What this library was built from: every benchmark record carries it.
+// What this library was built from, for records and reports.
 #pragma once
 
 #include <string_view>
@@ -10,6 +10,7 @@ struct build_info {
   std::string_view commit;    // `git describe --always --dirty` when it was configured, or "unknown"
   std::string_view compiler;  // "GNU 12.2.0"
   std::string_view flags;     // build type and flags
+  std::string_view cuda;      // compiler and architectures, "NVIDIA 13.0.88: 80-real 90"; empty without CUDA
 };
 
 const build_info& built_from() noexcept;

@@ -12,6 +12,8 @@
 
 namespace tulle {
 
+/// The memory of a context, counted: `ctx.with_memory(std::make_shared<peak_memory>(ctx))` is a context whose use of
+/// memory is known. Throws what the context's own memory throws.
 class peak_memory : public memory_resource {
  public:
   explicit peak_memory(const context& ctx) : ctx_(ctx) {}
