@@ -1,14 +1,16 @@
 """Every kernel on every matrix of shared/matrices, held to its error bound: matrices.py BINARY PRECISION."""
-import csv
 import json
 import sys
-import tempfile
 
-from tool import Outcome, shared, unpacked
+from tool import Outcome, check_files
+
+BINARY, PRECISION = sys.argv[1:]
 
 
-def complaints(entry, outcome):
+def complaints(entry, file):
     """What is wrong with the run; nothing when every kernel kept its bound."""
+    outcome = Outcome(BINARY, "spmv", file, "--kernel", "all", "--verify", "--json", "--backend", "cpu", "--repeat", 1,
+                      "--precision", PRECISION)
     if entry["field"] == "complex":
         if outcome.code != 3 or "complex" not in outcome.stderr:
             yield f"complex: exit {outcome.code}: {outcome.stderr.strip()}"
@@ -26,23 +28,5 @@ def complaints(entry, outcome):
             yield f"{result['kernel']}: error ratio {result['error_ratio']}"
 
 
-def main():
-    binary, precision, folder = sys.argv[1], sys.argv[2], shared("matrices")
-    catalogue = list(csv.DictReader((folder / "CATALOGUE.tsv").open(), delimiter="\t"))
-    if precision == "i32":
-        catalogue = [entry for entry in catalogue if entry["field"] in ("integer", "pattern")]
-    failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for entry in catalogue:
-            file = unpacked(folder / entry["file"], scratch)
-            outcome = Outcome(binary, "spmv", file, "--kernel", "all", "--verify", "--json", "--backend", "cpu",
-                              "--repeat", 1, "--precision", precision)
-            file.unlink()
-            for complaint in complaints(entry, outcome):
-                failures += 1
-                print(f"{entry['name']}: {complaint}")
-    print(f"{len(catalogue)} matrices in {precision}, {failures} complaints")
-    sys.exit(1 if failures or not catalogue else 0)
-
-
-main()
+check_files("matrices", "CATALOGUE.tsv", complaints,
+            lambda entry: PRECISION != "i32" or entry["field"] in ("integer", "pattern"))

@@ -1,17 +1,18 @@
 """Every file of shared/odd as its INDEX.tsv expects: odd_files.py BINARY."""
-import csv
 import re
 import sys
-import tempfile
 
-from tool import Outcome, shared, unpacked
+from tool import Outcome, check_files
 
+BINARY = sys.argv[1]
 MOST_SECONDS = 1
 MOST_BYTES = 10**9
 
 
-def complaints(expectation, text, outcome):
+def complaints(entry, file):
     """What is wrong with how the file was taken; nothing when all is well."""
+    expectation, text = entry["expectation"], file.read_bytes()[:1000]
+    outcome = Outcome(BINARY, "info", file, "--backend", "cpu", timeout=10)
     if outcome.seconds > MOST_SECONDS:
         yield f"took {outcome.seconds:.2f} s"
     if outcome.peak_bytes > MOST_BYTES:
@@ -31,19 +32,4 @@ def complaints(expectation, text, outcome):
         yield f"exit {outcome.code}: {outcome.stderr.strip()}"
 
 
-def main():
-    binary, folder = sys.argv[1], shared("odd")
-    index = list(csv.DictReader((folder / "INDEX.tsv").open(), delimiter="\t"))
-    failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for entry in index:
-            file = unpacked(folder / entry["file"], scratch)
-            outcome = Outcome(binary, "info", file, "--backend", "cpu", timeout=10)
-            for complaint in complaints(entry["expectation"], file.read_bytes()[:1000], outcome):
-                failures += 1
-                print(f"{entry['file']} ({entry['expectation']}): {complaint}")
-    print(f"{len(index)} files, {failures} complaints")
-    sys.exit(1 if failures or not index else 0)
-
-
-main()
+check_files("odd", "INDEX.tsv", complaints)

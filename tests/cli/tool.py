@@ -1,4 +1,5 @@
 """What the tests of the command line share: running the binary, and where the files outside the tree are."""
+import csv
 import lzma
 import os
 import pathlib
@@ -60,10 +61,22 @@ def shared(folder):
     return path
 
 
-def unpacked(file, folder):
-    """The file itself, or what an .xz file holds, under its own name in `folder`."""
-    if file.suffix != ".xz":
-        return file
-    target = pathlib.Path(folder) / file.stem
-    target.write_bytes(lzma.decompress(file.read_bytes()))
-    return target
+def check_files(folder, index, complaints, takes=lambda entry: True):
+    """Unpacks every file that the index of a shared folder lists and `takes` does not turn down, prints what
+    complaints(entry, file) finds wrong with it, and ends the test."""
+    folder = shared(folder)
+    entries = [entry for entry in csv.DictReader((folder / index).open(), delimiter="\t") if takes(entry)]
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for entry in entries:
+            file = folder / entry["file"]
+            if file.suffix == ".xz":
+                file = pathlib.Path(scratch) / file.stem
+                file.write_bytes(lzma.decompress((folder / entry["file"]).read_bytes()))
+            for complaint in complaints(entry, file):
+                failures += 1
+                print(f"{entry['file']} ({entry.get('expectation', '-')}): {complaint}")
+            if file.parent != folder:
+                file.unlink()
+    print(f"{len(entries)} files, {failures} complaints")
+    sys.exit(1 if failures or not entries else 0)

@@ -1,0 +1,170 @@
+"""`tulle bench` as it is called: records, exit codes, comparison, sweeps and the error study: bench.py BINARY."""
+import collections
+import itertools
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from tool import Outcome
+
+BINARY = sys.argv.pop(1)
+STENCIL = "gen:stencil:n=12"
+QUICK = [STENCIL, "--warm", "--warmup", 1, "--repeat", 3]
+ONE = [*QUICK, "--kernels", "csr.serial"]
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "run.json"
+
+    def bench(self, *arguments, code=0):
+        outcome = Outcome(BINARY, "bench", "--backend", "cpu", *arguments, timeout=120)
+        self.assertEqual(outcome.code, code, outcome.stderr)
+        return outcome.stdout
+
+    def run_of(self, *arguments, code=0):
+        """What --json prints; every answer in it is within its bound."""
+        run = json.loads(self.bench(*arguments, "--json", code=code))
+        self.assertTrue(run["benchmarks"] or run.get("errors"))
+        for b in run["benchmarks"]:
+            self.assertLessEqual(b["error_ratio"], 1, b["name"])
+        return run
+
+    def test_records_every_kernel_that_takes_the_matrix(self):
+        run = self.run_of(STENCIL, "gen:rmat:scale=8", "--precision", "both", "--repeat", 2, "--warmup", 1)
+        self.assertEqual(run["context"]["schema_version"], 1)
+        self.assertGreater(run["context"]["bandwidth"]["read"], 0)
+        self.assertTrue(run["context"]["commit"])
+        for b in run["benchmarks"]:
+            self.assertGreater(b["real_time"], 0)
+            self.assertGreaterEqual(b["real_time"], b["min"])
+            self.assertEqual(b["iterations"], 2)
+            self.assertIn(b["bottleneck"], {"bandwidth", "latency", "gather", "imbalance"})
+            self.assertTrue(b["bottleneck_why"])
+        names = [b["name"] for b in run["benchmarks"]]
+        self.assertEqual(len(names), len(set(names)))
+        for kernel in ("csr.serial", "csr.rows", "csr.balanced", "coo", "sell", "bsr", "packed"):
+            self.assertLessEqual({f"spmv/{kernel}/{STENCIL}/f32/cold", f"spmv/{kernel}/{STENCIL}/f64/warm"}, set(names))
+        chosen = [(b["matrix"], b["precision"], b["cache"]) for b in run["benchmarks"] if b["chosen"]]
+        self.assertEqual(len(chosen), 8)
+        self.assertEqual(len(set(chosen)), 8)
+
+    def test_compares_with_an_earlier_run(self):
+        self.bench(*ONE, "-o", self.file)
+        old = json.loads(self.file.read_text())
+        # The tolerance and a thousandfold change keep the noise of the machine out of the answer.
+        for factor, code in ((1e-6, 1), (1e6, 0)):
+            changed = [b | {"real_time": b["real_time"] * factor, "stddev": 0} for b in old["benchmarks"]]
+            self.file.write_text(json.dumps(old | {"benchmarks": changed}))
+            text = self.bench(*ONE, "--tolerance", 100, "--compare", self.file, code=code)
+            self.assertEqual("REGRESSION" in text, code == 1)
+
+    def test_writes_the_same_records_to_a_file_and_to_stdout(self):
+        self.assertEqual(self.run_of(*ONE, "-o", self.file), json.loads(self.file.read_text()))
+        tables = self.bench(*ONE, "-o", self.file)
+        self.assertIn("csr.serial", tables)
+        self.assertRaises(ValueError, json.loads, tables)  # the records went to the file
+        self.assertEqual(len(json.loads(self.bench(*ONE, "-o", "-"))["benchmarks"]), 1)
+
+    def test_refuses_what_it_cannot_read_or_write(self):
+        self.file.write_text("not json")
+        for arguments in ([*QUICK, "--compare", self.file], ["/no/such/file.mtx", "--warm"],
+                          [*QUICK, "-o", "/no/such/folder/out.json"], ["spgemm", "/no/such/file.mtx"]):
+            with self.subTest(arguments):
+                self.bench(*arguments, code=3)
+
+    def test_goes_on_after_a_matrix_that_cannot_be_read(self):
+        run = self.run_of("/no/such/file.mtx", *ONE, code=3)
+        self.assertEqual(len(run["benchmarks"]), 1)
+        self.assertEqual(run["skipped"][0]["matrix"], "/no/such/file.mtx")
+
+    def test_refuses_wrong_usage(self):
+        for arguments in ([], [*QUICK, "--kernels", "csr.nonsense"], [*QUICK, "--repeat", 0], [*QUICK, "--sweep", "nonsense"],
+                          ["--suite", "nonsense"], [*QUICK, "--latency", "--cold"], [*QUICK, "--latency", "--sweep", "sigma"],
+                          [*QUICK, "--kernels", "default"],  # a word of earlier versions
+                          ["spgemm"], ["spgemm", "gen:stencil:n=4", "--sweep", "sigma"],
+                          ["spgemm", "gen:stencil:n=4", "--kernels", "csr.balanced"]):
+            with self.subTest(arguments):
+                self.bench(*arguments, code=2)
+
+    def test_chosen_kernels_are_the_choice_and_the_one_without_set_up(self):
+        run = self.run_of(*QUICK, "--kernels", "chosen")
+        self.assertEqual(sum(b["chosen"] for b in run["benchmarks"]), 1)
+        self.assertIn("csr.balanced", [b["kernel"] for b in run["benchmarks"]])
+        self.assertLessEqual(len(run["benchmarks"]), 2)
+
+    def test_effort_none_chooses_the_kernel_without_set_up(self):
+        run = self.run_of(*QUICK, "--kernel", "chosen", "--effort", "none")
+        self.assertEqual([(b["kernel"], b["effort"]) for b in run["benchmarks"]], [("csr.balanced", "none")])
+
+    def test_latency_on_the_cpu_is_the_hosts_alone(self):
+        run = self.run_of(STENCIL, "--latency", "--repeat", 3)
+        self.assertLessEqual(len(run["benchmarks"]), 2, "the choice and the kernel without set-up")
+        for b in run["benchmarks"]:
+            self.assertEqual((b["cache"], b["iterations"]), ("warm", 3))
+            self.assertGreater(b["host_us"], 0)
+            self.assertEqual({b[clock] for clock in ("submit_us", "queued_us", "graph_us", "graph_host_us")}, {None})
+            self.assertIn("CPU", b["latency_missing"])
+
+    def test_measures_several_right_hand_sides(self):
+        for order in ("row", "column"):
+            run = self.run_of("spmm", *QUICK, "--rhs", 3, "--order", order)
+            self.assertGreaterEqual(len(run["benchmarks"]), 2)
+            for b in run["benchmarks"]:
+                self.assertTrue(b["name"].startswith("spmm/"), b["name"])
+                self.assertEqual(b["rhs"], 3)
+                self.assertEqual(b["compulsory_bytes"], b["nnz"] * 12 + (b["rows"] + 1) * 4 + 3 * 2 * 8 * b["rows"])
+            self.assertTrue(run["skipped"], "kernels that take one at a time")
+
+    def test_measures_the_transpose(self):
+        run = self.run_of("gen:rmat:scale=8", *QUICK[1:], "--transpose")
+        for b in run["benchmarks"]:
+            self.assertTrue(b["name"].endswith("/transposed"), b["name"])
+        self.assertIn("csr.transposed", [b["kernel"] for b in run["benchmarks"]])
+
+    def test_sweeps_a_parameter(self):
+        for b in self.run_of(*QUICK, "--sweep", "sigma", "--kernels", "sell")["benchmarks"]:
+            self.assertTrue(b["variant"].startswith("sigma="))
+            self.assertIn(b["variant"], b["parameters"])
+
+    def test_errors_grow_from_integers_to_doubles_to_singles(self):
+        errors = collections.defaultdict(dict)
+        for e in self.run_of("--errors", "--kernels", "csr.serial")["errors"]:
+            self.assertLessEqual(e["error_ratio"], 1, e["name"])
+            self.assertLessEqual(e["relative_error"], e["bound"], e["name"])
+            errors[e["precision"]][e["length"]] = e["relative_error"]
+        self.assertEqual(len(errors["f32"]), 11)
+        self.assertEqual(set(errors["i32"].values()), {0})
+        for length in (64, 1024, 65536, 1 << 20):
+            self.assertLess(0, errors["f64"][length])
+            self.assertLess(errors["f64"][length], errors["f32"][length])
+        for precision in ("f32", "f64"):
+            self.assertGreater(errors[precision][1 << 20], errors[precision][4])
+
+    def test_measures_products(self):
+        run = self.run_of("spgemm", "gen:stencil:n=9", "gen:uniform:n=60,cols=40,degree=3", "--precision", "both", "--repeat", 2,
+                          "--warmup", 1)
+        names = [b["name"] for b in run["benchmarks"]]
+        self.assertEqual(len(names), len(set(names)))
+        for b in run["benchmarks"]:
+            square = b["matrix"] == "gen:stencil:n=9"
+            entry = 12 if b["precision"] == "f64" else 8
+            self.assertGreater(min(b["real_time"], b["gflops"], b["peak_bytes"]), 0)
+            self.assertEqual((b["wrong"], b["sorted"], b["iterations"], b["transposed_b"]), ("", True, 2, not square), b["name"])
+            self.assertEqual((b["checked_rows"], b["cols"]), (b["rows"], b["rows"]))
+            self.assertGreaterEqual(b["products"], b["nnz_c"])
+            self.assertEqual(b["compulsory_bytes"], entry * (b["nnz_c"] + (1 if square else 2) * b["nnz"]) + 12 * b["rows"])
+        self.assertEqual(len({(b["matrix"], b["nnz_c"]) for b in run["benchmarks"]}), 2)
+        for kernel, phase in itertools.product(("gustavson", "kernel0"), ("f32/whole", "f64/numeric")):
+            self.assertIn(f"spgemm/{kernel}/gen:stencil:n=9/{phase}", names)
+
+    def test_measures_the_origins_where_they_are_asked_for(self):
+        run = self.run_of("spgemm", "gen:stencil:n=4", "--kernels", "study", "--repeat", 1)
+        self.assertEqual({(b["kernel"], b["chosen"]) for b in run["benchmarks"]}, {("kernel0", False)})
+
+
+unittest.main()
