@@ -8,7 +8,6 @@
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -33,29 +32,22 @@ template <class T>
 using matrix = tulle::csr<T, std::int32_t>;
 
 /// One way to compute C.
-template <class T>
 struct peer {
   std::string name;
-  std::function<double()> run;        // computes C anew; microseconds, without freeing the last one
-  std::function<matrix<T>()> result;  // a copy of the last one
+  std::function<double()> run;                // computes C anew; microseconds, without freeing the last one
+  std::function<tulle::matrix_ref()> result;  // the last one
   std::vector<double> times;
   double error_ratio = 0;
 };
 
 template <class T>
-matrix<T> empty(const tulle::context& ctx, index_t rows, index_t cols, std::size_t nnz) {
-  return {rows, cols, tulle::buffer<std::int32_t>(ctx, static_cast<std::size_t>(rows) + 1),
-          tulle::buffer<index_t>(ctx, nnz), tulle::buffer<T>(ctx, nnz)};
-}
-
-template <class T>
-peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b) {
+peer make_eigen(const matrix<T>& a, const matrix<T>& b) {
   using sparse = Eigen::SparseMatrix<T, Eigen::RowMajor, int>;
   const auto mapped = [](const matrix<T>& m) {
     return Eigen::Map<const sparse>(m.rows, m.cols, m.nnz(), m.rowptr.data(), m.colind.data(), m.values.data());
   };
   auto c = std::make_shared<sparse>();
-  peer<T> p;
+  peer p;
   p.name = "eigen";
   p.run = [=, &a, &b] {
     *c = sparse();
@@ -66,47 +58,40 @@ peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T
   };
   p.result = [=] {
     c->makeCompressed();
-    matrix<T> out = empty<T>(ctx, static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()),
-                             static_cast<std::size_t>(c->nonZeros()));
-    std::copy_n(c->outerIndexPtr(), out.rowptr.size(), out.rowptr.data());
-    std::copy_n(c->innerIndexPtr(), out.colind.size(), out.colind.data());
-    std::copy_n(c->valuePtr(), out.values.size(), out.values.data());
-    return out;
+    return tulle::matrix_ref(tulle::csr_view<T, std::int32_t>{
+        static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()), static_cast<std::int32_t>(c->nonZeros()),
+        c->outerIndexPtr(), c->innerIndexPtr(), c->valuePtr()});
   };
   return p;
 }
 
 /// The whole call, and the numeric phase of a plan.
 template <class T>
-std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b,
-                                       const std::string& kernel) {
+std::pair<peer, peer> make_tulle(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b,
+                                 const std::string& kernel) {
   tulle::spgemm_options options;
   options.kernel = kernel;
-  const auto copied = [ctx](const tulle::any_csr<T>& c) {
-    const auto& m = std::get<matrix<T>>(c);
-    return matrix<T>{m.rows, m.cols, clone(ctx, m.rowptr), clone(ctx, m.colind), clone(ctx, m.values)};
-  };
-  auto c = std::make_shared<tulle::any_csr<T>>();
-  peer<T> whole;
+  auto c = std::make_shared<tulle::matrix_ref>();
+  peer whole;
   whole.name = kernel.empty() ? "tulle" : "tulle:" + kernel;
   whole.run = [=, &a, &b] {
-    *c = matrix<T>();
+    *c = {};
     const auto start = clock_type::now();
     *c = tulle::spgemm(ctx, a, b, options);
     return microseconds(start);
   };
-  whole.result = [=] { return copied(*c); };
+  whole.result = [=] { return *c; };
 
   const auto plan = std::make_shared<tulle::spgemm_plan<T>>(ctx, a.view(), b.view(), options);
-  const auto again = std::make_shared<tulle::any_csr<T>>(plan->multiply());
-  peer<T> numeric;
+  const tulle::matrix_ref again = plan->multiply();
+  peer numeric;
   numeric.name = whole.name + ".numeric";
   numeric.run = [=] {
     const auto start = clock_type::now();
-    plan->numeric(*again);
+    plan->numeric(again);
     return microseconds(start);
   };
-  numeric.result = [=] { return copied(*again); };
+  numeric.result = [=] { return again; };
   return {std::move(whole), std::move(numeric)};
 }
 
@@ -124,62 +109,24 @@ matrix<T> load(const tulle::context& ctx, const std::string& spec) {
   return a;
 }
 
-/// The largest error over gamma(n + 2) |A||B|; infinite where the pattern is wrong or not in order.
-template <class T>
-double error_ratio(const matrix<T>& a, const matrix<T>& b, const matrix<T>& c) {
-  std::vector<long double> sum(static_cast<std::size_t>(b.cols)), magnitude(sum);
-  std::vector<int> terms(sum.size());
-  double worst = 0;
-  const double wrong = std::numeric_limits<double>::infinity();
-  for (index_t i = 0; i < a.rows; ++i) {
-    std::int64_t distinct = 0;
-    for (int k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
-      const index_t r = a.colind.data()[k];
-      for (int l = b.rowptr.data()[r]; l < b.rowptr.data()[r + 1]; ++l) {
-        const auto j = static_cast<std::size_t>(b.colind.data()[l]);
-        const long double term = static_cast<long double>(a.values.data()[k]) * b.values.data()[l];
-        distinct += terms[j]++ == 0 ? 1 : 0;
-        sum[j] += term;
-        magnitude[j] += std::fabs(term);
-      }
-    }
-    const int begin = c.rowptr.data()[i], end = c.rowptr.data()[i + 1];
-    if (end - begin != distinct) return wrong;
-    for (int k = begin; k < end; ++k) {
-      const auto j = static_cast<std::size_t>(c.colind.data()[k]);
-      if (terms[j] == 0 || (k > begin && c.colind.data()[k - 1] >= c.colind.data()[k])) return wrong;
-      const long double u = (terms[j] + 2) * (std::numeric_limits<T>::epsilon() / 2);
-      const long double bound = u / (1 - u) * magnitude[j], error = std::fabs(c.values.data()[k] - sum[j]);
-      if (error > 0) worst = std::max(worst, static_cast<double>(error / bound));
-      sum[j] = magnitude[j] = 0;
-      terms[j] = 0;
-    }
-  }
-  return worst;
-}
-
-template <class V>
-void dump(const std::string& file, const tulle::buffer<V>& data) {
+void dump(const std::string& file, const void* data, std::size_t bytes) {
   std::FILE* f = std::fopen(file.c_str(), "wb");
-  if (f == nullptr || std::fwrite(data.data(), sizeof(V), data.size(), f) != data.size() || std::fclose(f) != 0) {
-    throw std::runtime_error(file);
-  }
+  if (f == nullptr || std::fwrite(data, 1, bytes, f) != bytes || std::fclose(f) != 0) throw std::runtime_error(file);
 }
 
-template <class T>
-void dump(const std::string& prefix, const matrix<T>& m) {
-  dump(prefix + "rowptr", m.rowptr);
-  dump(prefix + "colind", m.colind);
-  dump(prefix + "values", m.values);
+void dump(const std::string& prefix, const tulle::matrix_ref& m) {
+  const auto nnz = static_cast<std::size_t>(m.nnz);
+  dump(prefix + "rowptr", m.rowptr, (static_cast<std::size_t>(m.rows) + 1) * sizeof(std::int32_t));
+  dump(prefix + "colind", m.colind, nnz * sizeof(index_t));
+  dump(prefix + "values", m.values, nnz * size_of(m.types.value));
 }
 
 /// In turns until the time is up, 3 times at least. Returns the number of turns.
-template <class T>
-int measure(std::vector<peer<T>>& peers, double seconds) {
+int measure(std::vector<peer>& peers, double seconds) {
   const auto start = clock_type::now();
   int turns = 0;
   for (; turns < 3 || (turns < 1000 && microseconds(start) < 1e6 * seconds); ++turns) {
-    for (peer<T>& p : peers) p.times.push_back(p.run());
+    for (peer& p : peers) p.times.push_back(p.run());
   }
   return turns;
 }
@@ -199,19 +146,21 @@ json run(const std::vector<std::string>& arguments) {
   const matrix<T>& b = square ? a : transposed;
   std::vector<std::string> kernels{""};
   kernels.insert(kernels.end(), arguments.begin() + 5, arguments.end());
-  std::vector<peer<T>> peers;
+  std::vector<peer> peers;
   for (const std::string& kernel : kernels) {
     auto [whole, numeric] = make_tulle(ctx, a, b, kernel);
     peers.push_back(std::move(whole));
     peers.push_back(std::move(numeric));
   }
-  peers.push_back(make_eigen(ctx, a, b));
+  peers.push_back(make_eigen(a, b));
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();  // products: every row is checked
   std::int64_t nnz = 0;
-  for (peer<T>& p : peers) {
+  for (peer& p : peers) {
     p.run();
-    const matrix<T> c = p.result();
-    nnz = c.nnz();
-    p.error_ratio = error_ratio(a, b, c);
+    const tulle::matrix_ref c = p.result();
+    nnz = c.nnz;
+    p.error_ratio = tulle::check_spgemm<T, std::int32_t>(ctx, {.a = a.view(), .b = b.view()}, c.as<T, std::int32_t>(), most)
+                        .error_ratio;
     if (arguments[4] != "-" && p.name == "tulle") {
       dump(arguments[4] + "/c_", c);
       dump(arguments[4] + "/a_", a);
@@ -224,7 +173,7 @@ json run(const std::vector<std::string>& arguments) {
               {"rows", a.rows},         {"inner", a.cols},           {"cols", b.cols},
               {"nnz_a", a.nnz()},       {"products", products},      {"nnz_c", nnz},
               {"repeats", turns}};
-  for (const peer<T>& p : peers) {
+  for (const peer& p : peers) {
     out["peers"].push_back({{"name", p.name}, {"us", times(p.times)}, {"error_ratio", p.error_ratio}});
   }
   return out;

@@ -116,7 +116,7 @@ template <scalar T>
 bench::spgemm_measurement measure(const context& ctx, const problem<T>& p, int repeats, const spgemm_options& options) {
   std::int64_t most = std::max(p.a.matrix.nnz(), p.b.matrix.nnz());
   for (const auto* m : {&p.mask, &p.d}) most = std::max(most, *m ? (*m)->matrix.nnz() : 0);
-  const auto placed = [&](const named_matrix<T>& m) { return place<T>(ctx, m.matrix.view(), offsets_for(most)); };
+  const auto placed = [&](const named_matrix<T>& m) { return place(ctx, m.matrix, offsets_for(most)); };
   bench::spgemm_input input{placed(p.a), placed(p.b), {}, static_cast<double>(p.alpha), static_cast<double>(p.beta)};
   if (p.mask) input.terms.mask = placed(*p.mask);
   if (p.d) input.terms.d = placed(*p.d);

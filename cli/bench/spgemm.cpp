@@ -44,8 +44,8 @@ spgemm_case<T> make_case(const session& bench, const case_name& which, const run
   c.matrix.transposed_b = c.at.has_value();
   c.matrix.copy_bandwidth = bench.host.copy;
   c.matrix.cache_bandwidth = bench.host.cache;
-  c.input.a = c.input.b = place<T>(bench.ctx, c.a.view(), offsets_for(c.a.nnz()));
-  if (c.at) c.input.b = place<T>(bench.ctx, c.at->view(), offsets_for(c.a.nnz()));
+  c.input.a = c.input.b = place(bench.ctx, c.a, offsets_for(c.a.nnz()));
+  if (c.at) c.input.b = place(bench.ctx, *c.at, offsets_for(c.a.nnz()));
   c.chosen = any_spgemm_plan(bench.ctx, c.input.a, c.input.b).kernel();
   return c;
 }

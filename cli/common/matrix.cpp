@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <span>
 #include <tulle/formats/convert.hpp>
+#include <tulle/ops/matrix.hpp>
 #include <type_traits>
 
 namespace tulle::cli {
@@ -144,38 +146,25 @@ double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool re
          vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
 }
 
-template <scalar T>
-matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets) {
-  const auto with = [&]<offset O>(O) {
-    struct arrays {
-      buffer<O> rowptr;
-      buffer<index_t> colind;
-      buffer<T> values;
-    };
-    const auto nnz = static_cast<std::size_t>(host.nnz);
-    const auto own = std::make_shared<arrays>();
-    own->rowptr = to_buffer(ctx, std::vector<O>(host.rowptr, host.rowptr + host.rows + 1));
-    csr_view<T, O> view{host.rows,   host.cols,  static_cast<O>(host.nnz), own->rowptr.data(), host.colind,
-                        host.values, ctx.space()};
-    if (ctx.space() == memory_space::device) {
-      own->colind = to_buffer(ctx, host_span<const index_t>(host.colind, nnz));
-      own->values = to_buffer(ctx, host_span<const T>(host.values, nnz));
-      view.colind = own->colind.data();
-      view.values = own->values.data();
-    }
-    matrix_ref placed = view;
-    placed.owner = own;
-    return placed;
-  };
-  return offsets == offset_type::i32 ? with(std::int32_t{}) : with(std::int64_t{});
+matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets) {
+  matrix_ref a = host;
+  if (offsets == offset_type::i32) {
+    const auto* wide = static_cast<const std::int64_t*>(host.rowptr);
+    const auto narrow =
+        std::make_shared<buffer<std::int32_t>>(context::cpu(1), static_cast<std::size_t>(host.rows) + 1);
+    std::copy_n(wide, narrow->size(), narrow->data());
+    a.types.offset = offsets;
+    a.rowptr = narrow->data();
+    a.owner = narrow;
+  }
+  return ctx.space() == memory_space::host ? a : clone(ctx, a);
 }
 
 #define TULLE_CLI_INSTANTIATE(T)                                                                             \
   template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
   template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
   template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
-  template csr<T> transposed<T>(const csr<T>&, const run_options&);                                          \
-  template matrix_ref place<T>(const context&, csr_view<T, std::int64_t>, offset_type);
+  template csr<T> transposed<T>(const csr<T>&, const run_options&);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)

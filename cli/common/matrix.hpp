@@ -69,9 +69,8 @@ template <scalar T, class F>
 decltype(auto) with_view(const matrix_ref& a, F&& f) {
   return a.types.offset == offset_type::i32 ? f(a.as<T, std::int32_t>()) : f(a.as<T, std::int64_t>());
 }
-/// A host matrix in the memory of a context, with offsets that must hold its nonzeros. On the CPU columns and values
-/// stay where they are: the host matrix must outlive this.
-template <scalar T>
-matrix_ref place(const context& ctx, csr_view<T, std::int64_t> host, offset_type offsets);
+/// A CSR of the host, with 64-bit offsets, in the memory of a context, with offsets that must hold its nonzeros. On the
+/// CPU its arrays stay where they are but for narrowed offsets: the host matrix must outlive this.
+matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets);
 
 }  // namespace tulle::cli

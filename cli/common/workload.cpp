@@ -95,7 +95,7 @@ spmv_problem make_problem(const context& ctx, const spmv_request& request, const
   }
   p.x = bytes_on(ctx, x);
   p.y = bytes_on(ctx, y0);
-  p.a = place<T>(ctx, loaded->matrix.view(), offsets_for(loaded->matrix.nnz()));
+  p.a = place(ctx, loaded->matrix, offsets_for(loaded->matrix.nnz()));
   if (ctx.space() == memory_space::host) p.storage = loaded;
   return p;
 }
