@@ -15,14 +15,12 @@ struct settings {
 };
 
 int run(const settings& s) {
-  with_precision(s.run, [&]<class T>() {
-    const named_matrix<T> a = load<T>(s.input, s.run);
-    if (a.info.bytes > 0) {
-      note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz(),
-                       human_bytes(static_cast<double>(a.info.bytes)), read_rate(a.info)));
-    }
-    write_matrix(s.output, a.matrix, s.symmetric);
-  });
+  const named_matrix a = load(s.input, s.run);
+  if (a.info.bytes > 0) {
+    note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz,
+                     human_bytes(static_cast<double>(a.info.bytes)), read_rate(a.info)));
+  }
+  write_matrix(s.output, a.matrix, s.symmetric);
   return ok;
 }
 

@@ -43,7 +43,7 @@ int run(const settings& s) {
     throw error(status::invalid_argument, "generate needs SPEC and -o FILE, or --list");
   }
   const std::string spec = is_generator(s.spec) ? s.spec : "gen:" + s.spec;
-  with_precision(s.run, [&]<class T>() { write_matrix(s.output, load<T>(spec, s.run).matrix, s.symmetric); });
+  write_matrix(s.output, load(spec, s.run).matrix, s.symmetric);
   return ok;
 }
 

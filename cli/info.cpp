@@ -84,21 +84,16 @@ json to_json(const info_result& r) {
   return record;
 }
 
-template <scalar T>
-info_result examine(const settings& s) {
-  const named_matrix<T> a = load<T>(s.matrix, s.run);
-  info_result r{a.facts(), {}, statistics(context::cpu(s.run.threads), a.matrix.view()), {}, {}};
+int run(const settings& s) {
+  const named_matrix a = load(s.matrix, s.run);
+  info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}};
   if (!is_generator(s.matrix)) r.file = a.info;
   for (const context& ctx : usable_contexts(s.run)) {
-    r.choices.push_back(
-        {tulle::name(ctx.backend()), choose_spmv(r.stats, {scalar_type_of<T>, offsets_for(r.stats.nnz)}, ctx.info())});
+    const type_key types{a.matrix.types.value, offsets_for(a.matrix.nnz)};
+    r.choices.push_back({tulle::name(ctx.backend()), choose_spmv(r.stats, types, ctx.info())});
   }
   if (s.run.json) r.hash = matrix_hash(a.matrix);
-  return r;
-}
-
-int run(const settings& s) {
-  print(with_precision(s.run, [&]<class T>() { return examine<T>(s); }), s.run.json);
+  print(r, s.run.json);
   return ok;
 }
 

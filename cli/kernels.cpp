@@ -80,11 +80,7 @@ void add_refusals(const settings& s, const csr_stats& stats, backend_kind backen
 
 int run(const settings& s) {
   std::optional<csr_stats> stats;
-  if (!s.matrix.empty()) {
-    stats = with_precision(s.run, [&]<class T>() {
-      return statistics(context::cpu(s.run.threads), load<T>(s.matrix, s.run).matrix.view());
-    });
-  }
+  if (!s.matrix.empty()) stats = statistics(load(s.matrix, s.run).matrix, s.run);
   kernels_result result;
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;

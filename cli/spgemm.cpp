@@ -84,20 +84,18 @@ void print_text(const spgemm_result& r) {
 }
 
 /// The operands in host memory.
-template <scalar T>
 struct problem {
-  named_matrix<T> a, b;
-  std::optional<named_matrix<T>> mask, d;
-  T alpha;
-  T beta;
+  named_matrix a, b;
+  std::optional<named_matrix> mask, d;
+  double alpha;
+  double beta;
 };
 
-template <scalar T>
-problem<T> load_problem(const settings& s) {
-  const T alpha = scalar_option<T>("--alpha", s.alpha), beta = scalar_option<T>("--beta", s.beta);
-  problem<T> p{load<T>(s.a, s.run), load<T>(s.b, s.run), {}, {}, alpha, s.d.empty() ? T{0} : beta};
-  if (!s.mask.empty()) p.mask = load<T>(s.mask, s.run);
-  if (!s.d.empty()) p.d = load<T>(s.d, s.run);
+problem load_problem(const settings& s) {
+  const double alpha = scalar_option("--alpha", s.alpha, s.run), beta = scalar_option("--beta", s.beta, s.run);
+  problem p{load(s.a, s.run), load(s.b, s.run), {}, {}, alpha, s.d.empty() ? 0 : beta};
+  if (!s.mask.empty()) p.mask = load(s.mask, s.run);
+  if (!s.d.empty()) p.d = load(s.d, s.run);
   return p;
 }
 
@@ -112,12 +110,11 @@ spgemm_options options_of(const settings& s) {
 }
 
 /// Makes C as often as asked for.
-template <scalar T>
-bench::spgemm_measurement measure(const context& ctx, const problem<T>& p, int repeats, const spgemm_options& options) {
-  std::int64_t most = std::max(p.a.matrix.nnz(), p.b.matrix.nnz());
-  for (const auto* m : {&p.mask, &p.d}) most = std::max(most, *m ? (*m)->matrix.nnz() : 0);
-  const auto placed = [&](const named_matrix<T>& m) { return place(ctx, m.matrix, offsets_for(most)); };
-  bench::spgemm_input input{placed(p.a), placed(p.b), {}, static_cast<double>(p.alpha), static_cast<double>(p.beta)};
+bench::spgemm_measurement measure(const context& ctx, const problem& p, int repeats, const spgemm_options& options) {
+  std::int64_t most = std::max(p.a.matrix.nnz, p.b.matrix.nnz);
+  for (const auto* m : {&p.mask, &p.d}) most = std::max(most, *m ? (*m)->matrix.nnz : 0);
+  const auto placed = [&](const named_matrix& m) { return place(ctx, m.matrix, offsets_for(most)); };
+  bench::spgemm_input input{placed(p.a), placed(p.b), {}, p.alpha, p.beta};
   if (p.mask) input.terms.mask = placed(*p.mask);
   if (p.d) input.terms.d = placed(*p.d);
   bench::harness clock(ctx, warm_up_runs, repeats);
@@ -125,25 +122,25 @@ bench::spgemm_measurement measure(const context& ctx, const problem<T>& p, int r
 }
 
 /// `c` is on the host.
-template <scalar T>
-spgemm_verdict verify(const problem<T>& p, const settings& s, const matrix_ref& c) {
-  const csr<T> at = s.transpose_a ? transposed(p.a.matrix, s.run) : csr<T>{};
-  const csr<T> bt = s.transpose_b ? transposed(p.b.matrix, s.run) : csr<T>{};
-  spgemm_expectation<T> expected{.a = s.transpose_a ? at.view() : p.a.matrix.view(),
-                                 .b = s.transpose_b ? bt.view() : p.b.matrix.view()};
-  if (p.mask) expected.mask = p.mask->matrix.view();
-  if (p.d) expected.d = p.d->matrix.view();
-  expected.alpha = p.alpha;
-  expected.beta = p.beta;
-  return with_view<T>(c, [&](auto view) { return check_spgemm(context::cpu(s.run.threads), expected, view); });
+spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) {
+  const matrix_ref a = s.transpose_a ? transposed(p.a.matrix, s.run) : p.a.matrix;
+  const matrix_ref b = s.transpose_b ? transposed(p.b.matrix, s.run) : p.b.matrix;
+  return with_precision(s.run, [&]<class T>() {
+    spgemm_expectation<T> expected{.a = a.as<T, std::int64_t>(), .b = b.as<T, std::int64_t>()};
+    if (p.mask) expected.mask = p.mask->view<T>();
+    if (p.d) expected.d = p.d->view<T>();
+    expected.alpha = static_cast<T>(p.alpha);
+    expected.beta = static_cast<T>(p.beta);
+    return with_view<T>(c, [&](auto view) { return check_spgemm(context::cpu(s.run.threads), expected, view); });
+  });
 }
 
-template <scalar T>
-int run_typed(const settings& s) {
+int run(const settings& s) {
+  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
-  const problem<T> p = load_problem<T>(s);
+  const problem p = load_problem(s);
   r.measured = measure(ctx, p, s.repeat, r.options);
   r.measured.renewed.reset();
   const matrix_ref c = to_csr(context::cpu(s.run.threads), r.measured.c);
@@ -152,18 +149,13 @@ int run_typed(const settings& s) {
   r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
-  r.precision = name(scalar_type_of<T>);
+  r.precision = s.run.precision;
   r.backend = name(ctx.backend());
   r.hash = matrix_hash(c);
   if (s.verify) r.verdict = verify(p, s, c);
   if (!s.output.empty()) write_matrix(s.output, c);
   if (s.run.json || s.output != "-") print(r, s.run.json);
   return !r.verdict || r.verdict->ok() ? ok : not_converged;
-}
-
-int run(const settings& s) {
-  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
-  return s.run.precision == "f32" ? run_typed<float>(s) : run_typed<double>(s);
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ int run(const settings& s) {
   }
   if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
   const context ctx = make_context(s.run);
-  spmv_problem p = with_precision(s.run, [&]<class T>() { return make_problem<T>(ctx, s.request, s.run); });
+  spmv_problem p = make_problem(ctx, s.request, s.run);
   spmv_result r{p, name(ctx.backend()), s.run.kernel == "all", s.explain};
   if (s.explain) r.candidates = candidates(ctx, p);
   if (r.all) {

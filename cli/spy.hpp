@@ -16,10 +16,6 @@ struct pattern_grid {
   }
 };
 
-/// At most `longest` cells on the longer side and the matrix's aspect ratio, within [1/20, 20]; one cell for each entry
-/// where that fits. Cells that stand for many entries are shaded by the logarithm of their number.
-pattern_grid draw_pattern(csr_view<double, std::int64_t> a, int longest);
-
 /// Both fit the longer side into `pixels`. Throw FILE_IO. `matrix` is what the title and the axes say.
 void write_svg(const std::string& file, const pattern_grid& grid, const matrix_facts& matrix, int pixels);
 void write_png(const std::string& file, const pattern_grid& grid, int pixels);

@@ -84,7 +84,7 @@ void add_bench(CLI::App& app, int& result) {
   add_plan_options(command, o->run);
   add_backend_options(command, o->run);
   add_strict_option(command, o->run);
-  add_choice(command, "--precision", o->precision, {"f32", "f64", "both"}, "Type of the values");
+  add_precision_option(command, o->run, {"f32", "f64", "both"});
   add_count(command, "--warmup", o->warmup, 0, 1000, "Runs before the timed ones");
   const auto* repeat =
       add_count(command, "--repeat", o->repeat, 1, 1000, "Timed runs; 200 with --latency unless said otherwise");

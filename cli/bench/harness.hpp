@@ -22,14 +22,14 @@ class harness {
  public:
   harness(const context& ctx, int warmup, int repeat);
 
-  [[nodiscard]] int warmup() const { return warmup_; }
-  [[nodiscard]] int repeats() const { return repeat_; }
-
   /// Microseconds of each of the timed repetitions, after the warm-up ones. `work` queues on the context's stream.
   std::vector<double> repeat(cache_state state, const std::function<void()>& work);
 
-  /// The same seen from the host, as `once`, the cache warm.
-  std::vector<double> repeat_on_host(until end, const std::function<void()>& work) const;
+  /// The same seen from the host, as `once`, the cache warm; `before` runs ahead of each run, outside the time. Work
+  /// that is long is warmed up by one run and repeated for ten seconds at most.
+  std::vector<double> repeat_on_host(
+      until end, const std::function<void()>& work, const std::function<void()>& before = [] {}) const;
+  static constexpr double long_run = 1e6;  // microseconds
 
   /// Microseconds of one run seen from the host, with nothing queued before it, to the end named.
   double once(const std::function<void()>& work, until end = until::done) const;

@@ -8,12 +8,11 @@ namespace tulle::cli::bench {
 
 struct bench_options {
   std::string operation = "spmv";     // spmv, spgemm
-  run_options run;                    // backend, threads, device, effort, policy, json
+  run_options run;                    // its precision is f32, f64 or both
   workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
   std::string suite;                  // "", or one of suite_names()
   std::vector<std::string> kernels{"all"};
-  std::string precision = "f64";  // f32, f64, both
   int warmup = 3;
   int repeat = 10;
   bool cold = false;  // neither or both: both are measured

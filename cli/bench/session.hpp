@@ -23,8 +23,8 @@ class session {
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// For every matrix and precision asked for: measure(prepare.operator()<T>(matrix)). A matrix that cannot be prepared
-  /// is noted and omitted: the others are still measured.
+  /// For every matrix and precision asked for: measure(prepare(matrix, options of that precision)). A matrix that
+  /// cannot be prepared is noted and omitted: the others are still measured.
   template <class Prepare, class Measure>
   void each_matrix(std::vector<omission>& omitted, const Prepare& prepare, const Measure& measure);
 
@@ -57,14 +57,15 @@ class session {
 
 template <class Prepare, class Measure>
 void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare, const Measure& measure) {
-  const auto one = [&]<scalar T>(const case_name& which, T) {
+  const auto one = [&](const case_name& which, const char* precision) {
+    run_options run = o_.run;
+    run.precision = precision;
     const std::string& name = which.label.empty() ? which.spec : which.label;
-    const omission blank{"all", name, std::string(tulle::name(scalar_type_of<T>)), which.spec + ": out of memory",
-                         false};
-    std::optional<decltype(prepare.template operator()<T>(which))> subject;
+    const omission blank{"all", name, precision, which.spec + ": out of memory", false};
+    std::optional<decltype(prepare(which, run))> subject;
     show(name + ": preparing");
     try {
-      subject.emplace(prepare.template operator()<T>(which));
+      subject.emplace(prepare(which, run));
     } catch (const error& e) {
       omitted.push_back(give_up(blank, e.code(), e.what()));
     } catch (const std::bad_alloc&) {
@@ -74,10 +75,10 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
     ++done_;
   };
   const std::vector<case_name> all = cases(o_.suite, o_.matrices);
-  steps_ = all.size() * (o_.precision == "both" ? 2 : 1);
+  steps_ = all.size() * (o_.run.precision == "both" ? 2 : 1);
   for (const case_name& which : all) {
-    if (o_.precision != "f32") one(which, double{});
-    if (o_.precision != "f64") one(which, float{});
+    if (o_.run.precision != "f32") one(which, "f64");
+    if (o_.run.precision != "f64") one(which, "f32");
   }
   clear_bar();
 }

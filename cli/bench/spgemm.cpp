@@ -15,37 +15,34 @@ namespace tulle::cli::bench {
 namespace {
 
 /// A matrix on the host and on the backend, and the first kernel's answer, which the others are compared with.
-template <scalar T>
 struct spgemm_case {
   spgemm_record matrix;  // what all records have in common
-  csr<T> a;
-  std::optional<csr<T>> at;  // A^T where that is B
+  run_options run;
+  matrix_ref a, b;  // on the host; B is A, or A^T where A is not square
   spgemm_input input;
   std::string chosen;               // the kernel that a plan takes by itself
   std::optional<matrix_ref> first;  // on the host
   spgemm_verdict first_verdict;
-
-  [[nodiscard]] const csr<T>& b() const { return at ? *at : a; }
 };
 
-template <scalar T>
-spgemm_case<T> make_case(const session& bench, const case_name& which, const run_options& run) {
-  spgemm_case<T> c;
-  auto [matrix, name, info] = load<T>(which.spec, run);
-  c.a = std::move(matrix);
-  if (c.a.rows != c.a.cols) c.at = transposed(c.a, run);
-  c.matrix.matrix = which.label.empty() ? name : which.label;
+spgemm_case make_case(const session& bench, const case_name& which, const run_options& run) {
+  const named_matrix loaded = load(which.spec, run);
+  spgemm_case c;
+  c.run = run;
+  c.a = c.b = loaded.matrix;
+  c.matrix.transposed_b = c.a.rows != c.a.cols;
+  if (c.matrix.transposed_b) c.b = transposed(c.a, run);
+  c.matrix.matrix = which.label.empty() ? loaded.name : which.label;
   c.matrix.matrix_hash = matrix_hash(c.a);
-  c.matrix.precision = tulle::name(scalar_type_of<T>);
+  c.matrix.precision = run.precision;
   c.matrix.rows = c.a.rows;
-  c.matrix.cols = c.b().cols;
-  c.matrix.nnz = c.a.nnz();
-  c.matrix.nnz_b = c.b().nnz();
-  c.matrix.transposed_b = c.at.has_value();
+  c.matrix.cols = c.b.cols;
+  c.matrix.nnz = c.a.nnz;
+  c.matrix.nnz_b = c.b.nnz;
   c.matrix.copy_bandwidth = bench.host.copy;
   c.matrix.cache_bandwidth = bench.host.cache;
-  c.input.a = c.input.b = place(bench.ctx, c.a, offsets_for(c.a.nnz()));
-  if (c.at) c.input.b = place(bench.ctx, *c.at, offsets_for(c.a.nnz()));
+  c.input.a = c.input.b = place(bench.ctx, c.a, offsets_for(c.a.nnz));
+  if (c.matrix.transposed_b) c.input.b = place(bench.ctx, c.b, offsets_for(c.a.nnz));
   c.chosen = any_spgemm_plan(bench.ctx, c.input.a, c.input.b).kernel();
   return c;
 }
@@ -61,15 +58,17 @@ bool same_pattern(const matrix_ref& x, const matrix_ref& y) {
 }
 
 /// The first answer is held to higher precision; what has the same bits is as right.
-template <scalar T>
-void check(const context& host, spgemm_case<T>& c, const matrix_ref& result, spgemm_record& r) {
+void check(const context& host, spgemm_case& c, const matrix_ref& result, spgemm_record& r) {
   const matrix_ref got = to_csr(host, result);
   const bool same = c.first && same_pattern(got, *c.first);
-  r.same_bits = same && same_array(got.values, c.first->values, got.nnz, sizeof(T));
+  r.same_bits = same && same_array(got.values, c.first->values, got.nnz, size_of(got.types.value));
   spgemm_verdict verdict = c.first_verdict;
-  with_view<T>(got, [&](auto view) {
-    if (!r.same_bits) verdict = check_spgemm<T>(host, {.a = c.a.view(), .b = c.b().view()}, view);
-    r.sorted = validate(host, view, {.sorted = true, .duplicates = true}).ok();
+  with_precision(c.run, [&]<class T>() {
+    with_view<T>(got, [&](auto view) {
+      const spgemm_expectation<T> expected{.a = c.a.as<T, std::int64_t>(), .b = c.b.as<T, std::int64_t>()};
+      if (!r.same_bits) verdict = check_spgemm(host, expected, view);
+      r.sorted = validate(host, view, {.sorted = true, .duplicates = true}).ok();
+    });
   });
   r.error_ratio = verdict.error_ratio;
   r.checked_rows = verdict.checked_rows;
@@ -82,8 +81,7 @@ void check(const context& host, spgemm_case<T>& c, const matrix_ref& result, spg
   c.first_verdict = verdict;
 }
 
-template <scalar T>
-void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, const kernel_info& kernel,
+void measure_kernel(session& bench, const context& host, spgemm_case& c, const kernel_info& kernel,
                     spgemm_results& out) {
   spgemm_options options;
   options.kernel = kernel.name;
@@ -107,9 +105,7 @@ void measure_kernel(session& bench, const context& host, spgemm_case<T>& c, cons
 }
 
 /// The plan's choice first, so that its answer is the one that the others are compared with.
-template <scalar T>
-spgemm_results measure_case(session& bench, const bench_options& o, std::span<const kernel_info> all,
-                            spgemm_case<T>& c) {
+spgemm_results measure_case(session& bench, const bench_options& o, std::span<const kernel_info> all, spgemm_case& c) {
   const context host = context::cpu(o.run.threads);
   std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&c.chosen, 1});
   std::ranges::stable_partition(kernels, [&](const kernel_info& k) { return k.name == c.chosen; });
@@ -133,8 +129,8 @@ int run_spgemm_bench(const bench_options& o) {
   select_kernels(kernels, o.kernels, {});  // a name that there is not costs no reading of files
   session bench(o, ctx);
   spgemm_results all;
-  const auto prepare = [&]<class T>(const case_name& which) { return make_case<T>(bench, which, o.run); };
-  bench.each_matrix(all.omitted, prepare, [&](auto& c) { all.append(measure_case(bench, o, kernels, c)); });
+  const auto prepare = [&](const case_name& which, const run_options& run) { return make_case(bench, which, run); };
+  bench.each_matrix(all.omitted, prepare, [&](spgemm_case& c) { all.append(measure_case(bench, o, kernels, c)); });
   return bench.finish(all);
 }
 

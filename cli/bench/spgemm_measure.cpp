@@ -1,33 +1,10 @@
 #include "spgemm_measure.hpp"
 
-#include <algorithm>
 #include <array>
 #include <tulle/core/peak_memory.hpp>
 
 namespace tulle::cli::bench {
 namespace {
-
-constexpr double long_call = 1e6;     // microseconds
-constexpr double long_repeats = 1e7;  // of all repeats of a long call
-
-/// `before` runs ahead of each run, outside the time.
-std::vector<double> repeat_whole(const harness& clock, const std::function<void()>& before,
-                                 const std::function<void()>& work) {
-  const auto once = [&] {
-    before();
-    return clock.once(work);
-  };
-  const double first = once();
-  int timed = clock.repeats();
-  if (first > long_call) {
-    timed = std::clamp(static_cast<int>(long_repeats / first), 1, timed);
-  } else {
-    for (int i = 1; i < clock.warmup(); ++i) once();
-  }
-  std::vector<double> times;
-  for (int i = 0; i < timed; ++i) times.push_back(once());
-  return times;
-}
 
 /// The values start as NaN: what is not written is seen.
 void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, any_spgemm_plan& plan,
@@ -36,9 +13,9 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, an
   const std::size_t bytes = static_cast<std::size_t>(c.nnz) * size_of(c.types.value);
   fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
-  const auto nothing = [] {};
-  const bool is_long = m.whole.time.min > long_call;
-  m.numeric = summarise(is_long ? repeat_whole(clock, nothing, numeric) : clock.repeat(cache_state::warm, numeric));
+  const bool is_long = m.whole.time.min > harness::long_run;
+  m.numeric =
+      summarise(is_long ? clock.repeat_on_host(until::done, numeric) : clock.repeat(cache_state::warm, numeric));
   ctx.synchronize();
   m.renewed = c;
 } catch (const error& e) {
@@ -58,7 +35,8 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
     m.c = {};
     memory->restart();
   };
-  m.whole.time = summarise(repeat_whole(clock, forget, [&] { m.c = make().multiply(in.alpha, in.beta); }));
+  m.whole.time = summarise(clock.repeat_on_host(
+      until::done, [&] { m.c = make().multiply(in.alpha, in.beta); }, forget));
   m.whole.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
   any_spgemm_plan plan = make();

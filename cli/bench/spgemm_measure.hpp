@@ -25,8 +25,8 @@ struct spgemm_measurement {
   std::optional<matrix_ref> renewed;  // of the numeric phase, into values that were NaN
 };
 
-/// Warmed up and repeated as the harness says; but a call that takes longer than a second is warmed up by one run and
-/// repeated for ten seconds at most. `facts` is what the record begins with. Throws what the plan throws.
+/// Warmed up and repeated as the harness does it on the host. `facts` is what the record begins with. Throws what the
+/// plan throws.
 spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& input,
                                   const spgemm_options& options, const spgemm_record& facts = {});
 

@@ -54,7 +54,9 @@ int run_spmv_bench(const bench_options& o) {
   const bool diagnose = o.diagnose && o.sweep.empty() && !o.latency;
   const bench_run run{bench.ctx, bench.host, bench.clock, states_of(o), diagnose, o.latency};
   spmv_results all;
-  const auto prepare = [&]<class T>(const case_name& which) { return make_subject<T>(run.ctx, which, o.run, o.work); };
+  const auto prepare = [&](const case_name& which, const run_options& options) {
+    return make_subject(run.ctx, which, options, o.work);
+  };
   bench.each_matrix(all.omitted, prepare, [&](subject& s) { all.append(measure_subject(o, bench, run, s)); });
   bench.print(choice_summary(all.records));
   const int code = bench.finish(all, more);

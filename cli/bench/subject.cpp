@@ -23,17 +23,13 @@ void choose(const context& ctx, const run_options& o, subject& s) try {
 
 }  // namespace
 
-template <scalar T>
 subject make_subject(const context& ctx, const case_name& which, const run_options& options, const workload& work) {
   const spmv_request request{.matrix = which.spec, .work = work, .verify = true};
-  subject s{make_problem<T>(ctx, request, options)};
+  subject s{make_problem(ctx, request, options)};
   if (!which.label.empty()) s.matrix.name = which.label;
   s.multiplied = work.transpose ? transpose(ctx, s.a).matrix : s.a;
   choose(ctx, options, s);
   return s;
 }
-
-template subject make_subject<float>(const context&, const case_name&, const run_options&, const workload&);
-template subject make_subject<double>(const context&, const case_name&, const run_options&, const workload&);
 
 }  // namespace tulle::cli::bench

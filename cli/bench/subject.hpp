@@ -15,8 +15,7 @@ struct subject : spmv_problem {
   std::string base = {};                       // the kernel that effort none takes
 };
 
-/// Loads, copies to the backend, and computes the reference. T is float or double.
-template <scalar T>
+/// Loads, copies to the backend, and computes the reference.
 subject make_subject(const context& ctx, const case_name& which, const run_options& options, const workload& work);
 
 }  // namespace tulle::cli::bench

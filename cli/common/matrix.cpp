@@ -48,23 +48,29 @@ json to_json(const csr_stats& s) {
                 field("gather_span", s.gather_span), field("column_window", s.column_window));
 }
 
-template <scalar T>
-named_matrix<T> load(const std::string& spec, const run_options& o) {
-  named_matrix<T> a;
+named_matrix load(const std::string& spec, const run_options& o) {
+  named_matrix a;
   const matrix_market_options options{o.strict, o.threads};
-  if (is_generator(spec)) {
-    a.name = spec;
-    a.matrix = generate<T>(context::cpu(o.threads), spec);
-  } else if (spec == "-") {
-    a.name = "stdin";
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    a.matrix = parse_matrix_market<T>(text, a.name, options, &a.info);
-  } else {
-    a.name = short_name(spec);
-    a.matrix = read_matrix_market<T>(spec, options, &a.info);
-  }
+  with_precision(o, [&]<class T>() {
+    if (is_generator(spec)) {
+      a.name = spec;
+      a.matrix = generate<T>(context::cpu(o.threads), spec);
+    } else if (spec == "-") {
+      a.name = "stdin";
+      const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+      a.matrix = parse_matrix_market<T>(text, a.name, options, &a.info);
+    } else {
+      a.name = short_name(spec);
+      a.matrix = read_matrix_market<T>(spec, options, &a.info);
+    }
+  });
   if (!a.info.note.empty()) note(fmt::format("{}: {}", a.name, a.info.note));
   return a;
+}
+
+csr_stats statistics(const matrix_ref& a, const run_options& o) {
+  return with_precision(o,
+                        [&]<class T>() { return tulle::statistics(context::cpu(o.threads), a.as<T, std::int64_t>()); });
 }
 
 double read_rate(const matrix_market_info& info) {
@@ -73,17 +79,17 @@ double read_rate(const matrix_market_info& info) {
 
 template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o) {
-  const csr<T> a = load<T>(spec, o).matrix;
+  const named_matrix loaded = load(spec, o);
+  const auto a = loaded.view<T>();
   const bool column = a.cols == 1;
   if ((column ? a.rows : a.cols) != size || (!column && a.rows != 1)) {
     throw error(status::invalid_dimensions,
                 fmt::format("{}: {} is {} x {}, and {} x 1 is needed", argument, spec, a.rows, a.cols, size));
   }
   std::vector<T> x(static_cast<std::size_t>(size));
-  const auto view = a.view();
   for (index_t row = 0; row < a.rows; ++row) {
-    for (auto k = view.rowptr[row]; k < view.rowptr[row + 1]; ++k) {
-      x[static_cast<std::size_t>(column ? row : view.colind[k])] = view.values[k];
+    for (auto k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
+      x[static_cast<std::size_t>(column ? row : a.colind[k])] = a.values[k];
     }
   }
   return x;
@@ -108,9 +114,9 @@ void write_vector(const std::string& file, host_span<const T> x, index_t columns
   write_file(file, {text.data(), text.size()});
 }
 
-template <scalar T>
-csr<T> transposed(const csr<T>& a, const run_options& o) {
-  return transpose(to_csc(context::cpu(o.threads), a.view()));
+matrix_ref transposed(const matrix_ref& a, const run_options& o) {
+  return with_precision(
+      o, [&]<class T>() { return matrix_ref(transpose(to_csc(context::cpu(o.threads), a.as<T, std::int64_t>()))); });
 }
 
 std::string matrix_hash(const matrix_ref& a) {
@@ -161,10 +167,8 @@ matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets
 }
 
 #define TULLE_CLI_INSTANTIATE(T)                                                                             \
-  template named_matrix<T> load<T>(const std::string&, const run_options&);                                  \
   template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
-  template void write_vector<T>(const std::string&, host_span<const T>, index_t);                            \
-  template csr<T> transposed<T>(const csr<T>&, const run_options&);
+  template void write_vector<T>(const std::string&, host_span<const T>, index_t);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)

@@ -26,17 +26,21 @@ std::string headline(const matrix_facts& a);
 json to_json(const csr_stats& stats);
 
 /// A matrix named on the command line: a file, "-" (Matrix Market text on stdin) or "gen:NAME:key=value,...".
-template <scalar T>
 struct named_matrix {
-  csr<T> matrix;            // in host memory
+  matrix_ref matrix;        // owns its arrays: a CSR in host memory with values of the precision and 64-bit offsets
   std::string name;         // short: "cant" or the generator spec
   matrix_market_info info;  // of a file
 
-  [[nodiscard]] matrix_facts facts() const { return {name, matrix.rows, matrix.cols, matrix.nnz()}; }
+  [[nodiscard]] matrix_facts facts() const { return {name, matrix.rows, matrix.cols, matrix.nnz}; }
+  template <scalar T>
+  [[nodiscard]] csr_view<T, std::int64_t> view() const {
+    return matrix.as<T, std::int64_t>();
+  }
 };
 /// Notes (duplicates summed and the like) go to stderr.
-template <scalar T>
-named_matrix<T> load(const std::string& spec, const run_options& o);
+named_matrix load(const std::string& spec, const run_options& o);
+/// All statistics of such a matrix.
+csr_stats statistics(const matrix_ref& a, const run_options& o);
 /// Millions of bytes of text a second; 0 for a generator.
 double read_rate(const matrix_market_info& info);
 
@@ -53,9 +57,8 @@ void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric =
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 
-/// A^T as CSR, on the host.
-template <scalar T>
-csr<T> transposed(const csr<T>& a, const run_options& o);
+/// The transpose of such a matrix, as such a matrix.
+matrix_ref transposed(const matrix_ref& a, const run_options& o);
 
 /// 64-bit hash of the structure and values of a CSR in host memory (FNV-1a), as 16 hex digits, for records.
 std::string matrix_hash(const matrix_ref& a);

@@ -51,20 +51,17 @@ void add_strict_option(CLI::App& app, run_options& o) {
   app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");
 }
 
-template <scalar T>
-T scalar_option(const char* name, double value) {
-  if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
-    throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
-  }
-  if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max())) {
-    throw error(status::invalid_argument,
-                fmt::format("{} {}: too large for {}", name, value, tulle::name(scalar_type_of<T>)));
-  }
-  return static_cast<T>(value);
+double scalar_option(const char* name, double value, const run_options& o) {
+  return with_precision(o, [&]<class T>() {
+    if (std::is_integral_v<T> && (!(std::abs(value) <= INT32_MAX) || std::trunc(value) != value)) {
+      throw error(status::invalid_argument, fmt::format("{} {}: i32 needs a whole number below 2^31", name, value));
+    }
+    if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max())) {
+      throw error(status::invalid_argument, fmt::format("{} {}: too large for {}", name, value, o.precision));
+    }
+    return static_cast<double>(static_cast<T>(value));
+  });
 }
-template float scalar_option<float>(const char*, double);
-template double scalar_option<double>(const char*, double);
-template std::int32_t scalar_option<std::int32_t>(const char*, double);
 
 std::size_t size_option(const char* name, const std::string& text) {
   constexpr std::string_view suffixes = "KMGT";

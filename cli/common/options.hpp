@@ -48,9 +48,9 @@ decltype(auto) with_precision(const run_options& o, F&& f) {
   return f.template operator()<double>();
 }
 
-/// The value of an option as a T. Throws INVALID_ARGUMENT where it does not fit, and for fractions where T is i32.
-template <scalar T>
-T scalar_option(const char* name, double value);
+/// The value of an option, rounded to the precision. Throws INVALID_ARGUMENT where it does not fit, and for fractions
+/// in i32.
+double scalar_option(const char* name, double value, const run_options& o);
 
 /// "512", "64K", "2G": bytes, in powers of 1024. Throws INVALID_ARGUMENT for anything else.
 std::size_t size_option(const char* name, const std::string& text);

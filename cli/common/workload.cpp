@@ -26,6 +26,31 @@ buffer<std::byte> bytes_on(const context& ctx, const std::vector<T>& from) {
   return to_buffer(ctx, std::as_bytes(std::span(from)));
 }
 
+/// x and the initial y, and the check of the answer. `a` is what multiplies, on the host.
+template <scalar T>
+void add_vectors(const context& ctx, const spmv_request& request, const run_options& o, const matrix_ref& a,
+                 spmv_problem& p) {
+  const auto vectors = static_cast<std::size_t>(p.work.rhs), rows = static_cast<std::size_t>(a.rows);
+  const std::vector<T> x = request.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols) * vectors, 1)
+                                             : load_vector<T>(request.x, a.cols, "--x", o);
+  std::vector<T> y0 = random_vector<T>(rows * vectors, 2);
+  if (p.beta == 0 && !std::is_integral_v<T>) std::ranges::fill(y0, std::numeric_limits<T>::quiet_NaN());
+  p.x = bytes_on(ctx, x);
+  p.y = bytes_on(ctx, y0);
+  p.y0.resize(p.y.size());
+  std::memcpy(p.y0.data(), y0.data(), p.y0.size());
+  if (!request.verify) return;
+  std::vector<spmv_reference> expected;
+  for (index_t j = 0; j < p.work.rhs; ++j) {
+    const std::vector<T> one_x = p.work.vector_of(x, j), one_y0 = p.work.vector_of(y0, j);
+    expected.push_back(reference_spmv(context::cpu(o.threads), static_cast<T>(p.alpha), a.as<T, std::int64_t>(),
+                                      host_span<const T>(one_x), static_cast<T>(p.beta), host_span<const T>(one_y0)));
+  }
+  p.error_ratio = [ctx, expected = std::move(expected), work = p.work](const buffer<std::byte>& y) {
+    return worst_ratio(expected, work, elements<T>(ctx, y));
+  };
+}
+
 }  // namespace
 
 void add_workload_options(CLI::App& app, workload& w) {
@@ -65,38 +90,16 @@ void spmv_problem::reset(const context& ctx) {
   copy_bytes(ctx, y.data(), y.space(), y0.data(), memory_space::host, y0.size());
 }
 
-template <scalar T>
 spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o) {
   const workload& work = request.work;
-  const T alpha = scalar_option<T>("--alpha", request.alpha), beta = scalar_option<T>("--beta", request.beta);
-  const auto loaded = std::make_shared<const named_matrix<T>>(load<T>(request.matrix, o));
-  const csr<T> at = work.transpose ? transposed(loaded->matrix, o) : csr<T>{};
-  const auto a = work.transpose ? at.view() : loaded->matrix.view();
-  const auto vectors = static_cast<std::size_t>(work.rhs), rows = static_cast<std::size_t>(a.rows);
-  const std::vector<T> x = request.x.empty() ? random_vector<T>(static_cast<std::size_t>(a.cols) * vectors, 1)
-                                             : load_vector<T>(request.x, a.cols, "--x", o);
-  std::vector<T> y0 = random_vector<T>(rows * vectors, 2);
-  if (beta == 0 && !std::is_integral_v<T>) std::ranges::fill(y0, std::numeric_limits<T>::quiet_NaN());
-
-  spmv_problem p{loaded->facts(), matrix_hash(loaded->matrix), work, request.alpha, request.beta};
-  const context host = context::cpu(o.threads);
-  p.stats = statistics(host, a);
-  p.y0.resize(y0.size() * sizeof(T));
-  std::memcpy(p.y0.data(), y0.data(), p.y0.size());
-  if (request.verify) {
-    std::vector<spmv_reference> expected;
-    for (index_t j = 0; j < work.rhs; ++j) {
-      const std::vector<T> one_x = work.vector_of(x, j), one_y0 = work.vector_of(y0, j);
-      expected.push_back(reference_spmv(host, alpha, a, host_span<const T>(one_x), beta, host_span<const T>(one_y0)));
-    }
-    p.error_ratio = [ctx, expected = std::move(expected), work](const buffer<std::byte>& y) {
-      return worst_ratio(expected, work, elements<T>(ctx, y));
-    };
-  }
-  p.x = bytes_on(ctx, x);
-  p.y = bytes_on(ctx, y0);
-  p.a = place(ctx, loaded->matrix, offsets_for(loaded->matrix.nnz()));
-  if (ctx.space() == memory_space::host) p.storage = loaded;
+  const double alpha = scalar_option("--alpha", request.alpha, o), beta = scalar_option("--beta", request.beta, o);
+  const named_matrix loaded = load(request.matrix, o);
+  const matrix_ref a = work.transpose ? transposed(loaded.matrix, o) : loaded.matrix;
+  spmv_problem p{loaded.facts(), matrix_hash(loaded.matrix), work, alpha, beta};
+  p.stats = statistics(a, o);
+  with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
+  p.a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
+  if (ctx.space() == memory_space::host) p.storage = loaded.matrix.owner;
   return p;
 }
 
@@ -111,11 +114,8 @@ std::vector<T> random_vector(std::size_t n, std::uint64_t seed) {
   return x;
 }
 
-#define TULLE_CLI_INSTANTIATE(T)                                                                  \
-  template spmv_problem make_problem<T>(const context&, const spmv_request&, const run_options&); \
-  template std::vector<T> random_vector<T>(std::size_t, std::uint64_t);
-TULLE_CLI_INSTANTIATE(float)
-TULLE_CLI_INSTANTIATE(double)
-TULLE_CLI_INSTANTIATE(std::int32_t)
+template std::vector<float> random_vector<float>(std::size_t, std::uint64_t);
+template std::vector<double> random_vector<double>(std::size_t, std::uint64_t);
+template std::vector<std::int32_t> random_vector<std::int32_t>(std::size_t, std::uint64_t);
 
 }  // namespace tulle::cli

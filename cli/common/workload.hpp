@@ -73,7 +73,6 @@ std::vector<T> elements(const context& ctx, const buffer<std::byte>& from) {
 }
 
 /// Loads, computes the reference where the answer is to be verified, and copies to the backend.
-template <scalar T>
 spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o);
 
 /// Random vector in [-1, 1) (i32: -8..8), the same on every machine.
