@@ -14,6 +14,7 @@ namespace tulle {
 enum class type_set : std::uint8_t {
   floating = 1,  // f32 or f64 throughout
   integers = 2,  // i32, whose sums wrap modulo 2^32
+  narrow = 4,    // values narrower than the vectors and the sums
   all = floating | integers,
 };
 inline constexpr type_set every_type{0xff};
@@ -35,7 +36,8 @@ struct type_combination {
 /// contains it.
 using type_list = std::tuple<type_combination<double, double, type_set::floating>,
                              type_combination<float, float, type_set::floating>,
-                             type_combination<std::int32_t, std::int32_t, type_set::integers>>;
+                             type_combination<std::int32_t, std::int32_t, type_set::integers>,
+                             type_combination<float, double, type_set::narrow>>;
 
 /// Calls f(line) for the lines of the list.
 template <class F>
