@@ -63,19 +63,15 @@ void print_text(const kernels_result& r) {
   }
 }
 
-/// What every kernel of the backend says about the matrix that was named; without a usable GPU, that there is none.
-void add_refusals(const settings& s, const csr_stats& stats, backend_kind backend, std::span<kernel_line> lines) {
-  if (backend == backend_kind::cuda && cuda_device_count() == 0) {
-    for (kernel_line& line : lines) line.refusal = cuda_unavailable_reason();
-    return;
-  }
+/// What a kernel says about the matrix that was named; without a usable GPU, that there is none.
+std::string refusal(const settings& s, const kernel_info& kernel, const csr_stats& stats) {
+  const bool cpu = kernel.backend == backend_kind::cpu;
+  if (!cpu && cuda_device_count() == 0) return cuda_unavailable_reason();
   run_options cuda = s.run;
   cuda.backend = "cuda";
-  const context ctx = backend == backend_kind::cpu ? context::cpu(s.run.threads) : make_context(cuda);
+  const context ctx = cpu ? context::cpu(s.run.threads) : make_context(cuda);
   const scalar_type type = with_precision(s.run, []<class T>() { return scalar_type_of<T>; });
-  for (kernel_line& line : lines) {
-    line.refusal = unsupported_reason(line.kernel, stats, {type, offsets_for(stats.nnz)}, ctx.info());
-  }
+  return unsupported_reason(kernel, stats, type_key{type, offsets_for(stats.nnz)}, ctx.info());
 }
 
 int run(const settings& s) {
@@ -84,13 +80,15 @@ int run(const settings& s) {
   kernels_result result;
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
-    std::vector<kernel_line> lines;
-    for (const kernel_info& k : kernels(backend)) {
-      if (!stats || k.operation != kernel_operation::spgemm) lines.push_back({k, {}});  // C = A B takes two matrices
+    const std::vector<kernel_info> all = kernels(backend);
+    if (all.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
+    for (const kernel_info& k : all) {
+      if (!stats) {
+        result.lines.push_back({k, {}});
+      } else if (k.operation != kernel_operation::spgemm) {  // those of C = A B take two matrices
+        result.lines.push_back({k, refusal(s, k, *stats)});
+      }
     }
-    if (lines.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
-    if (stats) add_refusals(s, *stats, backend, lines);
-    std::ranges::move(lines, std::back_inserter(result.lines));
   }
   print(result, s.run.json);
   return ok;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/verify.hpp>
 
 #include "bench/spgemm_measure.hpp"
@@ -143,7 +142,7 @@ int run(const settings& s) {
   const problem p = load_problem(s);
   r.measured = measure(ctx, p, s.repeat, r.options);
   r.measured.renewed.reset();
-  const matrix_ref c = to_csr(context::cpu(s.run.threads), r.measured.c);
+  const matrix_ref c = on_host(r.measured.c);
   r.a = p.a.facts();
   r.b = p.b.facts();
   r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz};

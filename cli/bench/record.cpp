@@ -34,27 +34,27 @@ spmv_record describe(const spmv_problem& p, const any_spmv_plan& plan) {
   return r;
 }
 
-json timed(const std::string& name, const sample_summary& microseconds) {
+json common_json(const std::string& name, const measurement& m) {
   return object(field("name", name), field("run_name", name), field("run_type", "iteration"),
-                field("iterations", microseconds.count), field("real_time", microseconds.median),
-                field("cpu_time", microseconds.median), field("time_unit", "us"), field("mean", microseconds.mean),
-                field("stddev", microseconds.stddev), field("median", microseconds.median),
-                field("min", microseconds.min));
+                field("iterations", m.time.count), field("real_time", m.time.median), field("cpu_time", m.time.median),
+                field("time_unit", "us"), field("mean", m.time.mean), field("stddev", m.time.stddev),
+                field("median", m.time.median), field("min", m.time.min), field("kernel", m.kernel),
+                field("vendor", m.vendor), field("chosen", m.chosen), field("matrix", m.matrix),
+                field("matrix_hash", m.matrix_hash), field("rows", m.rows), field("cols", m.cols), field("nnz", m.nnz),
+                field("precision", m.precision), field("workspace_bytes", m.workspace_bytes),
+                field("error_ratio", number(m.error_ratio)));
 }
 
 json to_json(const spmv_record& r) {
-  json j = timed(r.name(), r.time);
-  j.update(object(
-      field("gflops", r.gflops()), field("gbs", r.gbs()), field("moved_gbs", r.moved_gbs()),
-      field("percent_of_bandwidth", r.percent_of_bandwidth()), field("compulsory_bytes", r.compulsory_bytes),
-      field("moved_bytes", r.moved_bytes), field("transpose", r.work.transpose), field("rhs", r.work.rhs),
-      field("order", r.work.order), field("effort", r.effort), field("plan_us", r.plan_us),
-      field("break_even", nullable(r.break_even)), field("bottleneck", r.bottleneck.name),
-      field("bottleneck_why", r.bottleneck.why), field("error_ratio", number(r.error_ratio)), field("kernel", r.kernel),
-      field("variant", r.variant), field("vendor", r.vendor), field("chosen", r.chosen), field("reason", r.reason),
-      field("parameters", r.parameters), field("workspace_bytes", r.workspace_bytes), field("matrix", r.matrix),
-      field("matrix_hash", r.matrix_hash), field("rows", r.rows), field("cols", r.cols), field("nnz", r.nnz),
-      field("precision", r.precision), field("cache", r.cache)));
+  json j = common_json(r.name(), r);
+  j.update(object(field("gflops", r.gflops()), field("gbs", r.gbs()), field("moved_gbs", r.moved_gbs()),
+                  field("percent_of_bandwidth", r.percent_of_bandwidth()),
+                  field("compulsory_bytes", r.compulsory_bytes), field("moved_bytes", r.moved_bytes),
+                  field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
+                  field("effort", r.effort), field("plan_us", r.plan_us), field("break_even", nullable(r.break_even)),
+                  field("bottleneck", r.bottleneck.name), field("bottleneck_why", r.bottleneck.why),
+                  field("variant", r.variant), field("reason", r.reason), field("parameters", r.parameters),
+                  field("cache", r.cache)));
   if (!r.latency) return j;
   j.update(object(field("host_us", r.latency->host), field("submit_us", nullable(r.latency->submit)),
                   field("queued_us", nullable(r.latency->queued)), field("graph_us", nullable(r.latency->graph)),

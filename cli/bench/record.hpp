@@ -111,8 +111,8 @@ using spmv_results = results<spmv_record>;
 /// What a plan for the problem is and moves; not its times.
 spmv_record describe(const spmv_problem& problem, const any_spmv_plan& plan);
 
-/// What Google Benchmark knows of a measurement: its name and its times.
-json timed(const std::string& name, const sample_summary& microseconds);
+/// What Google Benchmark knows of a measurement, its name and its times, and what all operations have in common.
+json common_json(const std::string& name, const measurement& m);
 
 json to_json(const spmv_record& r);
 json to_json(const omission& o);

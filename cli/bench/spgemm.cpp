@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <tulle/formats/validate.hpp>
-#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/verify.hpp>
 
 #include "common/backend.hpp"
@@ -59,7 +58,7 @@ bool same_pattern(const matrix_ref& x, const matrix_ref& y) {
 
 /// The first answer is held to higher precision; what has the same bits is as right.
 void check(const context& host, spgemm_case& c, const matrix_ref& result, spgemm_record& r) {
-  const matrix_ref got = to_csr(host, result);
+  const matrix_ref got = on_host(result);
   const bool same = c.first && same_pattern(got, *c.first);
   r.same_bits = same && same_array(got.values, c.first->values, got.nnz, size_of(got.types.value));
   spgemm_verdict verdict = c.first_verdict;

@@ -46,18 +46,14 @@ std::optional<double> spgemm_record::percent_of_gather() const {
 }
 
 json to_json(const spgemm_record& r) {
-  json j = timed(r.name(), r.time);
+  json j = common_json(r.name(), r);
   j.update(object(field("gflops", r.gflops()), field("gbs", r.gbs()),
                   field("percent_of_bandwidth", r.percent_of_bandwidth()),
                   field("compulsory_bytes", r.compulsory_bytes()), field("gather_gbs", r.gather_gbs()),
                   field("percent_of_gather", nullable(r.percent_of_gather())), field("products", r.products),
                   field("nnz_c", r.nnz_c), field("compression", r.compression()), field("peak_bytes", r.peak_bytes),
-                  field("workspace_bytes", r.workspace_bytes), field("error_ratio", number(r.error_ratio)),
                   field("checked_rows", r.checked_rows), field("wrong", r.wrong), field("sorted", r.sorted),
-                  field("same_bits", r.same_bits), field("kernel", r.kernel), field("phase", r.phase),
-                  field("vendor", r.vendor), field("chosen", r.chosen), field("matrix", r.matrix),
-                  field("matrix_hash", r.matrix_hash), field("rows", r.rows), field("cols", r.cols),
-                  field("nnz", r.nnz), field("transposed_b", r.transposed_b), field("precision", r.precision)));
+                  field("same_bits", r.same_bits), field("phase", r.phase), field("transposed_b", r.transposed_b)));
   return j;
 }
 

@@ -152,6 +152,8 @@ double compulsory_bytes(const csr_stats& stats, std::size_t value_bytes, bool re
          vectors * value * (stats.cols + rows * (reads_y ? 2 : 1));
 }
 
+matrix_ref on_host(const matrix_ref& a) { return a.space == memory_space::host ? a : clone(context::cpu(1), a); }
+
 matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets) {
   matrix_ref a = host;
   if (offsets == offset_type::i32) {

@@ -72,6 +72,8 @@ template <scalar T, class F>
 decltype(auto) with_view(const matrix_ref& a, F&& f) {
   return a.types.offset == offset_type::i32 ? f(a.as<T, std::int32_t>()) : f(a.as<T, std::int64_t>());
 }
+/// The matrix itself where it is on the host, else a copy there.
+matrix_ref on_host(const matrix_ref& a);
 /// A CSR of the host, with 64-bit offsets, in the memory of a context, with offsets that must hold its nonzeros. On the
 /// CPU its arrays stay where they are but for narrowed offsets: the host matrix must outlive this.
 matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets);

@@ -63,13 +63,13 @@ std::vector<kernel_info> kernels(backend_kind backend) {
 
 const spmv_kernel& transposing_kernel(backend_kind backend) { return spmv_transposed_kernels(backend).front(); }
 
-std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, type_key types,
+std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, const operation_types& types,
                                const device_info& device) {
   const bool transposes = kernel.operation == kernel_operation::spmv_transposed;
   for (const spmv_kernel& k : transposes ? spmv_transposed_kernels(kernel.backend) : spmv_kernels(kernel.backend)) {
     if (k.name != kernel.name || kernel.operation == kernel_operation::spgemm) continue;
-    if (!contains(k.types, types)) return fmt::format("not built for {} values", name(types.value));
-    return k.supports(stats, types, device).reason;
+    if (!contains(k.types, types)) return fmt::format("not built for {}", describe(types));
+    return k.supports(stats, types.matrix(), device).reason;
   }
   throw error(status::invalid_argument, fmt::format("no kernel '{}' of {} on backend {}", kernel.name,
                                                     name(kernel.operation), name(kernel.backend)));

@@ -156,7 +156,7 @@ spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_inf
                         spmv_policy policy = spmv_policy::standard);
 /// Why a kernel of y = A x or y = A^T x cannot take a matrix with these statistics and types on the device, in one
 /// sentence; empty where it can. Throws INVALID_ARGUMENT for a kernel that `kernels` does not list or of C = A B.
-std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, type_key types,
+std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, const operation_types& types,
                                const device_info& device);
 
 /// Where autotuning remembers its winners: TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty where none of
