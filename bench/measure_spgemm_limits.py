@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Multiplies A by A under the least memory limit that tulle promises to keep and under larger ones, and checks that the
-bytes counted never pass the limit and that C stays the same. Writes --output; exits with 1 if a limit was not kept.
+"""Multiplies A by A under the least memory limit that tulle keeps, which is found by trying, and under larger ones, and
+checks that the bytes counted never pass the limit and that C stays the same. Writes --output; exits with 1 if a limit was not kept.
 
 Under the least limit a panel may be a single row, so that one is set for matrices of at most --least-rows rows only."""
 import argparse

@@ -116,9 +116,7 @@ peer make_tulle(const tulle::context& ctx, problem<T>& p, const std::string& ker
   const auto start = clock_type::now();
   const auto plan = std::make_shared<tulle::spmv_plan<T>>(ctx, p.a, options);
   const double time = microseconds(start);
-  const double csr = static_cast<double>(p.a.nnz()) * (sizeof(T) + 4) + 4.0 * p.a.rows;
-  const double stored = plan->kernel() == "packed" ? static_cast<double>(plan->workspace_bytes()) : csr;
-  const double moved = stored + static_cast<double>(sizeof(T)) * (p.a.rows + p.a.cols);
+  const double moved = static_cast<double>(plan->matrix_bytes() + sizeof(T) * (p.x.size() + p.y.size()));
   return {kernel.empty() ? "tulle" : "tulle:" + kernel, plan->explain(), time,
           [plan, &p] {
             plan->apply(T{1}, tulle::host_span<const T>(p.x.data(), p.x.size()), T{0}, tulle::host_span<T>(p.y.data(), p.y.size()));
