@@ -24,9 +24,7 @@
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/kept_columns.hpp"
-#include "cpu/spgemm/masked.hpp"
 #include "cpu/spgemm/row_columns.hpp"
-#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/row_sums.hpp"
@@ -35,6 +33,9 @@
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
+
+std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);  // masked.cpp
+
 namespace {
 
 /// Products in windows for a row and entry of B from which B is compressed.
@@ -73,22 +74,19 @@ class gustavson final : public spgemm_operator {
     return offsets_.data()[rows];
   }
 
-  void fill(double alpha, const csr_sink& c) override {
-    product_.set_alpha(alpha);
+  void fill(const spgemm_values& values, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(values);
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
-      add(product_, thread, begin, end, c);
+      add(p, thread, begin, end, c);
     });
     const std::int64_t rows = product_.a.rows;
     write_offsets(offsets_.data(), rows, rows + 1, c);
   }
 
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    row_product<T, O> p = product_;
-    p.a.values = static_cast<const T*>(a_values);
-    p.b.values = static_cast<const T*>(b_values);
-    p.set_alpha(alpha);
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(values);
     schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
   }
 
@@ -292,10 +290,7 @@ class gustavson final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_gustavson(const context& ctx, const spgemm_problem& p) {
-  if (p.mask) return make_spgemm_masked(ctx, p);
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<gustavson<T, O>>(ctx, p);
-  });
+  return p.mask ? make_spgemm_masked(ctx, p) : make_operator<gustavson>(ctx, p);
 }
 
 }  // namespace tulle::cpu

@@ -6,7 +6,6 @@
 
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
-#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/tiny_rows.hpp"
@@ -67,10 +66,9 @@ struct row_columns {
 
   std::int64_t by_words(index_t i, index_t* colind) const {
     const window<T> w = wide;
-    const std::uint64_t* bits = words.bits();
-    const auto row = [&](index_t r) {
-      return row_span{words.indices(), words.offsets()[r], words.offsets()[r + 1]};
-    };
+    const std::uint64_t* bits = words.bits.data();
+    const std::int64_t* offsets = words.offsets.data();
+    const auto row = [&](index_t r) { return row_span{words.indices.data(), offsets[r], offsets[r + 1]}; };
     return mark_and_take(i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, bits[l]); });
   }
 

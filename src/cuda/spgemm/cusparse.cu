@@ -1,6 +1,8 @@
 // cusparse.spgemm1, 2, 3: the vendor's SpGEMM as entries of the same table. For comparison: they are never chosen
 // silently. Algorithm 1 holds every product at once; 2 and 3 ask cusparseSpGEMM_estimateMemory how much they need, and
 // 3 works in chunks. NVIDIA's staff say that the rows of C come out sorted (CUDALibrarySamples, issue 84).
+#include <optional>
+
 #include "cuda/spgemm/cusparse_product.cuh"
 
 namespace tulle::cuda {
@@ -14,7 +16,7 @@ class cusparse_spgemm final : public cusparse_product<T> {
 
  public:
   cusparse_spgemm(const context& ctx, const spgemm_problem& p, cusparseSpGEMMAlg_t algorithm)
-      : base(ctx, p), algorithm_(algorithm) {
+      : base(ctx, p), algorithm_(algorithm), first_(p.values()) {
     if (algorithm == CUSPARSE_SPGEMM_ALG1 && this->work().products > std::numeric_limits<std::int32_t>::max()) {
       throw error(status::unsupported, "cuSPARSE's algorithm 1 takes fewer than 2^31 products");
     }
@@ -23,81 +25,70 @@ class cusparse_spgemm final : public cusparse_product<T> {
   std::int64_t symbolic() override {
     if (this->empty()) return 0;
     const device_guard guard(this->ctx().device());
-    multiply(T{1});
+    multiply(first_);
+    made_ = first_;
     return this->nnz_of_c();
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(this->ctx().device());
     if (!this->empty()) {
-      if (static_cast<T>(alpha) != alpha_) multiply(static_cast<T>(alpha));
+      if (made_ != values) multiply(values);
+      made_.reset();  // the arrays may hold other numbers next time
       copy(c);
     }
     this->write_offsets(c);
   }
   /// All of it again: these routines have no numeric phase. Synchronises; allocates where cuSPARSE asks for more.
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
     if (this->empty()) return;
     const device_guard guard(this->ctx().device());
-    this->set_values(a_values, b_values);
-    multiply(static_cast<T>(alpha));
+    multiply(values);
     copy(c);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return this->offset_bytes() + analysis_.bytes() + estimate_.bytes() + products_.bytes();
+    return this->offset_bytes() + analysis_.bytes() + products_.bytes();
   }
 
  private:
   /// Everything up to nnz(C). A descriptor serves one product.
-  void multiply(T alpha) {
-    alpha_ = alpha;
+  void multiply(const spgemm_values& values) {
+    alpha_ = static_cast<T>(values.alpha);
+    this->set_values(values);
     product_ = make_spgemm_descriptor();
     this->describe_c();
-    std::size_t bytes = 0;
-    analyse(&bytes, nullptr);
-    this->reserve(analysis_, bytes);
-    bytes = analysis_.bytes();
-    analyse(&bytes, analysis_.data());
-    if (algorithm_ == CUSPARSE_SPGEMM_ALG1) {
-      compute(&bytes, nullptr);
-    } else {
-      bytes = estimated_bytes();
-    }
-    this->reserve(products_, bytes);
-    bytes = products_.bytes();
+    this->run_sized(analysis_, [&](std::size_t* bytes, void* memory) {
+      call(cusparse().spgemm_work_estimation, bytes, memory);
+    });
+    const auto compute = [&](std::size_t* bytes, void* memory) { call(cusparse().spgemm_compute, bytes, memory); };
+    if (algorithm_ == CUSPARSE_SPGEMM_ALG1) return this->run_sized(products_, compute);
+    this->reserve(products_, estimated_bytes());
+    std::size_t bytes = products_.bytes();
     compute(&bytes, products_.data());
   }
-  void analyse(std::size_t* bytes, void* memory) {
-    cusparse().spgemm_work_estimation(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
-                                      this->c(), base::type, algorithm_, product_.get(), bytes, memory);
-  }
   std::size_t estimated_bytes() {
-    std::size_t bytes = 0, products = 0;
-    estimate(&bytes, nullptr, nullptr);
-    this->reserve(estimate_, bytes);
-    bytes = estimate_.bytes();
-    estimate(&bytes, estimate_.data(), &products);
-    estimate_ = {};  // not needed any more
+    buffer<std::byte> estimate;
+    std::size_t products = 0;
+    this->run_sized(estimate, [&](std::size_t* bytes, void* memory) {
+      call(cusparse().spgemm_estimate_memory, chunk_fraction, bytes, memory, memory == nullptr ? nullptr : &products);
+    });
     return products;
-  }
-  void estimate(std::size_t* bytes, void* memory, std::size_t* products) {
-    cusparse().spgemm_estimate_memory(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
-                                      this->c(), base::type, algorithm_, product_.get(), chunk_fraction, bytes, memory,
-                                      products);
-  }
-  void compute(std::size_t* bytes, void* memory) {
-    cusparse().spgemm_compute(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_,
-                              this->c(), base::type, algorithm_, product_.get(), bytes, memory);
   }
   void copy(const csr_sink& c) {
     this->set_c(c);
-    cusparse().spgemm_copy(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_, this->c(),
-                           base::type, algorithm_, product_.get());
+    call(cusparse().spgemm_copy);
+  }
+  template <class Routine, class... More>
+  void call(const Routine& routine, More... more) {
+    routine(this->handle(), base::as_is, base::as_is, &alpha_, this->a(), this->b(), &zero_, this->c(), base::type,
+            algorithm_, product_.get(), more...);
   }
 
   cusparseSpGEMMAlg_t algorithm_;
   T alpha_{1};
   T zero_{0};
-  buffer<std::byte> analysis_, estimate_, products_;
+  buffer<std::byte> analysis_, products_;
+  spgemm_values first_;                // of the problem
+  std::optional<spgemm_values> made_;  // those that symbolic multiplied, until fill
   unique_spgemm product_;
 };
 

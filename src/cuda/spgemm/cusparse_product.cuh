@@ -5,11 +5,12 @@
 #include <limits>
 #include <memory>
 #include <tulle/core/buffer.hpp>
+#include <utility>
 
 #include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
+#include "cuda/spgemm/rowptr.cuh"
 #include "cuda/spmv/cusparse_handles.cuh"
 
 namespace tulle::cuda {
@@ -18,12 +19,6 @@ inline unique_spgemm make_spgemm_descriptor() {
   cusparseSpGEMMDescr_t d = nullptr;
   cusparse().spgemm_create_descr(&d);
   return unique_spgemm(d);
-}
-
-/// to[i] = from[i] + shift.
-template <class P>
-__global__ void shift_offsets(const std::int32_t* from, std::int64_t count, std::int64_t shift, P* to) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = static_cast<P>(from[i] + shift);
 }
 
 /// A product of matrices with 32-bit offsets. A panel of A gets offsets from 0; C's offsets are made in memory of the
@@ -69,28 +64,30 @@ class cusparse_product : public spgemm_operator {
     }
     return nnz;
   }
-  void set_values(const void* a_values, const void* b_values) {
-    set_pointers(a(), a_.rowptr, a_.colind, static_cast<const T*>(a_values) + a_begin_);
-    set_pointers(b(), b_.rowptr, b_.colind, static_cast<const T*>(b_values));
+  void set_values(const spgemm_values& v) {
+    set_pointers(a(), a_.rowptr, a_.colind, static_cast<const T*>(v.a) + a_begin_);
+    set_pointers(b(), b_.rowptr, b_.colind, static_cast<const T*>(v.b));
   }
   void set_c(const csr_sink& sink) {
     set_pointers(c(), rowptr_.data(), sink.colind + sink.first, static_cast<T*>(sink.values) + sink.first);
   }
   void write_offsets(const csr_sink& sink) {
-    const std::int64_t count = std::int64_t{a_.rows} + 1;
-    if (sink.offset == offset_type::i64) {
-      launch_items(ctx_, "cusparse: offsets", shift_offsets<std::int64_t>, count, rowptr_.data(), count, sink.first,
-                   static_cast<std::int64_t*>(sink.rowptr));
-    } else {
-      launch_items(ctx_, "cusparse: offsets", shift_offsets<std::int32_t>, count, rowptr_.data(), count, sink.first,
-                   static_cast<std::int32_t*>(sink.rowptr));
-    }
+    cuda::write_offsets(ctx_, a_.rows, std::as_const(rowptr_).data(), sink);
   }
   /// cuSPARSE takes a null buffer for a question, so that none may be empty.
   void reserve(buffer<std::byte>& memory, std::size_t bytes) const {
     if (memory.size() >= std::max<std::size_t>(bytes, 16)) return;
     memory = {};
     memory = buffer<std::byte>(ctx_, std::max<std::size_t>(bytes, 16));
+  }
+  /// Calls routine(bytes, memory) twice, as cuSPARSE wants: for the size, then to run.
+  template <class Routine>
+  void run_sized(buffer<std::byte>& memory, Routine routine) const {
+    std::size_t bytes = 0;
+    routine(&bytes, static_cast<void*>(nullptr));
+    reserve(memory, bytes);
+    bytes = memory.bytes();
+    routine(&bytes, static_cast<void*>(memory.data()));
   }
 
  private:
@@ -113,9 +110,7 @@ class cusparse_product : public spgemm_operator {
     a_.values += a_begin_;
     if (a_begin_ == 0) return;
     a_rowptr_ = buffer<std::int32_t>(ctx_, static_cast<std::size_t>(a_.rows) + 1);
-    const std::int64_t count = std::int64_t{a_.rows} + 1;
-    launch_items(ctx_, "cusparse: panel", shift_offsets<std::int32_t>, count, a_.rowptr, count, -std::int64_t{a_begin_},
-                 a_rowptr_.data());
+    cuda::write_offsets(ctx_, a_.rows, a_.rowptr, {offset_type::i32, -std::int64_t{a_begin_}, a_rowptr_.data()});
     a_.rowptr = a_rowptr_.data();
   }
 

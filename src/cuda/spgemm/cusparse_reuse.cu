@@ -16,41 +16,39 @@ class cusparse_reuse final : public cusparse_product<T> {
     if (this->empty()) return 0;
     const device_guard guard(this->ctx().device());
     buffer<std::byte> analysis, temporary;
-    std::size_t bytes = 0;
-    analyse(&bytes, nullptr);
-    this->reserve(analysis, bytes);
-    bytes = analysis.bytes();
-    analyse(&bytes, analysis.data());
+    this->run_sized(analysis, [&](std::size_t* bytes, void* memory) {
+      call(cusparse().spgemm_reuse_work_estimation, bytes, memory);
+    });
     std::size_t sizes[3] = {};
-    count(sizes, nullptr, nullptr, nullptr);
+    const auto count = [&](void* room, void* columns, void* products) {
+      call(cusparse().spgemm_reuse_nnz, &sizes[0], room, &sizes[1], columns, &sizes[2], products);
+    };
+    count(nullptr, nullptr, nullptr);
     this->reserve(temporary, sizes[0]);
     this->reserve(columns_, sizes[1]);
     this->reserve(products_, sizes[2]);
     sizes[0] = temporary.bytes();
     sizes[1] = columns_.bytes();
     sizes[2] = products_.bytes();
-    count(sizes, temporary.data(), columns_.data(), products_.data());
+    count(temporary.data(), columns_.data(), products_.data());
     return this->nnz_of_c();
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(this->ctx().device());
     if (!this->empty()) {
       this->set_c(c);
-      std::size_t bytes = 0;
-      structure(&bytes, nullptr);
-      this->reserve(order_, bytes);
-      bytes = order_.bytes();
-      structure(&bytes, order_.data());
-      compute(static_cast<T>(alpha));
+      this->run_sized(order_, [&](std::size_t* bytes, void* memory) {
+        call(cusparse().spgemm_reuse_copy, bytes, memory);
+      });
+      compute(values);
     }
     this->write_offsets(c);
   }
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
     if (this->empty()) return;
     const device_guard guard(this->ctx().device());
-    this->set_values(a_values, b_values);
     this->set_c(c);
-    compute(static_cast<T>(alpha));
+    compute(values);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return this->offset_bytes() + columns_.bytes() + products_.bytes() + order_.bytes();
@@ -59,20 +57,13 @@ class cusparse_reuse final : public cusparse_product<T> {
  private:
   static constexpr auto algorithm = CUSPARSE_SPGEMM_DEFAULT;
 
-  void analyse(std::size_t* bytes, void* memory) {
-    cusparse().spgemm_reuse_work_estimation(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(),
-                                            algorithm, product_.get(), bytes, memory);
+  template <class Routine, class... More>
+  void call(const Routine& routine, More... more) {
+    routine(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm, product_.get(), more...);
   }
-  void count(std::size_t (&bytes)[3], void* temporary, void* columns, void* products) {
-    cusparse().spgemm_reuse_nnz(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
-                                product_.get(), &bytes[0], temporary, &bytes[1], columns, &bytes[2], products);
-  }
-  void structure(std::size_t* bytes, void* memory) {
-    cusparse().spgemm_reuse_copy(this->handle(), base::as_is, base::as_is, this->a(), this->b(), this->c(), algorithm,
-                                 product_.get(), bytes, memory);
-  }
-  void compute(T alpha) {
-    const T zero{0};
+  void compute(const spgemm_values& values) {
+    const T alpha = static_cast<T>(values.alpha), zero{0};
+    this->set_values(values);
     cusparse().spgemm_reuse_compute(this->handle(), base::as_is, base::as_is, &alpha, this->a(), this->b(), &zero,
                                     this->c(), base::type, algorithm, product_.get());
   }

@@ -231,17 +231,18 @@ launch_shape rows_per_block(std::int64_t rows, int each) {
 
 }  // namespace
 
-template <class O>
-void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sorted, const operand_check& check,
+void classify_rows(const product_ref& p, double mean_row, int largest_sorted, const operand_check& check,
                    const class_sink& out, cudaStream_t stream) {
-  const auto run = [&](auto kernel, int lanes) {
-    launch("spgemm: classify_rows", kernel, rows_per_block(m.rows, block / lanes), stream, m, largest_sorted, check,
-           out);
-  };
-  // Where there are few rows, more lanes per row than its entries need leave less to the longest.
-  if (mean_row > 48 || m.rows <= 8192) return run(classify_kernel<32, O>, 32);
-  if (mean_row > 8 || m.rows <= 32768) return run(classify_kernel<8, O>, 8);
-  mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
+  p.with_offsets([&]<class O>() {
+    const auto run = [&](auto kernel, int lanes) {
+      launch("spgemm: classify_rows", kernel, rows_per_block(p.rows, block / lanes), stream, p.pattern<O>(),
+             largest_sorted, check, out);
+    };
+    // Where there are few rows, more lanes per row than its entries need leave less to the longest.
+    if (mean_row > 48 || p.rows <= 8192) return run(classify_kernel<32, O>, 32);
+    if (mean_row > 8 || p.rows <= 32768) return run(classify_kernel<8, O>, 8);
+    mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
+  });
 }
 
 void count_classes(const row_list& from, const std::uint8_t* classes, index_t* counts, cudaStream_t stream) {
@@ -259,10 +260,5 @@ void list_rows(const row_list& from, const std::uint8_t* classes, const index_t*
 void scan_listed(index_t rows, index_t* entries, long long* all, const word_copy& report, cudaStream_t stream) {
   launch("spgemm: scan_listed", scan_kernel, {1, scan_block}, stream, rows, entries, all, report);
 }
-
-template void classify_rows(const product_pattern<std::int32_t>&, double, int, const operand_check&, const class_sink&,
-                            cudaStream_t);
-template void classify_rows(const product_pattern<std::int64_t>&, double, int, const operand_check&, const class_sink&,
-                            cudaStream_t);
 
 }  // namespace tulle::cuda

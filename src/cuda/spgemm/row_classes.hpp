@@ -1,13 +1,8 @@
 // Sorts the rows of C by how they are to be made.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <cstdint>
-
 #include "cuda/runtime/host_report.cuh"
 #include "cuda/spgemm/product_rows.cuh"
-#include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
 
@@ -22,8 +17,7 @@ struct class_sink {
 
 /// Gives every row a class below first_classes by its number of products: sorted_N up to largest_sorted (128 to 512)
 /// products. Where the check is bad every row counts as empty. Only up to most_listed rows have lists.
-template <class O>
-void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sorted, const operand_check& check,
+void classify_rows(const product_ref& p, double mean_row, int largest_sorted, const operand_check& check,
                    const class_sink& out, cudaStream_t stream);
 constexpr index_t most_listed = 4096;
 

@@ -3,10 +3,10 @@
 // One thread: a share of each row of B (coalesced in the group), then `Items` keys.
 #pragma once
 
+#include <algorithm>
 #include <bit>
-#include <iterator>
 
-#include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 
@@ -23,9 +23,7 @@ struct sorted_shape {
   static constexpr int stride = most + Lanes;          // so that the groups of a warp meet in no bank
 };
 
-/// The sorted classes, from the smallest.
-constexpr row_class sorted_classes[] = {sorted_8, sorted_16, sorted_32, sorted_64, sorted_128, sorted_256, sorted_512};
-constexpr int sorted_count = static_cast<int>(std::size(sorted_classes));
+constexpr int sorted_count = static_cast<int>(std::extent_v<decltype(sorted_lists::of)>);
 
 using largest_shape = sorted_shape<32, 16>;
 
@@ -67,6 +65,30 @@ __device__ __forceinline__ void with_own_class(const sorted_lists& lists, Run ru
     if (block < blocks) return with_sorted_shape(c, [&](auto shape) { run(shape, lists.of[c], block); });
     block -= blocks;
   }
+}
+
+/// So many blocks of a class are worth a launch of their own; more where the rows are not counted yet.
+constexpr std::int64_t own_launch = 1024, own_launch_uncounted = 1100;
+
+inline std::int64_t blocks_of(const row_list& list, int c) {
+  return (std::int64_t{list.most} + groups_of(c) - 1) / groups_of(c);
+}
+
+/// Calls alone(c, list, blocks) for each class with many rows and shared(lists, blocks) for the others together.
+template <class Alone, class Shared>
+void lay_out_classes(sorted_lists lists, Alone alone, Shared shared) {
+  const bool single = std::ranges::count_if(lists.of, [](const row_list& l) { return l.most > 0; }) == 1;
+  std::int64_t blocks = 0;
+  for (int c = 0; c < sorted_count; ++c) {
+    row_list& list = lists.of[c];
+    const std::int64_t own = blocks_of(list, c);
+    if (own > 0 && (single || own >= (list.counted == nullptr ? own_launch : own_launch_uncounted))) {
+      alone(c, list, static_cast<unsigned>(own));
+      list = {};
+    }
+    blocks += blocks_of(list, c);
+  }
+  if (blocks > 0) shared(lists, static_cast<unsigned>(blocks));
 }
 
 /// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on.

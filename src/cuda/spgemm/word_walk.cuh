@@ -6,25 +6,6 @@
 
 namespace tulle::cuda {
 
-/// The rows of B as words: made once (column_words.hpp), or column by column where few columns share a word.
-template <class O>
-struct word_rows {
-  const O* begin;  // of the words, or of the columns, of each row
-  const O* end;
-  const uint2* words;  // null: columns
-  const index_t* columns;
-
-  template <bool Words>
-  __device__ __forceinline__ uint2 at(O i) const {
-    if constexpr (Words) {
-      return __ldg(words + i);
-    } else {
-      const auto column = static_cast<unsigned>(__ldg(columns + i));
-      return {column / 32, 1u << column % 32};
-    }
-  }
-};
-
 /// The entries of a row of A that a warp holds, 32 at a time: calls visit(word, mask) with `Lanes` lanes per row of B,
 /// until enough() holds for a lane; that is asked when a group is through with its rows.
 template <int Lanes, bool Words, class O, class Visit, class Enough>

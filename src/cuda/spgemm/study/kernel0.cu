@@ -8,6 +8,7 @@
 // every tile of a row reads the row of A again and searches the rows of B. Never chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
+#include <utility>
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/device_guard.hpp"
@@ -15,6 +16,7 @@
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_search.cuh"
+#include "cuda/spgemm/rowptr.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
@@ -127,11 +129,6 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-template <class P>
-__global__ void shift_kernel(const std::int64_t* offsets, std::int64_t count, std::int64_t first, P* rowptr) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) rowptr[i] = static_cast<P>(first + offsets[i]);
-}
-
 template <class T, class O>
 class kernel0 final : public spgemm_operator {
  public:
@@ -155,21 +152,14 @@ class kernel0 final : public spgemm_operator {
     exclusive_scan(ctx_, offsets_);
     return read_back(ctx_, offsets_.data() + a_.rows);
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    if (c.offset == offset_type::i64) {
-      write_offsets<std::int64_t>(c);
-    } else {
-      write_offsets<std::int32_t>(c);
-    }
-    write(alpha, a_, b_, c, c.colind);
+    write_offsets(ctx_, a_.rows, std::as_const(offsets_).data(), c);
+    write(values, c, c.colind);
   }
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    csr_view<T, O> a = a_, b = b_;
-    a.values = static_cast<const T*>(a_values);
-    b.values = static_cast<const T*>(b_values);
-    write(alpha, a, b, c, nullptr);
+    write(values, c, nullptr);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return sums_.bytes() + hits_.bytes() + offsets_.bytes();
@@ -180,14 +170,11 @@ class kernel0 final : public spgemm_operator {
 
   [[nodiscard]] launch_shape shape() const { return threads_for(sizes_.threads, threads_per_block); }
 
-  template <class P>
-  void write_offsets(const csr_sink& c) {
-    const std::int64_t count = std::int64_t{a_.rows} + 1;
-    launch_items(ctx_, "kernel0: offsets", shift_kernel<P>, count, offsets_.data(), count, c.first,
-                 static_cast<P*>(c.rowptr));
-  }
-  void write(double alpha, csr_view<T, O> a, csr_view<T, O> b, const csr_sink& c, index_t* colind) {
-    launch("kernel0", write_kernel<T, O>, shape(), native(ctx_), a, b, mask_, all(), static_cast<T>(alpha),
+  void write(const spgemm_values& v, const csr_sink& c, index_t* colind) {
+    csr_view<T, O> a = a_, b = b_;
+    a.values = static_cast<const T*>(v.a);
+    b.values = static_cast<const T*>(v.b);
+    launch("kernel0", write_kernel<T, O>, shape(), native(ctx_), a, b, mask_, all(), static_cast<T>(v.alpha),
            offsets_.data(), c.first, colind, static_cast<T*>(c.values));
   }
 
@@ -201,12 +188,8 @@ class kernel0 final : public spgemm_operator {
 
 }  // namespace
 
-support supports_kernel0(const spgemm_problem&, const device_info&) { return {}; }
-
 std::unique_ptr<spgemm_operator> make_kernel0(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<kernel0<T, O>>(ctx, p);
-  });
+  return make_operator<kernel0>(ctx, p);
 }
 
 }  // namespace tulle::cuda
