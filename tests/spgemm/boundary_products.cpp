@@ -54,7 +54,7 @@ void add_rows_of_products(builder& m, index_t k, index_t cols) {
   m.a.push_back(square);
 }
 
-operands products_a_row(index_t k) {
+operands products_per_row(index_t k) {
   builder m;
   const index_t cols = 2 * k + 100;
   add_rows_of_products(m, k, cols);
@@ -62,7 +62,7 @@ operands products_a_row(index_t k) {
 }
 
 /// Rows of A with k entries in C from about 1.8 k and from 3 k products.
-operands entries_a_row(index_t k) {
+operands entries_per_row(index_t k) {
   builder m;
   std::mt19937_64 random(static_cast<std::uint64_t>(k) + 1);
   for (const index_t cols : {k, 2 * k + 3, 4 * k + 50}) {
@@ -75,7 +75,7 @@ operands entries_a_row(index_t k) {
 }
 
 /// Rows of A whose columns in C span exactly k, here and there, with few entries and with many.
-operands span_a_row(index_t k) {
+operands span_per_row(index_t k) {
   builder m;
   const index_t cols = k + 5000;
   std::mt19937_64 random(static_cast<std::uint64_t>(k) + 2);
@@ -91,7 +91,7 @@ operands span_a_row(index_t k) {
   return m.finish(cols);
 }
 
-/// All the rows of products_a_row side by side, so that one call has every class, and so many more: where they are
+/// All the rows of products_per_row side by side, so that one call has every class, and so many more: where they are
 /// thousands the kernels look at their numbers first.
 operands products_mixed(const std::vector<index_t>& counts, index_t more) {
   builder m;
@@ -238,9 +238,9 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   };
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
-    add(fmt::format("products_{}", k), [k] { return products_a_row(k); }, quick);
-    add(fmt::format("entries_{}", k), [k] { return entries_a_row(k); }, quick);
-    add(fmt::format("span_{}", k), [k] { return span_a_row(k); }, quick);
+    add(fmt::format("products_{}", k), [k] { return products_per_row(k); }, quick);
+    add(fmt::format("entries_{}", k), [k] { return entries_per_row(k); }, quick);
+    add(fmt::format("span_{}", k), [k] { return span_per_row(k); }, quick);
   }
   add("products_mixed", [counts] { return products_mixed(counts, 0); });
   add("products_among_many", [counts] { return products_mixed(counts, 4200); });

@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "kernels/backends.hpp"
-#include "spgemm/past_2_31.hpp"
-#include "spgemm/shared_products.hpp"
 #include "spgemm/spgemm_case.hpp"
 #include "support/registered.hpp"
 

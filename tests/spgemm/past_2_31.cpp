@@ -1,4 +1,4 @@
-#include "spgemm/past_2_31.hpp"
+#include "spgemm/spgemm_case.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
-#include "spgemm/operands.hpp"
 #include "support/spgemm.hpp"
 #include "support/typed_matrix.hpp"
 

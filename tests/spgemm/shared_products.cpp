@@ -1,9 +1,8 @@
-#include "spgemm/shared_products.hpp"
-
 #include <map>
 #include <memory>
 #include <tulle/io/matrix_market.hpp>
 
+#include "spgemm/operands.hpp"
 #include "support/files.hpp"
 
 namespace tulle::test {

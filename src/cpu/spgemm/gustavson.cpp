@@ -15,7 +15,6 @@
 // and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <tulle/core/buffer.hpp>
 #include <vector>
@@ -29,7 +28,6 @@
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/row_sums.hpp"
 #include "cpu/spgemm/sink.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
@@ -68,7 +66,9 @@ class gustavson final : public spgemm_operator {
     const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
-    find_columns();
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      find_columns(scratch(thread), part, begin, end);
+    });
     words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
@@ -198,20 +198,6 @@ class gustavson final : public spgemm_operator {
             together_bytes_ > 0 ? reinterpret_cast<sum_of<T>*>(together) : nullptr};
   }
 
-  /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
-  void find_columns() {
-    std::exception_ptr failure;
-    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
-      try {
-        find_columns(scratch(thread), part, begin, end);
-      } catch (...) {
-#pragma omp critical(tulle_spgemm_failure)
-        failure = std::current_exception();
-      }
-    });
-    if (failure) std::rethrow_exception(failure);
-  }
-
   [[nodiscard]] std::int64_t most_columns(std::int64_t products) const {
     return std::min<std::int64_t>(products, product_.b.cols);
   }
@@ -233,6 +219,7 @@ class gustavson final : public spgemm_operator {
   }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
+  /// The columns of a part's rows to columns_, their numbers to offsets_[i + 1].
   void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread

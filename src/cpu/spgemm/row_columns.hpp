@@ -8,7 +8,6 @@
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
 #include "cpu/spgemm/window_avx512.hpp"
 
@@ -41,7 +40,14 @@ struct row_columns {
     if (set == isa::avx512) return tiny_columns_avx512(p, i, products, colind);
 #endif
     (void)products;
-    return tiny_columns(p, i, colind);
+    index_t sorted[most_inserted];
+    std::int64_t size = 0;
+    p.for_each_column(i, [&](index_t column) {
+      std::int64_t at = size++;
+      for (; at > 0 && sorted[at - 1] > column; --at) sorted[at] = sorted[at - 1];
+      sorted[at] = column;
+    });
+    return std::unique_copy(sorted, sorted + size, colind) - colind;
   }
 
   std::int64_t take(index_t base, column_span marked, index_t* colind) const {

@@ -18,6 +18,10 @@ inline constexpr index_t widest_window = 1 << 19;
 /// Columns of a wider span for an entry up to which windows are cheaper than a hash table.
 inline constexpr std::int64_t sparse_span = 16;
 
+/// The most products of a tiny row, by insertion and by sorting networks.
+inline constexpr std::int64_t most_inserted = 32;
+inline constexpr std::int64_t tiny_products = 64;
+
 /// Columns first .. last; none when last < first.
 struct column_span {
   index_t first = std::numeric_limits<index_t>::max();

@@ -9,7 +9,6 @@
 
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/simd.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 
 #if TULLE_X86
 
@@ -160,7 +159,7 @@ template <int Bits, int Registers>
   return out - colind;
 }
 
-/// As tiny_columns, of a row with `products` products.
+/// The distinct columns of row i, which has so many products, in order. Returns how many there are.
 template <scalar T, offset O>
 [[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const row_product<T, O>& p, index_t i,
                                                                    std::int64_t products, index_t* colind) {

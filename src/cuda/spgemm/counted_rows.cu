@@ -64,7 +64,8 @@ std::int64_t counted_rows::count() {
   const row_counters found = report_.wait(counters_.data());
   products_per_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * product_.rows);
   if (is_small()) {
-    place_listed(found.first);
+    for (int c = sorted_8; c < first_classes; ++c) lists_[c] = listed(c, found.first[c]);
+    leave_out_trials();
     most_ = found.most;
     nnz_ = found.entries;
   } else {
@@ -95,21 +96,17 @@ void counted_rows::reserve() {
 /// All classes at once, their sizes known to the device alone.
 void counted_rows::count_listed() {
   row_counters* const device = counters_.data();
-  for (int c = sorted_8; c < first_classes; ++c) {
-    lists_[c] = {rows_.data() + std::int64_t{c} * product_.rows, product_.rows, device->first + c, nullptr};
-  }
-  lists_[trial_512] = {};
+  for (int c = sorted_8; c < trial_512; ++c) lists_[c] = listed(c, product_.rows, device->first + c);
+  lists_[trial] = listed(trial, product_.rows, device->first + trial);
   leave_out_trials();
   count_lists();
   scan_listed(product_.rows, entries_.data(), &device->entries, report_.of(device), stream());
   scanned_ = true;
 }
 
-void counted_rows::place_listed(const index_t (&counts)[row_classes]) {
-  for (int c = sorted_8; c < first_classes; ++c) {
-    lists_[c] = {rows_.data() + std::int64_t{c} * product_.rows, counts[c], nullptr, nullptr};
-  }
-  leave_out_trials();
+/// Rows of a class as classify_rows lists them.
+row_list counted_rows::listed(int c, index_t most, const index_t* counted) const {
+  return {rows_.data() + std::int64_t{c} * product_.rows, most, counted, nullptr};
 }
 
 void counted_rows::count_by_class(const row_counters& found) {

@@ -6,7 +6,6 @@
 
 #include "cuda/runtime/host_report.cuh"
 #include "cuda/runtime/stream.hpp"
-#include "cuda/spgemm/row_classes.hpp"
 #include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
@@ -58,7 +57,7 @@ class counted_rows {
   [[nodiscard]] bool is_small() const;
   void reserve();
   void count_listed();
-  void place_listed(const index_t (&counts)[row_classes]);
+  [[nodiscard]] row_list listed(int c, index_t most, const index_t* counted = nullptr) const;
   void count_by_class(const row_counters& found);
   void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
   void leave_out_trials();

@@ -5,7 +5,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/row_classes.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -68,15 +68,15 @@ struct long_row {
   unsigned long long products;
 };
 
-/// Pieces of the long rows are taken by the warps in turn.
+/// Pieces of the long rows go to one warp after the other.
 template <class O>
 __device__ void add_long_rows(const product_pattern<O>& m, long_row<O>* rows, int count) {
   constexpr int piece = 512, warps = block / 32;
-  int turn = static_cast<int>(threadIdx.x) / 32;
+  int before_mine = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
   for (int i = 0; i < count; ++i) {
     const std::int64_t end = rows[i].end;
-    for (std::int64_t k = rows[i].begin; k < end; k += piece, turn = turn == 0 ? warps - 1 : turn - 1) {
-      if (turn != 0) continue;
+    for (std::int64_t k = rows[i].begin; k < end; k += piece, before_mine = before_mine == 0 ? warps - 1 : before_mine - 1) {
+      if (before_mine != 0) continue;
       const std::int64_t sum = warp_sum(products_of(m, k + lane_id(), min(k + piece, end), 32));
       if (lane_id() == 0) atomicAdd(&rows[i].products, static_cast<unsigned long long>(sum));
     }

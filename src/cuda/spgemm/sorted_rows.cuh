@@ -91,6 +91,14 @@ void lay_out_classes(sorted_lists lists, Alone alone, Shared shared) {
   if (blocks > 0) shared(lists, static_cast<unsigned>(blocks));
 }
 
+/// Puts two keys in order.
+template <class Key>
+__device__ __forceinline__ void exchange(Key& x, Key& y) {
+  const Key low = min(x, y), high = max(x, y);
+  x = low;
+  y = high;
+}
+
 /// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on.
 template <int Lanes, int Items, class Key>
 __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
@@ -100,12 +108,7 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
     if (size <= Items) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
-        const int j = i ^ (size - 1);
-        if (j > i) {
-          const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
-          key[i] = low;
-          key[j] = high;
-        }
+        if (const int j = i ^ (size - 1); j > i) exchange(key[i], key[j]);
       }
     } else {
       Key other[Items];
@@ -117,22 +120,14 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
     }
 #pragma unroll
     for (int stride = size / 4; stride > 0; stride /= 2) {
-      if (stride >= Items) {
-        const bool lower = (lane & (stride / Items)) == 0;
+      const bool lower = (lane & (stride / Items)) == 0;
 #pragma unroll
-        for (int i = 0; i < Items; ++i) {
+      for (int i = 0; i < Items; ++i) {
+        if (stride >= Items) {
           const Key other = __shfl_xor_sync(full_warp, key[i], stride / Items);
           key[i] = lower == (key[i] < other) ? key[i] : other;
-        }
-      } else {
-#pragma unroll
-        for (int i = 0; i < Items; ++i) {
-          const int j = i ^ stride;
-          if (j > i) {
-            const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
-            key[i] = low;
-            key[j] = high;
-          }
+        } else if (const int j = i ^ stride; j > i) {
+          exchange(key[i], key[j]);
         }
       }
     }

@@ -1,7 +1,7 @@
 // Values of the wide rows where the rows of B are short: a block makes up to 1024 or 4096 neighbouring entries of C,
 // whose sums lie in shared memory, and takes from each row of B the columns between its first and its last (by a
 // search, where a row of C has several such parts). The products are read, multiplied and placed by all warps at once,
-// in the order of A's entries (product_batch.cuh), then added by the warps in turn, so that every sum has that order;
+// in the order of A's entries (product_batch.cuh), then added by one warp after the other, so that every sum has that order;
 // no atomics. One thread: four products at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
 #include <cooperative_groups.h>
 
@@ -82,8 +82,8 @@ __device__ void add_products(const product_pattern<O>& m, const T* b, wide_space
     const int active = min(warps, (all - base + share - 1) / share);
     placed_products<T> mine;
     if (warp < active) mine = read_products<T>(m, b, space, map, base + warp * share);
-    for (int turn = 0; turn < active; ++turn) {
-      if (turn == warp) mine.add_to(space.sum);
+    for (int adding = 0; adding < active; ++adding) {
+      if (adding == warp) mine.add_to(space.sum);
       __syncthreads();
     }
   }

@@ -26,35 +26,33 @@ constexpr int threads_per_block = 128;
 constexpr index_t default_tile = 512;
 constexpr std::size_t most_tile_bytes = std::size_t{256} << 20;  // of all threads together
 
-/// The accumulators: thread t has sums[t * columns ..] and hits[t * words ..], whose bits are 0 between tiles.
-template <class T>
-struct tiles {
-  index_t threads;
-  index_t columns;
-  index_t words;
-  T* sums;
-  std::uint32_t* hits;
-
-  __device__ tiles of(std::int64_t thread) const {
-    return {1, columns, words, sums + thread * columns, hits + thread * words};
-  }
-};
-
-/// Who works with how much. The same for the bound and for the operator.
+/// Who works with how much.
 struct tile_sizes {
   index_t threads;
   index_t columns;
   index_t words;
+};
 
-  tile_sizes(const context& ctx, const spgemm_problem& p) {
-    columns = std::max(1, std::min(p.tile_size > 0 ? p.tile_size : default_tile, p.b.cols));
-    words = columns / 32 + (columns % 32 != 0 ? 1 : 0);
-    const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_per_thread(p.a.types));
-    const std::int64_t most = std::min<std::int64_t>(std::int64_t{1024} * ctx.info().multiprocessors, fit);
-    threads = static_cast<index_t>(std::min<std::int64_t>(p.a.rows, std::max<std::int64_t>(most, 32)));
-  }
-  [[nodiscard]] std::size_t bytes_per_thread(type_key types) const {
-    return static_cast<std::size_t>(columns) * size_of(types.value) + static_cast<std::size_t>(words) * 4;
+tile_sizes sizes_for(const context& ctx, const spgemm_problem& p) {
+  tile_sizes s{};
+  s.columns = std::max(1, std::min(p.tile_size > 0 ? p.tile_size : default_tile, p.b.cols));
+  s.words = s.columns / 32 + (s.columns % 32 != 0 ? 1 : 0);
+  const std::size_t bytes_per_thread =
+      static_cast<std::size_t>(s.columns) * size_of(p.a.types.value) + static_cast<std::size_t>(s.words) * 4;
+  const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_per_thread);
+  const std::int64_t most = std::min<std::int64_t>(std::int64_t{1024} * ctx.info().multiprocessors, fit);
+  s.threads = static_cast<index_t>(std::min<std::int64_t>(p.a.rows, std::max<std::int64_t>(most, 32)));
+  return s;
+}
+
+/// The accumulators: thread t has sums[t * columns ..] and hits[t * words ..], whose bits are 0 between tiles.
+template <class T>
+struct tiles : tile_sizes {
+  T* sums;
+  std::uint32_t* hits;
+
+  __device__ tiles of(std::int64_t thread) const {
+    return {{1, columns, words}, sums + thread * columns, hits + thread * words};
   }
 };
 
@@ -137,7 +135,7 @@ class kernel0 final : public spgemm_operator {
         a_(p.a.as<T, O>()),
         b_(p.b.as<T, O>()),
         mask_(p.mask ? p.mask->as<T, O>() : csr_view<T, O>{}),
-        sizes_(ctx, p) {
+        sizes_(sizes_for(ctx, p)) {
     const device_guard guard(ctx.device());
     const auto threads = static_cast<std::size_t>(sizes_.threads);
     sums_ = buffer<T>(ctx, threads * static_cast<std::size_t>(sizes_.columns));
@@ -166,7 +164,7 @@ class kernel0 final : public spgemm_operator {
   }
 
  private:
-  [[nodiscard]] tiles<T> all() { return {sizes_.threads, sizes_.columns, sizes_.words, sums_.data(), hits_.data()}; }
+  [[nodiscard]] tiles<T> all() { return {sizes_, sums_.data(), hits_.data()}; }
 
   [[nodiscard]] launch_shape shape() const { return threads_for(sizes_.threads, threads_per_block); }
 
