@@ -30,7 +30,7 @@ struct spgemm_problem {
   matrix_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
   matrix_ref b;  // inner x cols
   std::optional<matrix_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
-  index_t tile_size = 0;             // kernel0: columns of an accumulator; 0: its own choice
+  index_t tile_size = 0;                // kernel0: columns of an accumulator; 0: its own choice
 
   [[nodiscard]] spgemm_values values(double alpha = 1) const noexcept { return {alpha, a.values, b.values}; }
 };

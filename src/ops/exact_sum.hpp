@@ -1,5 +1,5 @@
-// An element of alpha A B + beta D in higher precision, and how far a computed one is from it: for y = A x, whose x is a
-// B of one column, and for products alike.
+// An element of alpha A B + beta D in higher precision, and how far a computed one is from it: for y = A x, whose x is
+// a B of one column, and for products alike.
 //
 // In double-double for f64, in double for f32, whose products are exact in it, and modulo 2^32 for i32. The bound is
 // gamma(n + 2) (|alpha| |A| |B| + |beta| |D|), n the terms of the element, with gamma(k) = k u / (1 - k u) (Higham,
@@ -79,7 +79,8 @@ struct exact_element {
 
 inline exact_element exact_of(const term_sum<std::int32_t>& product, const term_sum<std::int32_t>& d,
                               std::int32_t alpha, std::int32_t beta) {
-  const std::uint32_t sum = static_cast<std::uint32_t>(alpha) * product.whole + static_cast<std::uint32_t>(beta) * d.whole;
+  const std::uint32_t sum =
+      static_cast<std::uint32_t>(alpha) * product.whole + static_cast<std::uint32_t>(beta) * d.whole;
   return {static_cast<double>(static_cast<std::int32_t>(sum)), 0, 0};
 }
 

@@ -22,9 +22,9 @@ class halving {
   halving(const context& ctx, const spgemm_problem& problem, std::size_t limit)
       : ctx_(ctx), problem_(problem), limit_(limit) {}
 
-  /// Calls work(panel, held) for parts of the panels, in order; where it throws limit_exceeded, for their halves. Throws
-  /// it where a single row does not keep the limit; `held`, which work may set, is then added to what the row needed.
-  /// Returns the panels that kept it.
+  /// Calls work(panel, held) for parts of the panels, in order; where it throws limit_exceeded, for their halves.
+  /// Throws it where a single row does not keep the limit; `held`, which work may set, is then added to what the row
+  /// needed. Returns the panels that kept it.
   template <class Work>
   std::vector<row_panel> run(const std::vector<row_panel>& panels, const Work& work) {
     for (const row_panel& p : panels) try_panel(p, work);

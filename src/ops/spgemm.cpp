@@ -1,11 +1,10 @@
 // A plan of C = M o (alpha A B) + beta D. Without D it holds one product; with D the product is held as a matrix, and C
 // is its sum with beta D.
-#include <tulle/ops/spgemm.hpp>
-
 #include <fmt/format.h>
 
 #include <limits>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/spgemm.hpp>
 
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
@@ -17,16 +16,121 @@
 
 namespace tulle {
 
-struct detail::spgemm_plan_impl {
-  spgemm_plan_impl(const context& context, const spgemm_inputs& in, const spgemm_options& options);
+namespace detail {
 
-  void choose(const spgemm_problem& problem, const std::string& wanted);
-  [[nodiscard]] spgemm_values values(double alpha, double beta);
-  void count(const spgemm_values& v);
-  [[nodiscard]] matrix_ref new_c();
-  void check_c(const matrix_ref& c) const;
-  void add_d(const spgemm_values& v, double beta, void* values);
-  [[nodiscard]] matrix_ref pattern_of_sum() const;
+struct spgemm_plan_impl {
+  spgemm_plan_impl(const context& on, const spgemm_inputs& in, const spgemm_options& options)
+      : ctx(on),
+        limit(options.memory_limit),
+        eliminates_zeros(options.eliminate_zeros),
+        factors(on, in, options),
+        c_types(in.a.types) {
+    try {  // the product is set going, where it can be, before the operands are known to be sound
+      const std::optional<spgemm_problem> expected = factors.expected_problem();
+      if (expected && limit == 0) choose(*expected, options.kernel);
+      if (choice.kernel != nullptr && choice.kernel->begins_early) {
+        product.emplace(ctx, *choice.kernel, *expected, limit);
+        product->begin(factors.check());
+      }
+    } catch (const error&) {  // a broken operand comes first; else the same happens again below, or no more
+      product.reset();
+    }
+    if (factors.wait() && product) return;
+    product.reset();
+    factors.finish();
+    choose(factors.problem(), options.kernel);
+    product.emplace(ctx, *choice.kernel, factors.problem(), limit);
+  }
+
+  void choose(const spgemm_problem& problem, const std::string& wanted) {
+    choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
+                           requested_kernel(kernel_operation::spgemm, ctx.backend(), wanted));
+  }
+
+  /// The present ones, in the order of the patterns that the kernel sees. Neither allocates nor synchronises.
+  spgemm_values values(double alpha, double beta) {
+    check_factor("alpha", alpha, c_types.value);
+    check_factor("beta", beta, c_types.value);
+    if (beta != 0 && !factors.has_d()) {
+      throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
+    }
+    made_for.reset();
+    factors.refresh();
+    return factors.problem().values(alpha);
+  }
+
+  /// With D the product is made on the way, whose pattern is C's but for the entries of D.
+  void count(const spgemm_values& v) {
+    if (nnz) return;
+    const std::int64_t of_product = product->symbolic();
+    if (!factors.has_d()) {
+      c_types.offset = offsets_for(of_product);
+      nnz = of_product;
+      return;
+    }
+    operand& d = factors.d();
+    c_types.offset = offsets_for(of_product + d.ref().nnz);
+    d.fit_offsets(c_types.offset);
+    product_c = new_csr(ctx, factors.dimensions(), of_product, c_types);
+    product->fill(v, sink_of(product_c));
+    made_for = v.alpha;
+    product->release();
+    sum = std::make_shared<const entry_map>(matrices_of(ctx.backend()).add_pattern(ctx, product_c, d.ref()));
+    nnz = static_cast<std::int64_t>(sum->colind.size());
+  }
+
+  /// Its arrays uninitialised, but for the pattern of a sum.
+  matrix_ref new_c() {
+    if (!sum) return new_csr(ctx, factors.dimensions(), *nnz, c_types);
+    struct shared_pattern {
+      std::shared_ptr<const entry_map> pattern;
+      buffer<std::byte> values;
+    };
+    const std::size_t bytes = static_cast<std::size_t>(*nnz) * size_of(c_types.value);
+    auto owner = std::make_shared<shared_pattern>(shared_pattern{sum, buffer<std::byte>(ctx, bytes)});
+    matrix_ref c = pattern_of_sum();
+    c.values = owner->values.data();
+    c.owner = std::move(owner);
+    return c;
+  }
+
+  /// Throws where C cannot be one that the plan made.
+  void check_c(const matrix_ref& c) const {
+    if (!filled) throw error(status::invalid_argument, "numeric writes into a C of multiply: none was made yet");
+    const auto [rows, cols] = factors.dimensions();
+    if (c.rows != rows || c.cols != cols || c.nnz != *nnz) {
+      throw error(status::invalid_dimensions, fmt::format("C is {} x {} with {} entries, the plan's is {} x {} with {}",
+                                                          c.rows, c.cols, c.nnz, rows, cols, *nnz));
+    }
+    if (c.format != matrix_format::csr || c.types != c_types) {
+      throw error(
+          status::invalid_argument,
+          fmt::format("C is {} of {} values with {} offsets, that of multiply is CSR of {} with {}", name(c.format),
+                      name(c.types.value), name(c.types.offset), name(c_types.value), name(c_types.offset)));
+    }
+    if (c.space != ctx.space()) {
+      throw error(status::invalid_argument,
+                  fmt::format("C is in {} memory, the plan runs on {}", name(c.space), name(ctx.backend())));
+    }
+  }
+
+  /// With D: C without values.
+  matrix_ref pattern_of_sum() const {
+    matrix_ref c = product_c;
+    c.nnz = c.stored = *nnz;
+    c.rowptr = data_of(sum->rowptr);
+    c.colind = sum->colind.data();
+    c.owner = sum;
+    return c;
+  }
+
+  /// With D: the values of C from those of the product.
+  void add_d(const spgemm_values& v, double beta, void* values) {
+    if (made_for != v.alpha) product->numeric(v, sink_of(product_c));
+    made_for.reset();
+    product->release();
+    matrices_of(ctx.backend()).add_values(ctx, 1, product_c, beta, factors.d().ref(), pattern_of_sum(), values);
+  }
 
   context ctx;
   std::size_t limit;
@@ -43,127 +147,13 @@ struct detail::spgemm_plan_impl {
   std::optional<double> made_for;        // with D: the alpha of product_c, where its values are the present ones
 };
 
-namespace detail {
-
-spgemm_plan_impl::spgemm_plan_impl(const context& context, const spgemm_inputs& in, const spgemm_options& options)
-    : ctx(context),
-      limit(options.memory_limit),
-      eliminates_zeros(options.eliminate_zeros),
-      factors(context, in, options),
-      c_types(in.a.types) {
-  try {  // the product is set going, where it can be, before the operands are known to be sound
-    const std::optional<spgemm_problem> expected = factors.expected_problem();
-    if (expected && limit == 0) choose(*expected, options.kernel);
-    if (choice.kernel != nullptr && choice.kernel->begins_early) {
-      product.emplace(ctx, *choice.kernel, *expected, limit);
-      product->begin(factors.check());
-    }
-  } catch (const error&) {  // a broken operand comes first; else the same happens again below, or no more
-    product.reset();
-  }
-  if (factors.wait() && product) return;
-  product.reset();
-  factors.finish();
-  choose(factors.problem(), options.kernel);
-  product.emplace(ctx, *choice.kernel, factors.problem(), limit);
-}
-
-void spgemm_plan_impl::choose(const spgemm_problem& problem, const std::string& wanted) {
-  choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
-                         requested_kernel(kernel_operation::spgemm, ctx.backend(), wanted));
-}
-
-/// The present ones, in the order of the patterns that the kernel sees. Neither allocates nor synchronises.
-spgemm_values spgemm_plan_impl::values(double alpha, double beta) {
-  check_factor("alpha", alpha, c_types.value);
-  check_factor("beta", beta, c_types.value);
-  if (beta != 0 && !factors.has_d()) {
-    throw error(status::invalid_argument, fmt::format("beta = {} without a D", beta));
-  }
-  made_for.reset();
-  factors.refresh();
-  return factors.problem().values(alpha);
-}
-
-/// With D the product is made on the way, whose pattern is C's but for the entries of D.
-void spgemm_plan_impl::count(const spgemm_values& v) {
-  if (nnz) return;
-  const std::int64_t of_product = product->symbolic();
-  if (!factors.has_d()) {
-    c_types.offset = offsets_for(of_product);
-    nnz = of_product;
-    return;
-  }
-  operand& d = factors.d();
-  c_types.offset = offsets_for(of_product + d.ref().nnz);
-  d.fit_offsets(c_types.offset);
-  product_c = new_csr(ctx, factors.dimensions(), of_product, c_types);
-  product->fill(v, sink_of(product_c));
-  made_for = v.alpha;
-  product->release();
-  sum = std::make_shared<const entry_map>(matrices_of(ctx.backend()).add_pattern(ctx, product_c, d.ref()));
-  nnz = static_cast<std::int64_t>(sum->colind.size());
-}
-
-/// Its arrays uninitialised, but for the pattern of a sum.
-matrix_ref spgemm_plan_impl::new_c() {
-  if (!sum) return new_csr(ctx, factors.dimensions(), *nnz, c_types);
-  struct shared_pattern {
-    std::shared_ptr<const entry_map> pattern;
-    buffer<std::byte> values;
-  };
-  const std::size_t bytes = static_cast<std::size_t>(*nnz) * size_of(c_types.value);
-  auto owner = std::make_shared<shared_pattern>(shared_pattern{sum, buffer<std::byte>(ctx, bytes)});
-  matrix_ref c = pattern_of_sum();
-  c.values = owner->values.data();
-  c.owner = std::move(owner);
-  return c;
-}
-
-/// Throws where C cannot be one that the plan made.
-void spgemm_plan_impl::check_c(const matrix_ref& c) const {
-  if (!filled) throw error(status::invalid_argument, "numeric writes into a C of multiply: none was made yet");
-  const auto [rows, cols] = factors.dimensions();
-  if (c.rows != rows || c.cols != cols || c.nnz != *nnz) {
-    throw error(status::invalid_dimensions, fmt::format("C is {} x {} with {} entries, the plan's is {} x {} with {}",
-                                                        c.rows, c.cols, c.nnz, rows, cols, *nnz));
-  }
-  if (c.format != matrix_format::csr || c.types != c_types) {
-    throw error(status::invalid_argument,
-                fmt::format("C is {} of {} values with {} offsets, that of multiply is CSR of {} with {}", name(c.format),
-                            name(c.types.value), name(c.types.offset), name(c_types.value), name(c_types.offset)));
-  }
-  if (c.space != ctx.space()) {
-    throw error(status::invalid_argument,
-                fmt::format("C is in {} memory, the plan runs on {}", name(c.space), name(ctx.backend())));
-  }
-}
-
-/// With D: C without values.
-matrix_ref spgemm_plan_impl::pattern_of_sum() const {
-  matrix_ref c = product_c;
-  c.nnz = c.stored = *nnz;
-  c.rowptr = data_of(sum->rowptr);
-  c.colind = sum->colind.data();
-  c.owner = sum;
-  return c;
-}
-
-/// With D: the values of C from those of the product.
-void spgemm_plan_impl::add_d(const spgemm_values& v, double beta, void* values) {
-  if (made_for != v.alpha) product->numeric(v, sink_of(product_c));
-  made_for.reset();
-  product->release();
-  matrices_of(ctx.backend()).add_values(ctx, 1, product_c, beta, factors.d().ref(), pattern_of_sum(), values);
-}
-
 namespace {
 
 /// Throws where `values` cannot take the place of the operand's.
 void check_values(const char* name, const const_vector_ref& values, const operand& of, memory_space space) {
   if (values.size != of.value_count()) {
-    throw error(status::invalid_dimensions, fmt::format("the values of {} have {} elements, {} are needed", name,
-                                                        values.size, of.value_count()));
+    throw error(status::invalid_dimensions,
+                fmt::format("the values of {} have {} elements, {} are needed", name, values.size, of.value_count()));
   }
   if (values.size == 0) return;
   if (values.data == nullptr) throw error(status::null_pointer, fmt::format("the values of {} are null", name));
@@ -178,8 +168,8 @@ void check_values(const char* name, const const_vector_ref& values, const operan
 
 any_spgemm_plan::any_spgemm_plan(const context& ctx, const matrix_ref& a, const matrix_ref& b,
                                  const spgemm_options& options, const spgemm_terms& terms)
-    : impl_(std::make_unique<detail::spgemm_plan_impl>(ctx, detail::spgemm_inputs{a, b, terms.mask, terms.d}, options)) {
-}
+    : impl_(
+          std::make_unique<detail::spgemm_plan_impl>(ctx, detail::spgemm_inputs{a, b, terms.mask, terms.d}, options)) {}
 any_spgemm_plan::any_spgemm_plan(any_spgemm_plan&&) noexcept = default;
 any_spgemm_plan& any_spgemm_plan::operator=(any_spgemm_plan&&) noexcept = default;
 any_spgemm_plan::~any_spgemm_plan() = default;

@@ -45,8 +45,8 @@ spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const m
   e.nnz_bound = work.nnz_bound;
   e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
   const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
-  e.c_bytes_bound = offsets * size_of(offsets_for(work.nnz_bound)) +
-                    entries * (sizeof(index_t) + size_of(problem.a.types.value));
+  e.c_bytes_bound =
+      offsets * size_of(offsets_for(work.nnz_bound)) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
   return e;
 }
 

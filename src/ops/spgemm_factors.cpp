@@ -11,8 +11,8 @@ namespace tulle::detail {
 namespace {
 
 bool same_pattern(const matrix_ref& a, const matrix_ref& b) {
-  return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind && a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz &&
-         a.types == b.types && a.space == b.space;
+  return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind &&
+         a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz && a.types == b.types && a.space == b.space;
 }
 bool same_arrays(const matrix_ref& a, const matrix_ref& b) { return same_pattern(a, b) && a.values == b.values; }
 
@@ -52,8 +52,7 @@ shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
 
 /// The operand as a CSR, on the backend where another one that has the same arrays was copied there already.
 operand make_operand(const context& ctx, const char* name, const matrix_ref& given,
-                     std::initializer_list<const operand*> others = {},
-                     operand::reads what = operand::reads::values) {
+                     std::initializer_list<const operand*> others = {}, operand::reads what = operand::reads::values) {
   const bool pattern = what == operand::reads::pattern;
   for (const operand* other : others) {
     if (pattern ? same_pattern(given, other->given()) : same_arrays(given, other->given())) {

@@ -27,7 +27,8 @@ class spgemm_factors {
   /// The first step, so that a product may begin while the device still looks at the operands. Throws
   /// INVALID_DIMENSIONS and what operand throws.
   spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
-  /// What problem() will be where nothing has to be transposed, sorted or widened; none where that is known not to be so.
+  /// What problem() will be where nothing has to be transposed, sorted or widened; none where that is known not to be
+  /// so.
   [[nodiscard]] std::optional<spgemm_problem> expected_problem() const;
   [[nodiscard]] operand_check check() const noexcept;
   /// The second step: waits for the check. Throws INVALID_STRUCTURE. True where problem() is what was expected; else

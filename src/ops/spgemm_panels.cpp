@@ -103,7 +103,7 @@ void panelled_product::fill(const spgemm_values& values, const csr_sink& c) {
 }
 
 void panelled_product::numeric(const spgemm_values& values, const csr_sink& c) {
-  nnz_ && operator_ ? operator_->numeric(values, c) : fill(values, c);
+  nnz_&& operator_ ? operator_->numeric(values, c) : fill(values, c);
 }
 
 void panelled_product::release() noexcept {

@@ -38,7 +38,8 @@ void check_shapes(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p)
 
 class triple {
  public:
-  triple(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p, const spgemm_options& options)
+  triple(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p,
+         const spgemm_options& options)
       : ctx_(ctx),
         limit_(options.memory_limit),
         ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, checked(options)),

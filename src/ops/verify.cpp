@@ -29,7 +29,8 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
 #pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
   for (index_t r = 0; r < a.rows; ++r) {
     term_sum<T> product, d;
-    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) product.add(a.values[k], x[static_cast<std::size_t>(a.colind[k])]);
+    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k)
+      product.add(a.values[k], x[static_cast<std::size_t>(a.colind[k])]);
     if (beta != 0) d.add(y0[static_cast<std::size_t>(r)], 1);
     const exact_element row = exact_of(product, d, alpha, beta);
     out.value[r] = row.value;

@@ -53,7 +53,8 @@ class row_checker {
       if (e.product.terms + e.d.terms == 0) {
         wrong = fmt::format("row {}: column {} is not in the product", row, c.colind[k]);
       }
-      worst = std::max(worst, error_ratio(exact_of(e.product, e.d, x_.alpha, x_.beta), static_cast<double>(c.values[k])));
+      worst =
+          std::max(worst, error_ratio(exact_of(e.product, e.d, x_.alpha, x_.beta), static_cast<double>(c.values[k])));
     }
     for (std::int64_t k = first; k < last; ++k) {
       if (in_range(c.colind[k])) slot_[static_cast<std::size_t>(c.colind[k])] = 0;

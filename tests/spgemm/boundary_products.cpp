@@ -238,23 +238,28 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   };
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
-    add(fmt::format("products_{}", k), [k] { return products_per_row(k); }, quick);
-    add(fmt::format("entries_{}", k), [k] { return entries_per_row(k); }, quick);
-    add(fmt::format("span_{}", k), [k] { return span_per_row(k); }, quick);
+    add(
+        fmt::format("products_{}", k), [k] { return products_per_row(k); }, quick);
+    add(
+        fmt::format("entries_{}", k), [k] { return entries_per_row(k); }, quick);
+    add(
+        fmt::format("span_{}", k), [k] { return span_per_row(k); }, quick);
   }
   add("products_mixed", [counts] { return products_mixed(counts, 0); });
   add("products_among_many", [counts] { return products_mixed(counts, 4200); });
   add("entries_in_words", entries_in_words);
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
-    add(fmt::format("rows_of_4096_beside_{}", others), [others] { return rows_of_4096(others); }, false);
+    add(
+        fmt::format("rows_of_4096_beside_{}", others), [others] { return rows_of_4096(others); }, false);
   }
   for (const index_t others : {0, 700}) {  // few rows, and more than a list of each class is kept for
     add(fmt::format("wide_spans_among_{}", others), [others] { return wide_spans(others); });
   }
   for (const index_t k : {64, 65, 160, 161, 512, 513, 1100}) {
     for (const index_t rows : {40, 4200}) {
-      add(fmt::format("many_short_rows_{}_of_{}", k, rows), [=] { return many_short_rows(k, rows); },
+      add(
+          fmt::format("many_short_rows_{}_of_{}", k, rows), [=] { return many_short_rows(k, rows); },
           k >= 512 || (k > 65 && rows > 40));
     }
   }

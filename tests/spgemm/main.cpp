@@ -70,11 +70,11 @@ void add_tile_sizes(const context& ctx, const spgemm_kernel& kernel) {
 void add_faults(const context& ctx, const spgemm_kernel& kernel) {
   for_recipes(kernel, {"rmat", "stencil27", "dense_row_in_both", "entries_in_words", "wide_rows"},
               [&](const product_recipe& recipe) {
-    const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
-    add(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
-    if (!kernel.takes_mask) return;
-    add(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
-  });
+                const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
+                add(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
+                if (!kernel.takes_mask) return;
+                add(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
+              });
 }
 
 /// As many columns as the words of the GPU's hashed rows may have, a word more, and all.
@@ -105,7 +105,10 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
 void add_backend(const context& ctx) {
   for (const spgemm_kernel& kernel : spgemm_kernels(ctx.backend())) add_kernel(ctx, kernel);
   if (shared_products().empty()) {
-    add(fmt::format("{}.shared", name(ctx.backend())), [] { GTEST_SKIP() << shared_products_missing(); });
+    add(fmt::format("{}.shared", name(ctx.backend())), [] {
+      GTEST_SKIP() << "no catalogue of matrices beside the source tree (" TULLE_SHARED_DIR
+                      "; TULLE_SHARED names another place)";
+    });
   }
 }
 

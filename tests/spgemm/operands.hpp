@@ -31,8 +31,6 @@ void add_cpu_products(std::vector<product_recipe>& all);
 /// Products of the matrix files beside the source tree: all pairs of small matrices of ../shared/matrices whose shapes
 /// fit, and A A^T of the rectangular ones. Empty where the files are absent.
 const std::vector<product_recipe>& shared_products();
-/// Why there are none.
-std::string shared_products_missing();
 
 inline battery_matrix matrix_of(index_t rows, index_t cols, const std::function<columns(index_t)>& row_of) {
   return matrix_of("", rows, cols, row_of);

@@ -1,5 +1,3 @@
-#include "spgemm/spgemm_case.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
+#include "spgemm/spgemm_case.hpp"
 #include "support/spgemm.hpp"
 #include "support/typed_matrix.hpp"
 
@@ -74,7 +73,11 @@ class big_product {
   }
   void check_row(index_t row, double alpha, const index_t* colind, const T* values) const {
     const auto begin = offsets_[static_cast<std::size_t>(row)], end = offsets_[static_cast<std::size_t>(row) + 1];
-    const plain_csr<T> c{1, b_.host().cols, {0, end - begin}, read_array<index_t>(ctx_, colind + begin, end - begin), read_array<T>(ctx_, values + begin, end - begin)};
+    const plain_csr<T> c{1,
+                         b_.host().cols,
+                         {0, end - begin},
+                         read_array<index_t>(ctx_, colind + begin, end - begin),
+                         read_array<T>(ctx_, values + begin, end - begin)};
     csr_view<T, std::int32_t> a = same_.view();
     a.rows = 1;
     a.rowptr += row;

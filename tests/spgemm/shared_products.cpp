@@ -73,8 +73,4 @@ const std::vector<product_recipe>& shared_products() {
   return all;
 }
 
-std::string shared_products_missing() {
-  return "no catalogue of matrices beside the source tree (" TULLE_SHARED_DIR "; TULLE_SHARED names another place)";
-}
-
 }  // namespace tulle::test

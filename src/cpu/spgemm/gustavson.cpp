@@ -66,9 +66,8 @@ class gustavson final : public spgemm_operator {
     const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
-    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
-      find_columns(scratch(thread), part, begin, end);
-    });
+    schedule_.run(
+        [&](int thread, int part, index_t begin, index_t end) { find_columns(scratch(thread), part, begin, end); });
     words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];

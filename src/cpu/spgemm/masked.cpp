@@ -116,7 +116,8 @@ class masked final : public spgemm_operator {
     std::int64_t hashed = 0;
     std::int64_t* work = offsets_.data();
 #pragma omp parallel for num_threads(ctx_.threads()) schedule(static) \
-    reduction(max : hashed) if (row_schedule::worth_sharing(a))
+    reduction(max                                                     \
+              : hashed) if (row_schedule::worth_sharing(a))
     for (index_t i = 0; i < a.rows; ++i) {
       const row_pattern m = mask_row(i);
       work[i + 1] = m.size == 0 ? 1 : product_.products(i) + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;

@@ -53,8 +53,8 @@ void counted_rows::begin(const operand_check& check) {
   if (is_small()) {
     count_listed();
   } else {
-    list_rows({nullptr, product_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
-              rows_.data(), report_.of(device), stream());
+    list_rows({nullptr, product_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors,
+              device->begins, rows_.data(), report_.of(device), stream());
   }
   begun_ = true;
 }
@@ -122,7 +122,8 @@ void counted_rows::count_by_class(const row_counters& found) {
   scanned_ = found.products <= static_cast<unsigned long long>(most_narrow);
   if (scanned_) {
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), std::int64_t{product_.rows} + 1, stream());
+      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), std::int64_t{product_.rows} + 1,
+                                           stream());
     });
   } else {
     with_workspace(ctx_, "cub::DeviceReduce", [&](void* workspace, std::size_t& bytes) {
@@ -219,8 +220,8 @@ void counted_rows::write_offsets(const csr_sink& c) {
 }
 
 std::size_t counted_rows::bytes() const noexcept {
-  return entries_.bytes() + counters_.bytes() + classes_.bytes() + rows_.bytes() + tried_.bytes() +
-         word_ends_.bytes() + words_.bytes() + bitmaps_.bytes();
+  return entries_.bytes() + counters_.bytes() + classes_.bytes() + rows_.bytes() + tried_.bytes() + word_ends_.bytes() +
+         words_.bytes() + bitmaps_.bytes();
 }
 
 }  // namespace tulle::cuda

@@ -1,7 +1,7 @@
 // cusparse.spgemm1, 2, 3 and cusparse.spgemm_reuse: the vendor's SpGEMM as entries of the same table. For comparison:
-// they are never chosen silently. Algorithm 1 holds every product at once; 2 and 3 ask cusparseSpGEMM_estimateMemory how
-// much they need, and 3 works in chunks. The last (cusparseSpGEMMreuse_*) keeps C's structure for new numbers: the one
-// with a numeric phase. NVIDIA's staff say that the rows of C come out sorted (CUDALibrarySamples, issue 84).
+// they are never chosen silently. Algorithm 1 holds every product at once; 2 and 3 ask cusparseSpGEMM_estimateMemory
+// how much they need, and 3 works in chunks. The last (cusparseSpGEMMreuse_*) keeps C's structure for new numbers: the
+// one with a numeric phase. NVIDIA's staff say that the rows of C come out sorted (CUDALibrarySamples, issue 84).
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,11 +10,11 @@
 #include <tulle/core/buffer.hpp>
 #include <utility>
 
-#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/rowptr.cuh"
 #include "cuda/spmv/cusparse_handles.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -132,8 +132,8 @@ class cusparse_product : public spgemm_operator {
   [[nodiscard]] unique_matrix describe(const matrix_ref& m) const {
     cusparseSpMatDescr_t made = nullptr;
     cusparse().create_csr(&made, m.rows, m.cols, m.nnz, const_cast<void*>(m.rowptr), const_cast<index_t*>(m.colind),
-                          const_cast<void*>(m.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                          CUSPARSE_INDEX_BASE_ZERO, type_);
+                          const_cast<void*>(m.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                          type_);
     return unique_matrix(made);
   }
   static void set_pointers(const unique_matrix& m, const void* rowptr, const index_t* colind, const void* values) {
@@ -243,8 +243,8 @@ class cusparse_reuse final : public cusparse_product {
     set_c(c);
     if (first) run_sized(order_, [&](auto... sized) { call(cusparse().spgemm_reuse_copy, sized...); });
     set_values(values);
-    cusparse().spgemm_reuse_compute(handle_.get(), as_is, as_is, &alpha, a_.get(), b_.get(), &zero,
-                                    c_.get(), type_, algorithm, product_.get());
+    cusparse().spgemm_reuse_compute(handle_.get(), as_is, as_is, &alpha, a_.get(), b_.get(), &zero, c_.get(), type_,
+                                    algorithm, product_.get());
   }
   template <class Routine, class... More>
   void call(const Routine& routine, More... more) {

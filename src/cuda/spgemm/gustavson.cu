@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
-#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/row_kernels.hpp"
 #include "cuda/spgemm/rowptr.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 

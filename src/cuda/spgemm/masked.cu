@@ -11,15 +11,16 @@
 #include <cuda/std/functional>
 #include <tulle/core/buffer.hpp>
 
-#include "kernels/backends.hpp"
 #include "cuda/device/search.cuh"
 #include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_places.cuh"
 #include "cuda/spgemm/rowptr.cuh"
 #include "cuda/spgemm/value_walk.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -132,9 +133,7 @@ class masked_spgemm final : public spgemm_operator {
     entries_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(chunks_) + 1);
     run<false>({}, 0, false);
     fill_bytes(ctx_, entries_.data() + chunks_, memory_space::device, 0, sizeof(std::int64_t));
-    with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), chunks_ + 1, stream());
-    });
+    exclusive_scan(ctx_, entries_);
     return read_back(ctx_, entries_.data() + chunks_);
   }
 

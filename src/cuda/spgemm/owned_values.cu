@@ -57,9 +57,10 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
 
 void fill_from_long_rows(const product_fill& to, const wide_tasks& tasks) {
   to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
-    run_tasks(task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<128, narrow_chunk, T, O>)},
-              task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<256, wide_chunk, T, O>)}, m, v,
-              tasks, to.stream);
+    run_tasks(
+        task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<128, narrow_chunk, T, O>)},
+        task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<256, wide_chunk, T, O>)}, m, v,
+        tasks, to.stream);
   });
 }
 

@@ -113,9 +113,8 @@ struct product_fill {
   /// f(pattern, numbers), typed.
   template <class F>
   void run(F f) const {
-    dispatch<type_set::all>(product.types, [&]<class T, class O>() {
-      f(product.pattern<O>(), product.numbers<T, O>(values, c));
-    });
+    dispatch<type_set::all>(product.types,
+                            [&]<class T, class O>() { f(product.pattern<O>(), product.numbers<T, O>(values, c)); });
   }
 };
 

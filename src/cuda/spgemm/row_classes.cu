@@ -75,7 +75,8 @@ __device__ void add_long_rows(const product_pattern<O>& m, long_row<O>* rows, in
   int before_mine = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
   for (int i = 0; i < count; ++i) {
     const std::int64_t end = rows[i].end;
-    for (std::int64_t k = rows[i].begin; k < end; k += piece, before_mine = before_mine == 0 ? warps - 1 : before_mine - 1) {
+    for (std::int64_t k = rows[i].begin; k < end;
+         k += piece, before_mine = before_mine == 0 ? warps - 1 : before_mine - 1) {
       if (before_mine != 0) continue;
       const std::int64_t sum = warp_sum(products_of(m, k + lane_id(), min(k + piece, end), 32));
       if (lane_id() == 0) atomicAdd(&rows[i].products, static_cast<unsigned long long>(sum));

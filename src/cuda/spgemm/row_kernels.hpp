@@ -1,5 +1,5 @@
-// How the rows of C are put in classes (row_classes.cu), and those of each class counted and filled: what gustavson asks
-// of the kernels' files.
+// How the rows of C are put in classes (row_classes.cu), and those of each class counted and filled: what gustavson
+// asks of the kernels' files.
 #pragma once
 
 #include <tulle/core/context.hpp>

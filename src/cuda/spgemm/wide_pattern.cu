@@ -192,9 +192,8 @@ std::size_t kept_bytes(std::int64_t rows, index_t cols) {
 
 void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
                 index_t* most, uint4* kept, cudaStream_t stream) {
-  p.with_offsets([&]<class O>() {
-    run_wide<O>(p, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream);
-  });
+  p.with_offsets(
+      [&]<class O>() { run_wide<O>(p, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream); });
 }
 
 void fill_wide_columns(const product_fill& to, float mean_b, const row_list& list, const device_info& device) {

@@ -1,8 +1,8 @@
 // Values of the wide rows where the rows of B are short: a block makes up to 1024 or 4096 neighbouring entries of C,
 // whose sums lie in shared memory, and takes from each row of B the columns between its first and its last (by a
 // search, where a row of C has several such parts). The products are read, multiplied and placed by all warps at once,
-// in the order of A's entries (product_batch.cuh), then added by one warp after the other, so that every sum has that order;
-// no atomics. One thread: four products at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
+// in the order of A's entries (product_batch.cuh), then added by one warp after the other, so that every sum has that
+// order; no atomics. One thread: four products at a time. Bytes per product: 4 + sizeof(T), through L1 and L2.
 #include <cooperative_groups.h>
 
 #include "cuda/device/arithmetic.cuh"
@@ -124,9 +124,10 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
 
 void fill_from_short_rows(const product_fill& to, const wide_tasks& tasks) {
   to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
-    run_tasks(task_kernel{wide_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(wide_space<128, narrow_chunk, T, O>)},
-              task_kernel{wide_values_kernel<256, wide_chunk, T, O>, 256, sizeof(wide_space<256, wide_chunk, T, O>)}, m, v,
-              tasks, to.stream);
+    run_tasks(
+        task_kernel{wide_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(wide_space<128, narrow_chunk, T, O>)},
+        task_kernel{wide_values_kernel<256, wide_chunk, T, O>, 256, sizeof(wide_space<256, wide_chunk, T, O>)}, m, v,
+        tasks, to.stream);
   });
 }
 

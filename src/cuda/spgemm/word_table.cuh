@@ -1,6 +1,6 @@
 // A hash table of the words of a row in shared memory, owned by one warp: linear probing, words enter by
-// compare-and-swap of integers. They come from a walk over a row of A B in which order does not matter, so that groups of
-// lanes take rows of B side by side.
+// compare-and-swap of integers. They come from a walk over a row of A B in which order does not matter, so that groups
+// of lanes take rows of B side by side.
 #pragma once
 
 #include <bit>
