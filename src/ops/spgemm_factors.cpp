@@ -14,7 +14,6 @@ bool same_pattern(const matrix_ref& a, const matrix_ref& b) {
   return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind &&
          a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz && a.types == b.types && a.space == b.space;
 }
-bool same_arrays(const matrix_ref& a, const matrix_ref& b) { return same_pattern(a, b) && a.values == b.values; }
 
 void check_same_shape(const char* name, const matrix_ref& a, shape c) {
   if (a.rows == c.rows && a.cols == c.cols) return;
@@ -55,7 +54,7 @@ operand make_operand(const context& ctx, const char* name, const matrix_ref& giv
                      std::initializer_list<const operand*> others = {}, operand::reads what = operand::reads::values) {
   const bool pattern = what == operand::reads::pattern;
   for (const operand* other : others) {
-    if (pattern ? same_pattern(given, other->given()) : same_arrays(given, other->given())) {
+    if (same_pattern(given, other->given()) && (pattern || given.values == other->given().values)) {
       return operand(ctx, name, other->source(), what);
     }
   }

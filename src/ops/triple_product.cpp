@@ -22,14 +22,10 @@ namespace {
 /// Bytes that a panel's T may take where no limit asks for less.
 constexpr std::size_t most_t_bytes = std::size_t{64} << 20;
 
-const spgemm_options& checked(const spgemm_options& options) {
+void check_arguments(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p, const spgemm_options& options) {
   if (options.transpose_a || options.transpose_b) {
     throw error(status::invalid_argument, "triple_product takes R, A and P as they are: transpose_a, transpose_b");
   }
-  return options;
-}
-
-void check_shapes(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p) {
   if (r.cols == a.rows && a.cols == p.rows) return;
   throw error(status::invalid_dimensions,
               fmt::format("R is {} x {}, A is {} x {} and P is {} x {}: inner dimensions differ", r.rows, r.cols,
@@ -42,7 +38,7 @@ class triple {
          const spgemm_options& options)
       : ctx_(ctx),
         limit_(options.memory_limit),
-        ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, checked(options)),
+        ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, options),
         ap_(ctx, {.a = ra_.b().source(), .b = p, .name_a = "A", .name_b = "P"}, options) {
     ra_.settle();
     ap_.settle();
@@ -61,13 +57,6 @@ class triple {
   [[nodiscard]] std::size_t t_bytes(std::int64_t rows, std::int64_t nnz) const {
     return static_cast<std::size_t>(rows + 1) * size_of(p_.types.offset) +
            static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(p_.types.value));
-  }
-
-  [[nodiscard]] spgemm_problem second(const matrix_ref& t) const {
-    spgemm_problem problem = first_;
-    problem.a = t;
-    problem.b = p_;
-    return problem;
   }
 
   /// Whether T is neither too large nor has too many entries for the operands' offsets.
@@ -101,7 +90,9 @@ class triple {
       const matrix_ref t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), panel);
       held = t_bytes(panel.rows(), t.nnz);
       const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
-      const spgemm_problem problem = second(t);
+      spgemm_problem problem = first_;
+      problem.a = t;
+      problem.b = p_;
       detail::panelled_product product(ctx_, *kernel_, problem, left);
       f(panel, product, problem.values());
     });
@@ -183,7 +174,7 @@ class triple {
 
 matrix_ref triple_product(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p,
                           const spgemm_options& options) {
-  check_shapes(r, a, p);
+  check_arguments(r, a, p, options);
   matrix_ref c = triple(ctx, r, a, p, options).multiply();
   ctx.synchronize();  // R, A and P may go after this
   return c;

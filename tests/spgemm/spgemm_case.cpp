@@ -25,10 +25,6 @@
 namespace tulle::test {
 namespace {
 
-/// TULLE_SPGEMM_BRIEF=1 leaves all but the product and the numeric phase to the small matrices: for tools that take a
-/// thousand times as long.
-bool brief_where_large() { return std::getenv("TULLE_SPGEMM_BRIEF") != nullptr; }
-
 template <class M>
 bool increasing(const M& m) {
   for (std::size_t row = 0; row + 1 < m.rowptr.size(); ++row) {
@@ -106,7 +102,11 @@ class checked_product {
     return {matrix_ref(a_.device()), matrix_ref(b_.device()), {}, case_.tile_size};
   }
   [[nodiscard]] index_t rows() const { return pair_.a.rows; }
-  [[nodiscard]] bool brief() const { return case_.brief || (brief_where_large() && first_.nnz() > 10'000); }
+  /// TULLE_SPGEMM_BRIEF=1 leaves all but the product and the numeric phase to the small matrices: for tools that take a
+  /// thousand times as long.
+  [[nodiscard]] bool brief() const {
+    return case_.brief || (std::getenv("TULLE_SPGEMM_BRIEF") != nullptr && first_.nnz() > 10'000);
+  }
   /// The vendor's routines do not promise sorted rows or the same bits: only their numbers are held.
   [[nodiscard]] bool ours() const { return kernel_.role != kernel_role::vendor; }
 

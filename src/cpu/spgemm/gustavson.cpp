@@ -56,7 +56,7 @@ class gustavson final : public spgemm_operator {
     const needs need = classify();
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
-    if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
+    if (need.in_windows / worth_compressing > std::int64_t{product_.b.rows} + product_.b.nnz) {
       words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
 #if TULLE_X86
       if (isa_ == isa::avx512) blocks_ = blocked_rows::of(ctx_, product_.b, full_blocks);
@@ -102,10 +102,6 @@ class gustavson final : public spgemm_operator {
     std::int64_t in_windows;  // products whose columns are looked for there
     bool repeats;             // whether a row has the columns of the row before
   };
-
-  static bool is_worth_compressing(std::int64_t in_windows, std::int64_t rows, std::int64_t nnz) {
-    return in_windows / worth_compressing > rows + nnz;
-  }
 
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {

@@ -9,7 +9,6 @@
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/window.hpp"
-#include "cpu/spgemm/window_avx512.hpp"
 
 namespace tulle::cpu {
 
