@@ -19,7 +19,7 @@ class peak_memory : public memory_resource {
   explicit peak_memory(const context& ctx) : ctx_(ctx) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     make_room();
     void* const pointer = ctx_.memory().allocate(bytes, stream);
     events_.push_back({pointer, bytes, true});
@@ -29,7 +29,7 @@ class peak_memory : public memory_resource {
     return pointer;
   }
   void deallocate(void* pointer, std::size_t bytes, stream_view stream) noexcept override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     events_.push_back({pointer, bytes, false});
     held_ -= bytes;
     --blocks_;
@@ -43,14 +43,14 @@ class peak_memory : public memory_resource {
   [[nodiscard]] std::size_t allocations() const noexcept { return allocations_; }
   /// Forgets the past: what is held now does not count for the peak.
   void restart() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     events_.clear();
     events_.reserve(2 * blocks_ + 16);
   }
   /// The most bytes held at any one time since the restart, less the blocks that `left_out` points to and that are
   /// still held.
   [[nodiscard]] std::size_t peak(std::span<const void* const> left_out = {}) const {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     std::unordered_map<const void*, std::size_t> last;  // event of each block
     for (std::size_t i = 0; i < events_.size(); ++i) last[events_[i].pointer] = i;
     std::unordered_map<const void*, std::size_t> counted;
