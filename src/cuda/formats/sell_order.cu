@@ -25,27 +25,6 @@ __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* mo
   if (found) atomicOr(moves, 1);
 }
 
-template <class O>
-__global__ void pack_lengths(index_t rows, const O* rowptr, std::int64_t longest, int row_bits, std::uint64_t* keys) {
-  for (std::int64_t r = grid_thread(); r < rows; r += grid_stride()) {
-    const auto shortfall = static_cast<std::uint64_t>(longest - row_length(rowptr, r));
-    keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
-  }
-}
-
-__global__ void pack_windows(index_t rows, index_t sigma, int row_bits, std::uint64_t* keys) {
-  for (std::int64_t i = grid_thread(); i < rows; i += grid_stride()) {
-    const std::uint64_t row = keys[i] & ((std::uint64_t{1} << row_bits) - 1);
-    keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
-  }
-}
-
-__global__ void unpack_rows(const std::uint64_t* keys, index_t rows, int row_bits, std::int64_t lanes, index_t* perm) {
-  for (std::int64_t i = grid_thread(); i < lanes; i += grid_stride()) {
-    perm[i] = i < rows ? static_cast<index_t>(keys[i] & ((std::uint64_t{1} << row_bits) - 1)) : -1;
-  }
-}
-
 }  // namespace
 
 template <offset O>
@@ -58,14 +37,23 @@ buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, in
   const std::int64_t most = longest(ctx, rows, rowptr);
   const int row_bits = bits_for(rows);
   buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(rows));
-  launch_items(ctx, "sell.pack_lengths", pack_lengths<O>, rows, rows, rowptr, most, row_bits, keys.data());
+  for_each_item(ctx, "sell.pack_lengths", rows, [=, keys = keys.data()] __device__(std::int64_t r) {
+    const auto shortfall = static_cast<std::uint64_t>(most - row_length(rowptr, r));
+    keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
+  });
   sort_keys(ctx, keys, row_bits, row_bits + bits_for(most + 1));
-  launch_items(ctx, "sell.pack_windows", pack_windows, rows, rows, sigma, row_bits, keys.data());
+  const std::uint64_t row_mask = (std::uint64_t{1} << row_bits) - 1;
+  for_each_item(ctx, "sell.pack_windows", rows, [=, keys = keys.data()] __device__(std::int64_t i) {
+    const std::uint64_t row = keys[i] & row_mask;
+    keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
+  });
   sort_keys(ctx, keys, row_bits, row_bits + bits_for(ceil_div(rows, sigma)));
 
   const std::int64_t lanes = ceil_div(rows, sell_slice_rows) * sell_slice_rows;
   buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
-  launch_items(ctx, "sell.unpack_rows", unpack_rows, lanes, keys.data(), rows, row_bits, lanes, perm.data());
+  for_each_item(ctx, "sell.unpack_rows", lanes, [=, keys = keys.data(), perm = perm.data()] __device__(std::int64_t i) {
+    perm[i] = i < rows ? static_cast<index_t>(keys[i] & row_mask) : -1;
+  });
   return perm;
 }
 
