@@ -1,8 +1,7 @@
 // One pass over the column indices, and a sample of warps.
-#include "cuda/formats/column_statistics.hpp"
-#include "cuda/runtime/entries.cuh"
-#include "cuda/runtime/launch.cuh"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/statistics.hpp"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {

@@ -10,6 +10,26 @@
 namespace tulle::cuda {
 namespace {
 
+/// (major index, number) of every entry, in that order.
+struct ordered_entries {
+  buffer<std::uint64_t> keys;
+  int position_bits;
+};
+
+ordered_entries order_by(const context& ctx, std::int64_t n, index_t majors, const index_t* major) {
+  const int position_bits = bits_for(n);
+  const int bits = position_bits + bits_for(majors);
+  if (bits > 64)
+    throw error(status::overflow,
+                "too many entries to sort on the device: their number and the row number need more than 64 bits");
+  ordered_entries out{buffer<std::uint64_t>(ctx, static_cast<std::size_t>(n)), position_bits};
+  for_each_item(ctx, "pack_keys", n, [=, keys = out.keys.data()] __device__(std::int64_t k) {
+    keys[k] = static_cast<std::uint64_t>(major[k]) << position_bits | static_cast<std::uint64_t>(k);
+  });
+  sort_keys(ctx, out.keys, position_bits, bits);
+  return out;
+}
+
 /// Entries in order of their major index; equal ones keep their order.
 template <class V, class O>
 struct compressed {
@@ -22,27 +42,16 @@ struct compressed {
 template <class V, class O, class From>
 compressed<V, O> compress(const context& ctx, std::int64_t n, index_t majors, const index_t* major,
                           const index_t* minor, From from) {
-  const int position_bits = bits_for(n);
-  const int bits = position_bits + bits_for(majors);
-  if (bits > 64)
-    throw error(status::overflow,
-                "too many entries to sort on the device: their number and the row number need more than 64 bits");
-  const auto count = static_cast<std::size_t>(n);
-  buffer<std::uint64_t> packed(ctx, count);
-  for_each_item(ctx, "pack_keys", n, [=, keys = packed.data()] __device__(std::int64_t k) {
-    keys[k] = static_cast<std::uint64_t>(major[k]) << position_bits | static_cast<std::uint64_t>(k);
-  });
-  sort_keys(ctx, packed, position_bits, bits);
-
-  compressed<V, O> out{buffer<O>(ctx, static_cast<std::size_t>(majors) + 1), buffer<index_t>(ctx, count),
-                       buffer<V>(ctx, count)};
-  const std::uint64_t* const keys = packed.data();
+  const ordered_entries order = order_by(ctx, n, majors, major);
+  const std::uint64_t* const keys = order.keys.data();
+  const int bits = order.position_bits;
+  compressed<V, O> out{buffer<O>(ctx, static_cast<std::size_t>(majors) + 1), buffer<index_t>(ctx, order.keys.size()),
+                       buffer<V>(ctx, order.keys.size())};
   for_each_item(ctx, "major_offsets", std::int64_t{majors} + 1, [=, to = out.offsets.data()] __device__(std::int64_t m) {
-    const std::uint64_t first = static_cast<std::uint64_t>(m) << position_bits;
-    to[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, first));
+    to[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, static_cast<std::uint64_t>(m) << bits));
   });
   const auto gather = [=, minor_to = out.minor.data(), to = out.values.data()] __device__(std::int64_t i) {
-    const std::uint64_t k = keys[i] & ((std::uint64_t{1} << position_bits) - 1);
+    const std::uint64_t k = keys[i] & ((std::uint64_t{1} << bits) - 1);
     minor_to[i] = minor[k];
     to[i] = from[k];
   };
@@ -50,12 +59,12 @@ compressed<V, O> compress(const context& ctx, std::int64_t n, index_t majors, co
   return out;
 }
 
-template <class T, class O>
-buffer<index_t> rows_of_entries(const context& ctx, csr_view<T, O> a) {
-  buffer<index_t> rows(ctx, static_cast<std::size_t>(a.nnz));
-  for_each_entry(ctx, "rows_of_entries", a.nnz, a.rows, a.rowptr,
-                 [to = rows.data()] __device__(index_t row, std::int64_t k) { to[k] = row; });
-  return rows;
+template <class O>
+buffer<index_t> rows_of_entries(const context& ctx, index_t rows, O nnz, const O* rowptr) {
+  buffer<index_t> out(ctx, static_cast<std::size_t>(nnz));
+  for_each_entry(ctx, "rows_of_entries", nnz, rows, rowptr,
+                 [to = out.data()] __device__(index_t row, std::int64_t k) { to[k] = row; });
+  return out;
 }
 
 /// What transpose_pattern counts entries by.
@@ -71,7 +80,7 @@ struct entry_positions {
 template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
   const auto nnz = static_cast<std::size_t>(a.nnz);
-  coo<T> out{a.rows, a.cols, rows_of_entries(ctx, a), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  coo<T> out{a.rows, a.cols, rows_of_entries(ctx, a.rows, a.nnz, a.rowptr), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
   copy_bytes(ctx, out.colind.data(), memory_space::device, a.colind, memory_space::device, out.colind.bytes());
   copy_bytes(ctx, out.values.data(), memory_space::device, a.values, memory_space::device, out.values.bytes());
   return out;
@@ -85,14 +94,14 @@ csr<T, O> coo_to_csr(const context& ctx, coo_view<T> a) {
 
 template <scalar T, offset O>
 csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
-  const buffer<index_t> rows = rows_of_entries(ctx, a);
+  const buffer<index_t> rows = rows_of_entries(ctx, a.rows, a.nnz, a.rowptr);
   auto [colptr, rowind, values] = compress<T, O>(ctx, a.nnz, a.cols, a.colind, rows.data(), a.values);
   return {a.rows, a.cols, std::move(colptr), std::move(rowind), std::move(values)};
 }
 
 template <scalar T, offset O>
 transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, const std::int64_t* positions) {
-  const buffer<index_t> rows = rows_of_entries(ctx, a);
+  const buffer<index_t> rows = rows_of_entries(ctx, a.rows, a.nnz, a.rowptr);
   auto [rowptr, colind, places] =
       compress<std::int64_t, O>(ctx, a.nnz, a.cols, a.colind, rows.data(), entry_positions{positions});
   return {std::move(rowptr), std::move(colind), std::move(places)};
