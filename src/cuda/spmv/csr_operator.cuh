@@ -56,6 +56,8 @@ class csr_operator : public device_operator<T> {
   csr_view<T, O> a_;
 };
 
-constexpr int pick_block_size(const spmv_options& o, int otherwise) { return o.block_size > 0 ? o.block_size : otherwise; }
+constexpr int pick_block_size(const spmv_options& o, int otherwise = block_threads) {
+  return o.block_size > 0 ? o.block_size : otherwise;
+}
 
 }  // namespace tulle::cuda

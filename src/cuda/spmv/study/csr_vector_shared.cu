@@ -14,8 +14,6 @@ namespace {
 
 constexpr int group_rows = 128;  // as in csr_stats::column_window
 
-constexpr int default_threads = 256;  // per block
-
 /// One block per group of rows: its smallest column (0 for an empty group) and the width of its window.
 template <class T, class O>
 __global__ void window_kernel(csr_view<T, O> a, index_t* first_column, index_t* width) {
@@ -72,7 +70,7 @@ template <class T, class O>
 class csr_vector_shared final : public csr_operator<T, O> {
  public:
   csr_vector_shared(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)),
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)),
         lanes_(pick_lanes(s, o)),
         groups_(ceil_div(a.rows, group_rows)),
         shared_bytes_(static_cast<std::size_t>(s.column_window) * sizeof(T)),
