@@ -10,10 +10,7 @@
 #include "kernels/backends.hpp"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/runtime/event.hpp"
-#include "cuda/runtime/graph.hpp"
-#include "cuda/runtime/measure.hpp"
-#include "cuda/runtime/memory.hpp"
+#include "cuda/runtime/parts.hpp"
 #include "cuda/runtime/pinned_slot.hpp"
 #include "cuda/runtime/stream.hpp"
 

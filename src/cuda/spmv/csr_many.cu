@@ -115,27 +115,24 @@ group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
-                         const strided_vectors& y, cudaStream_t stream) {
+void csr_many(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+              cudaStream_t stream) {
   const index_t count = x.count;
   if (count == 0) return;
   int across = 1;
   const bool by_row = x.vector_stride == 1;
   while (by_row && across < 32 && across < count) across *= 2;
   const group_shape shape = shape_for(a.rows, a.nnz, across);
-  const auto go = [&]<int Vectors>() {
+  const index_t each = (count + across - 1) / across;  // vectors per lane
+  with_constant<1, 2, 4, 8>(each, [&]<int Vectors>() {
     launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(std::int64_t{a.rows} * shape.lanes, block), stream,
            a, count, shape, static_cast<T>(alpha), typed_vectors<const T>(x), static_cast<T>(beta),
            typed_vectors<T>(y));
-  };
-  const index_t each = (count + across - 1) / across;  // vectors per lane
-  if (each == 1) return go.template operator()<1>();
-  if (each == 2) return go.template operator()<2>();
-  if (each <= 4) return go.template operator()<4>();
-  return go.template operator()<8>();
+  });
 }
 
-#define TULLE_INSTANTIATE(T, O) template struct csr_many<T, O>;
+#define TULLE_INSTANTIATE(T, O)                                                                             \
+  template void csr_many(csr_view<T, O>, double, const strided_vectors&, double, const strided_vectors&, cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cuda

@@ -26,9 +26,7 @@ struct typed_vectors {
 
 /// One launch, no set-up, no workspace; the same bits on every run. See csr_many.cu.
 template <scalar T, offset O>
-struct csr_many {
-  static void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  cudaStream_t stream);
-};
+void csr_many(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+              cudaStream_t stream);
 
 }  // namespace tulle::cuda

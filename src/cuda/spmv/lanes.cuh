@@ -6,6 +6,7 @@
 
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
+#include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 
@@ -22,14 +23,7 @@ inline int pick_lanes(const csr_stats& s, const spmv_options& o) {
 /// Calls f.operator()<Lanes>() for the number of lanes given.
 template <class F>
 void with_lanes(int lanes, F&& f) {
-  switch (lanes) {
-    case 1: return f.template operator()<1>();
-    case 2: return f.template operator()<2>();
-    case 4: return f.template operator()<4>();
-    case 8: return f.template operator()<8>();
-    case 16: return f.template operator()<16>();
-    default: return f.template operator()<32>();
-  }
+  with_constant<1, 2, 4, 8, 16, 32>(lanes, f);
 }
 
 /// Sum of every Lanes-th product of a row, from its product number `lane` on.
