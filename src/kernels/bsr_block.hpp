@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/stats.hpp>
 
@@ -49,8 +48,8 @@ class bsr_storage {
   [[nodiscard]] std::size_t bytes() const noexcept {
     const auto blocks = static_cast<std::size_t>(view_.blocks);
     const auto area = static_cast<std::size_t>(view_.block) * view_.block;
-    return (static_cast<std::size_t>(view_.block_rows) + 1) * sizeof(O) + blocks * (sizeof(index_t) + area * sizeof(T)) +
-           (view_.mask != nullptr ? blocks * sizeof(std::uint64_t) : 0);
+    return (static_cast<std::size_t>(view_.block_rows) + 1) * sizeof(O) +
+           blocks * (sizeof(index_t) + area * sizeof(T)) + (view_.mask != nullptr ? blocks * sizeof(std::uint64_t) : 0);
   }
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return owned_.values.empty() ? 0 : bytes(); }
 

@@ -12,8 +12,8 @@
 
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/isa.hpp"
-#include "kernels/spmv.hpp"
 #include "kernels/bsr_block.hpp"
+#include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
 namespace {

@@ -14,7 +14,8 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal
+/// distances.
 struct block_samples {
   index_t rows;
   index_t from;

@@ -1,11 +1,11 @@
-// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and column.
-// Unsorted rows are sorted into a copy first.
+// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and
+// column. Unsorted rows are sorted into a copy first.
+#include "cuda/device/warp.cuh"
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
-#include "cuda/device/warp.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {

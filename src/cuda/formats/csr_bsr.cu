@@ -1,4 +1,5 @@
-// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their order.
+// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their
+// order.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"

@@ -47,9 +47,10 @@ compressed<V, O> compress(const context& ctx, std::int64_t n, index_t majors, co
   const int bits = order.position_bits;
   compressed<V, O> out{buffer<O>(ctx, static_cast<std::size_t>(majors) + 1), buffer<index_t>(ctx, order.keys.size()),
                        buffer<V>(ctx, order.keys.size())};
-  for_each_item(ctx, "major_offsets", std::int64_t{majors} + 1, [=, to = out.offsets.data()] __device__(std::int64_t m) {
-    to[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, static_cast<std::uint64_t>(m) << bits));
-  });
+  for_each_item(ctx, "major_offsets", std::int64_t{majors} + 1,
+                [=, to = out.offsets.data()] __device__(std::int64_t m) {
+                  to[m] = static_cast<O>(m == majors ? n : lower_bound(keys, n, static_cast<std::uint64_t>(m) << bits));
+                });
   const auto gather = [=, minor_to = out.minor.data(), to = out.values.data()] __device__(std::int64_t i) {
     const std::uint64_t k = keys[i] & ((std::uint64_t{1} << bits) - 1);
     minor_to[i] = minor[k];
@@ -80,7 +81,8 @@ struct entry_positions {
 template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
   const auto nnz = static_cast<std::size_t>(a.nnz);
-  coo<T> out{a.rows, a.cols, rows_of_entries(ctx, a.rows, a.nnz, a.rowptr), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  coo<T> out{a.rows, a.cols, rows_of_entries(ctx, a.rows, a.nnz, a.rowptr), buffer<index_t>(ctx, nnz),
+             buffer<T>(ctx, nnz)};
   copy_bytes(ctx, out.colind.data(), memory_space::device, a.colind, memory_space::device, out.colind.bytes());
   copy_bytes(ctx, out.values.data(), memory_space::device, a.values, memory_space::device, out.values.bytes());
   return out;
@@ -107,9 +109,9 @@ transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, co
   return {std::move(rowptr), std::move(colind), std::move(places)};
 }
 
-#define TULLE_INSTANTIATE(T, O)                                     \
-  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
-  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \
+#define TULLE_INSTANTIATE(T, O)                                        \
+  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>);    \
+  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>);    \
   template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>); \
   template transposed_pattern<O> transpose_pattern<T, O>(const context&, csr_view<T, O>, const std::int64_t*);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)

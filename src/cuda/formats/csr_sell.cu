@@ -26,8 +26,8 @@ __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* mo
   if (found) atomicOr(moves, 1);
 }
 
-/// Rows by decreasing length within windows of `sigma`, stable, padded with -1 to whole slices: by two stable radix sorts
-/// of (key, row) packed into 64 bits, by decreasing length and then by window. Empty when no row moves.
+/// Rows by decreasing length within windows of `sigma`, stable, padded with -1 to whole slices: by two stable radix
+/// sorts of (key, row) packed into 64 bits, by decreasing length and then by window. Empty when no row moves.
 template <class O>
 buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, index_t sigma) {
   if (sigma == 1) return {};
@@ -77,7 +77,8 @@ void fill_slots(const context& ctx, csr_view<T, O> a, sell<T>& to, index_t* coli
     values[slot] = used ? a.values[k] : T{0};
     if (colind != nullptr) colind[slot] = used ? a.colind[k] : -1;
   };
-  for_each_entry(ctx, "sell.fill_slots", static_cast<std::int64_t>(to.values.size()), to.slices, to.sliceptr.data(), fill);
+  for_each_entry(ctx, "sell.fill_slots", static_cast<std::int64_t>(to.values.size()), to.slices, to.sliceptr.data(),
+                 fill);
 }
 
 /// The slots of every lane, for collect_rows.

@@ -3,11 +3,11 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/formats.hpp"
-#include "cuda/runtime/launch.cuh"
-#include "cuda/formats/offsets.hpp"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {

@@ -1,5 +1,5 @@
-// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is the
-// smallest packed number (position, kind).
+// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is
+// the smallest packed number (position, kind).
 #include <limits>
 #include <type_traits>
 
@@ -16,8 +16,8 @@ namespace {
 constexpr unsigned long long nothing_found = std::numeric_limits<unsigned long long>::max();
 constexpr int kind_bits = 3;
 
-/// Looks for rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a matrix
-/// without rows). Offsets that end below nnz are a defect of the last row.
+/// Looks for rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a
+/// matrix without rows). Offsets that end below nnz are a defect of the last row.
 template <class O>
 void check_offsets(const context& ctx, index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
   for_each_item(ctx, "check_offsets", std::int64_t{rows} + 1, [=] __device__(std::int64_t r) {
@@ -84,9 +84,8 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   if (found == nothing_found) return {};
   const auto entry = static_cast<std::int64_t>(found >> kind_bits);
   auto row = device_value<index_t>(ctx);
-  for_each_item(ctx, "find_row", 1, [=, row = row.data()] __device__(std::int64_t) {
-    *row = row_of(a.rowptr, 0, a.rows, entry);
-  });
+  for_each_item(ctx, "find_row", 1,
+                [=, row = row.data()] __device__(std::int64_t) { *row = row_of(a.rowptr, 0, a.rows, entry); });
   return {static_cast<data_status>(found & ((1ull << kind_bits) - 1)), read_back(ctx, row.data()), entry};
 }
 
@@ -116,8 +115,8 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   return {{}, s};
 }
 
-#define TULLE_INSTANTIATE(T, O)                                           \
-  template inspection inspect<T, O>(const context&, csr_view<T, O>);      \
+#define TULLE_INSTANTIATE(T, O)                                      \
+  template inspection inspect<T, O>(const context&, csr_view<T, O>); \
   template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 

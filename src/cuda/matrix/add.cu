@@ -33,7 +33,8 @@ template <class O>
 entry_map add_pattern_typed(const context& ctx, const matrix_ref& ma, const matrix_ref& mb) {
   const pattern<O> a(ma), b(mb);
   auto marks = zero_counts(ctx, mb.nnz);
-  std::int64_t* const missing = marks.data();  // of each entry of B, whether A lacks it; after the scan, how many before it
+  std::int64_t* const missing =
+      marks.data();  // of each entry of B, whether A lacks it; after the scan, how many before it
   for_each_entry(ctx, "mark_missing", mb.nnz, ma.rows, b.rowptr, [=] __device__(index_t row, std::int64_t k) {
     missing[k] = !a.has(row, b.colind[k], a.find(row, b.colind[k]));
   });

@@ -68,9 +68,8 @@ void fill_identity_typed(const context& ctx, index_t n, O* rowptr, index_t* coli
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
-  dispatch<type_set::all>({m.type}, [&]<class T, class>() {
-    map_typed(ctx, m, static_cast<const T*>(m.from), static_cast<T*>(m.to));
-  });
+  dispatch<type_set::all>(
+      {m.type}, [&]<class T, class>() { map_typed(ctx, m, static_cast<const T*>(m.from), static_cast<T*>(m.to)); });
 }
 
 void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
@@ -83,9 +82,8 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
 }
 
 void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
-  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
-    scale_typed(ctx, a.as<T, O>(), how, static_cast<T*>(values));
-  });
+  dispatch<type_set::all>(a.types,
+                          [&]<class T, class O>() { scale_typed(ctx, a.as<T, O>(), how, static_cast<T*>(values)); });
 }
 
 void fill_identity(const context& ctx, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {

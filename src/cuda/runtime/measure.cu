@@ -47,37 +47,22 @@ __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
   sums[blockIdx.x * block_size + threadIdx.x] = sum;  // stored, so that no load is optimised away
 }
 
+/// a = b + s c; a = b unless `Triad`.
+template <bool Triad>
 __global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
-    copy_kernel(uint4* to, const uint4* from, std::size_t n) {
-  stream_over(n, [&](std::size_t first, std::size_t step) {
-    uint4 part[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      if (const std::size_t i = first + u * step; i < n) part[u] = __ldcs(from + i);
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      if (const std::size_t i = first + u * step; i < n) __stcs(to + i, part[u]);
-    }
-  });
-}
-
-__global__ void __launch_bounds__(block_size, blocks_per_multiprocessor)
-    triad_kernel(double2* a, const double2* b, const double2* c, double s, std::size_t n) {
+    write_kernel(double2* a, const double2* b, const double2* c, double s, std::size_t n) {
   stream_over(n, [&](std::size_t first, std::size_t step) {
     double2 left[unroll], right[unroll];
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      if (const std::size_t i = first + u * step; i < n) {
-        left[u] = __ldcs(b + i);
-        right[u] = __ldcs(c + i);
-      }
+      const std::size_t i = first + u * step;
+      if (i < n) left[u] = __ldcs(b + i);
+      if (Triad && i < n) right[u] = __ldcs(c + i);
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      if (const std::size_t i = first + u * step; i < n) {
-        __stcs(a + i, double2{left[u].x + s * right[u].x, left[u].y + s * right[u].y});
-      }
+      const std::size_t i = first + u * step;
+      if (i < n) __stcs(a + i, Triad ? double2{left[u].x + s * right[u].x, left[u].y + s * right[u].y} : left[u]);
     }
   });
 }
@@ -138,7 +123,6 @@ bandwidth measure_bandwidth(int multiprocessors, int device, stream_view stream)
   const cudaStream_t s = native(stream);
   for (const device_array* array : {&a, &b, &c}) check(cudaMemsetAsync(array->get(), 0, bytes, s), "cudaMemsetAsync");
 
-  auto* const a4 = reinterpret_cast<uint4*>(a.get());
   auto* const a2 = reinterpret_cast<double2*>(a.get());
   const auto* const b4 = reinterpret_cast<const uint4*>(b.get());
   const auto* const b2 = reinterpret_cast<const double2*>(b.get());
@@ -148,10 +132,10 @@ bandwidth measure_bandwidth(int multiprocessors, int device, stream_view stream)
   const std::size_t cached = std::min(bytes, cached_bytes());
   bandwidth found;
   found.read = best_rate(bytes, device, stream, "read_kernel", read_kernel<false>, grid, b4, n, 1, sums4);
-  found.cache = best_rate(cached * cached_rounds, device, stream, "read_kernel", read_kernel<true>, grid, b4,
+  found.cache = best_rate(cached * cached_rounds, device, stream, "read_cache_kernel", read_kernel<true>, grid, b4,
                           cached / sizeof(uint4), cached_rounds, sums4);
-  found.copy = best_rate(2 * bytes, device, stream, "copy_kernel", copy_kernel, grid, a4, b4, n);
-  found.triad = best_rate(3 * bytes, device, stream, "triad_kernel", triad_kernel, grid, a2, b2, c2, 3.0, n);
+  found.copy = best_rate(2 * bytes, device, stream, "copy_kernel", write_kernel<false>, grid, a2, b2, c2, 0.0, n);
+  found.triad = best_rate(3 * bytes, device, stream, "triad_kernel", write_kernel<true>, grid, a2, b2, c2, 3.0, n);
   return found;
 }
 

@@ -1,10 +1,10 @@
 // One bit per entry says whether it is kept. The number of entries kept before any entry is a prefix sum over words
 // plus a population count within its word (Jacobson, "Space-efficient static trees and graphs", FOCS 1989), and gives
 // the new position of entries and of row starts. Scratch: 3/8 byte per entry.
-#include "cuda/runtime/launch.cuh"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/column_piece.hpp"
 
@@ -45,9 +45,8 @@ csr<T, O> column_piece(const context& ctx, csr_view<T, O> a, index_t first, inde
   const kept_view kept{bits.data(), before.data()};
 
   buffer<O> rowptr(ctx, static_cast<std::size_t>(a.rows) + 1);
-  for_each_item(ctx, "place_rows", std::int64_t{a.rows} + 1, [=, to = rowptr.data()] __device__(std::int64_t r) {
-    to[r] = static_cast<O>(kept.rank(a.rowptr[r]));
-  });
+  for_each_item(ctx, "place_rows", std::int64_t{a.rows} + 1,
+                [=, to = rowptr.data()] __device__(std::int64_t r) { to[r] = static_cast<O>(kept.rank(a.rowptr[r])); });
   const auto count = static_cast<std::size_t>(read_back(ctx, rowptr.data() + a.rows));
   csr<T, O> piece{a.rows, a.cols, std::move(rowptr), buffer<index_t>(ctx, count), buffer<T>(ctx, count)};
   const auto place = [=, colind = piece.colind.data(), values = piece.values.data()] __device__(std::int64_t k) {

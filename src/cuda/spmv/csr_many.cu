@@ -41,8 +41,7 @@ __device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O 
 
 template <int Vectors, class T, class O>
 __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index_t count, group_shape shape, T alpha,
-                                                         typed_vectors<const T> x, T beta,
-                                                         typed_vectors<T> y) {
+                                                         typed_vectors<const T> x, T beta, typed_vectors<T> y) {
   __shared__ T shared[block / 32][32];
   __shared__ index_t long_rows[block];
   const int group = static_cast<int>(threadIdx.x) / shape.lanes;
@@ -131,7 +130,7 @@ void csr_many(csr_view<T, O> a, double alpha, const strided_vectors& x, double b
   });
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                             \
+#define TULLE_INSTANTIATE(T, O) \
   template void csr_many(csr_view<T, O>, double, const strided_vectors&, double, const strided_vectors&, cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 

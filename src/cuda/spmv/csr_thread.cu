@@ -27,7 +27,8 @@ class csr_thread final : public csr_operator<T, O> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x, store);
+    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x,
+           store);
   }
 };
 

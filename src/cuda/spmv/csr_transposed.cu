@@ -4,10 +4,10 @@
 // a_ij x_i to y_j by an atomic. Bytes per nonzero: sizeof(T) + 4 and one atomic in L2; plus one offset and one x per
 // row and 2 y per column. Chosen for a transposed plan at effort none. The order of the atomics varies: floating-point
 // results keep their error bound but may differ in the last bits from run to run (those of i32 do not).
-#include "kernels/backends.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {

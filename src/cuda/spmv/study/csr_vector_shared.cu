@@ -6,8 +6,8 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
-#include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/lanes.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -93,7 +93,8 @@ class csr_vector_shared final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, {groups_, this->block_size_, shared_bytes_}, stream, this->a_, first_column_.data(), width_.data(), x, store);
+      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, {groups_, this->block_size_, shared_bytes_},
+             stream, this->a_, first_column_.data(), width_.data(), x, store);
     });
   }
 
