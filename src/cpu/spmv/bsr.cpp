@@ -1,4 +1,4 @@
-// bsr: dense square blocks of 2 to 8 rows, one column index a block.
+// bsr: dense square blocks of 2 to 8 rows, one column index per block.
 //
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:
@@ -8,13 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <tulle/formats/convert.hpp>
 #include <vector>
 
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/isa.hpp"
-#include "kernels/spmv.hpp"
 #include "kernels/bsr_block.hpp"
+#include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -71,43 +70,34 @@ void bsr_rows(isa level, bsr_view<T, O> a, index_t first, index_t last, epilogue
 template <class T, class O>
 class bsr_kernel final : public spmv_operator {
  public:
-  /// Converts a CSR; a BSR stays where it is.
   bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& stats, const spmv_options& options)
-      : ctx_(ctx), begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
-    if (a.format == matrix_format::csr) {
-      owned_ = to_bsr(ctx, a.as<T, O>(), options.block > 0 ? options.block : best_bsr_block(stats, sizeof(T)));
-    }
-    a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
-    rows_ = by_block[static_cast<std::size_t>(a_.block)];
+      : storage_(ctx, a, stats, options), threads_(ctx.threads()), begin_(static_cast<std::size_t>(threads_) + 1, 0) {
+    const bsr_view<T, O>& blocks = storage_.view();
+    rows_ = by_block[static_cast<std::size_t>(blocks.block)];
     for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
-      const auto target = static_cast<O>(static_cast<double>(a_.blocks) * i / ctx.threads());
-      begin_[i] = static_cast<index_t>(std::lower_bound(a_.rowptr, a_.rowptr + a_.block_rows, target) - a_.rowptr);
+      const auto target = static_cast<O>(static_cast<double>(blocks.blocks) * i / threads_);
+      const O* const found = std::lower_bound(blocks.rowptr, blocks.rowptr + blocks.block_rows, target);
+      begin_[i] = static_cast<index_t>(found - blocks.rowptr);
     }
-    begin_.back() = a_.block_rows;
+    begin_.back() = blocks.block_rows;
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
-    const int parts = ctx_.threads();
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int i = 0; i < parts; ++i) {
-      rows_(isa_, a_, begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
+    const bsr_view<T, O>& a = storage_.view();
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
+    for (int i = 0; i < threads_; ++i) {
+      rows_(isa_, a, begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
     }
   }
 
-  void update_values(const matrix_ref& a) override {
-    if (a.format == matrix_format::bsr) {
-      a_.values = static_cast<const T*>(a.values);
-    } else {
-      tulle::update_values(ctx_, a.as<T, O>(), owned_);
-    }
-  }
+  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return (owned_.values.empty() ? 0 : matrix_bytes()) + begin_.size() * sizeof(index_t);
+    return storage_.owned_bytes() + begin_.size() * sizeof(index_t);
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return bsr_bytes(a_); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} block={}", ctx_.threads(), name(isa_), a_.block);
+    return fmt::format("threads={} isa={} block={}", threads_, name(isa_), storage_.view().block);
   }
 
  private:
@@ -116,9 +106,8 @@ class bsr_kernel final : public spmv_operator {
                                                             bsr_rows<3, T, O>, bsr_rows<4, T, O>, bsr_rows<5, T, O>,
                                                             bsr_rows<6, T, O>, bsr_rows<7, T, O>, bsr_rows<8, T, O>};
 
-  context ctx_;
-  bsr<T, O> owned_;  // of a converted CSR
-  bsr_view<T, O> a_;
+  bsr_storage<T, O> storage_;
+  int threads_;
   rows_function rows_ = nullptr;
   std::vector<index_t> begin_;  // the first block row of each thread, and the end
   isa isa_ = best_isa();

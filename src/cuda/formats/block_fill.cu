@@ -1,9 +1,8 @@
 // The sampled block rows of all block sizes are concatenated, so that one pass over their entries is evenly divided.
-#include "cuda/formats/block_fill.hpp"
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
+#include "cuda/formats/statistics.hpp"
 #include "cuda/runtime/entries.cuh"
-#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
@@ -15,7 +14,8 @@ constexpr index_t most_block = 8;
 constexpr index_t exact_rows = 65536;
 constexpr std::int64_t most_block_rows = 4096;
 
-/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal distances.
+/// The block rows sampled for block sizes `from` to `to`: all of them up to `all` rows, above `most` at equal
+/// distances.
 struct block_samples {
   index_t rows;
   index_t from;
@@ -46,33 +46,11 @@ struct block_samples {
   }
 };
 
-template <class O>
-__global__ void sample_lengths(block_samples samples, const O* rowptr, std::int64_t count, std::int64_t* lengths) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
-    const auto place = samples.at(i);
-    lengths[i] = rowptr[place.end_row] - rowptr[place.first_row];
-  }
-}
-
-/// The row of A that holds entry e of sample i, whose block row starts at `place`.
+/// The row of A that holds entry k of the block row at `place`.
 template <class O>
 __device__ index_t sampled_row(const O* rowptr, const block_samples::place& place, std::int64_t k) {
   return row_of(rowptr, static_cast<index_t>(place.first_row), static_cast<index_t>(place.end_row),
                 rowptr[place.first_row] + k);
-}
-
-/// (sampled row, column) of every sampled entry.
-template <class O>
-__global__ void pack_sample(block_samples samples, const O* rowptr, const index_t* colind, index_t count,
-                            const std::int64_t* offsets, int column_bits, std::uint64_t* keys) {
-  for_each_entry(count, offsets, [=](index_t i, std::int64_t e, bool active) {
-    if (!active) return;
-    const auto place = samples.at(i);
-    const std::int64_t k = e - offsets[i];
-    const std::int64_t row = std::int64_t{i} * most_block + sampled_row(rowptr, place, k) - place.first_row;
-    keys[e] = static_cast<std::uint64_t>(row) << column_bits |
-              static_cast<std::uint64_t>(colind[rowptr[place.first_row] + k]);
-  });
 }
 
 /// Blocks, and distinct entries, of each block size.
@@ -126,8 +104,15 @@ buffer<index_t> sorted_sample(const context& ctx, block_samples samples, const O
   const std::int64_t entries = read_back(ctx, offsets.data() + count);
   const int column_bits = bits_for(cols);
   buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(entries));
-  launch_entries(ctx, "pack_sample", pack_sample<O>, entries, samples, rowptr, colind, count, offsets.data(),
-                 column_bits, keys.data());
+  // (sampled row, column) of every sampled entry.
+  const auto pack = [=, offsets = offsets.data(), keys = keys.data()] __device__(index_t i, std::int64_t e) {
+    const auto place = samples.at(i);
+    const std::int64_t k = e - offsets[i];
+    const std::int64_t row = std::int64_t{i} * most_block + sampled_row(rowptr, place, k) - place.first_row;
+    keys[e] = static_cast<std::uint64_t>(row) << column_bits |
+              static_cast<std::uint64_t>(colind[rowptr[place.first_row] + k]);
+  };
+  for_each_entry(ctx, "pack_sample", entries, count, offsets.data(), pack);
   sort_keys(ctx, keys, 0, column_bits + bits_for(std::int64_t{count} * most_block));
   return columns_of(ctx, keys, column_bits);
 }
@@ -137,7 +122,10 @@ void count_samples(const context& ctx, block_samples samples, const O* rowptr, c
                    const csr_stats& stats, block_totals* totals) {
   const std::int64_t count = samples.count();
   buffer<std::int64_t> offsets = zero_counts(ctx, count);
-  launch_items(ctx, "sample_lengths", sample_lengths<O>, count, samples, rowptr, count, offsets.data());
+  for_each_item(ctx, "sample_lengths", count, [=, lengths = offsets.data()] __device__(std::int64_t i) {
+    const auto place = samples.at(i);
+    lengths[i] = rowptr[place.end_row] - rowptr[place.first_row];
+  });
   exclusive_scan(ctx, offsets);
   buffer<index_t> copy;
   if (!sorted) copy = sorted_sample(ctx, samples, rowptr, colind, stats.cols, offsets);

@@ -1,11 +1,11 @@
-// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and column.
-// Unsorted rows are sorted into a copy first.
+// The blocks of a BSR: the first entries of blocks are counted, listed in any order, and sorted by block row and
+// column. Unsorted rows are sorted into a copy first.
+#include "cuda/device/warp.cuh"
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/blocks.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
-#include "cuda/device/warp.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -49,28 +49,6 @@ __global__ void list_blocks(index_t rows, const O* rowptr, const index_t* colind
 }
 
 template <class O>
-__global__ void pack_entries(index_t rows, const O* rowptr, const index_t* colind, int column_bits,
-                             std::uint64_t* keys) {
-  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active) keys[k] = static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(colind[k]);
-  });
-}
-
-__global__ void unpack_columns(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t* columns) {
-  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
-    columns[i] = static_cast<index_t>(keys[i] & ((std::uint64_t{1} << column_bits) - 1));
-  }
-}
-
-template <class O>
-__global__ void block_offsets(const std::uint64_t* keys, std::int64_t n, int column_bits, index_t block_rows,
-                              O* rowptr) {
-  for (std::int64_t r = grid_thread(); r <= block_rows; r += grid_stride()) {
-    rowptr[r] = static_cast<O>(lower_bound(keys, n, static_cast<std::uint64_t>(r) << column_bits));
-  }
-}
-
-template <class O>
 block_counts count(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                    index_t b) {
   auto counts = device_value<block_counts>(ctx);
@@ -84,7 +62,10 @@ buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, s
                                const index_t* colind) {
   const int column_bits = bits_for(cols);
   buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(nnz));
-  launch_entries(ctx, "pack_entries", pack_entries<O>, nnz, rows, rowptr, colind, column_bits, keys.data());
+  const auto pack = [=, keys = keys.data()] __device__(index_t row, std::int64_t k) {
+    keys[k] = static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(colind[k]);
+  };
+  for_each_entry(ctx, "pack_entries", nnz, rows, rowptr, pack);
   sort_keys(ctx, keys, 0, column_bits + bits_for(rows));
   return columns_of(ctx, keys, column_bits);
 }
@@ -93,8 +74,10 @@ buffer<index_t> sorted_columns(const context& ctx, index_t rows, index_t cols, s
 
 buffer<index_t> columns_of(const context& ctx, const buffer<std::uint64_t>& keys, int column_bits) {
   buffer<index_t> columns(ctx, keys.size());
-  const auto n = static_cast<std::int64_t>(keys.size());
-  launch_items(ctx, "unpack_columns", unpack_columns, n, keys.data(), n, column_bits, columns.data());
+  const auto unpack = [column_bits, keys = keys.data(), to = columns.data()] __device__(std::int64_t i) {
+    to[i] = static_cast<index_t>(keys[i] & ((std::uint64_t{1} << column_bits) - 1));
+  };
+  for_each_item(ctx, "unpack_columns", static_cast<std::int64_t>(keys.size()), unpack);
   return columns;
 }
 
@@ -117,8 +100,11 @@ block_structure<O> find_blocks(const context& ctx, index_t rows, index_t cols, s
   sort_keys(ctx, keys, 0, column_bits + bits_for(block_rows));
 
   block_structure<O> out{buffer<O>(ctx, static_cast<std::size_t>(block_rows) + 1), columns_of(ctx, keys, column_bits)};
-  launch_items(ctx, "bsr.block_offsets", block_offsets<O>, std::int64_t{block_rows} + 1, keys.data(),
-               static_cast<std::int64_t>(counts.blocks), column_bits, block_rows, out.rowptr.data());
+  const auto n = static_cast<std::int64_t>(counts.blocks);
+  const auto find_first = [n, column_bits, keys = keys.data(), to = out.rowptr.data()] __device__(std::int64_t r) {
+    to[r] = static_cast<O>(lower_bound(keys, n, static_cast<std::uint64_t>(r) << column_bits));
+  };
+  for_each_item(ctx, "bsr.block_offsets", std::int64_t{block_rows} + 1, find_first);
   return out;
 }
 

@@ -1,8 +1,7 @@
 // One pass over the column indices, and a sample of warps.
-#include "cuda/formats/column_statistics.hpp"
-#include "cuda/runtime/entries.cuh"
-#include "cuda/runtime/launch.cuh"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/statistics.hpp"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -34,19 +33,20 @@ __global__ void scan_columns(index_t rows, const O* rowptr, const index_t* colin
                              column_totals* totals) {
   int bandwidth = 0;
   bool unsorted = false;
-  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool) {  // inactive threads repeat an entry, which changes nothing
-    const index_t column = colind[k];
-    bandwidth = max(bandwidth, abs(row - column));
-    unsorted |= k > rowptr[row] && column < colind[k - 1];
-    const index_t group = row / column_group;
-    if (__all_sync(full_warp, group == __shfl_sync(full_warp, group, 0))) {
-      const index_t from = warp_min(column);
-      const index_t to = warp_max(column);
-      if (lane_id() == 0) ranges.extend(group, from, to);
-    } else {
-      ranges.extend(group, column, column);
-    }
-  });
+  for_each_entry(rows, rowptr,
+                 [&](index_t row, std::int64_t k, bool) {  // inactive threads repeat an entry, which changes nothing
+                   const index_t column = colind[k];
+                   bandwidth = max(bandwidth, abs(row - column));
+                   unsorted |= k > rowptr[row] && column < colind[k - 1];
+                   const index_t group = row / column_group;
+                   if (__all_sync(full_warp, group == __shfl_sync(full_warp, group, 0))) {
+                     const index_t from = warp_min(column);
+                     const index_t to = warp_max(column);
+                     if (lane_id() == 0) ranges.extend(group, from, to);
+                   } else {
+                     ranges.extend(group, column, column);
+                   }
+                 });
   bandwidth = warp_max(bandwidth);
   if (lane_id() == 0) atomicMax(&totals->bandwidth, bandwidth);
   if (unsorted) atomicOr(&totals->unsorted, 1);

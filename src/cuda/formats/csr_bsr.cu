@@ -1,14 +1,13 @@
-// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their order.
+// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their
+// order.
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/block_structure.hpp"
-#include "cuda/runtime/entries.cuh"
-#include "cuda/formats/formats.hpp"
-#include "cuda/runtime/launch.cuh"
-#include "cuda/formats/offsets.hpp"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/block_structure.hpp"
+#include "cuda/formats/collect_rows.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -47,95 +46,69 @@ __global__ void set_masks(index_t rows, const O* rowptr, const index_t* colind, 
   if (lane_id() == 0 && mine > 0) atomicAdd(places, mine);
 }
 
-/// For entries without repetitions.
+/// Of an entry of A among the BSR's values; sets *missing and returns null when the BSR has no such block.
 template <class T, class O>
-__global__ void scatter_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
-  for_each_entry(a.rows, a.rowptr, [&](index_t row, std::int64_t k, bool active) {
-    if (!active) return;
-    const std::int64_t block = to.find(row, a.colind[k]);
-    if (block < 0) {
-      atomicOr(missing, 1);
-    } else {
-      values[block * to.block * to.block + to.place(row, a.colind[k])] = a.values[k];
-    }
-  });
-}
+struct value_places {
+  block_places<O> to;
+  T* values;
+  int* missing;
 
-/// -0, the neutral element of addition, in the places of the pattern; 0 in the others.
-template <class T>
-__global__ void clear_values(std::int64_t count, int places, const std::uint64_t* mask, T* values) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
-    const bool used = mask == nullptr || (mask[i / places] >> (i % places) & 1) != 0;
-    values[i] = used ? static_cast<T>(-0.0) : T{0};
+  __device__ T* find(index_t row, index_t column) const {
+    const std::int64_t block = to.find(row, column);
+    if (block >= 0) return values + block * to.block * to.block + to.place(row, column);
+    atomicOr(missing, 1);
+    return nullptr;
   }
-}
-
-template <class T, class O>
-__global__ void add_values(csr_view<T, O> a, block_places<O> to, T* values, int* missing) {
-  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
-    const auto row = static_cast<index_t>(r);
-    for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
-      const std::int64_t block = to.find(row, a.colind[k]);
-      if (block < 0) {
-        atomicOr(missing, 1);
-        continue;
-      }
-      T& value = values[block * to.block * to.block + to.place(row, a.colind[k])];
-      value = add(value, a.values[k]);
-    }
-  }
-}
+};
 
 /// False when an entry has no block.
 template <class T, class O>
 bool fill_values(const context& ctx, csr_view<T, O> a, bsr<T, O>& to) {
-  const block_places<O> places{to.block, to.rowptr.data(), to.colind.data()};
   auto missing = device_value<int>(ctx);
-  if (to.nnz == a.nnz) {
-    fill_bytes(ctx, to.values.data(), memory_space::device, 0, to.values.bytes());
-    launch_entries(ctx, "bsr.scatter_values", scatter_values<T, O>, a.nnz, a, places, to.values.data(), missing.data());
+  T* const values = to.values.data();
+  const value_places<T, O> places{{to.block, to.rowptr.data(), to.colind.data()}, values, missing.data()};
+  if (to.nnz == a.nnz) {  // no entry repeats another
+    fill_bytes(ctx, values, memory_space::device, 0, to.values.bytes());
+    const auto store = [a, places] __device__(index_t row, std::int64_t k) {
+      if (T* const value = places.find(row, a.colind[k])) *value = a.values[k];
+    };
+    for_each_entry(ctx, "bsr.store_values", a.nnz, a.rows, a.rowptr, store);
   } else {
-    const auto count = static_cast<std::int64_t>(to.values.size());
-    launch_items(ctx, "bsr.clear_values", clear_values<T>, count, count, to.block * to.block, to.mask.data(),
-                 to.values.data());
-    launch_items(ctx, "bsr.add_values", add_values<T, O>, a.rows, a, places, to.values.data(), missing.data());
+    // -0, the neutral element of addition, in the places of the pattern; 0 in the others.
+    const auto clear = [values, area = to.block * to.block, mask = to.mask.data()] __device__(std::int64_t i) {
+      const bool used = mask == nullptr || (mask[i / area] >> (i % area) & 1) != 0;
+      values[i] = used ? static_cast<T>(-0.0) : T{0};
+    };
+    for_each_item(ctx, "bsr.clear_values", static_cast<std::int64_t>(to.values.size()), clear);
+    const auto add_row = [a, places] __device__(std::int64_t row) {
+      for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
+        if (T* const value = places.find(static_cast<index_t>(row), a.colind[k])) *value = add(*value, a.values[k]);
+      }
+    };
+    for_each_item(ctx, "bsr.add_values", a.rows, add_row);
   }
   return read_back(ctx, missing.data()) == 0;
 }
 
-/// f(column, position in values) for every entry of row r, by block and then by column.
-template <class T, class O, class F>
-__device__ void for_each_in_row(const bsr_view<T, O>& a, index_t row, F f) {
-  const index_t i = row % a.block;
-  for (O k = a.rowptr[row / a.block]; k < a.rowptr[row / a.block + 1]; ++k) {
-    for (index_t j = 0; j < a.block; ++j) {
-      const index_t place = i * a.block + j;
-      const std::int64_t column = std::int64_t{a.colind[k]} * a.block + j;
-      if (column >= a.cols || (a.mask != nullptr && (a.mask[k] >> place & 1) == 0)) continue;
-      f(static_cast<index_t>(column), std::int64_t{k} * a.block * a.block + place);
+/// The places of every row, by block and then by column, for collect_rows.
+template <class T, class O>
+struct bsr_rows {
+  bsr_view<T, O> a;
+
+  __device__ index_t row(std::int64_t thread) const { return static_cast<index_t>(thread); }
+  template <class F>
+  __device__ void for_each(std::int64_t row, F f) const {
+    const index_t i = static_cast<index_t>(row) % a.block;
+    for (O k = a.rowptr[row / a.block]; k < a.rowptr[row / a.block + 1]; ++k) {
+      for (index_t j = 0; j < a.block; ++j) {
+        const index_t place = i * a.block + j;
+        const std::int64_t column = std::int64_t{a.colind[k]} * a.block + j;
+        if (column >= a.cols || (a.mask != nullptr && (a.mask[k] >> place & 1) == 0)) continue;
+        f(static_cast<index_t>(column), std::int64_t{k} * a.block * a.block + place);
+      }
     }
   }
-}
-
-template <class T, class O>
-__global__ void count_kernel(bsr_view<T, O> a, std::int64_t* counts) {
-  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
-    std::int64_t count = 0;
-    for_each_in_row(a, static_cast<index_t>(r), [&](index_t, std::int64_t) { ++count; });
-    counts[r] = count;
-  }
-}
-
-template <class T, class O>
-__global__ void expand_kernel(bsr_view<T, O> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
-    O at = rowptr[r];
-    for_each_in_row(a, static_cast<index_t>(r), [&](index_t column, std::int64_t position) {
-      colind[at] = column;
-      values[at++] = a.values[position];
-    });
-  }
-}
+};
 
 }  // namespace
 
@@ -174,13 +147,7 @@ void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
 
 template <scalar T, offset O>
 csr<T, O> bsr_to_csr(const context& ctx, bsr_view<T, O> a) {
-  buffer<std::int64_t> counts = zero_counts(ctx, a.rows);
-  launch_items(ctx, "bsr.count", count_kernel<T, O>, a.rows, a, counts.data());
-  auto [rowptr, nnz] = offsets_of<O>(ctx, std::move(counts));
-  buffer<index_t> colind(ctx, static_cast<std::size_t>(nnz));
-  buffer<T> values(ctx, static_cast<std::size_t>(nnz));
-  launch_items(ctx, "bsr.expand", expand_kernel<T, O>, a.rows, a, rowptr.data(), colind.data(), values.data());
-  return {a.rows, a.cols, std::move(rowptr), std::move(colind), std::move(values)};
+  return collect_rows<T, O>(ctx, a, a.rows, bsr_rows<T, O>{a});
 }
 
 #define TULLE_INSTANTIATE(T, O)                                                 \

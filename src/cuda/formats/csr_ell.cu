@@ -2,10 +2,8 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
+#include "cuda/formats/collect_rows.cuh"
 #include "cuda/formats/formats.hpp"
-#include "cuda/runtime/launch.cuh"
-#include "cuda/formats/offsets.hpp"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -41,32 +39,26 @@ __global__ void fill_slots_kernel(csr_view<T, O> a, index_t width, index_t* coli
 template <class T, class O>
 bool fill_slots(const context& ctx, csr_view<T, O> a, index_t width, index_t* colind, T* values) {
   auto too_long = device_value<int>(ctx);
-  launch("ell.fill_slots", fill_slots_kernel<T, O>, bounded(ctx, {ceil_div(a.rows, block_threads) * tiles_per_row(width)}), native(ctx),
-                a, width, colind, values, too_long.data());
+  const launch_shape tiles{ceil_div(a.rows, block_threads) * tiles_per_row(width)};
+  launch("ell.fill_slots", fill_slots_kernel<T, O>, bounded(ctx, tiles), native(ctx), a, width, colind, values,
+         too_long.data());
   return read_back(ctx, too_long.data()) == 0;
 }
 
+/// The slots of every row, for collect_rows.
 template <class T>
-__global__ void count_kernel(ell_view<T> a, std::int64_t* counts) {
-  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
-    std::int64_t count = 0;
-    for (std::int64_t s = 0; s < a.width; ++s) count += a.colind[s * a.rows + r] >= 0;
-    counts[r] = count;
-  }
-}
+struct ell_rows {
+  ell_view<T> a;
 
-template <class T, class O>
-__global__ void compact_kernel(ell_view<T> a, const O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t r = grid_thread(); r < a.rows; r += grid_stride()) {
-    O at = rowptr[r];
+  __device__ index_t row(std::int64_t thread) const { return static_cast<index_t>(thread); }
+  template <class F>
+  __device__ void for_each(std::int64_t row, F f) const {
     for (std::int64_t s = 0; s < a.width; ++s) {
-      const index_t column = a.colind[s * a.rows + r];
-      if (column < 0) continue;
-      colind[at] = column;
-      values[at++] = a.values[s * a.rows + r];
+      const std::int64_t slot = s * a.rows + row;
+      if (a.colind[slot] >= 0) f(a.colind[slot], slot);
     }
   }
-}
+};
 
 }  // namespace
 
@@ -87,13 +79,7 @@ void update_ell(const context& ctx, csr_view<T, O> from, ell<T>& to) {
 
 template <scalar T, offset O>
 csr<T, O> ell_to_csr(const context& ctx, ell_view<T> a) {
-  buffer<std::int64_t> counts = zero_counts(ctx, a.rows);
-  launch_items(ctx, "ell.count", count_kernel<T>, a.rows, a, counts.data());
-  auto [rowptr, nnz] = offsets_of<O>(ctx, std::move(counts));
-  buffer<index_t> colind(ctx, static_cast<std::size_t>(nnz));
-  buffer<T> values(ctx, static_cast<std::size_t>(nnz));
-  launch_items(ctx, "ell.compact", compact_kernel<T, O>, a.rows, a, rowptr.data(), colind.data(), values.data());
-  return {a.rows, a.cols, std::move(rowptr), std::move(colind), std::move(values)};
+  return collect_rows<T, O>(ctx, a, a.rows, ell_rows<T>{a});
 }
 
 #define TULLE_INSTANTIATE(T, O)                                              \

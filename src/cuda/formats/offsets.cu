@@ -1,29 +1,23 @@
-// Row offsets: conversion of their type, from counts, the longest row, and the row of every entry.
+// Row offsets: conversion of their type, from counts, and the longest row.
 #include <limits>
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "cuda/runtime/entries.cuh"
-#include "cuda/formats/formats.hpp"
-#include "cuda/runtime/launch.cuh"
-#include "cuda/formats/offsets.hpp"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/offsets.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 template <class To, class O>
-__global__ void convert_kernel(const O* from, std::int64_t count, To* to) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = static_cast<To>(from[i]);
-}
-
-template <class To, class O>
 buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t count) {
   buffer<To> out(ctx, count);
-  const auto n = static_cast<std::int64_t>(count);
-  launch_items(ctx, "convert_offsets", convert_kernel<To, O>, n, rowptr, n, out.data());
+  for_each_item(ctx, "convert_offsets", static_cast<std::int64_t>(count),
+                [rowptr, to = out.data()] __device__(std::int64_t i) { to[i] = static_cast<To>(rowptr[i]); });
   return out;
 }
 
@@ -35,13 +29,6 @@ __global__ void longest_kernel(index_t rows, const O* rowptr, unsigned long long
   }
   mine = warp_max(mine);
   if (lane_id() == 0) atomicMax(longest, static_cast<unsigned long long>(mine));
-}
-
-template <class O>
-__global__ void expand_kernel(index_t rows, const O* rowptr, index_t* rowind) {
-  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active) rowind[k] = row;
-  });
 }
 
 }  // namespace
@@ -91,18 +78,12 @@ index_t longest_row(const context& ctx, csr_view<T, O> a) {
   return static_cast<index_t>(found);
 }
 
-template <offset O>
-void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t nnz, index_t* rowind) {
-  launch_entries(ctx, "expand_rows", expand_kernel<O>, nnz, rows, rowptr, rowind);
-}
-
 #define TULLE_INSTANTIATE_OFFSET(O)                                                       \
   template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t); \
   template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);  \
   template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);        \
   template std::int64_t longest<O>(const context&, index_t, const O*);                    \
-  template void find_longest<O>(const context&, index_t, const O*, unsigned long long*);  \
-  template void expand_rows<O>(const context&, index_t, const O*, std::int64_t, index_t*);
+  template void find_longest<O>(const context&, index_t, const O*, unsigned long long*);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)
 TULLE_INSTANTIATE_OFFSET(std::int64_t)
 #define TULLE_INSTANTIATE(T, O) template index_t longest_row<T, O>(const context&, csr_view<T, O>);

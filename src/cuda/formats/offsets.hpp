@@ -23,8 +23,4 @@ void find_longest(const context& ctx, index_t rows, const O* rowptr, unsigned lo
 template <offset O>
 std::int64_t longest(const context& ctx, index_t rows, const O* rowptr);
 
-/// rowind[k] = the row of entry k.
-template <offset O>
-void expand_rows(const context& ctx, index_t rows, const O* rowptr, std::int64_t nnz, index_t* rowind);
-
 }  // namespace tulle::cuda

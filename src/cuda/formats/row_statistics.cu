@@ -4,9 +4,9 @@
 #include <limits>
 #include <tulle/formats/views.hpp>
 
-#include "cuda/runtime/launch.cuh"
-#include "cuda/formats/row_statistics.hpp"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/statistics.hpp"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -98,8 +98,8 @@ double ratio(double a, double b) { return b == 0 ? 1.0 : a / b; }
 template <offset O>
 void row_statistics(const context& ctx, const O* rowptr, csr_stats& stats) {
   auto on_device = device_value<row_totals>(ctx);
-  launch("row_totals", row_totals_kernel<O>, bounded(ctx, {ceil_div(stats.rows, window), window}), native(ctx), stats.rows, rowptr,
-                on_device.data());
+  launch("row_totals", row_totals_kernel<O>, bounded(ctx, {ceil_div(stats.rows, window), window}), native(ctx),
+         stats.rows, rowptr, on_device.data());
   const row_totals totals = read_back(ctx, on_device.data());
   const auto rows = static_cast<double>(stats.rows);
   const auto nnz = static_cast<double>(stats.nnz);

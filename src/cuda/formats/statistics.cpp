@@ -1,9 +1,8 @@
 // Statistics of a CSR from passes over its offsets and its column indices.
+#include "cuda/formats/statistics.hpp"
+
 #include "core/instantiate.hpp"
-#include "cuda/formats/block_fill.hpp"
-#include "cuda/formats/column_statistics.hpp"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/row_statistics.hpp"
 
 namespace tulle::cuda {
 

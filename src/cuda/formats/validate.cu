@@ -1,15 +1,13 @@
-// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is the
-// smallest packed number (position, kind).
+// Validation: offsets first, since entries are found through them, then entries in equal shares. The first defect is
+// the smallest packed number (position, kind).
 #include <limits>
 #include <type_traits>
 
 #include "core/instantiate.hpp"
-#include "cuda/formats/block_fill.hpp"
-#include "cuda/formats/column_statistics.hpp"
 #include "cuda/formats/formats.hpp"
 #include "cuda/formats/offsets.hpp"
+#include "cuda/formats/statistics.hpp"
 #include "cuda/runtime/entries.cuh"
-#include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -18,18 +16,18 @@ namespace {
 constexpr unsigned long long nothing_found = std::numeric_limits<unsigned long long>::max();
 constexpr int kind_bits = 3;
 
-/// rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a matrix
-/// without rows). Offsets that end below nnz are a defect of the last row.
+/// Looks for rowptr[0] = 0, ascending, never past nnz, and nnz at the end; the row of the first defect plus 1 (0 in a
+/// matrix without rows). Offsets that end below nnz are a defect of the last row.
 template <class O>
-__global__ void check_offsets(index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
-  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) {
+void check_offsets(const context& ctx, index_t rows, const O* rowptr, O nnz, unsigned long long* first) {
+  for_each_item(ctx, "check_offsets", std::int64_t{rows} + 1, [=] __device__(std::int64_t r) {
     if (r == 0 && rowptr[0] != 0) atomicMin(first, rows > 0 ? 1ull : 0ull);
     if (r == rows) {
       if (rowptr[r] != nnz) atomicMin(first, static_cast<unsigned long long>(rows));
     } else if (rowptr[r + 1] < rowptr[r] || rowptr[r + 1] > nnz) {
       atomicMin(first, static_cast<unsigned long long>(r + 1));
     }
-  }
+  });
 }
 
 template <class T, class O>
@@ -72,19 +70,12 @@ struct inspected {
   gather_sums gathers;
 };
 
-__global__ void start_inspection(inspected* out) { *out = {}; }
-
-template <class O>
-__global__ void find_row(index_t rows, const O* rowptr, std::int64_t k, index_t* row) {
-  *row = row_of(rowptr, 0, rows, k);
-}
-
 }  // namespace
 
 template <scalar T, offset O>
 validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
   auto first = device_value<unsigned long long>(ctx, 0xff);
-  launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, first.data());
+  check_offsets(ctx, a.rows, a.rowptr, a.nnz, first.data());
   const unsigned long long bad_offset = read_back(ctx, first.data());
   if (bad_offset != nothing_found) return {data_status::invalid_offsets, static_cast<std::int64_t>(bad_offset) - 1, -1};
 
@@ -93,7 +84,8 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   if (found == nothing_found) return {};
   const auto entry = static_cast<std::int64_t>(found >> kind_bits);
   auto row = device_value<index_t>(ctx);
-  launch("find_row", find_row<O>, {1, 1}, native(ctx), a.rows, a.rowptr, entry, row.data());
+  for_each_item(ctx, "find_row", 1,
+                [=, row = row.data()] __device__(std::int64_t) { *row = row_of(a.rowptr, 0, a.rows, entry); });
   return {static_cast<data_status>(found & ((1ull << kind_bits) - 1)), read_back(ctx, row.data()), entry};
 }
 
@@ -103,8 +95,8 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   constexpr std::int64_t large = 2'500'000;
   buffer<inspected> on_device(ctx, 1);
   inspected* const out = on_device.data();
-  launch("start_inspection", start_inspection, {1, 1}, native(ctx), out);
-  launch_items(ctx, "check_offsets", check_offsets<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, a.nnz, &out->bad_offset);
+  for_each_item(ctx, "start_inspection", 1, [=] __device__(std::int64_t) { *out = {}; });
+  check_offsets(ctx, a.rows, a.rowptr, a.nnz, &out->bad_offset);
   find_longest(ctx, a.rows, a.rowptr, &out->longest);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
   const std::int64_t sampled = a.nnz >= large ? add_gathers(ctx, a.nnz, a.colind, &out->gathers) : 1;
@@ -123,10 +115,9 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   return {{}, s};
 }
 
-#define TULLE_INSTANTIATE_INSPECT(T, O) template inspection inspect<T, O>(const context&, csr_view<T, O>);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE_INSPECT)
-
-#define TULLE_INSTANTIATE(T, O) template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
+#define TULLE_INSTANTIATE(T, O)                                      \
+  template inspection inspect<T, O>(const context&, csr_view<T, O>); \
+  template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cuda

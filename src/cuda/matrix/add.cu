@@ -30,54 +30,39 @@ struct pattern {
 };
 
 template <class O>
-__global__ void mark_missing(index_t rows, pattern<O> a, pattern<O> b, std::int64_t* marks) {
-  for_each_entry(rows, b.rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active) marks[k] = !a.has(row, b.colind[k], a.find(row, b.colind[k]));
-  });
-}
-
-template <class O>
-__global__ void place_rows(index_t rows, pattern<O> a, pattern<O> b, const std::int64_t* missing, O* rowptr) {
-  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) {
-    rowptr[r] = static_cast<O>(a.rowptr[r] + missing[b.rowptr[r]]);
-  }
-}
-
-template <class O>
-__global__ void place_first(index_t rows, pattern<O> a, pattern<O> b, const std::int64_t* missing, index_t* colind) {
-  for_each_entry(rows, a.rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active) colind[k + missing[b.find(row, a.colind[k])]] = a.colind[k];
-  });
-}
-
-template <class O>
-__global__ void place_missing(index_t rows, pattern<O> a, pattern<O> b, const std::int64_t* missing, index_t* colind) {
-  for_each_entry(rows, b.rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active && missing[k + 1] != missing[k]) colind[a.find(row, b.colind[k]) + missing[k]] = b.colind[k];
-  });
-}
-
-template <class O>
 entry_map add_pattern_typed(const context& ctx, const matrix_ref& ma, const matrix_ref& mb) {
   const pattern<O> a(ma), b(mb);
-  auto missing = zero_counts(ctx, mb.nnz);
-  launch_entries(ctx, "mark_missing", mark_missing<O>, mb.nnz, ma.rows, a, b, missing.data());
-  exclusive_scan(ctx, missing);
-  const std::int64_t nnz = ma.nnz + read_back(ctx, missing.data() + mb.nnz);
+  auto marks = zero_counts(ctx, mb.nnz);
+  std::int64_t* const missing =
+      marks.data();  // of each entry of B, whether A lacks it; after the scan, how many before it
+  for_each_entry(ctx, "mark_missing", mb.nnz, ma.rows, b.rowptr, [=] __device__(index_t row, std::int64_t k) {
+    missing[k] = !a.has(row, b.colind[k], a.find(row, b.colind[k]));
+  });
+  exclusive_scan(ctx, marks);
+  const std::int64_t nnz = ma.nnz + read_back(ctx, missing + mb.nnz);
   buffer<O> rowptr(ctx, static_cast<std::size_t>(ma.rows) + 1);
   buffer<index_t> colind(ctx, static_cast<std::size_t>(nnz));
-  launch_items(ctx, "place_rows", place_rows<O>, std::int64_t{ma.rows} + 1, ma.rows, a, b, missing.data(),
-               rowptr.data());
-  launch_entries(ctx, "place_first", place_first<O>, ma.nnz, ma.rows, a, b, missing.data(), colind.data());
-  launch_entries(ctx, "place_missing", place_missing<O>, mb.nnz, ma.rows, a, b, missing.data(), colind.data());
+  for_each_item(ctx, "place_rows", std::int64_t{ma.rows} + 1, [=, to = rowptr.data()] __device__(std::int64_t r) {
+    to[r] = static_cast<O>(a.rowptr[r] + missing[b.rowptr[r]]);
+  });
+  const auto place_first = [=, to = colind.data()] __device__(index_t row, std::int64_t k) {
+    to[k + missing[b.find(row, a.colind[k])]] = a.colind[k];
+  };
+  for_each_entry(ctx, "place_first", ma.nnz, ma.rows, a.rowptr, place_first);
+  const auto place_missing = [=, to = colind.data()] __device__(index_t row, std::int64_t k) {
+    if (missing[k + 1] != missing[k]) to[a.find(row, b.colind[k]) + missing[k]] = b.colind[k];
+  };
+  for_each_entry(ctx, "place_missing", mb.nnz, ma.rows, b.rowptr, place_missing);
   return {std::move(rowptr), std::move(colind), {}};
 }
 
 template <class T, class O>
-__global__ void add_values_kernel(T alpha, pattern<O> a, const T* a_values, T beta, pattern<O> b, const T* b_values,
-                                  index_t rows, pattern<O> c, T* values) {
-  for_each_entry(rows, c.rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (!active) return;
+void add_values_typed(const context& ctx, T alpha, const matrix_ref& ma, T beta, const matrix_ref& mb,
+                      const matrix_ref& mc, T* values) {
+  const pattern<O> a(ma), b(mb), c(mc);
+  const T* const a_values = static_cast<const T*>(ma.values);
+  const T* const b_values = static_cast<const T*>(mb.values);
+  for_each_entry(ctx, "add_values", mc.nnz, mc.rows, c.rowptr, [=] __device__(index_t row, std::int64_t k) {
     const index_t column = c.colind[k];
     T sum{0};
     bool in_a = false;
@@ -106,9 +91,7 @@ entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                 const matrix_ref& c, void* values) {
   dispatch<type_set::all>(c.types, [&]<class T, class O>() {
-    launch_entries(ctx, "add_values", add_values_kernel<T, O>, c.nnz, static_cast<T>(alpha), pattern<O>(a),
-                   static_cast<const T*>(a.values), static_cast<T>(beta), pattern<O>(b),
-                   static_cast<const T*>(b.values), c.rows, pattern<O>(c), static_cast<T*>(values));
+    add_values_typed<T, O>(ctx, static_cast<T>(alpha), a, static_cast<T>(beta), b, c, static_cast<T*>(values));
   });
 }
 

@@ -10,15 +10,14 @@ namespace tulle::cuda {
 namespace {
 
 template <class T>
-__global__ void map_kernel(std::int64_t count, const std::int64_t* segments, const std::int64_t* positions,
-                           const T* from, T* to) {
-  const auto at = [=](std::int64_t j) { return positions ? positions[j] : j; };
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
+void map_typed(const context& ctx, const value_map& m, const T* from, T* to) {
+  const auto at = [positions = m.positions] __device__(std::int64_t j) { return positions ? positions[j] : j; };
+  for_each_item(ctx, "map_values", m.count, [=, segments = m.segments] __device__(std::int64_t i) {
     const std::int64_t begin = segments ? segments[i] : i, end = segments ? segments[i + 1] : i + 1;
     T sum = from[at(begin)];
     for (std::int64_t j = begin + 1; j < end; ++j) sum = add(sum, from[at(j)]);
     to[i] = sum;
-  }
+  });
 }
 
 template <class T, class O>
@@ -42,38 +41,35 @@ __global__ void diagonal_kernel(index_t count, const O* rowptr, const index_t* c
 }
 
 template <class T, class O>
-__global__ void scale_rows_kernel(index_t rows, const O* rowptr, const T* from, const T* factors, std::int64_t stride,
-                                  T* to) {
-  for_each_entry(rows, rowptr, [=](index_t row, std::int64_t k, bool active) {
-    if (active) to[k] = rounded_product(from[k], factors[row * stride]);
-  });
-}
-
-template <class T>
-__global__ void scale_columns_kernel(std::int64_t nnz, const index_t* colind, const T* from, const T* factors,
-                                     std::int64_t stride, T* to) {
-  for (std::int64_t k = grid_thread(); k < nnz; k += grid_stride()) {
-    to[k] = rounded_product(from[k], factors[colind[k] * stride]);
+void scale_typed(const context& ctx, csr_view<T, O> a, const value_scaling& how, T* to) {
+  const T* const factors = static_cast<const T*>(how.factors);
+  const std::int64_t stride = how.stride;
+  if (how.by_column) {
+    for_each_item(ctx, "scale_columns", a.nnz, [=] __device__(std::int64_t k) {
+      to[k] = rounded_product(a.values[k], factors[a.colind[k] * stride]);
+    });
+  } else {
+    for_each_entry(ctx, "scale_rows", a.nnz, a.rows, a.rowptr, [=] __device__(index_t row, std::int64_t k) {
+      to[k] = rounded_product(a.values[k], factors[row * stride]);
+    });
   }
 }
 
 template <class T, class O>
-__global__ void identity_kernel(index_t n, O* rowptr, index_t* colind, T* values) {
-  for (std::int64_t i = grid_thread(); i <= n; i += grid_stride()) {
+void fill_identity_typed(const context& ctx, index_t n, O* rowptr, index_t* colind, T* values) {
+  for_each_item(ctx, "identity", std::int64_t{n} + 1, [=] __device__(std::int64_t i) {
     rowptr[i] = static_cast<O>(i);
-    if (i == n) continue;
+    if (i == n) return;
     colind[i] = static_cast<index_t>(i);
     values[i] = T{1};
-  }
+  });
 }
 
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
-  dispatch<type_set::all>({m.type}, [&]<class T, class>() {
-    launch_items(ctx, "map_values", map_kernel<T>, m.count, m.count, m.segments, m.positions,
-                 static_cast<const T*>(m.from), static_cast<T*>(m.to));
-  });
+  dispatch<type_set::all>(
+      {m.type}, [&]<class T, class>() { map_typed(ctx, m, static_cast<const T*>(m.from), static_cast<T*>(m.to)); });
 }
 
 void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
@@ -86,24 +82,13 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
 }
 
 void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
-  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
-    const auto m = a.as<T, O>();
-    const T* factors = static_cast<const T*>(how.factors);
-    T* to = static_cast<T*>(values);
-    if (how.by_column) {
-      launch_items(ctx, "scale_columns", scale_columns_kernel<T>, a.nnz, a.nnz, m.colind, m.values, factors, how.stride,
-                   to);
-    } else {
-      launch_entries(ctx, "scale_rows", scale_rows_kernel<T, O>, a.nnz, a.rows, m.rowptr, m.values, factors, how.stride,
-                     to);
-    }
-  });
+  dispatch<type_set::all>(a.types,
+                          [&]<class T, class O>() { scale_typed(ctx, a.as<T, O>(), how, static_cast<T*>(values)); });
 }
 
 void fill_identity(const context& ctx, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {
   dispatch<type_set::all>(types, [&]<class T, class O>() {
-    launch_items(ctx, "identity", identity_kernel<T, O>, std::int64_t{n} + 1, n, static_cast<O*>(rowptr), colind,
-                 static_cast<T*>(values));
+    fill_identity_typed(ctx, n, static_cast<O*>(rowptr), colind, static_cast<T*>(values));
   });
 }
 

@@ -40,4 +40,17 @@ void launch_entries(const context& ctx, const char* name, void (*kernel)(Paramet
   launch(name, kernel, bounded(ctx, {ceil_div(entries, entry_tile)}), native(ctx), args...);
 }
 
+template <class O, class F>
+__global__ void for_each_entry_kernel(index_t rows, const O* rowptr, F f) {
+  for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool active) {
+    if (active) f(row, k);
+  });
+}
+
+/// Calls f(row, k), a device lambda, for every entry k of a CSR with `entries` entries on the context's stream.
+template <class O, class F>
+void for_each_entry(const context& ctx, const char* name, std::int64_t entries, index_t rows, const O* rowptr, F f) {
+  launch_entries(ctx, name, for_each_entry_kernel<O, F>, entries, rows, rowptr, f);
+}
+
 }  // namespace tulle::cuda

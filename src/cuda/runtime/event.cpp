@@ -1,7 +1,6 @@
-#include "cuda/runtime/event.hpp"
-
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/parts.hpp"
 #include "cuda/runtime/stream.hpp"
 
 namespace tulle::cuda {

@@ -1,9 +1,8 @@
-#include "cuda/runtime/graph.hpp"
-
 #include <exception>
 
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/parts.hpp"
 #include "cuda/runtime/stream.hpp"
 
 namespace tulle::cuda {

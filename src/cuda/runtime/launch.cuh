@@ -52,4 +52,15 @@ void launch_items(const context& ctx, const char* name, void (*kernel)(Parameter
   launch(name, kernel, bounded(ctx, threads_for(items)), native(ctx), args...);
 }
 
+template <class F>
+__global__ void for_each_item_kernel(std::int64_t items, F f) {
+  for (std::int64_t i = grid_thread(); i < items; i += grid_stride()) f(i);
+}
+
+/// Calls f(i), a device lambda, for every i below `items` on the context's stream: one thread per item.
+template <class F>
+void for_each_item(const context& ctx, const char* name, std::int64_t items, F f) {
+  launch_items(ctx, name, for_each_item_kernel<F>, items, items, f);
+}
+
 }  // namespace tulle::cuda

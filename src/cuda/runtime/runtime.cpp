@@ -7,15 +7,12 @@
 #include <mutex>
 #include <optional>
 
-#include "kernels/backends.hpp"
 #include "cuda/runtime/check.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/runtime/event.hpp"
-#include "cuda/runtime/graph.hpp"
-#include "cuda/runtime/measure.hpp"
-#include "cuda/runtime/memory.hpp"
+#include "cuda/runtime/parts.hpp"
 #include "cuda/runtime/pinned_slot.hpp"
 #include "cuda/runtime/stream.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -51,7 +48,8 @@ cudaMemcpyKind direction(memory_space to, memory_space from) {
   return from == memory_space::device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-/// Copies a few bytes to the host through pinned memory, which is faster than through the driver's; false if there is none.
+/// Copies a few bytes to the host through pinned memory, which is faster than through the driver's; false if there is
+/// none.
 bool copy_by_slot(stream_view stream, void* to, const void* from, std::size_t bytes) {
   const pinned_slot slot;
   if (slot.data() == nullptr) return false;

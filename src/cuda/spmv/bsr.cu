@@ -4,8 +4,6 @@
 // Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row.
 // Chosen by name or by autotune (effort `max`): for one to five million nonzeros in nearly full blocks it is 10% faster
 // than csr5, but its conversion costs 40 applications.
-#include <tulle/formats/convert.hpp>
-
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
@@ -46,57 +44,28 @@ __global__ void bsr_kernel(bsr_view<T, O> a, const T* __restrict__ x, scale_and_
   if (slot == 0 && row < a.rows) store(static_cast<index_t>(row), total);
 }
 
-/// Calls f.operator()<Block>().
-template <class F>
-void with_block(index_t block, F&& f) {
-  switch (block) {
-    case 2: return f.template operator()<2>();
-    case 3: return f.template operator()<3>();
-    case 4: return f.template operator()<4>();
-    case 5: return f.template operator()<5>();
-    case 6: return f.template operator()<6>();
-    case 7: return f.template operator()<7>();
-    default: return f.template operator()<8>();
-  }
-}
-
 template <class T, class O>
 class bsr_operator final : public device_operator<T> {
  public:
-  /// Converts a CSR; a BSR stays where it is.
   bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, default_threads)), ctx_(ctx) {
-    if (a.format == matrix_format::csr) {
-      owned_ = to_bsr(ctx, a.as<T, O>(), o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)));
-    }
-    a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
-  }
-  void update_values(const matrix_ref& a) override {
-    if (a.format == matrix_format::bsr) {
-      a_.values = static_cast<const T*>(a.values);
-    } else {
-      tulle::update_values(ctx_, a.as<T, O>(), owned_);
-    }
-  }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return owned_.values.empty() ? 0 : matrix_bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return bsr_bytes(a_); }
+      : device_operator<T>(ctx, pick_block_size(o, default_threads)), storage_(ctx, a, s, o) {}
+  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return storage_.owned_bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " block=" + std::to_string(a_.block);
+    return device_operator<T>::parameters() + " block=" + std::to_string(storage_.view().block);
   }
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    with_block(a_.block, [&]<int Block>() {
-      launch("bsr", bsr_kernel<Block, T, O>, threads_for(std::int64_t{a_.block_rows} * 32, this->block_size_), stream,
-             a_, x, store);
+    const bsr_view<T, O>& a = storage_.view();
+    with_constant<2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int Block>() {
+      launch("bsr", bsr_kernel<Block, T, O>, threads_for(std::int64_t{a.block_rows} * 32, this->block_size_), stream, a,
+             x, store);
     });
   }
 
-  context ctx_;
-  bsr<T, O> owned_;  // of a converted CSR
-  bsr_view<T, O> a_;
+  bsr_storage<T, O> storage_;
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // One bit per entry says whether it is kept. The number of entries kept before any entry is a prefix sum over words
 // plus a population count within its word (Jacobson, "Space-efficient static trees and graphs", FOCS 1989), and gives
 // the new position of entries and of row starts. Scratch: 3/8 byte per entry.
-#include "cuda/runtime/launch.cuh"
-#include "cuda/runtime/primitives.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spmv/column_piece.hpp"
 
@@ -24,34 +24,6 @@ struct kept_view {
   }
 };
 
-/// One warp per word.
-__global__ void mark_columns(std::int64_t nnz, const index_t* colind, index_t first, index_t end, std::int64_t words,
-                             unsigned* bits, std::int64_t* count) {
-  for (std::int64_t w = grid_thread() / word_bits; w < words; w += grid_stride() / word_bits) {
-    const std::int64_t k = w * word_bits + lane_id();
-    const bool keep = k < nnz && colind[k] >= first && colind[k] < end;
-    const unsigned kept = __ballot_sync(full_warp, keep);
-    if (lane_id() != 0) continue;
-    bits[w] = kept;
-    count[w] = __popc(kept);
-  }
-}
-
-template <class O>
-__global__ void place_rows(index_t rows, const O* rowptr, kept_view kept, O* out) {
-  for (std::int64_t r = grid_thread(); r <= rows; r += grid_stride()) out[r] = static_cast<O>(kept.rank(rowptr[r]));
-}
-
-template <class T, class O>
-__global__ void place_entries(csr_view<T, O> a, kept_view kept, index_t* colind, T* values) {
-  for (std::int64_t k = grid_thread(); k < a.nnz; k += grid_stride()) {
-    if (!kept.has(k)) continue;
-    const std::int64_t at = kept.rank(k);
-    colind[at] = a.colind[k];
-    values[at] = a.values[k];
-  }
-}
-
 }  // namespace
 
 template <scalar T, offset O>
@@ -60,16 +32,30 @@ csr<T, O> column_piece(const context& ctx, csr_view<T, O> a, index_t first, inde
   const std::int64_t nnz = a.nnz, words = nnz / word_bits + 1;  // the last word ranks nnz, too
   buffer<unsigned> bits(ctx, static_cast<std::size_t>(words));
   buffer<std::int64_t> before(ctx, static_cast<std::size_t>(words));
-  launch_items(ctx, "mark_columns", mark_columns, words * word_bits, nnz, a.colind, first, end, words, bits.data(),
-               before.data());
+  const auto mark = [nnz, first, end, colind = a.colind, bits = bits.data(),
+                     count = before.data()] __device__(std::int64_t k) {  // one warp per word
+    const bool keep = k < nnz && colind[k] >= first && colind[k] < end;
+    const unsigned kept = __ballot_sync(full_warp, keep);
+    if (lane_id() != 0) return;
+    bits[k / word_bits] = kept;
+    count[k / word_bits] = __popc(kept);
+  };
+  for_each_item(ctx, "mark_columns", words * word_bits, mark);
   exclusive_scan(ctx, before);
   const kept_view kept{bits.data(), before.data()};
 
   buffer<O> rowptr(ctx, static_cast<std::size_t>(a.rows) + 1);
-  launch_items(ctx, "place_rows", place_rows<O>, std::int64_t{a.rows} + 1, a.rows, a.rowptr, kept, rowptr.data());
+  for_each_item(ctx, "place_rows", std::int64_t{a.rows} + 1,
+                [=, to = rowptr.data()] __device__(std::int64_t r) { to[r] = static_cast<O>(kept.rank(a.rowptr[r])); });
   const auto count = static_cast<std::size_t>(read_back(ctx, rowptr.data() + a.rows));
   csr<T, O> piece{a.rows, a.cols, std::move(rowptr), buffer<index_t>(ctx, count), buffer<T>(ctx, count)};
-  launch_items(ctx, "place_entries", place_entries<T, O>, nnz, a, kept, piece.colind.data(), piece.values.data());
+  const auto place = [=, colind = piece.colind.data(), values = piece.values.data()] __device__(std::int64_t k) {
+    if (!kept.has(k)) return;
+    const std::int64_t at = kept.rank(k);
+    colind[at] = a.colind[k];
+    values[at] = a.values[k];
+  };
+  for_each_item(ctx, "place_entries", nnz, place);
   return piece;
 }
 

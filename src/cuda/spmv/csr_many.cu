@@ -19,14 +19,6 @@ constexpr int block = 256;           // threads
 constexpr int long_row = 2048;       // entries
 constexpr int entries_per_lane = 4;  // about
 
-/// Element i of vector j is at i * row_stride + j * vector_stride.
-template <class T>
-struct many_view {
-  T* data;
-  std::int64_t row_stride;
-  std::int64_t vector_stride;
-};
-
 /// How the lanes of a group are used: lane = (nonzero) * across + (vector).
 struct group_shape {
   int across;  // lanes over vectors
@@ -49,7 +41,7 @@ __device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O 
 
 template <int Vectors, class T, class O>
 __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index_t count, group_shape shape, T alpha,
-                                                         many_view<const T> x, T beta, many_view<T> y) {
+                                                         typed_vectors<const T> x, T beta, typed_vectors<T> y) {
   __shared__ T shared[block / 32][32];
   __shared__ index_t long_rows[block];
   const int group = static_cast<int>(threadIdx.x) / shape.lanes;
@@ -76,7 +68,7 @@ __global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index
     const auto store = [&](std::int64_t r, int i, T sum) {
       const index_t vector = vector0 + i * shape.across;
       if (vector >= count) return;
-      T* const to = y.data + r * y.row_stride + vector * y.vector_stride;
+      T* const to = y.at(r, vector);
       const T scaled = multiply_add(alpha, sum, T{0});
       *to = beta == T{0} ? scaled : multiply_add(beta, *to, scaled);
     };
@@ -122,28 +114,24 @@ group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many<T, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
-                         const strided_vectors& y, cudaStream_t stream) {
+void csr_many(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+              cudaStream_t stream) {
   const index_t count = x.count;
   if (count == 0) return;
   int across = 1;
   const bool by_row = x.vector_stride == 1;
   while (by_row && across < 32 && across < count) across *= 2;
   const group_shape shape = shape_for(a.rows, a.nnz, across);
-  const auto go = [&]<int Vectors>() {
-    launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(std::int64_t{a.rows} * shape.lanes, block), stream,
-           a, count, shape, static_cast<T>(alpha),
-           many_view<const T>{static_cast<const T*>(x.data), x.row_stride, x.vector_stride}, static_cast<T>(beta),
-           many_view<T>{static_cast<T*>(y.data), y.row_stride, y.vector_stride});
-  };
   const index_t each = (count + across - 1) / across;  // vectors per lane
-  if (each == 1) return go.template operator()<1>();
-  if (each == 2) return go.template operator()<2>();
-  if (each <= 4) return go.template operator()<4>();
-  return go.template operator()<8>();
+  with_constant<1, 2, 4, 8>(each, [&]<int Vectors>() {
+    launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(std::int64_t{a.rows} * shape.lanes, block), stream,
+           a, count, shape, static_cast<T>(alpha), typed_vectors<const T>(x), static_cast<T>(beta),
+           typed_vectors<T>(y));
+  });
 }
 
-#define TULLE_INSTANTIATE(T, O) template struct csr_many<T, O>;
+#define TULLE_INSTANTIATE(T, O) \
+  template void csr_many(csr_view<T, O>, double, const strided_vectors&, double, const strided_vectors&, cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cuda

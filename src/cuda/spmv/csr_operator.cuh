@@ -43,7 +43,7 @@ class csr_operator : public device_operator<T> {
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    csr_many<T, O>::run(a_, alpha, x, beta, y, native(stream));
+    csr_many(a_, alpha, x, beta, y, native(stream));
   }
   void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
@@ -56,6 +56,17 @@ class csr_operator : public device_operator<T> {
   csr_view<T, O> a_;
 };
 
-constexpr int pick_block_size(const spmv_options& o, int otherwise) { return o.block_size > 0 ? o.block_size : otherwise; }
+/// Calls f.operator()<V>() for the first of the ascending Values that is not below `value`; the last where none is.
+template <int First, int... Rest, class F>
+void with_constant(int value, F&& f) {
+  if constexpr (sizeof...(Rest) > 0) {
+    if (value > First) return with_constant<Rest...>(value, f);
+  }
+  f.template operator()<First>();
+}
+
+constexpr int pick_block_size(const spmv_options& o, int otherwise = block_threads) {
+  return o.block_size > 0 ? o.block_size : otherwise;
+}
 
 }  // namespace tulle::cuda

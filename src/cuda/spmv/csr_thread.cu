@@ -8,8 +8,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
-
 template <class T, class O>
 __global__ void csr_thread_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   const std::int64_t row = grid_thread();
@@ -25,11 +23,12 @@ template <class T, class O>
 class csr_thread final : public csr_operator<T, O> {
  public:
   csr_thread(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)) {}
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x, store);
+    launch("csr.thread", csr_thread_kernel<T, O>, threads_for(this->a_.rows, this->block_size_), stream, this->a_, x,
+           store);
   }
 };
 

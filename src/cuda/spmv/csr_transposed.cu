@@ -4,15 +4,14 @@
 // a_ij x_i to y_j by an atomic. Bytes per nonzero: sizeof(T) + 4 and one atomic in L2; plus one offset and one x per
 // row and 2 y per column. Chosen for a transposed plan at effort none. The order of the atomics varies: floating-point
 // results keep their error bound but may differ in the last bits from run to run (those of i32 do not).
-#include "kernels/backends.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
 constexpr int warp_nonzeros = 256;
 
 __device__ __forceinline__ void atomic_add(float* y, float v) { atomicAdd(y, v); }
@@ -21,19 +20,8 @@ __device__ __forceinline__ void atomic_add(std::int32_t* y, std::int32_t v) {
   atomicAdd(reinterpret_cast<unsigned*>(y), static_cast<unsigned>(v));
 }
 
-/// `count` vectors: element i of vector j is at i * row_stride + j * vector_stride.
 template <class T>
-struct strided {
-  T* data;
-  std::int64_t row_stride;
-  std::int64_t vector_stride;
-  __device__ __forceinline__ T* at(std::int64_t row, index_t j) const {
-    return data + row * row_stride + j * vector_stride;
-  }
-};
-
-template <class T>
-__global__ void scale_kernel(index_t size, index_t count, T beta, strided<T> y) {
+__global__ void scale_kernel(index_t size, index_t count, T beta, typed_vectors<T> y) {
   const std::int64_t item = grid_thread();
   if (item >= std::int64_t{size} * count) return;
   T* const at = y.at(item % size, static_cast<index_t>(item / size));
@@ -41,7 +29,7 @@ __global__ void scale_kernel(index_t size, index_t count, T beta, strided<T> y) 
 }
 
 template <class T, class O>
-__global__ void scatter_kernel(csr_view<T, O> a, index_t count, T alpha, strided<const T> x, strided<T> y) {
+__global__ void scatter_kernel(csr_view<T, O> a, index_t count, T alpha, typed_vectors<const T> x, typed_vectors<T> y) {
   const std::int64_t warp = grid_thread() / 32;
   const std::int64_t begin = warp * warp_nonzeros;
   if (begin >= a.nnz) return;
@@ -63,29 +51,30 @@ template <class T, class O>
 class csr_transposed final : public csr_operator<T, O> {
  public:
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)) {}
 
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    add_all(x.count, static_cast<T>(alpha), {static_cast<const T*>(x.data), x.row_stride, x.vector_stride},
-            static_cast<T>(beta), {static_cast<T*>(y.data), y.row_stride, y.vector_stride},
-            native(stream));
+    add_all(static_cast<T>(alpha), x, static_cast<T>(beta), y, native(stream));
   }
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    add_all(1, store.alpha, {x, 1, 0}, store.beta, {store.y, 1, 0}, stream);
+    add_all(store.alpha, {const_cast<T*>(x), 1}, store.beta, {store.y, 1}, stream);
   }
 
-  void add_all(index_t count, T alpha, strided<const T> x, T beta, strided<T> y, cudaStream_t stream) {
+  void add_all(T alpha, const strided_vectors& x, T beta, const strided_vectors& y, cudaStream_t stream) {
+    const index_t count = x.count;
     if (beta != T{1}) {
       launch("csr.transposed: beta y", scale_kernel<T>,
              threads_for(std::int64_t{this->a_.cols} * count, this->block_size_), stream, this->a_.cols, count, beta,
-             y);
+             typed_vectors<T>(y));
     }
     if (count == 0) return;
-    launch("csr.transposed", scatter_kernel<T, O>, threads_for(ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_), stream, this->a_, count, alpha, x, y);
+    launch("csr.transposed", scatter_kernel<T, O>,
+           threads_for(ceil_div(this->a_.nnz, warp_nonzeros) * 32, this->block_size_), stream, this->a_, count, alpha,
+           typed_vectors<const T>(x), typed_vectors<T>(y));
   }
 };
 

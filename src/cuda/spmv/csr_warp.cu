@@ -2,28 +2,18 @@
 // A lane multiplies every Lanes-th entry of its row; the sums of the group are added by shuffles.
 // Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row.
 // Chosen for small integer matrices whose rows have similar lengths, and by policy `simple`.
-#include "cuda/device/load.cuh"
-#include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
-
 template <int Lanes, class T, class O>
 __global__ void csr_warp_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
   const int lane = threadIdx.x % Lanes;
   const std::int64_t row = grid_thread() / Lanes;
   T sum{0};
-  if (row < a.rows) {
-    const O end = a.rowptr[row + 1];
-#pragma unroll 4
-    for (O k = a.rowptr[row] + lane; k < end; k += Lanes) {
-      sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
-    }
-  }
+  if (row < a.rows) sum = sum_share<Lanes>(a, row, lane, x);
   sum = warp_sum<Lanes>(sum);
   if (lane == 0 && row < a.rows) store(static_cast<index_t>(row), sum);
 }
@@ -32,7 +22,7 @@ template <class T, class O>
 class csr_warp final : public csr_operator<T, O> {
  public:
   csr_warp(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)), lanes_(pick_lanes(s, o)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)), lanes_(pick_lanes(s, o)) {}
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }
@@ -62,4 +52,5 @@ spmv_kernel csr_warp_entry() {
       .make = make_operator<csr_warp, type_set::all>,
   };
 }
+
 }  // namespace tulle::cuda

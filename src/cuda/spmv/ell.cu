@@ -12,8 +12,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
-
 template <class T>
 __global__ void ell_kernel(ell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
   const std::int64_t row = grid_thread();
@@ -35,7 +33,7 @@ template <class T, class O>
 class ell_operator final : public device_operator<T> {
  public:
   ell_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, default_threads)),
+      : device_operator<T>(ctx, pick_block_size(o)),
         ctx_(ctx),
         a_(to_ell(ctx, a, std::numeric_limits<double>::infinity())) {}
   void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }

@@ -1,8 +1,12 @@
-// How many lanes of a warp share a row, for the kernels that give each row a group of lanes.
+// How many lanes of a warp share a row, and what one of them sums, for the kernels that give each row a group of lanes.
 #pragma once
 
 #include <tulle/formats/stats.hpp>
 #include <tulle/ops/spmv.hpp>
+
+#include "cuda/device/load.cuh"
+#include "cuda/device/warp.cuh"
+#include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 
@@ -19,14 +23,19 @@ inline int pick_lanes(const csr_stats& s, const spmv_options& o) {
 /// Calls f.operator()<Lanes>() for the number of lanes given.
 template <class F>
 void with_lanes(int lanes, F&& f) {
-  switch (lanes) {
-    case 1: return f.template operator()<1>();
-    case 2: return f.template operator()<2>();
-    case 4: return f.template operator()<4>();
-    case 8: return f.template operator()<8>();
-    case 16: return f.template operator()<16>();
-    default: return f.template operator()<32>();
+  with_constant<1, 2, 4, 8, 16, 32>(lanes, f);
+}
+
+/// Sum of every Lanes-th product of a row, from its product number `lane` on.
+template <int Lanes, class T, class O>
+__device__ __forceinline__ T sum_share(const csr_view<T, O>& a, std::int64_t row, int lane, const T* __restrict__ x) {
+  T sum{0};
+  const O end = a.rowptr[row + 1];
+#pragma unroll 4
+  for (O k = a.rowptr[row] + lane; k < end; k += Lanes) {
+    sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
   }
+  return sum;
 }
 
 }  // namespace tulle::cuda

@@ -9,8 +9,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
-
 struct stored_rows {
   const index_t* rowind;
 
@@ -36,38 +34,15 @@ __global__ void coo_kernel(coo_view<T> a, const T* __restrict__ x, T* head, scal
   sum_nonzero_tile(stored_rows{a.rowind}, a.nnz, a.colind, a.values, x, head, add_to_row<T>{store});
 }
 
-template <class T>
-__global__ void find_coo_cuts(coo_view<T> a, int tile_size, std::int32_t tiles, index_t* row, std::int32_t* last) {
-  const std::int64_t t = grid_thread();
-  if (t >= tiles) return;
-  const std::int64_t begin = t * tile_size;
-  const std::int64_t end = min(begin + tile_size, a.nnz);
-  const index_t r = a.rowind[end - 1];
-  row[t] = r;
-  last[t] = static_cast<std::int32_t>(t);
-  if (begin > 0 && a.rowind[begin - 1] == r) return;  // the row started earlier
-  std::int64_t low = end - 1, high = a.nnz - 1;       // its last entry
-  while (low < high) {
-    const std::int64_t middle = low + (high - low + 1) / 2;
-    if (a.rowind[middle] == r) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  last[t] = static_cast<std::int32_t>(low / tile_size);
-}
-
 template <class T, class O>
 class coo_operator final : public device_operator<T> {
  public:
   coo_operator(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, default_threads)),
+      : device_operator<T>(ctx, pick_block_size(o)),
         ctx_(ctx),
         a_(to_coo(ctx, a)),
         carries_(ctx, static_cast<std::int32_t>(ceil_div(a_.nnz(), this->block_size_))) {
-    const device_guard guard(this->device_);
-    launch("find_coo_cuts", find_coo_cuts<T>, threads_for(carries_.tiles(), 128), native(ctx), a_.view(), this->block_size_, carries_.tiles(), carries_.row(), carries_.last());
+    find_cut_rows(ctx, a, this->block_size_, carries_);
   }
   void update_values(const matrix_ref& a) override {
     copy_bytes(ctx_, a_.values.data(), memory_space::device, a.values, a.space, a_.values.bytes());
@@ -79,7 +54,7 @@ class coo_operator final : public device_operator<T> {
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("coo scale", scale_kernel<T>, threads_for(a_.rows, default_threads), stream, a_.rows, store);
+    launch("coo scale", scale_kernel<T>, threads_for(a_.rows), stream, a_.rows, store);
     launch("coo", coo_kernel<T>, {carries_.tiles(), this->block_size_}, stream, a_.view(), x, carries_.head(), store);
     carries_.add(store, stream);
   }

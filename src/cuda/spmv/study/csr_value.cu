@@ -4,7 +4,6 @@
 // rows are written by the same launch.
 // Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row and 3 words per tile.
 // Part of the kernel study: its time does not depend on row lengths.
-#include "cuda/device/search.cuh"
 #include "cuda/spmv/study/nonzero_tiles.cuh"
 
 namespace tulle::cuda {
@@ -15,7 +14,6 @@ struct csr_value_policy {
   static constexpr int rows_per_thread = 16;  // that look for empty rows
 };
 
-/// tile_row[t]: the row of the first nonzero of tile t, and of the last nonzero for t = tiles.
 template <class O>
 struct searched_rows {
   const O* rowptr;
@@ -42,41 +40,12 @@ __global__ void csr_value_kernel(csr_view<T, O> a, const index_t* tile_row, cons
 }
 
 template <class T, class O>
-__global__ void find_tile_rows(csr_view<T, O> a, int tile_size, std::int32_t tiles, index_t* tile_row) {
-  const std::int64_t t = grid_thread();
-  if (t > tiles) return;
-  const std::int64_t k = min(t * tile_size, static_cast<std::int64_t>(a.nnz) - 1);
-  tile_row[t] = row_of(a.rowptr, 0, a.rows, k);
-}
-
-template <class T, class O>
-__global__ void find_cut_rows(csr_view<T, O> a, int tile_size, std::int32_t tiles, const index_t* tile_row,
-                              index_t* row, std::int32_t* last) {
-  const std::int64_t t = grid_thread();
-  if (t >= tiles) return;
-  const std::int64_t begin = t * tile_size;
-  const std::int64_t end = min(begin + tile_size, static_cast<std::int64_t>(a.nnz));
-  const index_t r = row_of(a.rowptr, tile_row[t], tile_row[t + 1] + 1, end - 1);
-  row[t] = r;
-  const bool starts_here = static_cast<std::int64_t>(a.rowptr[r]) >= begin;
-  last[t] = static_cast<std::int32_t>(starts_here ? (static_cast<std::int64_t>(a.rowptr[r + 1]) - 1) / tile_size : t);
-}
-
-template <class T, class O>
 class csr_value final : public csr_operator<T, O> {
  public:
   csr_value(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, pick_block_size(o, csr_value_policy::threads)),
         carries_(ctx, static_cast<std::int32_t>(ceil_div(a.nnz, this->block_size_))),
-        tile_row_(ctx, static_cast<std::size_t>(carries_.tiles()) + 1) {
-    if (a.nnz == 0) return;
-    const device_guard guard(this->device_);
-    const std::int32_t tiles = carries_.tiles();
-    launch("find_tile_rows", find_tile_rows<T, O>, threads_for(tiles + 1, 128), native(ctx), a, this->block_size_,
-           tiles, tile_row_.data());
-    launch("find_cut_rows", find_cut_rows<T, O>, threads_for(tiles, 128), native(ctx), a, this->block_size_, tiles,
-           tile_row_.data(), carries_.row(), carries_.last());
-  }
+        tile_row_(find_cut_rows(ctx, a, this->block_size_, carries_)) {}
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return carries_.bytes() + tile_row_.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return csr_operator<T, O>::matrix_bytes() + workspace_bytes();
@@ -86,7 +55,8 @@ class csr_value final : public csr_operator<T, O> {
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     const std::int64_t blocks = std::max<std::int64_t>(
         carries_.tiles(), ceil_div(this->a_.rows, csr_value_policy::rows_per_thread * this->block_size_));
-    launch("csr.value", csr_value_kernel<T, O>, {blocks, this->block_size_}, stream, this->a_, tile_row_.data(), x, carries_.head(), store);
+    launch("csr.value", csr_value_kernel<T, O>, {blocks, this->block_size_}, stream, this->a_, tile_row_.data(), x,
+           carries_.head(), store);
     carries_.add(store, stream);
   }
 

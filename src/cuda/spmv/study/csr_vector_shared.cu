@@ -6,15 +6,13 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_operator.cuh"
-#include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/lanes.cuh"
+#include "cuda/spmv/supports.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int group_rows = 128;  // as in csr_stats::column_window
-
-constexpr int default_threads = 256;  // per block
 
 /// One block per group of rows: its smallest column (0 for an empty group) and the width of its window.
 template <class T, class O>
@@ -72,7 +70,7 @@ template <class T, class O>
 class csr_vector_shared final : public csr_operator<T, O> {
  public:
   csr_vector_shared(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)),
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)),
         lanes_(pick_lanes(s, o)),
         groups_(ceil_div(a.rows, group_rows)),
         shared_bytes_(static_cast<std::size_t>(s.column_window) * sizeof(T)),
@@ -95,7 +93,8 @@ class csr_vector_shared final : public csr_operator<T, O> {
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     with_lanes(lanes_, [&]<int Lanes>() {
-      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, {groups_, this->block_size_, shared_bytes_}, stream, this->a_, first_column_.data(), width_.data(), x, store);
+      launch("csr.vector_shared", csr_vector_shared_kernel<Lanes, T, O>, {groups_, this->block_size_, shared_bytes_},
+             stream, this->a_, first_column_.data(), width_.data(), x, store);
     });
   }
 

@@ -3,14 +3,11 @@
 // A lane multiplies every Lanes-th entry of its row and leaves its sum in shared memory; a tree of additions follows.
 // Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row.
 // Part of the kernel study: csr.warp does the same by shuffles, without shared memory.
-#include "cuda/device/load.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
 namespace tulle::cuda {
 namespace {
-
-constexpr int default_threads = 256;  // per block
 
 template <int Lanes, class T, class O>
 __global__ void csr_warp_shared_kernel(csr_view<T, O> a, const T* __restrict__ x, scale_and_store<T> store) {
@@ -19,13 +16,7 @@ __global__ void csr_warp_shared_kernel(csr_view<T, O> a, const T* __restrict__ x
   const int lane = threadIdx.x % Lanes;
   const std::int64_t row = grid_thread() / Lanes;
   T sum{0};
-  if (row < a.rows) {
-    const O end = a.rowptr[row + 1];
-#pragma unroll 4
-    for (O k = a.rowptr[row] + lane; k < end; k += Lanes) {
-      sum = multiply_add(load_stream(a.values + k), __ldg(x + load_stream(a.colind + k)), sum);
-    }
-  }
+  if (row < a.rows) sum = sum_share<Lanes>(a, row, lane, x);
   partial[threadIdx.x] = sum;
   __syncwarp();
 #pragma unroll
@@ -40,7 +31,7 @@ template <class T, class O>
 class csr_warp_shared final : public csr_operator<T, O> {
  public:
   csr_warp_shared(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, pick_block_size(o, default_threads)), lanes_(pick_lanes(s, o)) {}
+      : csr_operator<T, O>(ctx, a, pick_block_size(o)), lanes_(pick_lanes(s, o)) {}
   [[nodiscard]] std::string parameters() const override {
     return device_operator<T>::parameters() + " lanes=" + std::to_string(lanes_);
   }

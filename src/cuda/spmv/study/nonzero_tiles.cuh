@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/device/load.cuh"
+#include "cuda/device/search.cuh"
 #include "cuda/device/segment_scan.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/carries.cuh"
@@ -35,6 +36,29 @@ __device__ __forceinline__ void sum_nonzero_tile(const Rows& rows, std::int64_t 
   } else {
     store(row, sum);
   }
+}
+
+/// Finds the rows that the ends of tiles cut. Element t of the result: the row of the first nonzero of tile t, and of
+/// the last nonzero for the last element.
+template <class T, class O>
+buffer<index_t> find_cut_rows(const context& ctx, csr_view<T, O> a, std::int64_t tile_size, carries<T>& carries) {
+  buffer<index_t> tile_rows(ctx, static_cast<std::size_t>(carries.tiles()) + 1);
+  if (a.nnz == 0) return tile_rows;
+  const device_guard guard(ctx.device());
+  index_t* const tile_row = tile_rows.data();
+  for_each_item(ctx, "find_tile_rows", carries.tiles() + 1, [=] __device__(std::int64_t t) {
+    tile_row[t] = row_of(a.rowptr, 0, a.rows, min(t * tile_size, static_cast<std::int64_t>(a.nnz) - 1));
+  });
+  const auto find = [=, row = carries.row(), last = carries.last()] __device__(std::int64_t t) {
+    const std::int64_t begin = t * tile_size;
+    const std::int64_t end = min(begin + tile_size, static_cast<std::int64_t>(a.nnz));
+    const index_t r = row_of(a.rowptr, tile_row[t], tile_row[t + 1] + 1, end - 1);
+    row[t] = r;
+    const bool starts_here = static_cast<std::int64_t>(a.rowptr[r]) >= begin;
+    last[t] = static_cast<std::int32_t>(starts_here ? (static_cast<std::int64_t>(a.rowptr[r + 1]) - 1) / tile_size : t);
+  };
+  for_each_item(ctx, "find_cut_rows", carries.tiles(), find);
+  return tile_rows;
 }
 
 }  // namespace tulle::cuda
