@@ -14,7 +14,9 @@ namespace tulle::test {
 /// A small finite-element matrix with 3 unknowns a node, in host memory.
 csr<double> small_matrix();
 
-/// The second of two calls of `work` must neither take nor give back memory, nor copy, nor wait.
+/// `work` must neither take nor give back memory, nor copy, nor wait. How many kernels it launches.
+std::int64_t launches_of(const std::function<void()>& work);
+/// The same of the second of two calls.
 void expect_only_launches(const context& ctx, const std::function<void()>& work);
 
 }  // namespace tulle::test

@@ -1,13 +1,13 @@
 // What the conversions refuse, and that the message says what was wrong.
 #include <limits>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
 
 class refusing : public on_backend {};
-TULLE_ON_EVERY_BACKEND(refusing);
+TULLE_ON_BACKENDS(refusing, "cpu1", "cpu2", "cpu5", "cuda");
 
 const matrix& named(const char* name) { return battery_matrix_named(name); }
 

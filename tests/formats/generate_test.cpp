@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
@@ -19,13 +19,6 @@ std::uint64_t hash_bytes(const std::vector<T>& data, std::uint64_t hash) {
 }
 std::uint64_t hash_of(const matrix& m) {
   return hash_bytes(m.values, hash_bytes(m.colind, hash_bytes(m.rowptr, 0xcbf29ce484222325)));
-}
-
-double value_at(const matrix& m, index_t row, index_t col) {
-  const auto begin = m.colind.begin() + m.rowptr[row];
-  const auto end = m.colind.begin() + m.rowptr[row + 1];
-  const auto at = std::lower_bound(begin, end, col);
-  return at != end && *at == col ? m.values[at - m.colind.begin()] : 0;
 }
 
 const std::string every_kind[] = {"gen:uniform",

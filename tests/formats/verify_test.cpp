@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {

@@ -4,12 +4,12 @@
 #include <limits>
 #include <numeric>
 
-#include "backends.hpp"
+#include "vector_fixture.hpp"
 
 namespace tulle::test {
 namespace {
 
-class vector_test : public backends_test {
+class vector_test : public vector_fixture {
  protected:
   /// Runs f.operator()<T>() for the types that are computed with.
   template <class F>
@@ -18,8 +18,7 @@ class vector_test : public backends_test {
     f.template operator()<double>();
   }
 };
-
-INSTANTIATE_TEST_SUITE_P(backends, vector_test, every_backend(), backend_name);
+TULLE_ON_VECTORS(vector_test);
 
 constexpr std::array<std::size_t, 9> sizes = {0, 1, 7, 256, 1000, 4097, 33333, 540675, 3000001};
 constexpr long double unit_f64 = 0x1p-53L;
@@ -61,7 +60,7 @@ TEST_P(vector_test, several_dot_products_at_once_are_those_of_one_each) {
     for (const std::size_t count : {2, 3, 4, 5, 8, 9, 17}) {
       std::vector<dot_pair> pairs;
       for (std::size_t k = 0; k < count; ++k) pairs.push_back({v[k], v[0]});
-      buffer<T> results(*ctx_, count);
+      buffer<T> results(ctx(), count);
       ops_->dots(pairs, results);
       for (std::size_t k = 0; k < count; ++k) expect_dot(host(results)[k], host(v[k]), host(v[0]));
     }
@@ -80,7 +79,7 @@ TEST_P(vector_test, the_norm_is_the_root_of_the_dot_product) {
   for_floating([&]<class T>() {
     for (const std::size_t n : sizes) {
       const auto x = random<T>(3, n);
-      buffer<T> result(*ctx_, 1);
+      buffer<T> result(ctx(), 1);
       ops_->norm2(x, result);
       long double sum = 0;
       for (const T v : host(x)) sum += static_cast<long double>(v) * v;
@@ -95,12 +94,12 @@ TEST_P(vector_test, sums_are_the_same_bit_for_bit) {
   const auto x = random<double>(1, n), y = random<double>(2, n);
   std::vector<double> found;
   const auto add = [&](const vector_ops& ops) {
-    buffer<double> result(*ctx_, 1);
+    buffer<double> result(ctx(), 1);
     ops.dot(x, y, result);
     found.push_back(host(result)[0]);
   };
   for (int run = 0; run < 5; ++run) add(*ops_);
-  if (ctx_->backend() == backend_kind::cpu) {
+  if (ctx().backend() == backend_kind::cpu) {
     for (const int threads : {1, 2, 3, 7}) add(vector_ops(context::cpu(threads)));
   }
   for (const double d : found) EXPECT_EQ(d, found[0]);
@@ -171,7 +170,7 @@ TEST_P(vector_test, fused_dot_products_are_those_of_the_new_y) {
     for (const std::size_t n : sizes) {
       const auto x = random<T>(1, n), other = random<T>(3, n);
       auto y = random<T>(2, n), alone = random<T>(2, n);
-      buffer<T> dots(*ctx_, 2);
+      buffer<T> dots(ctx(), 2);
       ops_->axpby(0.7, x, -0.2, alone);
       for (const const_vector_ref& w : {const_vector_ref(other), const_vector_ref(x), const_vector_ref(y)}) {
         ops_->random(2, y);
@@ -190,7 +189,7 @@ TEST_P(vector_test, a_pair_of_updates_is_one_after_the_other) {
     for (const std::size_t n : sizes) {
       const auto p = random<T>(1, n), q = random<T>(2, n);
       auto x = random<T>(3, n), r = random<T>(4, n), x_alone = random<T>(3, n), r_alone = random<T>(4, n);
-      buffer<T> dots(*ctx_, 2);
+      buffer<T> dots(ctx(), 2);
       ops_->axpby(0.3, p, 1, x_alone);
       ops_->axpby(-0.3, q, 1, r_alone);
       ops_->axpby_pair_dots({0.3, p, 1, x}, {-0.3, q, 1, r}, p, dots);
@@ -211,7 +210,7 @@ TEST_P(vector_test, fill_copy_gather_and_scatter_move_every_type) {
       for (std::size_t i = 0; i < n; ++i) places[i] = static_cast<O>(i * 17 % n);
       const auto x = on(numbers);
       const auto permutation = on(places);
-      buffer<T> y(*ctx_, n), back(*ctx_, n);
+      buffer<T> y(ctx(), n), back(ctx(), n);
       ops_->copy(x, y);
       EXPECT_EQ(host(y), numbers);
       ops_->fill(-3, y);
@@ -263,7 +262,7 @@ TEST_P(vector_test, scalars_of_one_element_are_computed_where_they_are) {
   const auto operands = on<double>({6, 4});
   const scalar_ref six(scalar_type::f64, operands.data(), operands.space());
   const scalar_ref four(scalar_type::f64, operands.data() + 1, operands.space());
-  buffer<double> quotient(*ctx_, 1);
+  buffer<double> quotient(ctx(), 1);
   ops_->fill({-2, six, four}, quotient);
   EXPECT_EQ(host(quotient)[0], -3);
 }
