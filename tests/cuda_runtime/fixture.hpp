@@ -7,7 +7,7 @@
 #include "failing_cuda.hpp"
 #include "support/backends.hpp"
 #include "support/errors.hpp"
-#include "support/small_csr.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 

@@ -23,10 +23,6 @@ std::vector<std::int32_t> numbers(std::size_t n) {
   return v;
 }
 
-TEST(cuda_runtime, a_missing_device_has_a_reason) {
-  EXPECT_EQ(cuda_device_count() == 0, !cuda_unavailable_reason().empty());
-}
-
 TEST_F(cuda_runtime_test, info_describes_the_device) {
   const device_info& info = ctx().info();
   EXPECT_EQ(info.backend, backend_kind::cuda);
@@ -39,8 +35,7 @@ TEST_F(cuda_runtime_test, info_describes_the_device) {
   EXPECT_GE(info.driver_version, 12000);
 }
 
-TEST_F(cuda_runtime_test, a_device_that_is_not_there_is_refused) {
-  EXPECT_EQ(status_of([] { context::cuda(cuda_device_count()); }), status::invalid_argument);
+TEST_F(cuda_runtime_test, a_negative_device_is_refused) {
   EXPECT_EQ(status_of([] { context::cuda(-1); }), status::invalid_argument);
 }
 

@@ -6,7 +6,7 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "support/small_csr.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 namespace {

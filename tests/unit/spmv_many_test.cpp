@@ -6,7 +6,7 @@
 
 #include "support/errors.hpp"
 #include "support/files.hpp"
-#include "support/small_csr.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 namespace {
