@@ -8,7 +8,6 @@
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -36,20 +35,14 @@ using matrix = tulle::csr<T, std::int32_t>;
 template <class T>
 struct peer {
   std::string name;
-  std::function<double()> run;        // computes C anew; microseconds, without freeing the last one
-  std::function<matrix<T>()> result;  // a copy of the last one
+  std::function<double()> run;                // computes C anew; microseconds, without freeing the last one
+  std::function<tulle::matrix_ref()> result;  // the last one, with 32-bit offsets
   std::vector<double> times;
   double error_ratio = 0;
 };
 
 template <class T>
-matrix<T> empty(const tulle::context& ctx, index_t rows, index_t cols, std::size_t nnz) {
-  return {rows, cols, tulle::buffer<std::int32_t>(ctx, static_cast<std::size_t>(rows) + 1),
-          tulle::buffer<index_t>(ctx, nnz), tulle::buffer<T>(ctx, nnz)};
-}
-
-template <class T>
-peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b) {
+peer<T> make_eigen(const matrix<T>& a, const matrix<T>& b) {
   using sparse = Eigen::SparseMatrix<T, Eigen::RowMajor, int>;
   const auto mapped = [](const matrix<T>& m) {
     return Eigen::Map<const sparse>(m.rows, m.cols, m.nnz(), m.rowptr.data(), m.colind.data(), m.values.data());
@@ -64,14 +57,14 @@ peer<T> make_eigen(const tulle::context& ctx, const matrix<T>& a, const matrix<T
     *c = x * y;
     return microseconds(start);
   };
-  p.result = [=] {
+  p.result = [=]() -> tulle::matrix_ref {
     c->makeCompressed();
-    matrix<T> out = empty<T>(ctx, static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()),
-                             static_cast<std::size_t>(c->nonZeros()));
-    std::copy_n(c->outerIndexPtr(), out.rowptr.size(), out.rowptr.data());
-    std::copy_n(c->innerIndexPtr(), out.colind.size(), out.colind.data());
-    std::copy_n(c->valuePtr(), out.values.size(), out.values.data());
-    return out;
+    return tulle::csr_view<T, std::int32_t>{static_cast<index_t>(c->rows()),
+                                            static_cast<index_t>(c->cols()),
+                                            static_cast<std::int32_t>(c->nonZeros()),
+                                            c->outerIndexPtr(),
+                                            c->innerIndexPtr(),
+                                            c->valuePtr()};
   };
   return p;
 }
@@ -82,23 +75,19 @@ std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T
                                        const std::string& kernel) {
   tulle::spgemm_options options;
   options.kernel = kernel;
-  const auto copied = [ctx](const tulle::any_csr<T>& c) {
-    const auto& m = std::get<matrix<T>>(c);
-    return matrix<T>{m.rows, m.cols, clone(ctx, m.rowptr), clone(ctx, m.colind), clone(ctx, m.values)};
-  };
-  auto c = std::make_shared<tulle::any_csr<T>>();
+  auto c = std::make_shared<tulle::matrix_ref>();
   peer<T> whole;
   whole.name = kernel.empty() ? "tulle" : "tulle:" + kernel;
   whole.run = [=, &a, &b] {
-    *c = matrix<T>();
+    *c = {};
     const auto start = clock_type::now();
     *c = tulle::spgemm(ctx, a, b, options);
     return microseconds(start);
   };
-  whole.result = [=] { return copied(*c); };
+  whole.result = [=] { return *c; };
 
   const auto plan = std::make_shared<tulle::spgemm_plan<T>>(ctx, a.view(), b.view(), options);
-  const auto again = std::make_shared<tulle::any_csr<T>>(plan->multiply());
+  const auto again = std::make_shared<tulle::matrix_ref>(plan->multiply());
   peer<T> numeric;
   numeric.name = whole.name + ".numeric";
   numeric.run = [=] {
@@ -106,7 +95,7 @@ std::pair<peer<T>, peer<T>> make_tulle(const tulle::context& ctx, const matrix<T
     plan->numeric(*again);
     return microseconds(start);
   };
-  numeric.result = [=] { return copied(*again); };
+  numeric.result = [=] { return *again; };
   return {std::move(whole), std::move(numeric)};
 }
 
@@ -124,53 +113,27 @@ matrix<T> load(const tulle::context& ctx, const std::string& spec) {
   return a;
 }
 
-/// The largest error over gamma(n + 2) |A||B|; infinite where the pattern is wrong or not in order.
+/// The largest error over gamma(n + 2) |A||B|, of all rows; infinite where the pattern is wrong or not in order.
 template <class T>
-double error_ratio(const matrix<T>& a, const matrix<T>& b, const matrix<T>& c) {
-  std::vector<long double> sum(static_cast<std::size_t>(b.cols)), magnitude(sum);
-  std::vector<int> terms(sum.size());
-  double worst = 0;
-  const double wrong = std::numeric_limits<double>::infinity();
-  for (index_t i = 0; i < a.rows; ++i) {
-    std::int64_t distinct = 0;
-    for (int k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
-      const index_t r = a.colind.data()[k];
-      for (int l = b.rowptr.data()[r]; l < b.rowptr.data()[r + 1]; ++l) {
-        const auto j = static_cast<std::size_t>(b.colind.data()[l]);
-        const long double term = static_cast<long double>(a.values.data()[k]) * b.values.data()[l];
-        distinct += terms[j]++ == 0 ? 1 : 0;
-        sum[j] += term;
-        magnitude[j] += std::fabs(term);
-      }
-    }
-    const int begin = c.rowptr.data()[i], end = c.rowptr.data()[i + 1];
-    if (end - begin != distinct) return wrong;
-    for (int k = begin; k < end; ++k) {
-      const auto j = static_cast<std::size_t>(c.colind.data()[k]);
-      if (terms[j] == 0 || (k > begin && c.colind.data()[k - 1] >= c.colind.data()[k])) return wrong;
-      const long double u = (terms[j] + 2) * (std::numeric_limits<T>::epsilon() / 2);
-      const long double bound = u / (1 - u) * magnitude[j], error = std::fabs(c.values.data()[k] - sum[j]);
-      if (error > 0) worst = std::max(worst, static_cast<double>(error / bound));
-      sum[j] = magnitude[j] = 0;
-      terms[j] = 0;
-    }
-  }
-  return worst;
+double error_ratio(const tulle::context& ctx, const matrix<T>& a, const matrix<T>& b, const tulle::matrix_ref& c) {
+  const tulle::spgemm_expectation<T, std::int32_t> expected{.a = a.view(), .b = b.view()};
+  return check_spgemm(ctx, expected, c.as<T, std::int32_t>(), std::numeric_limits<std::int64_t>::max()).error_ratio;
 }
 
 template <class V>
-void dump(const std::string& file, const tulle::buffer<V>& data) {
+void dump(const std::string& file, const V* data, std::int64_t count) {
+  const auto size = static_cast<std::size_t>(count);
   std::FILE* f = std::fopen(file.c_str(), "wb");
-  if (f == nullptr || std::fwrite(data.data(), sizeof(V), data.size(), f) != data.size() || std::fclose(f) != 0) {
+  if (f == nullptr || std::fwrite(data, sizeof(V), size, f) != size || std::fclose(f) != 0) {
     throw std::runtime_error(file);
   }
 }
 
 template <class T>
-void dump(const std::string& prefix, const matrix<T>& m) {
-  dump(prefix + "rowptr", m.rowptr);
-  dump(prefix + "colind", m.colind);
-  dump(prefix + "values", m.values);
+void dump(const std::string& prefix, const tulle::csr_view<T, std::int32_t>& m) {
+  dump(prefix + "rowptr", m.rowptr, m.rows + std::int64_t{1});
+  dump(prefix + "colind", m.colind, m.nnz);
+  dump(prefix + "values", m.values, m.nnz);
 }
 
 /// In turns until the time is up, 3 times at least. Returns the number of turns.
@@ -205,17 +168,17 @@ json run(const std::vector<std::string>& arguments) {
     peers.push_back(std::move(whole));
     peers.push_back(std::move(numeric));
   }
-  peers.push_back(make_eigen(ctx, a, b));
+  peers.push_back(make_eigen(a, b));
   std::int64_t nnz = 0;
   for (peer<T>& p : peers) {
     p.run();
-    const matrix<T> c = p.result();
-    nnz = c.nnz();
-    p.error_ratio = error_ratio(a, b, c);
+    const tulle::matrix_ref c = p.result();
+    nnz = c.nnz;
+    p.error_ratio = error_ratio(ctx, a, b, c);
     if (arguments[4] != "-" && p.name == "tulle") {
-      dump(arguments[4] + "/c_", c);
-      dump(arguments[4] + "/a_", a);
-      dump(arguments[4] + "/b_", b);
+      dump(arguments[4] + "/c_", c.as<T, std::int32_t>());
+      dump(arguments[4] + "/a_", a.view());
+      dump(arguments[4] + "/b_", b.view());
     }
   }
   const int turns = measure(peers, std::stod(arguments[3]));

@@ -81,6 +81,14 @@ csr_handle placed(const context_handle& context, const plain_csr<T, O>& m,
   return made<csr_handle>(make, context, &from);
 }
 
+/// The options of a product with one of them set.
+template <class Option>
+tulle_spgemm_options with(Option tulle_spgemm_options::*member, Option value) {
+  tulle_spgemm_options options{};
+  options.*member = value;
+  return options;
+}
+
 /// A call is refused with this status and a message that has these words.
 inline void refused(tulle_status status, tulle_status expected, const std::string& words) {
   EXPECT_EQ(status, expected) << words;

@@ -9,6 +9,12 @@ namespace {
 
 class capi_matrix : public on_each_backend {
  protected:
+  /// 3 x 4, without its indices.
+  static tulle_matrix_arrays arrays(tulle_format format, std::int64_t nnz, const double* values) {
+    tulle_matrix_arrays m{};
+    m.format = format, m.rows = 3, m.cols = 4, m.nnz = nnz, m.scalar_type = TULLE_F64, m.values = values;
+    return m;
+  }
   csr_handle converted(const tulle_matrix_arrays& arrays) const {
     return made<csr_handle>(tulle_csr_convert, context, &arrays);
   }
@@ -35,39 +41,21 @@ TEST_P(capi_matrix, every_format_becomes_the_same_csr) {
 
   const std::int32_t rowind[] = {2, 0, 2, 0, 2}, colind[] = {3, 2, 0, 0, 1}, broken[] = {2, 0, 3, 0, 2};
   const double values[] = {5, 2, -3, 1, 4};
-  tulle_matrix_arrays coo{.format = TULLE_COO,
-                          .rows = 3,
-                          .cols = 4,
-                          .nnz = 5,
-                          .scalar_type = TULLE_F64,
-                          .rowind = rowind,
-                          .colind = colind,
-                          .values = values};
+  tulle_matrix_arrays coo = arrays(TULLE_COO, 5, values);
+  coo.rowind = rowind, coo.colind = colind;
   EXPECT_EQ(dense(converted(coo)), expected);
   coo.rowind = broken;
   EXPECT_EQ(refused(coo), TULLE_STATUS_INVALID_STRUCTURE);
   coo.rowind = nullptr;
   EXPECT_EQ(refused(coo), TULLE_STATUS_NULL_POINTER);
 
-  const plain_csr<double, std::int64_t> t = transposed(small);
-  EXPECT_EQ(dense(converted({.format = TULLE_CSC,
-                             .rows = 3,
-                             .cols = 4,
-                             .nnz = 5,
-                             .scalar_type = TULLE_F64,
-                             .offset_type = TULLE_OFFSET_I64,
-                             .offsets = t.rowptr.data(),
-                             .rowind = t.colind.data(),
-                             .values = t.values.data()})),
-            expected);
+  const auto t = transposed(small_matrix<double, std::int32_t>());
+  tulle_matrix_arrays csc = arrays(TULLE_CSC, 5, t.values.data());
+  csc.offset_type = TULLE_OFFSET_I32, csc.offsets = t.rowptr.data(), csc.rowind = t.colind.data();
+  EXPECT_EQ(dense(converted(csc)), expected);
 
-  tulle_matrix_arrays full{.format = TULLE_DENSE,
-                           .rows = 3,
-                           .cols = 4,
-                           .scalar_type = TULLE_F64,
-                           .values = expected.data(),
-                           .order = TULLE_ROW_MAJOR,
-                           .ld = 4};
+  tulle_matrix_arrays full = arrays(TULLE_DENSE, 0, expected.data());
+  full.order = TULLE_ROW_MAJOR, full.ld = 4;
   EXPECT_EQ(dense(converted(full)), expected);
   full.ld = 3;
   EXPECT_EQ(refused(full), TULLE_STATUS_INVALID_DIMENSIONS);
@@ -85,16 +73,8 @@ TEST_P(capi_matrix, blocks_go_out_and_come_back) {
   std::vector<double> values(16);
   TULLE_ASSERT_OK(
       tulle_csr_copy_out_bsr(context.get(), matrix.get(), 2, &blocks, rowptr.data(), colind.data(), values.data()));
-  tulle_matrix_arrays bsr{.format = TULLE_BSR,
-                          .rows = 3,
-                          .cols = 4,
-                          .nnz = 4,
-                          .scalar_type = TULLE_F64,
-                          .offset_type = TULLE_OFFSET_I64,
-                          .offsets = rowptr.data(),
-                          .colind = colind.data(),
-                          .values = values.data(),
-                          .block = 2};
+  tulle_matrix_arrays bsr = arrays(TULLE_BSR, 4, values.data());
+  bsr.offset_type = TULLE_OFFSET_I64, bsr.offsets = rowptr.data(), bsr.colind = colind.data(), bsr.block = 2;
   EXPECT_EQ(dense(converted(bsr)), expected);
   bsr.block = 9;
   EXPECT_EQ(refused(bsr), TULLE_STATUS_INVALID_ARGUMENT);

@@ -10,11 +10,7 @@ class capi_spgemm_arguments : public testing::Test {
     return made<spgemm_handle>(tulle_spgemm_plan_create, context, a, a, &times_transpose);
   }
 
-  tulle_spgemm_options times_transpose = [] {
-    tulle_spgemm_options options{};
-    options.transpose_b = 1;
-    return options;
-  }();
+  const tulle_spgemm_options times_transpose = with(&tulle_spgemm_options::transpose_b, 1);
   context_handle context = cpu_context();
   csr_handle a = placed(context, small_matrix());
   spgemm_handle plan = plan_of_a_at();
@@ -120,8 +116,7 @@ TEST_F(capi_spgemm_arguments, triple_product) {
 TEST_F(capi_spgemm_arguments, estimate) {
   tulle_spgemm_estimate e{};
   null_in_turn(tulle_estimate_spgemm, {"context", "a", "b", "", "estimate"}, context, a, a, nullptr, &e);
-  tulle_spgemm_options options{};
-  options.d = a.get();
+  const tulle_spgemm_options options = with<const tulle_csr*>(&tulle_spgemm_options::d, a.get());
   refused(tulle_estimate_spgemm(context.get(), a.get(), a.get(), &options, &e), TULLE_STATUS_INVALID_ARGUMENT,
           "options->d");
 }

@@ -78,16 +78,14 @@ TEST_P(capi_spgemm, symbolic_then_the_product_then_other_numbers) {
 
 TEST_P(capi_spgemm, transposes) {
   const csr_handle left = a(), right = b();
-  tulle_spgemm_options options{};
-  options.transpose_a = 1;
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_a, 1);
   EXPECT_EQ(read(multiply(plan_of(left, left, &options))), (matrix{4,
                                                                    4,
                                                                    {0, 4, 7, 9, 12},
                                                                    {0, 1, 2, 3, 0, 1, 3, 0, 2, 0, 1, 3},
                                                                    {10, -12, 2, -15, -12, 16, 20, 2, 4, -15, 20, 25}}))
       << "A^T A";
-  options.transpose_a = 0;
-  options.transpose_b = 1;
+  options = with(&tulle_spgemm_options::transpose_b, 1);
   EXPECT_EQ(read(multiply(plan_of(right, right, &options))),
             (matrix{4, 4, {0, 2, 4, 4, 7}, {0, 3, 1, 3, 0, 1, 3}, {1, 1, 4, 2, 1, 2, 2}}))
       << "B B^T";
@@ -96,8 +94,7 @@ TEST_P(capi_spgemm, transposes) {
 TEST_P(capi_spgemm, a_mask_and_a_matrix_to_add) {
   const csr_handle left = a(), right = b();
   const csr_handle m = placed(context, matrix{3, 2, {0, 1, 2, 3}, {0, 0, 1}, {7, 8, 9}});  // [7 0; 8 0; 0 9]
-  tulle_spgemm_options options{};
-  options.mask = m.get();
+  tulle_spgemm_options options = with<const tulle_csr*>(&tulle_spgemm_options::mask, m.get());
   EXPECT_EQ(read(multiply(plan_of(left, right, &options))), (matrix{3, 2, {0, 0, 0, 1}, {1}, {2}}));
   options.d = m.get();
   EXPECT_EQ(read(multiply(plan_of(left, right, &options), 1, 10)),
@@ -109,16 +106,14 @@ TEST_P(capi_spgemm, a_mask_and_a_matrix_to_add) {
 
 TEST_P(capi_spgemm, a_triple_product) {
   const csr_handle left = a(), right = b(), wide = b<double, std::int64_t>();
-  tulle_spgemm_options options{};
-  options.transpose_a = 1;
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_a, 1);
   const csr_handle middle = multiply(plan_of(left, left, &options));  // A^T A
   const auto triple = [&](const csr_handle& p, const tulle_spgemm_options* with) {
     return read(made<csr_handle>(tulle_triple_product, context, left, middle, p, with));
   };
   const matrix c = triple(right, nullptr);  // A (A^T A) B
   EXPECT_EQ(c, read(product_handle(product_handle(left, middle), right)));
-  options = {};
-  options.memory_limit = std::size_t{1} << 30;
+  options = with(&tulle_spgemm_options::memory_limit, std::size_t{1} << 30);
   EXPECT_EQ(triple(wide, &options), c) << "offsets of both widths";
 }
 
@@ -134,8 +129,7 @@ TEST_P(capi_spgemm, an_estimate) {
 
 TEST_P(capi_spgemm, a_memory_limit_is_kept_or_refused) {
   const csr_handle left = a(), right = b();
-  tulle_spgemm_options options{};
-  options.memory_limit = std::size_t{1} << 30;
+  tulle_spgemm_options options = with(&tulle_spgemm_options::memory_limit, std::size_t{1} << 30);
   EXPECT_EQ(read(multiply(plan_of(left, right, &options))), product);
   options.memory_limit = 1;
   tulle_csr* made = nullptr;
@@ -153,8 +147,7 @@ TEST_P(capi_spgemm, a_plan_outlives_its_matrices_and_a_product_its_plan) {
 
 TEST_P(capi_spgemm, a_product_is_a_matrix_like_any_other) {
   const csr_handle c = multiply(plan_of(a(), b()));
-  tulle_spgemm_options options{};
-  options.transpose_b = 1;
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_b, 1);
   EXPECT_EQ(read(multiply(plan_of(c, c, &options))), (matrix{3, 3, {0, 2, 2, 4}, {0, 2, 0, 2}, {1, 2, 2, 173}}));
   EXPECT_NE(made<plan_handle>(tulle_spmv_plan_create, context, c, nullptr), nullptr);
 }
@@ -170,8 +163,7 @@ TEST_P(capi_spgemm, an_entry_that_cancels_stays_and_nan_shows) {
 }
 
 TEST_P(capi_spgemm, a_plan_says_what_it_is) {
-  tulle_spgemm_options options{};
-  options.kernel = "kernel0";
+  tulle_spgemm_options options = with<const char*>(&tulle_spgemm_options::kernel, "kernel0");
   const spgemm_handle plan = plan_of(a(), b(), &options);
   const std::string sentence = got<const char*>(tulle_spgemm_plan_explain, plan);
   EXPECT_STREQ(got<const char*>(tulle_spgemm_plan_kernel, plan), "kernel0");

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "handles.hpp"
+#include "support/types.hpp"
 
 namespace tulle::test {
 namespace {
@@ -26,10 +27,11 @@ class capi_spmv : public on_each_backend {
     TULLE_EXPECT_OK(tulle_buffer_copy_out(device_y.get(), y.data(), y.size() * sizeof(T)));
     return y;
   }
+};
+TULLE_ON_BOTH_BACKENDS(capi_spmv);
 
-  /// Every way in for one pair of types: copied and borrowed, base 0 and 1.
-  template <class T, class O>
-  void multiplies_exactly() {
+TEST_P(capi_spmv, every_type_base_and_ownership) {
+  for_types_and_offsets<float, double, std::int32_t>([&]<class T, class O>() {
     const auto a = small_matrix<T, O>(), from_one = from_base_one(a);
     for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
       for (const std::int32_t base : {0, 1}) {
@@ -37,17 +39,7 @@ class capi_spmv : public on_each_backend {
         EXPECT_EQ(apply<T>(plan, 2, {1, 2, 3, 4}, -1, {10, 20, 30}), (std::vector<T>{4, -20, 20})) << "base " << base;
       }
     }
-  }
-};
-TULLE_ON_BOTH_BACKENDS(capi_spmv);
-
-TEST_P(capi_spmv, every_type_base_and_ownership) {
-  multiplies_exactly<float, std::int32_t>();
-  multiplies_exactly<float, std::int64_t>();
-  multiplies_exactly<double, std::int32_t>();
-  multiplies_exactly<double, std::int64_t>();
-  multiplies_exactly<std::int32_t, std::int32_t>();
-  multiplies_exactly<std::int32_t, std::int64_t>();
+  });
 }
 
 TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {

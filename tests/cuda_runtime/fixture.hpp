@@ -11,12 +11,25 @@
 
 namespace tulle::test {
 
-/// A small finite-element matrix with 3 unknowns a node, in host memory.
-csr<double> small_matrix();
+/// A small finite-element matrix with 3 unknowns per node, in host memory.
+inline csr<double> small_matrix() { return generate<double>(context::cpu(), "gen:fem:n=6"); }
 
 /// `work` must neither take nor give back memory, nor copy, nor wait. How many kernels it launches.
-std::int64_t launches_of(const std::function<void()>& work);
+inline std::int64_t launches_of(const std::function<void()>& work) {
+  const cuda_counts before = counts();
+  work();
+  const cuda_counts after = counts();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.deallocations, before.deallocations);
+  EXPECT_EQ(after.synchronizations, before.synchronizations);
+  EXPECT_EQ(after.copies, before.copies);
+  return after.launches - before.launches;
+}
 /// The same of the second of two calls.
-void expect_only_launches(const context& ctx, const std::function<void()>& work);
+inline void expect_only_launches(const context& ctx, const std::function<void()>& work) {
+  work();  // what is set up once
+  ctx.synchronize();
+  launches_of(work);
+}
 
 }  // namespace tulle::test

@@ -10,7 +10,7 @@ class refusing : public on_backend {
  protected:
   void SetUp() override {
     on_backend::SetUp();
-    if (!IsSkipped()) a = upload<double, std::int32_t>(ctx(), battery_matrix_battery_matrix_named("unsorted"));
+    if (!IsSkipped()) a = upload<double, std::int32_t>(ctx(), battery_matrix_named("unsorted"));
   }
 
   csr<double, std::int32_t> a;

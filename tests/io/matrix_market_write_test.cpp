@@ -1,24 +1,16 @@
 // The writer: what is written reads back bit for bit, and nothing is lost when it fails.
+#include <sys/resource.h>
+
 #include <bit>
 #include <cmath>
 #include <csignal>
 #include <limits>
 #include <random>
 
-#include <sys/resource.h>
-
 #include "parse.hpp"
 
 namespace tulle::test {
 namespace {
-
-template <scalar T>
-plain_csr<T> diagonal(const std::vector<T>& values) {
-  const auto n = static_cast<index_t>(values.size());
-  plain_csr<T> m{0, n, {0}, {}, values};
-  while (m.rows < n) m.add_row({m.rows});
-  return m;
-}
 
 /// Every bit pattern is as likely as any other, so all magnitudes are there, subnormals included.
 template <scalar T, class Bits>
@@ -47,7 +39,7 @@ TEST_F(MatrixMarketWrite, Text) {
   write_matrix_market(directory_ / "a.mtx", a.view());
   EXPECT_EQ(read_file(directory_ / "a.mtx"),
             "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0.1\n1 3 -3\n2 2 1e+300\n");
-  write_matrix_market(directory_ / "b.mtx", diagonal<std::int32_t>({7, -8}).view());
+  write_matrix_market(directory_ / "b.mtx", diagonal_matrix<std::int32_t>({7, -8}).view());
   EXPECT_EQ(read_file(directory_ / "b.mtx"),
             "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
 }
@@ -57,18 +49,18 @@ TEST_F(MatrixMarketWrite, RoundTripsAreExact) {
   doubles.insert(doubles.end(),
                  {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
                   std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity()});
-  EXPECT_TRUE(same_bits(round_trip(diagonal(doubles)).values, doubles));
+  EXPECT_TRUE(same_bits(round_trip(diagonal_matrix(doubles)).values, doubles));
   const auto floats = random_finite<float, std::uint32_t>(20000);
-  EXPECT_TRUE(same_bits(round_trip(diagonal(floats)).values, floats));
+  EXPECT_TRUE(same_bits(round_trip(diagonal_matrix(floats)).values, floats));
   const std::vector<std::int32_t> integers{0, -1, std::numeric_limits<std::int32_t>::min(),
                                            std::numeric_limits<std::int32_t>::max()};
-  EXPECT_EQ(round_trip(diagonal(integers)).values, integers);
-  EXPECT_TRUE(std::isnan(round_trip(diagonal<double>({std::nan("")})).values[0]));
+  EXPECT_EQ(round_trip(diagonal_matrix(integers)).values, integers);
+  EXPECT_TRUE(std::isnan(round_trip(diagonal_matrix<double>({std::nan("")})).values[0]));
 }
 
 TEST_F(MatrixMarketWrite, Compressed) {
   const auto values = random_finite<double, std::uint64_t>(50000);
-  const auto a = diagonal(values);
+  const auto a = diagonal_matrix(values);
   EXPECT_EQ(round_trip(a, "a.mtx.gz"), a);
   EXPECT_EQ(round_trip(a, "a.mtx.zst"), a);
   EXPECT_EQ(read_file(directory_ / "a.mtx.gz").substr(0, 2), "\x1f\x8b");
@@ -104,14 +96,15 @@ TEST_F(MatrixMarketWrite, WhatIsNotSymmetricIsRefused) {
 }
 
 TEST_F(MatrixMarketWrite, FailuresNameTheFileAndLoseNothing) {
-  const auto a = diagonal<double>({1, 2});
+  const auto a = diagonal_matrix<double>({1, 2});
   expect_error(status::file_io, "none/a.mtx", [&] { write_matrix_market(directory_ / "none/a.mtx", a.view()); });
   expect_error(status::file_io, directory_.path().string(), [&] { write_matrix_market(directory_.path(), a.view()); });
   if (std::filesystem::exists("/dev/full")) {
     for (const char* file : {"full.mtx", "full.mtx.gz", "full.mtx.zst"}) {
       std::filesystem::create_symlink("/dev/full", directory_ / file);
-      expect_error(status::file_io, "No space left",
-                   [&] { write_matrix_market(directory_ / file, diagonal(std::vector<double>(300000, 0.1)).view()); });
+      expect_error(status::file_io, "No space left", [&] {
+        write_matrix_market(directory_ / file, diagonal_matrix(std::vector<double>(300000, 0.1)).view());
+      });
     }
   }
 }
@@ -123,7 +116,7 @@ TEST_F(MatrixMarketWrite, FailureHalfwayKeepsTheOldFile) {
   const rlimit small{100000, before.rlim_max};
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
-  const auto large = diagonal(random_finite<double, std::uint64_t>(50000));
+  const auto large = diagonal_matrix(random_finite<double, std::uint64_t>(50000));
   expect_error(status::file_io, "a.mtx", [&] { write_matrix_market(directory_ / "a.mtx", large.view()); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
@@ -135,7 +128,7 @@ TEST_F(MatrixMarketWrite, FailureHalfwayKeepsTheOldFile) {
 TEST_F(MatrixMarketWrite, ReplacesTheTargetOfALink) {
   write_file(directory_ / "real.mtx", "old");
   std::filesystem::create_symlink("real.mtx", directory_ / "link.mtx");
-  write_matrix_market(directory_ / "link.mtx", diagonal<double>({1}).view());
+  write_matrix_market(directory_ / "link.mtx", diagonal_matrix<double>({1}).view());
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link.mtx"));
   EXPECT_EQ(read_matrix_market<double>(directory_ / "real.mtx").nnz(), 1);
 }

@@ -92,8 +92,7 @@ TULLE_ON_BACKENDS(making, "cpu1", "cpu3", "cuda");
 
 TEST_P(making, identities) {
   for (const index_t n : {0, 1, 1000}) {
-    plain_csr<float> want{0, n, {0}, {}, std::vector<float>(static_cast<std::size_t>(n), 1)};
-    for (index_t i = 0; i < n; ++i) want.add_row({i});
+    const plain_csr<float> want = diagonal_matrix(std::vector<float>(static_cast<std::size_t>(n), 1));
     expect_entries(ctx(), identity(ctx(), n, scalar_type::f32), want);
   }
   EXPECT_EQ(identity(ctx(), 3, scalar_type::i32).types.value, scalar_type::i32);

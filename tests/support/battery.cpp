@@ -77,15 +77,6 @@ battery_matrix duplicates() {
   });
 }
 
-/// Indices counted from 1, as Fortran and Matrix Market do, shifted on entry.
-battery_matrix from_base_one() {
-  battery_matrix m{{3, 4, {1, 3, 3, 6}, {1, 4, 1, 2, 4}, {}}, "base1"};
-  for (auto& offset : m.rowptr) --offset;
-  for (auto& column : m.colind) --column;
-  m.values = random_numbers(m.colind.size(), 1);
-  return m;
-}
-
 /// NaN and infinities among the values: one of a kind in a row, and both infinities in one.
 battery_matrix non_finite() {
   battery_matrix m = banded("nan_and_inf", 400, 4);
@@ -163,7 +154,7 @@ void add_patterns(std::vector<battery_matrix>& all) {
 void add_orders_and_values(std::vector<battery_matrix>& all) {
   all.push_back(shuffled(banded("", 300, 20), "unsorted"));
   all.push_back(duplicates());
-  all.push_back(from_base_one());
+  all.push_back({{3, 4, {0, 2, 2, 5}, {0, 3, 0, 1, 3}, random_numbers(5, 1)}, "base1"});
   battery_matrix misaligned = random_rows("misaligned", 777, 777, [](index_t row) { return row % 50; });
   misaligned.misaligned = true;
   all.push_back(std::move(misaligned));

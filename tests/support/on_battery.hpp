@@ -7,6 +7,7 @@
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/errors.hpp"
+#include "support/types.hpp"
 
 namespace tulle::test {
 
@@ -21,13 +22,8 @@ csr<T, O> upload(const context& ctx, const plain_csr<>& m) {
 /// Calls f.template operator()<T, O>() for every combination that can hold the matrix's values.
 template <class F>
 void for_each_type(const matrix& m, F&& f) {
-  f.template operator()<double, std::int64_t>();
-  f.template operator()<double, std::int32_t>();
-  f.template operator()<float, std::int64_t>();
-  f.template operator()<float, std::int32_t>();
-  if (m.floating_only) return;
-  f.template operator()<std::int32_t, std::int64_t>();
-  f.template operator()<std::int32_t, std::int32_t>();
+  for_types_and_offsets<double, float>(f);
+  if (!m.floating_only) for_types_and_offsets<std::int32_t>(f);
 }
 
 /// The elements of a buffer are these numbers, converted: 0 differs from -0, but any NaN equals any other.

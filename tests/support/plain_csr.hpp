@@ -36,6 +36,14 @@ struct plain_csr {
   friend bool operator==(const plain_csr&, const plain_csr&) = default;
 };
 
+template <class T>
+plain_csr<T> diagonal_matrix(const std::vector<T>& values) {
+  const auto n = static_cast<index_t>(values.size());
+  plain_csr<T> m{0, n, {0}, {}, values};
+  while (m.rows < n) m.add_row({m.rows});
+  return m;
+}
+
 /// `count` numbers of a context's memory.
 template <class T>
 std::vector<T> read_array(const context& ctx, const void* from, std::int64_t count) {

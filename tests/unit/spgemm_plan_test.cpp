@@ -4,6 +4,7 @@
 #include "support/backends.hpp"
 #include "support/random.hpp"
 #include "support/spgemm.hpp"
+#include "support/types.hpp"
 
 namespace tulle::test {
 namespace {
@@ -14,21 +15,12 @@ class SpgemmPlan : public on_backend {
  protected:
   static constexpr index_t rows = 223, inner = 131, cols = 319;
 
-  /// Calls f.operator()<T, O>() for every combination of floating-point types.
-  template <class F>
-  static void for_types(const F& f) {
-    f.template operator()<double, std::int32_t>();
-    f.template operator()<double, std::int64_t>();
-    f.template operator()<float, std::int32_t>();
-    f.template operator()<float, std::int64_t>();
-  }
-
   plain_csr<> a = random_csr(rows, inner, 4, 1), b = random_csr(inner, cols, 5, 2);
 };
 TULLE_ON_BOTH_BACKENDS(SpgemmPlan);
 
 TEST_P(SpgemmPlan, OperandsInEveryOrder) {
-  for_types([&]<class T, class O>() {
+  for_types_and_offsets<double, float>([&]<class T, class O>() {
     for (const rows_are order_a : every_order) {
       for (const rows_are order_b : every_order) {
         SCOPED_TRACE(static_cast<int>(order_a) * 10 + static_cast<int>(order_b));
@@ -60,7 +52,7 @@ TEST_P(SpgemmPlan, OperandsInEveryOrder) {
 }
 
 TEST_P(SpgemmPlan, MaskAlphaAndD) {
-  for_types([&]<class T, class O>() {
+  for_types_and_offsets<double, float>([&]<class T, class O>() {
     for (const rows_are order : every_order) {
       const auto x = random_csr<T, O>(rows, inner, 4, 1), y = random_csr<T, O>(inner, cols, 5, 2, order),
                  mask = random_csr<T, O>(rows, cols, 9, 3, order), d = random_csr<T, O>(rows, cols, 3, 4, order);
