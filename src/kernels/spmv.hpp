@@ -87,7 +87,7 @@ struct spmv_kernel {
   std::string_view name;
   std::string_view summary;
   backend_kind backend = backend_kind::cpu;
-  type_set types = type_set::floating;
+  type_set types = type_set::floating;  // of kernels/types.hpp
   kernel_role role = kernel_role::production;
   bool needs_set_up = true;  // has to see the statistics; converts or stages the matrix. Else it reads the CSR in place
   bool takes_bsr = false;    // reads a BSR in place; every kernel takes CSR
@@ -115,12 +115,26 @@ constexpr bool has_pass(const spmv_kernel& kernel, operation what, scalar_type v
   return false;
 }
 
+/// The types of y = A x, as asked for.
+inline operation_types types_of(const matrix_ref& a, const spmv_options& options) {
+  return {a.types, options.vector_type.value_or(a.types.value)};
+}
+
 /// A make that builds Operator<T, O>(ctx, view, stats, options) for the types of a CSR.
 template <template <class, class> class Operator, type_set Set>
 std::unique_ptr<spmv_operator> make_operator(const context& ctx, const matrix_ref& a, const csr_stats& stats,
                                              const spmv_options& options) {
   return dispatch<Set>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
     return std::make_unique<Operator<T, O>>(ctx, a.as<T, O>(), stats, options);
+  });
+}
+
+/// The same for Operator<T, V, O>: values of T, vectors of V.
+template <template <class, class, class> class Operator, type_set Set>
+std::unique_ptr<spmv_operator> make_operator(const context& ctx, const matrix_ref& a, const csr_stats& stats,
+                                             const spmv_options& options) {
+  return dispatch_operation<Set>(types_of(a, options), [&]<class T, class V, class O>() -> std::unique_ptr<spmv_operator> {
+    return std::make_unique<Operator<T, V, O>>(ctx, a.as<T, O>(), stats, options);
   });
 }
 

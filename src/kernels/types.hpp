@@ -1,29 +1,77 @@
-// The combinations of types that exist: the one list, and the way from a key back to the types.
+// The combinations of types that exist: the one list, and the ways from a key back to the types.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>
+#include <tuple>
 #include <utility>
 
 namespace tulle {
 
-/// Which combinations a kernel is built for.
+/// The lines of the list that a kernel is built for.
 enum class type_set : std::uint8_t {
-  floating,  // f32 or f64 throughout
-  all,       // and i32, whose sums wrap modulo 2^32
+  floating = 1,  // f32 or f64 throughout
+  integers = 2,  // i32, whose sums wrap modulo 2^32
+  narrow = 4,    // values narrower than the vectors and the sums
+  all = floating | integers,
+};
+inline constexpr type_set every_type{0xff};
+constexpr type_set operator|(type_set a, type_set b) {
+  return static_cast<type_set>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool overlap(type_set a, type_set b) { return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0; }
+
+/// Values of a matrix in T and vectors in V, which also holds the sums.
+template <scalar T, scalar V, type_set Set>
+struct type_combination {
+  using value = T;
+  using vector = V;
+  static constexpr type_set set = Set;
+  static constexpr operation_types with(offset_type offset) { return {{scalar_type_of<T>, offset}, scalar_type_of<V>}; }
 };
 
-/// Every combination; a line more is a combination more, for the kernels whose set contains it.
-inline constexpr std::array type_combinations{
-    operation_types(type_key_of<double, std::int32_t>),       operation_types(type_key_of<double, std::int64_t>),
-    operation_types(type_key_of<float, std::int32_t>),        operation_types(type_key_of<float, std::int64_t>),
-    operation_types(type_key_of<std::int32_t, std::int32_t>), operation_types(type_key_of<std::int32_t, std::int64_t>)};
+/// Every combination, with offsets of 32 and of 64 bits; a line more is a combination more, for the kernels whose set
+/// contains it.
+using type_list = std::tuple<type_combination<double, double, type_set::floating>,
+                             type_combination<float, float, type_set::floating>,
+                             type_combination<std::int32_t, std::int32_t, type_set::integers>,
+                             type_combination<float, double, type_set::narrow>>;
+
+/// Calls f(line) for the lines of the list.
+template <class F>
+constexpr void for_each_combination(const F& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f(std::tuple_element_t<I, type_list>{}), ...);
+  }(std::make_index_sequence<std::tuple_size_v<type_list>>{});
+}
 
 constexpr bool contains(type_set set, const operation_types& t) {
-  const bool uniform = t.vector == t.value && t.sum == t.value;
-  return uniform && (set == type_set::all || t.value != scalar_type::i32);
+  bool found = false;
+  for_each_combination([&](auto line) { found = found || (overlap(set, line.set) && line.with(t.offset) == t); });
+  return found;
+}
+
+/// Calls f.template operator()<T, V, O>() for the types of an operation: T of the matrix's values, V of the vectors, O of
+/// the offsets.
+template <type_set Set, std::size_t Line = 0, class F>
+auto dispatch_operation(const operation_types& types, F&& f)
+    -> decltype(f.template operator()<double, double, std::int32_t>()) {
+  if constexpr (Line < std::tuple_size_v<type_list>) {
+    using line = std::tuple_element_t<Line, type_list>;
+    if constexpr (overlap(Set, line::set)) {
+      using T = typename line::value;
+      using V = typename line::vector;
+      if (line::with(types.offset) == types) {
+        return types.offset == offset_type::i64 ? f.template operator()<T, V, std::int64_t>()
+                                                : f.template operator()<T, V, std::int32_t>();
+      }
+    }
+    return dispatch_operation<Set, Line + 1>(types, std::forward<F>(f));
+  } else {
+    throw error(status::unsupported, "this operation has no such types");
+  }
 }
 
 /// Calls f.template operator()<T, O>() for the types of a matrix: T of its values, O of its offsets.
@@ -34,7 +82,7 @@ decltype(auto) dispatch(type_key key, F&& f) {
                                           : f.template operator()<T, std::int32_t>();
   };
   if (key.value == scalar_type::f64) return with_offsets.template operator()<double>();
-  if constexpr (Set == type_set::all) {
+  if constexpr (overlap(Set, type_set::integers)) {
     if (key.value == scalar_type::i32) return with_offsets.template operator()<std::int32_t>();
   }
   if (key.value != scalar_type::f32) throw error(status::unsupported, "this operation has no i32 values");

@@ -64,13 +64,20 @@ struct any_spmv_plan::impl {
   void count();
   void tune(double budget);
   void build(const spmv_kernel& k, const std::string& why);
-  void build(std::string_view name, const std::string& why) { build(find(name), why); }
+  void build_without_set_up(const std::string& why);
   void make_many();
   [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
-    return find_spmv_kernel(ctx.backend(), name, source.ref().types);
+    return find_spmv_kernel(ctx.backend(), name, types());
   }
+  [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
   [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr; }
-  [[nodiscard]] bool takes_many_by_another() const { return !named && !reads_transpose && !stays_blocks(); }
+  [[nodiscard]] bool takes_blocks(std::string_view name) const {
+    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types());
+    return k != nullptr && k->takes_bsr;
+  }
+  [[nodiscard]] bool takes_many_by_another() const {
+    return !named && !reads_transpose && !stays_blocks() && for_many != nullptr;
+  }
 
   clock::time_point began = clock::now();  // first: planning begins here
   context ctx;
@@ -82,6 +89,7 @@ struct any_spmv_plan::impl {
   csr_stats stats;
   bool analysed = false;  // else stats holds what is known without a pass over the matrix
   const spmv_kernel* kernel = nullptr;
+  const spmv_kernel* for_many = spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend()), types());
   std::string reason;
   std::unique_ptr<spmv_operator> op;
   std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
@@ -93,8 +101,8 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
-  const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 &&
-                      (wanted.empty() || find(wanted).takes_bsr);
+  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks(ctx.backend())) : wanted;
+  const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
   const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
                      options.policy == spmv_policy::standard;
   const bool choice_validates = quick && !stays_blocks();
@@ -103,14 +111,14 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   if (blocks) {
     named = !wanted.empty();
     count();
-    build(wanted.empty() ? kernel_for_blocks(ctx.backend()) : wanted, "the matrix came in blocks");
+    build(find(for_blocks), "the matrix came in blocks");
   } else if (transposes && !transpose(wanted)) {
     // a kernel that reads the transpose was taken
   } else if (!wanted.empty()) {
     take_named(wanted);
   } else if (options.effort == spmv_effort::none) {
     count();
-    build(kernel_without_set_up(ctx.backend()), "effort none takes A where it is");
+    build_without_set_up("effort none takes A where it is");
   } else {
     choose(quick);
     if (options.effort == spmv_effort::max) tune(max_effort_applications);
@@ -120,14 +128,17 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
 
 /// Makes a CSR of the transpose, or takes the kernel that needs none and returns false.
 bool any_spmv_plan::impl::transpose(const std::string& wanted) {
-  if (wanted == transposing_kernel(ctx.backend()).name) return take_transposing_kernel("asked for by name"), false;
-  if (wanted.empty() && options.effort == spmv_effort::none)
+  const spmv_kernel& in_place = transposing_kernel(ctx.backend());
+  const bool has_one = contains(in_place.types, types());
+  if (has_one && wanted == in_place.name) return take_transposing_kernel("asked for by name"), false;
+  if (has_one && wanted.empty() && options.effort == spmv_effort::none) {
     return take_transposing_kernel("effort none takes A where it is"), false;
+  }
   try {
     source.transpose();
     source.refresh();
   } catch (const error& e) {
-    if (!is_out_of_memory(e) || !wanted.empty()) throw;
+    if (!is_out_of_memory(e) || !wanted.empty() || !has_one) throw;
     return take_transposing_kernel("no memory for a CSR of A^T"), false;
   }
   return true;
@@ -162,15 +173,14 @@ void any_spmv_plan::impl::choose(bool quick) {
   }
   const type_key types = source.ref().types;
   const spmv_choice choice = choose_spmv(stats, types, ctx.info(), options.policy);
-  const spmv_kernel& chosen = find(choice.kernel);
-  if (const support s = chosen.supports(stats, types, ctx.info()); !s.ok) {
-    return build(kernel_without_set_up(ctx.backend()), s.reason);
-  }
+  const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, this->types());
+  if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
+  if (const support s = chosen->supports(stats, types, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
-    build(chosen, choice.reason);
+    build(*chosen, choice.reason);
   } catch (const error& e) {
     if (!is_out_of_memory(e)) throw;
-    build(kernel_without_set_up(ctx.backend()), fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
+    build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
 }
 
@@ -199,18 +209,30 @@ void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
   reason = why;
 }
 
+/// Where that kernel is not built for the types, the first that is and takes the matrix.
+void any_spmv_plan::impl::build_without_set_up(const std::string& why) {
+  if (const auto* k = spmv_kernel_for(ctx.backend(), kernel_without_set_up(ctx.backend()), types())) return build(*k, why);
+  if (!analysed) analyse();
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (k.role != kernel_role::production || !contains(k.types, types())) continue;
+    if (k.supports(stats, source.ref().types, ctx.info()).ok) return build(k, why);
+  }
+  throw error(status::unsupported, fmt::format("no kernel on {} takes this matrix with {}; kernels() lists what there is",
+                                               name(ctx.backend()), describe(types())));
+}
+
 /// Allocates a little host memory, at the first call.
 void any_spmv_plan::impl::make_many() {
-  if (many == nullptr) many = find(kernel_for_many(ctx.backend())).make(ctx, source.ref(), stats, {});
+  if (many == nullptr) many = for_many->make(ctx, source.ref(), stats, {.vector_type = options.vector_type});
 }
 
 void any_spmv_plan::impl::tune(double budget) {
   const matrix_ref& a = source.ref();
-  const std::string key = fmt::format("{}/{}.{}/{}/{}", statistics_hash(stats), name(a.types.value),
+  const std::string key = fmt::format("{}/{}.{}/{}/{}", statistics_hash(stats), describe(types()),
                                       name(a.types.offset), ctx.info().name, ctx.info().multiprocessors);
   if (const auto known = cached_winner(key)) {
     for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-      if (k.name == *known && contains(k.types, a.types) && k.supports(stats, a.types, ctx.info()).ok) {
+      if (k.name == *known && contains(k.types, types()) && k.supports(stats, a.types, ctx.info()).ok) {
         return build(k, "the fastest when a matrix with these statistics was measured on this device before");
       }
     }
@@ -235,7 +257,7 @@ any_spmv_plan::~any_spmv_plan() = default;
 
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
-scalar_type any_spmv_plan::vector_type() const noexcept { return impl_->source.ref().types.value; }
+scalar_type any_spmv_plan::vector_type() const noexcept { return impl_->types().vector; }
 
 std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
 
@@ -271,9 +293,8 @@ void any_spmv_plan::read_values(const const_vector_ref& values) {
     throw error(status::invalid_dimensions,
                 fmt::format("values has {} elements, A has {} nonzeros", values.size, count));
   }
-  if (values.type != vector_type()) {
-    throw error(status::invalid_argument,
-                fmt::format("values holds {} elements, A {}", name(values.type), name(vector_type())));
+  if (const scalar_type held = impl_->types().value; values.type != held) {
+    throw error(status::invalid_argument, fmt::format("values holds {} elements, A {}", name(values.type), name(held)));
   }
   if (values.stride != 1 && count > 1) throw error(status::unsupported, "values with a stride");
   if (count > 0 && values.data == nullptr) throw error(status::null_pointer, "values is null");
@@ -302,7 +323,7 @@ void any_spmv_plan::autotune() {
   if (!p.analysed) {
     p.analyse();
     if (p.reads_transpose || p.kernel->takes_bsr) {
-      p.build(kernel_without_set_up(p.ctx.backend()), p.reason);
+      p.build_without_set_up(p.reason);
     } else {
       p.build(*p.kernel, p.reason);
     }

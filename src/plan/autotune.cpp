@@ -33,10 +33,10 @@ double microseconds_since(clock::time_point begin) {
 /// x = 0 and a scratch y, and what times an application.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, const matrix_ref& a)
+  bench_stand(const context& ctx, const matrix_ref& a, scalar_type vectors)
       : ctx_(ctx),
-        x_(ctx, static_cast<std::size_t>(a.cols) * size_of(a.types.value)),
-        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(a.types.value)),
+        x_(ctx, static_cast<std::size_t>(a.cols) * size_of(vectors)),
+        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(vectors)),
         begin_(ctx),
         end_(ctx) {
     fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
@@ -74,12 +74,13 @@ class bench_stand {
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
   const auto begin = clock::now();
-  bench_stand stand(ctx, subject.a);
+  const operation_types types = types_of(subject.a, subject.options);
+  bench_stand stand(ctx, subject.a, types.vector);
   tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.role != kernel_role::production || &k == first.first || !contains(k.types, subject.a.types)) continue;
-    if (!k.supports(subject.stats, subject.a.types, ctx.info()).ok) continue;
+    if (k.role != kernel_role::production || &k == first.first || !contains(k.types, types)) continue;
+    if (!k.supports(subject.stats, types.matrix(), ctx.info()).ok) continue;
     const bool converts = k.needs_set_up;
     const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
     const double measuring = (warm_up_runs + timed_runs) * result.microseconds;

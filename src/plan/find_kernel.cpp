@@ -24,15 +24,26 @@ bool is_kernel_of(kernel_operation what, backend_kind backend, std::string_view 
 
 }  // namespace
 
-const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wanted, type_key types) {
+const spmv_kernel* spmv_kernel_for(backend_kind backend, std::string_view wanted, const operation_types& types) {
+  for (const spmv_kernel& k : spmv_kernels(backend)) {
+    if (k.name == wanted && contains(k.types, types)) return &k;
+  }
+  return nullptr;
+}
+
+const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wanted, const operation_types& types) {
+  if (const spmv_kernel* found = spmv_kernel_for(backend, wanted, types)) return *found;
   std::vector<std::string_view> names;
   for (const spmv_kernel& k : spmv_kernels(backend)) {
-    if (!contains(k.types, types)) continue;
-    if (k.name == wanted) return k;
-    names.push_back(k.name);
+    if (contains(k.types, types)) names.push_back(k.name);
   }
-  throw error(status::invalid_argument, fmt::format("no kernel '{}' on backend {} for {} values; there are: {}", wanted,
-                                                    name(backend), name(types.value), fmt::join(names, ", ")));
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' on backend {} for {}; there are: {}", wanted,
+                                                    name(backend), describe(types), fmt::join(names, ", ")));
+}
+
+std::string describe(const operation_types& types) {
+  if (types.vector == types.value) return fmt::format("{} values", name(types.value));
+  return fmt::format("{} values under {} vectors", name(types.value), name(types.vector));
 }
 
 std::vector<kernel_info> kernels(backend_kind backend) {

@@ -8,8 +8,14 @@
 
 namespace tulle {
 
-/// The table entry of that name and type. Throws INVALID_ARGUMENT listing the names there are.
-const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view name, type_key types);
+/// The table entry of that name, built for those types. Throws INVALID_ARGUMENT listing the names there are.
+const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view name, const operation_types& types);
+
+/// The same, or null where there is none.
+const spmv_kernel* spmv_kernel_for(backend_kind backend, std::string_view name, const operation_types& types);
+
+/// "f64 values", or "f32 values under f64 vectors".
+std::string describe(const operation_types& types);
 
 /// The kernel that multiplies by A^T and takes the CSR of A where it is.
 const spmv_kernel& transposing_kernel(backend_kind backend);

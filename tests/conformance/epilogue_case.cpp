@@ -42,8 +42,8 @@ void check_dot(T value, const std::vector<T>& a, const std::vector<T>& b, std::s
   expect_near(value, sum, gamma<T>(static_cast<double>(a.size()) + 2) * size, what);
 }
 
-template <scalar T, offset O>
-void check_dots(const context& ctx, const spmv_case& c, spmv_operator& op, const typed_matrix<T, O>& a, double alpha,
+template <scalar S, scalar T, offset O>
+void check_dots(const context& ctx, const spmv_case& c, spmv_operator& op, const typed_matrix<S, O, T>& a, double alpha,
                 double beta) {
   const battery_matrix& m = *c.matrix;
   SCOPED_TRACE(fmt::format("alpha={} beta={}", alpha, beta));
@@ -74,10 +74,10 @@ void check_dots(const context& ctx, const spmv_case& c, spmv_operator& op, const
 /// Skips the test, or calls body(typed matrix, operator).
 template <class Body>
 void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
-  dispatch<type_set::floating>(c.types, [&]<class T, class O>() {
-    const typed_matrix<T, O> a(ctx, *c.matrix);
+  dispatch_operation<every_type>(c.types, [&]<class S, class T, class O>() {
+    const typed_matrix<S, O, T> a(ctx, *c.matrix);
     const csr_stats stats = statistics(ctx, a.device());
-    const support supported = c.kernel->supports(stats, c.types, ctx.info());
+    const support supported = c.kernel->supports(stats, c.types.matrix(), ctx.info());
     if (!supported.ok) GTEST_SKIP() << supported.reason;
     const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
     body(a, *op);
@@ -87,13 +87,13 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
 }  // namespace
 
 void run_dots_case(const context& ctx, const spmv_case& c) {
-  with_operator(ctx, c, [&]<scalar T, offset O>(const typed_matrix<T, O>& a, spmv_operator& op) {
+  with_operator(ctx, c, [&]<scalar S, scalar T, offset O>(const typed_matrix<S, O, T>& a, spmv_operator& op) {
     for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {2.5, -1.0}}) check_dots(ctx, c, op, a, alpha, beta);
   });
 }
 
 void run_jacobi_case(const context& ctx, const spmv_case& c) {
-  with_operator(ctx, c, [&]<scalar T, offset O>(const typed_matrix<T, O>& a, spmv_operator& op) {
+  with_operator(ctx, c, [&]<scalar S, scalar T, offset O>(const typed_matrix<S, O, T>& a, spmv_operator& op) {
     const battery_matrix& m = *c.matrix;
     const double omega = 0.75;
     const std::vector<T> x = random_vector<T>(m.cols, 42, m.x_special), b = random_vector<T>(m.rows, 44),

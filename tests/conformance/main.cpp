@@ -67,19 +67,29 @@ void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
   }
 }
 
-/// Every value type and both offset types, once each.
-constexpr type_key few_types[] = {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>,
-                                  type_key_of<std::int32_t, std::int32_t>};
+/// The combinations of types that a kernel is built for; `few`: each with one width of offsets.
+std::vector<operation_types> combinations(const spmv_kernel& kernel, bool few) {
+  std::vector<operation_types> out;
+  for_each_combination([&](auto line) {
+    if (!overlap(kernel.types, line.set)) return;
+    for (const offset_type offset : {offset_type::i32, offset_type::i64}) {
+      const operation_types types = line.with(offset);
+      if (!few || (offset == offset_type::i64) == (types.value == scalar_type::f32)) out.push_back(types);
+    }
+  });
+  return out;
+}
 
-/// Calls add(case) for the few types and all matrices that fit them.
+/// Calls add(case) for combinations of types and all matrices that fit them.
 template <class Add>
-void for_few_types(const spmv_kernel& kernel, const Add& add) {
-  for (const type_key types : few_types) {
+void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
+  for (const operation_types& types : combinations(kernel, few)) {
     for (const battery_matrix& m : battery()) {
-      if (!contains(kernel.types, types) || (m.floating_only && types.value == scalar_type::i32)) continue;
+      if (m.floating_only && types.value == scalar_type::i32) continue;
       spmv_case c;
       c.kernel = &kernel;
       c.types = types;
+      c.options.vector_type = types.vector;
       c.matrix = &m;
       add(c);
     }
@@ -88,53 +98,33 @@ void for_few_types(const spmv_kernel& kernel, const Add& add) {
 
 void add_many(const context& ctx, const spmv_kernel& kernel) {
   if (!kernel.has.many) return;
-  for_few_types(kernel, [&](const spmv_case& c) { add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); }); });
+  for_types(kernel, true,
+            [&](const spmv_case& c) { add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); }); });
 }
 
 void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
-    for_few_types(kernel, [&](const spmv_case& c) {
+    for_types(kernel, true, [&](const spmv_case& c) {
       add_test(c.name(), [ctx, c] { run_transposed_case(ctx, c); });
-      const auto name = fmt::format("{}/plan.transposed/{}.{}/{}", tulle::name(ctx.backend()),
-                                    tulle::name(c.types.value), tulle::name(c.types.offset), c.matrix->name);
-      add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types, *c.matrix); });
+      const auto name = fmt::format("{}/plan.transposed/{}/{}", tulle::name(ctx.backend()), text(c.types), c.matrix->name);
+      add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types.matrix(), *c.matrix); });
     });
   }
 }
 
-/// Quick runs take every value type and every offset type once.
-bool left_out(type_key types) {
-  return quick() && (types.offset == offset_type::i32) != (types.value == scalar_type::f64);
-}
-
-/// Fused dot products and Jacobi steps, on both value types.
+/// Fused dot products and Jacobi steps, on floating-point types.
 void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
-  for (const type_key types : {type_key_of<double, std::int32_t>, type_key_of<float, std::int64_t>}) {
-    for (const battery_matrix& m : battery()) {
-      spmv_case c;
-      c.kernel = &kernel;
-      c.types = types;
-      c.matrix = &m;
-      if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
-      if (kernel.has.jacobi && m.rows == m.cols) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
-    }
-  }
+  for_types(kernel, true, [&](const spmv_case& c) {
+    if (c.types.vector == scalar_type::i32) return;
+    if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
+    const bool square = c.matrix->rows == c.matrix->cols;
+    if (kernel.has.jacobi && square) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
+  });
 }
 
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   add_many(ctx, kernel);
-  for (const operation_types& combination : type_combinations) {
-    const type_key types{combination.value, combination.offset};
-    if (!contains(kernel.types, combination) || left_out(types)) continue;
-    for (const battery_matrix& m : battery()) {
-      if (m.floating_only && types.value == scalar_type::i32) continue;
-      spmv_case c;
-      c.kernel = &kernel;
-      c.types = types;
-      c.matrix = &m;
-      add_case(ctx, c);
-    }
-  }
+  for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
   add_epilogues(ctx, kernel);
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),

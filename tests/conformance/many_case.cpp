@@ -66,13 +66,13 @@ bool gaps_intact(const layout& l, std::vector<T> now) {
 }
 
 /// 17 vectors x and y and what must come of them, for one alpha and beta.
-template <scalar T, offset O>
+template <scalar S, scalar T, offset O>
 struct problem {
   double alpha, beta;
   std::vector<std::vector<T>> x, y0;
   std::vector<spmv_reference> reference;
 
-  problem(const typed_matrix<T, O>& a, const battery_matrix& m, double alpha_, double beta_)
+  problem(const typed_matrix<S, O, T>& a, const battery_matrix& m, double alpha_, double beta_)
       : alpha(alpha_), beta(beta_) {
     for (index_t j = 0; j < 17; ++j) {
       x.push_back(random_vector<T>(m.cols, 42 + static_cast<std::uint64_t>(j), m.x_special));
@@ -84,8 +84,8 @@ struct problem {
   }
 };
 
-template <scalar T, offset O>
-void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, const problem<T, O>& p, layout in,
+template <scalar S, scalar T, offset O>
+void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, const problem<S, T, O>& p, layout in,
                      layout out) {
   SCOPED_TRACE(fmt::format("{} vectors, x by {}, y by {}, alpha={} beta={}", in.count, name(in.order), name(out.order),
                            p.alpha, p.beta));
@@ -112,17 +112,17 @@ void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, 
   }
 }
 
-template <scalar T, offset O>
+template <scalar S, scalar T, offset O>
 void run_typed(const context& ctx, const spmv_case& c) {
   const battery_matrix& m = *c.matrix;
   if (m.misaligned && c.kernel->role == kernel_role::vendor) GTEST_SKIP() << "the vendor's routines are not asked for this";
-  const typed_matrix<T, O> a(ctx, m);
+  const typed_matrix<S, O, T> a(ctx, m);
   const csr_stats stats = statistics(ctx, a.device());
-  if (const support s = c.kernel->supports(stats, c.types, ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
+  if (const support s = c.kernel->supports(stats, c.types.matrix(), ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
   const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
-  const problem<T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
-  const auto check = [&](const problem<T, O>& p, index_t count, vector_order x, vector_order y) {
-    apply_and_check<T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});
+  const problem<S, T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
+  const auto check = [&](const problem<S, T, O>& p, index_t count, vector_order x, vector_order y) {
+    apply_and_check<S, T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});
   };
   for (const index_t count : {1, 2, 3, 8, 17}) {
     check(adds, count, row_major, row_major);
@@ -138,7 +138,7 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }  // namespace
 
 void run_many_case(const context& ctx, const spmv_case& c) {
-  dispatch<type_set::all>(c.types, [&]<class T, class O>() { run_typed<T, O>(ctx, c); });
+  dispatch_operation<every_type>(c.types, [&]<class S, class T, class O>() { run_typed<S, T, O>(ctx, c); });
 }
 
 }  // namespace tulle::test

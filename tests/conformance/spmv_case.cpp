@@ -12,8 +12,8 @@
 namespace tulle::test {
 namespace {
 
-template <scalar T, offset O>
-void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T, O>& a, const battery_matrix& m,
+template <scalar S, scalar T, offset O>
+void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<S, O, T>& a, const battery_matrix& m,
                      double alpha, double beta, bool vendor) {
   // The vendor's routines promise neither the same bits nor that alpha = 0 keeps a NaN: only their numbers are held.
   if (vendor && alpha == 0 && m.floating_only) return;
@@ -45,7 +45,7 @@ void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<T
 }
 
 /// alpha and beta, in {0, 1, -1, 2.5}; 3 for integers in place of 2.5.
-std::vector<std::pair<double, double>> factors(type_key types) {
+std::vector<std::pair<double, double>> factors(const operation_types& types) {
   const double other = types.value == scalar_type::i32 ? 3 : 2.5;
   if (quick()) return {{1, 0}, {other, -1}};
   std::vector<std::pair<double, double>> out;
@@ -55,11 +55,11 @@ std::vector<std::pair<double, double>> factors(type_key types) {
   return out;
 }
 
-template <scalar T, offset O>
+template <scalar S, scalar T, offset O>
 void run_typed(const context& ctx, const spmv_case& c) {
-  typed_matrix<T, O> a(ctx, *c.matrix);
+  typed_matrix<S, O, T> a(ctx, *c.matrix);
   const csr_stats stats = statistics(ctx, a.device());
-  const support supported = c.kernel->supports(stats, c.types, ctx.info());
+  const support supported = c.kernel->supports(stats, c.types.matrix(), ctx.info());
   if (!supported.ok) GTEST_SKIP() << supported.reason;
 
   const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
@@ -76,13 +76,17 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }  // namespace
 
 std::string spmv_case::name() const {
-  std::string out = fmt::format("{}/{}/{}.{}/{}", tulle::name(kernel->backend), kernel->name, tulle::name(types.value),
-                                tulle::name(types.offset), matrix->name);
+  std::string out = fmt::format("{}/{}/{}/{}", tulle::name(kernel->backend), kernel->name, text(types), matrix->name);
   return options_text.empty() ? out : out + "/" + options_text;
 }
 
+std::string text(const operation_types& types) {
+  const std::string vectors = types.vector == types.value ? "" : fmt::format("_{}", name(types.vector));
+  return fmt::format("{}{}.{}", name(types.value), vectors, name(types.offset));
+}
+
 void run_spmv_case(const context& ctx, const spmv_case& c) {
-  dispatch<type_set::all>(c.types, [&]<class T, class O>() { run_typed<T, O>(ctx, c); });
+  dispatch_operation<every_type>(c.types, [&]<class S, class T, class O>() { run_typed<S, T, O>(ctx, c); });
 }
 
 support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix) {

@@ -12,12 +12,12 @@ namespace tulle::test {
 
 struct spmv_case {
   const spmv_kernel* kernel = nullptr;
-  type_key types = type_key_of<double, std::int32_t>;
+  operation_types types = type_key_of<double, std::int32_t>;
   const battery_matrix* matrix = nullptr;
   spmv_options options;
   std::string options_text;  // "sigma=32", or empty
 
-  /// "cuda/csr.merge/f64.i32/rmat".
+  /// "cuda/csr.merge/f64.i32/rmat"; "f32_f64.i32" where the vectors are of another type.
   [[nodiscard]] std::string name() const;
 };
 
@@ -45,6 +45,9 @@ void run_transposed_plan_case(const context& ctx, type_key types, const battery_
 /// Every CUDA kernel on a matrix of 2.28e9 nonzeros (f32 values, 64-bit offsets), every row checked. Skips where the
 /// device has less than 100 GB or the host less than 64 GB.
 void run_past_2_31(const context& ctx);
+
+/// The combination, as a test's name has it.
+std::string text(const operation_types& types);
 
 /// Whether the kernel takes the matrix, and why not.
 support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix);

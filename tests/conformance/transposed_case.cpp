@@ -108,7 +108,7 @@ void run_plan(const context& ctx, const battery_matrix& m, spmv_effort effort) {
 }  // namespace
 
 void run_transposed_case(const context& ctx, const spmv_case& c) {
-  dispatch<type_set::all>(c.types, [&]<class T, class O>() { run_kernel<T, O>(ctx, c); });
+  dispatch<type_set::all>(c.types.matrix(), [&]<class T, class O>() { run_kernel<T, O>(ctx, c); });
 }
 
 void run_transposed_plan_case(const context& ctx, type_key types, const battery_matrix& matrix) {

@@ -7,24 +7,24 @@
 
 namespace tulle::test {
 
-/// On the host and in a context's memory.
-template <scalar T, offset O>
+/// In a context's memory, and on the host as the vectors of V see it: their type holds every value of T.
+template <scalar T, offset O, scalar V = T>
 class typed_matrix {
  public:
   typed_matrix(const context& ctx, const battery_matrix& m)
-      : ctx_(ctx),
-        skip_(m.misaligned ? 1 : 0),
-        host_(typed<T, O>(m)),
-        rowptr_(upload(host_.rowptr)),
-        colind_(upload(host_.colind)),
-        values_(upload(host_.values)) {}
+      : ctx_(ctx), skip_(m.misaligned ? 1 : 0), host_(typed<V, O>(m)) {
+    rowptr_ = upload(host_.rowptr);
+    colind_ = upload(host_.colind);
+    replace_values(m.values);
+  }
 
   /// New numbers, in new memory.
   void replace_values(const std::vector<double>& values) {
-    host_.values = values_as<T>(values);
-    values_ = upload(host_.values);
+    const std::vector<T> stored = values_as<T>(values);
+    host_.values.assign(stored.begin(), stored.end());
+    values_ = upload(stored);
   }
-  [[nodiscard]] csr_view<T, O> host() const { return host_.view(); }
+  [[nodiscard]] csr_view<V, O> host() const { return host_.view(); }
   [[nodiscard]] csr_view<T, O> device() const {
     return {
         host_.rows,  host_.cols, host_.nnz(), rowptr_.data() + skip_, colind_.data() + skip_, values_.data() + skip_,
@@ -32,18 +32,18 @@ class typed_matrix {
   }
 
  private:
-  template <class V>
-  buffer<V> upload(const std::vector<V>& from) const {
-    buffer<V> to(ctx_, from.size() + skip_);
+  template <class E>
+  buffer<E> upload(const std::vector<E>& from) const {
+    buffer<E> to(ctx_, from.size() + skip_);
     if (!from.empty()) {
-      copy_bytes(ctx_, to.data() + skip_, ctx_.space(), from.data(), memory_space::host, from.size() * sizeof(V));
+      copy_bytes(ctx_, to.data() + skip_, ctx_.space(), from.data(), memory_space::host, from.size() * sizeof(E));
     }
     return to;
   }
 
   context ctx_;
   std::size_t skip_;
-  plain_csr<T, O> host_;
+  plain_csr<V, O> host_;
   buffer<O> rowptr_;
   buffer<index_t> colind_;
   buffer<T> values_;

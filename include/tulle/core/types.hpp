@@ -49,6 +49,8 @@ struct operation_types {
   constexpr operation_types(type_key matrix) noexcept : operation_types(matrix, matrix.value) {}
   constexpr operation_types(type_key matrix, scalar_type vectors) noexcept
       : value(matrix.value), offset(matrix.offset), vector(vectors), sum(vectors) {}
+
+  [[nodiscard]] constexpr type_key matrix() const noexcept { return {value, offset}; }
 };
 
 /// The offsets that hold `nnz` entries: 4 bytes where kernels may count a little past the end of a row in them.

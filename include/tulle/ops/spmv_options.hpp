@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <tulle/core/types.hpp>
 
 namespace tulle {
 
@@ -40,6 +43,8 @@ struct spmv_options {
   /// private copies of y in a fixed order; CUDA adds by one atomic per nonzero, and its floating-point results are then
   /// not the same bit for bit from run to run.
   bool transpose = false;
+  /// Of x and y, where it is not that of A's values. UNSUPPORTED where no kernel has the combination.
+  std::optional<scalar_type> vector_type = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
   int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32

@@ -19,10 +19,10 @@ namespace {
 
 constexpr index_t default_sigma = 1024;
 
-template <scalar T>
-[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, epilogue<T> out, const T* x, T* y) {
+template <scalar T, scalar V>
+[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, epilogue<V> out, const V* x, V* y) {
   constexpr index_t lanes = slot_lanes<T>;
-  alignas(64) T sum[sell_slice_rows] = {};
+  alignas(64) V sum[sell_slice_rows] = {};
   for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
     for (index_t l = 0; l < sell_slice_rows; l += lanes) {
       prefetch_stream(a.values + at + l, a.colind + at + l);
@@ -40,7 +40,7 @@ index_t choose_sigma(const csr_stats& stats, const spmv_options& options) {
   return stats.sell_padding <= 1.05 * stats.sell_sorted_padding ? 1 : default_sigma;
 }
 
-template <class T, class O>
+template <class T, class V, class O>
 class sell_kernel final : public spmv_operator {
  public:
   sell_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
@@ -58,7 +58,7 @@ class sell_kernel final : public spmv_operator {
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    const epilogue<T> out(alpha, beta);
+    const epilogue<V> out(alpha, beta);
     const sell_view<T> a = a_.view();
     const int parts = ctx_.threads();
 #pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
@@ -66,7 +66,7 @@ class sell_kernel final : public spmv_operator {
       with_isa(
           isa_, [&]() __attribute__((always_inline)) {
             for (index_t slice = begin_[i]; slice < begin_[i + 1]; ++slice) {
-              sell_slice(a, slice, out, static_cast<const T*>(x), static_cast<T*>(y));
+              sell_slice(a, slice, out, static_cast<const V*>(x), static_cast<V*>(y));
             }
           });
     }
@@ -107,10 +107,10 @@ spmv_kernel sell_entry() {
       .name = "sell",
       .summary = "SELL-32-sigma: slices of 32 rows of like length",
       .backend = backend_kind::cpu,
-      .types = type_set::floating,
+      .types = type_set::floating | type_set::narrow,
       .listens_to = {.sigma = true},
       .supports = supports_sell,
-      .make = make_operator<sell_kernel, type_set::floating>,
+      .make = make_operator<sell_kernel, type_set::floating | type_set::narrow>,
   };
 }
 

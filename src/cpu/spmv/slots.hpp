@@ -11,13 +11,13 @@ inline constexpr index_t slot_lanes = 64 / sizeof(T);
 
 /// sum[l] += values[l] x[colind[l]] for `lanes` rows. Padding (column -1) loads x[0], which exists where a slot does,
 /// and drops the product: a NaN there does not leak.
-template <scalar T>
-[[gnu::always_inline]] inline void add_slot(T* sum, const T* values, const index_t* colind, const T* x, index_t lanes) {
+template <scalar T, scalar V>
+[[gnu::always_inline]] inline void add_slot(V* sum, const T* values, const index_t* colind, const V* x, index_t lanes) {
 #pragma omp simd
   for (index_t l = 0; l < lanes; ++l) {
     const index_t column = colind[l];
-    const T product = values[l] * x[column < 0 ? 0 : column];
-    sum[l] += column < 0 ? T{0} : product;
+    const V product = V{values[l]} * x[column < 0 ? 0 : column];
+    sum[l] += column < 0 ? V{0} : product;
   }
 }
 

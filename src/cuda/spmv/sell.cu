@@ -22,8 +22,8 @@ struct sell_policy {
 };
 
 /// `Flight`: slots of a row in flight at once.
-template <int Flight, class T>
-__global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_store<T> store) {
+template <int Flight, class T, class V>
+__global__ void sell_kernel(sell_view<T> a, const V* __restrict__ x, scale_and_store<V> store) {
   const std::int64_t lane_row = grid_thread();
   const std::int64_t slice = lane_row / sell_slice_rows;
   if (slice >= a.slices) return;
@@ -31,7 +31,7 @@ __global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_s
   const int width = static_cast<int>((a.sliceptr[slice + 1] - begin) / sell_slice_rows);
   const index_t* colind = a.colind + begin + threadIdx.x % sell_slice_rows;
   const T* values = a.values + begin + threadIdx.x % sell_slice_rows;
-  T sum{0};
+  V sum{0};
   for (int s = 0; s < width; s += Flight) {
     index_t column[Flight];
     T value[Flight];
@@ -43,29 +43,29 @@ __global__ void sell_kernel(sell_view<T> a, const T* __restrict__ x, scale_and_s
     }
 #pragma unroll
     for (int i = 0; i < Flight; ++i) {
-      if (column[i] >= 0) sum = multiply_add(value[i], __ldg(x + column[i]), sum);
+      if (column[i] >= 0) sum = multiply_add(V{value[i]}, __ldg(x + column[i]), sum);
     }
   }
   const index_t row = a.perm != nullptr ? a.perm[lane_row] : (lane_row < a.rows ? static_cast<index_t>(lane_row) : -1);
   if (row >= 0) store(row, sum);
 }
 
-template <class T, class O>
-class sell_operator final : public device_operator<T> {
+template <class T, class V, class O>
+class sell_operator final : public device_operator<V> {
  public:
   sell_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : device_operator<T>(ctx, pick_block_size(o, sell_policy::threads)),
+      : device_operator<V>(ctx, pick_block_size(o, sell_policy::threads)),
         ctx_(ctx),
         sigma_(sigma_for(s, o)),
         a_(to_sell(ctx, a, sigma_)),
-        kernel_(sell_policy::flight(sizeof(T), s.mean) == 4 ? sell_kernel<4, T> : sell_kernel<8, T>) {}
+        kernel_(sell_policy::flight(sizeof(T), s.mean) == 4 ? sell_kernel<4, T, V> : sell_kernel<8, T, V>) {}
   void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return matrix_bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
   }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<T>::parameters() + " sigma=" + std::to_string(sigma_);
+    return device_operator<V>::parameters() + " sigma=" + std::to_string(sigma_);
   }
 
  private:
@@ -73,7 +73,7 @@ class sell_operator final : public device_operator<T> {
     if (o.sigma > 0) return o.sigma;
     return s.sell_padding <= sell_policy::unsorted_padding * s.sell_sorted_padding ? 1 : sell_policy::sigma;
   }
-  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+  void run(scale_and_store<V> store, const V* x, cudaStream_t stream) override {
     launch("sell", kernel_, threads_for(std::int64_t{a_.slices} * sell_slice_rows, this->block_size_), stream,
            a_.view(), x, store);
   }
@@ -81,7 +81,7 @@ class sell_operator final : public device_operator<T> {
   context ctx_;
   index_t sigma_;
   sell<T> a_;
-  void (*kernel_)(sell_view<T>, const T*, scale_and_store<T>);
+  void (*kernel_)(sell_view<T>, const V*, scale_and_store<V>);
 };
 
 }  // namespace
@@ -91,10 +91,10 @@ spmv_kernel sell_entry() {
       .name = "sell",
       .summary = "SELL-32-sigma, one lane per row",
       .backend = backend_kind::cuda,
-      .types = type_set::floating,
+      .types = type_set::floating | type_set::narrow,
       .listens_to = {.block_size = true, .sigma = true},
       .supports = supports_sell,
-      .make = make_operator<sell_operator, type_set::floating>,
+      .make = make_operator<sell_operator, type_set::floating | type_set::narrow>,
   };
 }
 

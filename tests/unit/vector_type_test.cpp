@@ -1,0 +1,97 @@
+// Plans whose vectors are of another type than the matrix's values.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+#include "support/errors.hpp"
+
+namespace tulle {
+namespace {
+
+using test::expect_error;
+using test::status_of;
+
+const context ctx = context::cpu(2);
+
+/// A matrix of 1/3 and the like, whose squares f32 does not hold.
+csr<float> thirds(index_t n) {
+  csr<float> a = generate<float>(ctx, "gen:stencil:n=" + std::to_string(n));
+  for (std::size_t k = 0; k < a.values.size(); ++k) a.values.data()[k] = 1.0f / static_cast<float>(3 + k % 7);
+  return a;
+}
+
+spmv_options under_f64(spmv_effort effort = spmv_effort::standard, bool transpose = false) {
+  spmv_options options;
+  options.vector_type = scalar_type::f64;
+  options.effort = effort;
+  options.transpose = transpose;
+  return options;
+}
+
+/// y against the same product with the values widened.
+void expect_as_exact_as_f64(const any_spmv_plan& plan, const csr<float>& a) {
+  csr<double> wide{a.rows, a.cols, clone(ctx, a.rowptr), clone(ctx, a.colind), buffer<double>(ctx, a.values.size())};
+  for (std::size_t k = 0; k < a.values.size(); ++k) wide.values.data()[k] = static_cast<double>(a.values.data()[k]);
+  const shape s = plan.dimensions();
+  std::vector<double> x(static_cast<std::size_t>(s.cols)), y(static_cast<std::size_t>(s.rows));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1 / (1.0 + static_cast<double>(i));
+  plan.apply(1, x, 0, y);
+  const csr<double> turned = transpose(to_csc(ctx, wide.view()));
+  const csr_view<double, std::int64_t> multiplies = plan.matrix_label() == "A" ? wide.view() : turned.view();
+  const auto reference =
+      reference_spmv(ctx, 1.0, multiplies, host_span<const double>(x), 0.0, host_span<const double>());
+  EXPECT_LE(error_ratio(reference, host_span<const double>(y)), 1) << plan.explain();
+}
+
+TEST(VectorType, SumsAreAsExactAsTheVectors) {
+  const csr<float> a = thirds(40);
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard, spmv_effort::max}) {
+    for (const bool transpose : {false, true}) {
+      any_spmv_plan plan(ctx, a, under_f64(effort, transpose));
+      EXPECT_EQ(plan.vector_type(), scalar_type::f64);
+      expect_as_exact_as_f64(plan, a);
+      plan.autotune();
+      expect_as_exact_as_f64(plan, a);
+    }
+  }
+}
+
+TEST(VectorType, NewValuesAreOfTheMatrixsType) {
+  csr<float> a = thirds(20);
+  any_spmv_plan plan(ctx, a, under_f64());
+  for (float& v : a.values.host()) v = -v;
+  plan.update_values();
+  expect_as_exact_as_f64(plan, a);
+  const std::vector<double> wide(a.values.size(), 1);
+  EXPECT_EQ(status_of([&] { plan.update_values(wide); }), status::invalid_argument);
+}
+
+TEST(VectorType, OtherVectorsAreRefused) {
+  const csr<float> a = thirds(20);
+  const any_spmv_plan plan(ctx, a, under_f64());
+  const std::vector<float> x(static_cast<std::size_t>(a.cols), 1);
+  std::vector<float> y(static_cast<std::size_t>(a.rows));
+  EXPECT_EQ(status_of([&] { plan.apply(1, x, 0, y); }), status::invalid_argument);
+  EXPECT_FALSE(plan.can(operation::apply_many));
+}
+
+TEST(VectorType, WhatNoKernelHasIsRefused) {
+  const csr<double> a = generate<double>(ctx, "gen:stencil:n=20");
+  spmv_options options;
+  options.vector_type = scalar_type::f32;
+  expect_error(status::unsupported, "f64 values under f32 vectors", [&] { any_spmv_plan(ctx, a, options); });
+  options = under_f64();
+  options.kernel = "csr.serial";
+  expect_error(status::invalid_argument, "no kernel 'csr.serial' on backend cpu for f32 values under f64 vectors",
+               [&] { any_spmv_plan(ctx, thirds(5), options); });
+}
+
+TEST(VectorType, TheMatrixsOwnTypeChangesNothing) {
+  const csr<double> a = generate<double>(ctx, "gen:stencil:n=20");
+  EXPECT_EQ(any_spmv_plan(ctx, a, under_f64()).kernel(), any_spmv_plan(ctx, a).kernel());
+}
+
+}  // namespace
+}  // namespace tulle
