@@ -88,10 +88,10 @@ TEST_P(capi_matrix, sums_transposes_and_zeros) {
   const auto difference = made<csr_handle>(tulle_csr_add, context, 1, matrix, -1, matrix);
   EXPECT_EQ(nnz_of(difference), 5);
   EXPECT_EQ(nnz_of(made<csr_handle>(tulle_csr_eliminate_zeros, context, difference)), 0);
-  const auto turned = made<csr_handle>(tulle_csr_transpose, context, matrix);
-  EXPECT_EQ(dense(made<csr_handle>(tulle_csr_transpose, context, turned)), expected);
+  const auto transpose = made<csr_handle>(tulle_csr_transpose, context, matrix);
+  EXPECT_EQ(dense(made<csr_handle>(tulle_csr_transpose, context, transpose)), expected);
   tulle_csr* wrong = nullptr;
-  EXPECT_EQ(tulle_csr_add(context.get(), 1, matrix.get(), 1, turned.get(), &wrong), TULLE_STATUS_INVALID_DIMENSIONS);
+  EXPECT_EQ(tulle_csr_add(context.get(), 1, matrix.get(), 1, transpose.get(), &wrong), TULLE_STATUS_INVALID_DIMENSIONS);
 }
 
 TEST_P(capi_matrix, says_what_it_is) {

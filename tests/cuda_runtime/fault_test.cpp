@@ -19,7 +19,8 @@ enum class may_fail { nothing, allocations, anything };
 
 class cuda_fault_test : public cuda_test {
  protected:
-  /// `another`: what a result is held to that another kernel may have made after a failure; otherwise to the same bits.
+  /// `another`: the reference for a result that another kernel may have made after a failure; without one the result
+  /// must have the same bits.
   void fail_each_call(const std::string& name, const operation& run, may_fail unnoticed = may_fail::nothing,
                       const spmv_reference* another = nullptr);
 };

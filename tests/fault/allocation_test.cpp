@@ -144,15 +144,17 @@ TEST(fault_allocation, product_plans) {
 /// is to fail to its argument, and returns the values of the C that the plan makes then.
 template <class Product>
 void expect_goes_on(const std::vector<double>& expected, const Product& product) {
-  bool reached = true;
-  for (std::int64_t skip = 0; reached; ++skip) {
+  bool reached = false;
+  std::int64_t skip = 0;
+  do {
     const std::vector<double> values = product([&](const std::function<void()>& part) {
       outcome result;
       std::tie(result, reached) = run_failing(skip, part);
       EXPECT_EQ(result, reached ? outcome::out_of_memory : outcome::done);
     });
     EXPECT_EQ(values, expected);
-  }
+    ++skip;
+  } while (reached);
 }
 
 TEST(fault_allocation, product_plan_goes_on) {

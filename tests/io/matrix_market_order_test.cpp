@@ -86,7 +86,8 @@ TEST(MatrixMarketOrder, StrictNamesTheSecondOfADuplicatePair) {
   auto entries = random_entries(100000, 100000, 60000, false, false);
   const auto place = [](const triplet& e) { return std::pair(e.row, e.col); };
   std::ranges::sort(entries, {}, place);
-  entries.erase(std::ranges::unique(entries, {}, place).begin(), entries.end());
+  const auto same_place = [&](const triplet& x, const triplet& y) { return place(x) == place(y); };
+  entries.erase(std::unique(entries.begin(), entries.end(), same_place), entries.end());
   std::swap(entries[10], entries[40000]);
   entries[50000] = entries[10];
   for (const int threads : {1, 7}) {

@@ -32,7 +32,7 @@ battery_matrix rmat(int scale, int per_row) {
   });
 }
 
-/// Full b x b blocks, five a block row, cut off by one row and one column at the far corner.
+/// Full b x b blocks, five per block row, cut off by one row and one column at the far corner.
 battery_matrix blocks(int b) {
   const index_t block_rows = 40, n = block_rows * b - 1;
   std::mt19937_64 random(b);
@@ -172,7 +172,7 @@ battery_matrix with_whole_values(battery_matrix m) {
   return m;
 }
 
-/// Any columns in any order, repeats included: `most` at most a row.
+/// Any columns in any order, repeats included: at most `most` per row.
 battery_matrix any_rows(std::string name, index_t rows, index_t cols, index_t most, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   return matrix_of(std::move(name), rows, cols, [&](index_t) {

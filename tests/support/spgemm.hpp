@@ -1,4 +1,4 @@
-// Products held to the library's own check, and the matrix_ref that they come as.
+// Checks of products by the library's own verification, and the matrix_ref that they come as.
 #pragma once
 
 #include <gtest/gtest.h>

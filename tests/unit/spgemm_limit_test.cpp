@@ -17,8 +17,8 @@ namespace {
 
 using matrix = csr<double, std::int32_t>;
 
-matrix random_matrix(const context& ctx, index_t rows, index_t cols, index_t a_row, unsigned seed) {
-  return random_csr<double, std::int32_t>(rows, cols, a_row, seed).on(ctx);
+matrix random_matrix(const context& ctx, index_t rows, index_t cols, index_t per_row, unsigned seed) {
+  return random_csr<double, std::int32_t>(rows, cols, per_row, seed).on(ctx);
 }
 
 /// Bytes of a CSR like the operands.

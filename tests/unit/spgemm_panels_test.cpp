@@ -14,7 +14,7 @@
 namespace tulle::test {
 namespace {
 
-constexpr std::size_t to_count = 16, to_fill = 64;  // bytes a row
+constexpr std::size_t to_count = 16, to_fill = 64;  // bytes per row
 
 /// I times I. Takes more to fill than to count.
 class identity_operator final : public spgemm_operator {

@@ -1,4 +1,4 @@
-// Every operation against a reference in higher precision, held to its error bound.
+// Every operation against a reference in higher precision, within its error bound.
 #include <array>
 #include <cmath>
 #include <limits>
