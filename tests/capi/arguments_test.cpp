@@ -1,8 +1,6 @@
 // Every entry point with each of its arguments wrong in turn: the status, and the argument's name in the message.
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <string>
 
 #include "handles.hpp"
 
@@ -12,12 +10,12 @@ namespace {
 /// One of everything, made right.
 class capi_arguments : public testing::Test {
  protected:
-  small_matrix<double, std::int32_t> a;
-  tulle_csr_arrays arrays = a.arrays();
+  const plain_csr<double, std::int32_t> a = small_matrix();
+  tulle_csr_arrays arrays = arrays_of(a);
   context_handle context = cpu_context();
-  buffer_handle buffer = made<buffer_handle>(tulle_buffer_create, context.get(), 16);
-  csr_handle matrix = a.on(context);
-  plan_handle plan = made<plan_handle>(tulle_spmv_plan_create, context.get(), matrix.get(), nullptr);
+  buffer_handle buffer = made<buffer_handle>(tulle_buffer_create, context, 16);
+  csr_handle matrix = placed(context, a);
+  plan_handle plan = made<plan_handle>(tulle_spmv_plan_create, context, matrix, nullptr);
   std::array<double, 4> x{1, 2, 3, 4};
   std::array<double, 3> y{};
 };
@@ -25,62 +23,52 @@ class capi_arguments : public testing::Test {
 TEST_F(capi_arguments, context) {
   tulle_context* made = nullptr;
   tulle_memory_space space = -1;
-  null(tulle_context_create_best(nullptr), "context");
-  null(tulle_context_create_cpu(1, nullptr), "context");
-  null(tulle_context_create_cuda(0, nullptr), "context");
-  null(tulle_context_create_cuda_stream(0, nullptr, nullptr), "context");
+  null_in_turn(tulle_context_create_best, {"context"}, &made);
+  null_in_turn(tulle_context_create_cpu, {"context"}, 1, &made);
+  null_in_turn(tulle_context_create_cuda, {"context"}, 0, &made);
+  null_in_turn(tulle_context_create_cuda_stream, {"", "context"}, 0, nullptr, &made);
   refused(tulle_context_create_cpu(-1, &made), TULLE_STATUS_INVALID_ARGUMENT, "threads");
   refused(tulle_context_create_cpu(1'000'000, &made), TULLE_STATUS_INVALID_ARGUMENT, "threads = 1000000");
   EXPECT_NE(tulle_context_create_cuda(-1, &made), TULLE_STATUS_SUCCESS);
   EXPECT_NE(tulle_context_create_cuda_stream(1 << 20, nullptr, &made), TULLE_STATUS_SUCCESS);
   EXPECT_EQ(made, nullptr);
-  null(tulle_context_space(nullptr, &space), "context");
-  null(tulle_context_space(context.get(), nullptr), "space");
-  null(tulle_context_synchronize(nullptr), "context");
+  null_in_turn(tulle_context_space, {"context", "space"}, context, &space);
+  null_in_turn(tulle_context_synchronize, {"context"}, context);
   TULLE_EXPECT_OK(tulle_context_synchronize(context.get()));
 }
 
 TEST_F(capi_arguments, buffer) {
   tulle_buffer* made = nullptr;
   void* data = nullptr;
-  null(tulle_buffer_create(nullptr, 8, &made), "context");
-  null(tulle_buffer_create(context.get(), 8, nullptr), "buffer");
+  null_in_turn(tulle_buffer_create, {"context", "buffer"}, context, 8, &made);
   refused(tulle_buffer_create(context.get(), std::numeric_limits<std::size_t>::max() / 2, &made),
           TULLE_STATUS_OUT_OF_MEMORY, "");
   EXPECT_EQ(made, nullptr);
-  null(tulle_buffer_copy_in(nullptr, x.data(), 8), "buffer");
-  null(tulle_buffer_copy_in(buffer.get(), nullptr, 8), "host");
+  null_in_turn(tulle_buffer_copy_in, {"buffer", "host"}, buffer, x.data(), 8);
   refused(tulle_buffer_copy_in(buffer.get(), x.data(), 17), TULLE_STATUS_INVALID_DIMENSIONS, "bytes = 17");
-  null(tulle_buffer_copy_out(nullptr, x.data(), 8), "buffer");
-  null(tulle_buffer_copy_out(buffer.get(), nullptr, 8), "host");
+  null_in_turn(tulle_buffer_copy_out, {"buffer", "host"}, buffer, x.data(), 8);
   refused(tulle_buffer_copy_out(buffer.get(), x.data(), 17), TULLE_STATUS_INVALID_DIMENSIONS, "bytes = 17");
-  null(tulle_buffer_data(nullptr, &data), "buffer");
-  null(tulle_buffer_data(buffer.get(), nullptr), "data");
+  null_in_turn(tulle_buffer_data, {"buffer", "data"}, buffer, &data);
   TULLE_EXPECT_OK(tulle_buffer_copy_in(buffer.get(), nullptr, 0));
 }
 
 TEST_F(capi_arguments, csr) {
   tulle_csr* made = nullptr;
   for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
-    null(make(nullptr, &arrays, &made), "context");
-    null(make(context.get(), nullptr, &made), "arrays");
-    null(make(context.get(), &arrays, nullptr), "matrix");
+    null_in_turn(make, {"context", "arrays", "matrix"}, context, &arrays, &made);
   }
-  null(tulle_csr_read_matrix_market(nullptr, "a.mtx", TULLE_F64, &made), "context");
-  null(tulle_csr_read_matrix_market(context.get(), nullptr, TULLE_F64, &made), "path");
-  null(tulle_csr_read_matrix_market(context.get(), "a.mtx", TULLE_F64, nullptr), "matrix");
-  refused(tulle_csr_read_matrix_market(context.get(), "a.mtx", 7, &made), TULLE_STATUS_INVALID_ARGUMENT, "scalar_type");
-  refused(tulle_csr_read_matrix_market(context.get(), "/there/is/no/such.mtx", TULLE_F32, &made), TULLE_STATUS_FILE_IO,
-          "/there/is/no/such.mtx");
-  null(tulle_csr_get_arrays(nullptr, &arrays), "matrix");
-  null(tulle_csr_get_arrays(matrix.get(), nullptr), "arrays");
+  null_in_turn(tulle_csr_read_matrix_market, {"context", "path", "matrix"}, context, "a.mtx", TULLE_F64, &made);
+  const auto read = [&](const char* path, tulle_scalar_type type) {
+    return tulle_csr_read_matrix_market(context.get(), path, type, &made);
+  };
+  refused(read("a.mtx", 7), TULLE_STATUS_INVALID_ARGUMENT, "scalar_type");
+  refused(read("/there/is/no/such.mtx", TULLE_F32), TULLE_STATUS_FILE_IO, "/there/is/no/such.mtx");
+  null_in_turn(tulle_csr_get_arrays, {"matrix", "arrays"}, matrix, &arrays);
 }
 
 TEST_F(capi_arguments, plan_create) {
   tulle_spmv_plan* made = nullptr;
-  null(tulle_spmv_plan_create(nullptr, matrix.get(), nullptr, &made), "context");
-  null(tulle_spmv_plan_create(context.get(), nullptr, nullptr, &made), "matrix");
-  null(tulle_spmv_plan_create(context.get(), matrix.get(), nullptr, nullptr), "plan");
+  null_in_turn(tulle_spmv_plan_create, {"context", "matrix", "", "plan"}, context, matrix, nullptr, &made);
   refused(tulle_spmv_plan_create(context.get(), matrix.get(), "csr.nonsense", &made), TULLE_STATUS_INVALID_ARGUMENT,
           "csr.nonsense");
   EXPECT_EQ(made, nullptr);
@@ -88,22 +76,16 @@ TEST_F(capi_arguments, plan_create) {
 
 TEST_F(capi_arguments, plan_create_with) {
   tulle_spmv_plan* made = nullptr;
-  tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0};
-  const auto create = [&] { return tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made); };
-  null(tulle_spmv_plan_create_with(nullptr, matrix.get(), &options, &made), "context");
-  null(tulle_spmv_plan_create_with(context.get(), nullptr, &options, &made), "matrix");
-  null(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, nullptr), "plan");
-  options.effort = 3;
-  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->effort = 3");
-  options.effort = TULLE_EFFORT_STANDARD;
-  options.transpose = 2;
-  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "options->transpose = 2");
-  options.transpose = 0;
-  options.kernel = "csr.nonsense";
-  refused(create(), TULLE_STATUS_INVALID_ARGUMENT, "csr.nonsense");
+  null_in_turn(tulle_spmv_plan_create_with, {"context", "matrix", "", "plan"}, context, matrix, nullptr, &made);
+  const auto refuse = [&](const tulle_spmv_options& options, const char* words) {
+    refused(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made), TULLE_STATUS_INVALID_ARGUMENT,
+            words);
+  };
+  refuse({nullptr, 3, 0}, "options->effort = 3");
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 2}, "options->transpose = 2");
+  refuse({"csr.nonsense", TULLE_EFFORT_STANDARD, 0}, "csr.nonsense");
   EXPECT_EQ(made, nullptr);
-  TULLE_EXPECT_OK(tulle_spmv_plan_create_with(context.get(), matrix.get(), nullptr, &made));
-  tulle_spmv_plan_destroy(made);
+  EXPECT_NE(test::made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, nullptr), nullptr);
 }
 
 TEST_F(capi_arguments, plan_apply_many) {
@@ -112,9 +94,7 @@ TEST_F(capi_arguments, plan_apply_many) {
   tulle_multivector in{4, 2, 2, TULLE_ROW_MAJOR, many_x.data()}, out{3, 2, 2, TULLE_ROW_MAJOR, many_y.data()};
   const auto apply = [&] { return tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, &out); };
   TULLE_ASSERT_OK(apply());
-  null(tulle_spmv_plan_apply_many(nullptr, 1, &in, 0, &out), "plan");
-  null(tulle_spmv_plan_apply_many(plan.get(), 1, nullptr, 0, &out), "x");
-  null(tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, nullptr), "y");
+  null_in_turn(tulle_spmv_plan_apply_many, {"plan", "x", "y"}, plan, 1, &in, 0, &out);
   const auto with = [&](auto tulle_multivector::*member, auto value, tulle_status expected, const char* words) {
     const tulle_multivector before = in;
     in.*member = value;
@@ -136,9 +116,7 @@ TEST_F(capi_arguments, plan_apply) {
     return tulle_spmv_plan_apply(plan.get(), 1, in, in_size, 0, out, out_size);
   };
   TULLE_ASSERT_OK(apply(x.data(), 4, y.data(), 3));
-  null(tulle_spmv_plan_apply(nullptr, 1, x.data(), 4, 0, y.data(), 3), "plan");
-  null(apply(nullptr, 4, y.data(), 3), "x");
-  null(apply(x.data(), 4, nullptr, 3), "y");
+  null_in_turn(tulle_spmv_plan_apply, {"plan", "x", "y"}, plan, 1, x.data(), 4, 0, y.data(), 3);
   refused(apply(x.data(), 3, y.data(), 3), TULLE_STATUS_INVALID_DIMENSIONS, "x has 3");
   refused(apply(x.data(), 4, y.data(), 2), TULLE_STATUS_INVALID_DIMENSIONS, "y has 2");
   refused(apply(x.data(), -4, y.data(), 3), TULLE_STATUS_INVALID_DIMENSIONS, "x_size = -4");
@@ -147,8 +125,8 @@ TEST_F(capi_arguments, plan_apply) {
 }
 
 TEST_F(capi_arguments, i32_coefficients_are_whole_numbers) {
-  const csr_handle whole = small_matrix<std::int32_t, std::int32_t>().on(context);
-  const auto whole_plan = made<plan_handle>(tulle_spmv_plan_create, context.get(), whole.get(), nullptr);
+  const csr_handle whole = placed(context, small_matrix<std::int32_t>());
+  const auto whole_plan = made<plan_handle>(tulle_spmv_plan_create, context, whole, nullptr);
   const std::array<std::int32_t, 4> in{1, 2, 3, 4};
   std::array<std::int32_t, 3> out{};
   const auto apply = [&](double alpha, double beta) {
@@ -162,26 +140,22 @@ TEST_F(capi_arguments, i32_coefficients_are_whole_numbers) {
 
 TEST_F(capi_arguments, plan_update_values) {
   const std::array<double, 5> values{1, 1, 1, 1, 1};
-  null(tulle_spmv_plan_update_values(nullptr, values.data(), 5, TULLE_HOST), "plan");
-  null(tulle_spmv_plan_update_values(plan.get(), nullptr, 5, TULLE_HOST), "values");
-  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 4, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
-          "4");
-  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), -5, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
-          "count = -5");
-  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, 9), TULLE_STATUS_INVALID_ARGUMENT, "space");
-  refused(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_DEVICE), TULLE_STATUS_INVALID_ARGUMENT,
-          "device");
+  const auto update = [&](std::int64_t count, tulle_memory_space space) {
+    return tulle_spmv_plan_update_values(plan.get(), values.data(), count, space);
+  };
+  null_in_turn(tulle_spmv_plan_update_values, {"plan", "values"}, plan, values.data(), 5, TULLE_HOST);
+  refused(update(4, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS, "4");
+  refused(update(-5, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS, "count = -5");
+  refused(update(5, 9), TULLE_STATUS_INVALID_ARGUMENT, "space");
+  refused(update(5, TULLE_DEVICE), TULLE_STATUS_INVALID_ARGUMENT, "device");
 }
 
 TEST_F(capi_arguments, plan_queries) {
   const char* text = nullptr;
   std::size_t bytes = 0;
-  null(tulle_spmv_plan_explain(nullptr, &text), "plan");
-  null(tulle_spmv_plan_explain(plan.get(), nullptr), "sentence");
-  null(tulle_spmv_plan_kernel(nullptr, &text), "plan");
-  null(tulle_spmv_plan_kernel(plan.get(), nullptr), "name");
-  null(tulle_spmv_plan_workspace(nullptr, &bytes), "plan");
-  null(tulle_spmv_plan_workspace(plan.get(), nullptr), "bytes");
+  null_in_turn(tulle_spmv_plan_explain, {"plan", "sentence"}, plan, &text);
+  null_in_turn(tulle_spmv_plan_kernel, {"plan", "name"}, plan, &text);
+  null_in_turn(tulle_spmv_plan_workspace, {"plan", "bytes"}, plan, &bytes);
 }
 
 TEST_F(capi_arguments, destroying_null_does_nothing) {
@@ -189,6 +163,7 @@ TEST_F(capi_arguments, destroying_null_does_nothing) {
   tulle_buffer_destroy(nullptr);
   tulle_csr_destroy(nullptr);
   tulle_spmv_plan_destroy(nullptr);
+  tulle_spgemm_plan_destroy(nullptr);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <tulle/tulle.h>
 
 #include <array>
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
+#include <tuple>
+#include <type_traits>
+
+#include "support/backends.hpp"
+#include "support/plain_csr.hpp"
 
 namespace tulle::test {
 
@@ -25,40 +27,67 @@ using spgemm_handle = std::unique_ptr<tulle_spgemm_plan, destroyer<tulle_spgemm_
 #define TULLE_EXPECT_OK(call) EXPECT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
 #define TULLE_ASSERT_OK(call) ASSERT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
 
-/// What `make` makes of these arguments: its last one is where the handle goes.
-template <class Handle, class Make, class... Arguments>
-Handle made(Make make, Arguments... arguments) {
-  typename Handle::pointer handle = nullptr;
-  TULLE_EXPECT_OK(make(arguments..., &handle));
-  return Handle(handle);
+/// An argument as C takes it: of a handle, what it holds.
+template <class T>
+const T& raw(const T& argument) {
+  return argument;
+}
+template <class T, class Destroyer>
+T* raw(const std::unique_ptr<T, Destroyer>& handle) {
+  return handle.get();
 }
 
-/// [1 0 2 0; 0 0 0 0; -3 4 0 5], with small whole numbers, so that every value type multiplies it exactly.
-template <class T, class O>
-struct small_matrix {
-  std::int32_t base = 0;
-  std::vector<O> rowptr{0, 2, 2, 5};
-  std::vector<std::int32_t> colind{0, 2, 0, 1, 3};
-  std::vector<T> values{1, 2, -3, 4, 5};
-
-  explicit small_matrix(std::int32_t index_base = 0) : base(index_base) {
-    for (O& offset : rowptr) offset += base;
-    for (std::int32_t& column : colind) column += base;
-  }
-  [[nodiscard]] tulle_csr_arrays arrays() const {
-    constexpr bool single = sizeof(T) == 4;
-    const tulle_scalar_type type = T(0.5) == 0 ? TULLE_I32 : single ? TULLE_F32 : TULLE_F64;
-    const auto offsets = sizeof(O) == 8 ? TULLE_OFFSET_I64 : TULLE_OFFSET_I32;
-    return {3, 4, 5, type, offsets, base, TULLE_HOST, rowptr.data(), colind.data(), values.data()};
-  }
-  /// A handle, made by tulle_csr_copy or tulle_csr_borrow.
-  [[nodiscard]] csr_handle on(const context_handle& context, decltype(&tulle_csr_copy) make = tulle_csr_copy) const {
-    const tulle_csr_arrays from = arrays();
-    return made<csr_handle>(make, context.get(), &from);
-  }
-};
+/// What `make` makes of these arguments: its last one is where the handle goes.
+template <class Handle, class Make, class... Arguments>
+Handle made(Make make, const Arguments&... arguments) {
+  typename Handle::pointer handle = nullptr;
+  TULLE_EXPECT_OK(make(raw(arguments)..., &handle));
+  return Handle(handle);
+}
+/// What `get` says of an object: its last argument is where that goes.
+template <class T, class Get, class Handle>
+T got(Get get, const Handle& object) {
+  T value{};
+  TULLE_EXPECT_OK(get(raw(object), &value));
+  return value;
+}
 
 inline context_handle cpu_context(int threads = 2) { return made<context_handle>(tulle_context_create_cpu, threads); }
+
+/// [1 0 2 0; 0 0 0 0; -3 4 0 5], with small whole numbers, so that every value type multiplies it exactly.
+template <class T = double, class O = std::int32_t>
+plain_csr<T, O> small_matrix() {
+  return {3, 4, {0, 2, 2, 5}, {0, 2, 0, 1, 3}, {1, 2, -3, 4, 5}};
+}
+/// The same with rows and columns counted from 1.
+template <class T, class O>
+plain_csr<T, O> from_base_one(plain_csr<T, O> m) {
+  for (O& offset : m.rowptr) ++offset;
+  for (index_t& column : m.colind) ++column;
+  return m;
+}
+
+/// The arrays of a matrix on the host; the numbers of the types are those of C++.
+template <class T, class O>
+tulle_csr_arrays arrays_of(const plain_csr<T, O>& m, std::int32_t base = 0) {
+  const auto value = static_cast<tulle_scalar_type>(scalar_type_of<T>);
+  const auto offset = static_cast<tulle_offset_type>(offset_type_of<O>);
+  return {m.rows, m.cols, m.nnz(), value, offset, base, TULLE_HOST, m.rowptr.data(), m.colind.data(), m.values.data()};
+}
+template <class T, class O>
+csr_handle placed(const context_handle& context, const plain_csr<T, O>& m,
+                  decltype(&tulle_csr_copy) make = tulle_csr_copy, std::int32_t base = 0) {
+  const tulle_csr_arrays from = arrays_of(m, base);
+  return made<csr_handle>(make, context, &from);
+}
+
+/// The options of a product with one of them set.
+template <class Option>
+tulle_spgemm_options with(Option tulle_spgemm_options::*member, Option value) {
+  tulle_spgemm_options options{};
+  options.*member = value;
+  return options;
+}
 
 /// A call is refused with this status and a message that has these words.
 inline void refused(tulle_status status, tulle_status expected, const std::string& words) {
@@ -66,30 +95,38 @@ inline void refused(tulle_status status, tulle_status expected, const std::strin
   const std::string message = tulle_last_error_message();
   EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
 }
-inline void null(tulle_status status, const std::string& argument) {
-  refused(status, TULLE_STATUS_NULL_POINTER, argument + " is NULL");
+
+/// Every pointer of a call is refused as NULL, in turn. `names`: what the messages call them, "" where NULL is right.
+template <class... P, class... Arguments>
+void null_in_turn(tulle_status (*call)(P...), std::initializer_list<const char*> names, const Arguments&... arguments) {
+  const std::tuple<P...> right(raw(arguments)...);
+  const char* const* name = names.begin();
+  const auto refuse = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+    if constexpr (std::is_pointer_v<std::tuple_element_t<I, std::tuple<P...>>>) {
+      auto wrong = right;
+      std::get<I>(wrong) = nullptr;
+      const std::string pointer = *name++;
+      if (!pointer.empty()) refused(std::apply(call, wrong), TULLE_STATUS_NULL_POINTER, pointer + " is NULL");
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ASSERT_EQ(names.size(), (std::size_t{std::is_pointer_v<P>} + ...)) << "a name for every pointer";
+    (refuse(std::integral_constant<std::size_t, I>()), ...);
+  }
+  (std::index_sequence_for<P...>());
 }
 
-/// A context of the backend that the test's parameter names, "cpu" or "cuda"; skips where there is no device.
-class on_each_backend : public testing::TestWithParam<const char*> {
+/// A context of the C API on the test's backend.
+class on_each_backend : public on_backend {
  protected:
   void SetUp() override {
-    tulle_context* made = nullptr;
-    if (GetParam() == std::string("cpu")) {
-      TULLE_ASSERT_OK(tulle_context_create_cpu(2, &made));
-    } else if (const tulle_status s = tulle_context_create_cuda(0, &made); s == TULLE_STATUS_UNSUPPORTED) {
-      GTEST_SKIP() << tulle_last_error_message();
-    } else {
-      TULLE_ASSERT_OK(s);
-    }
-    context.reset(made);
+    on_backend::SetUp();
+    if (IsSkipped()) return;
+    context = is_cpu() ? cpu_context() : made<context_handle>(tulle_context_create_cuda, 0);
   }
+  static bool is_cpu() { return GetParam() == std::string("cpu"); }
 
   context_handle context;
 };
-
-#define TULLE_ON_BOTH_BACKENDS(suite)                                       \
-  INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values("cpu", "cuda"), \
-                           [](const auto& backend) { return std::string(backend.param); })
 
 }  // namespace tulle::test

@@ -1,151 +1,120 @@
 // C = M o (alpha A B) + beta D through the C API, on both backends.
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "handles.hpp"
 
 namespace tulle::test {
 namespace {
 
-/// A CSR as the tests compare them.
-struct dense_rows {
-  std::vector<std::int64_t> rowptr;
-  std::vector<std::int32_t> colind;
-  std::vector<double> values;
-  bool operator==(const dense_rows&) const = default;
-};
-void PrintTo(const dense_rows& c, std::ostream* out) {
-  for (const auto k : c.rowptr) *out << k << ' ';
-  for (std::size_t k = 0; k < c.colind.size(); ++k) *out << '(' << c.colind[k] << ' ' << c.values[k] << ')';
-}
-
 class capi_spgemm : public on_each_backend {
  protected:
-  /// [1 0 2 0; 0 0 0 0; -3 4 0 5]
   template <class T = double, class O = std::int32_t>
   csr_handle a() {
-    return copy(small_matrix<T, O>().arrays());
+    return placed(context, small_matrix<T, O>());
   }
   /// [0 1; 2 0; 0 0; 1 1]
   template <class T = double, class O = std::int32_t>
   csr_handle b() {
-    const std::vector<O> rowptr{0, 1, 2, 2, 4};
-    const std::vector<std::int32_t> colind{1, 0, 0, 1};
-    const std::vector<T> values{1, 2, 1, 1};
-    tulle_csr_arrays arrays = small_matrix<T, O>().arrays();
-    arrays = {
-        4, 2, 4, arrays.scalar_type, arrays.offset_type, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()};
-    return copy(arrays);
+    return placed(context, plain_csr<T, O>{4, 2, {0, 1, 2, 2, 4}, {1, 0, 0, 1}, {1, 2, 1, 1}});
   }
-  csr_handle copy(const tulle_csr_arrays& arrays) { return made<csr_handle>(tulle_csr_copy, context.get(), &arrays); }
   spgemm_handle plan_of(const csr_handle& left, const csr_handle& right,
                         const tulle_spgemm_options* options = nullptr) {
-    return made<spgemm_handle>(tulle_spgemm_plan_create, context.get(), left.get(), right.get(), options);
+    return made<spgemm_handle>(tulle_spgemm_plan_create, context, left, right, options);
   }
   csr_handle multiply(const spgemm_handle& plan, double alpha = 1, double beta = 0) {
-    return made<csr_handle>(tulle_spgemm_plan_multiply, plan.get(), alpha, beta);
+    return made<csr_handle>(tulle_spgemm_plan_multiply, plan, alpha, beta);
   }
   csr_handle product_handle(const csr_handle& left, const csr_handle& right) {
-    return made<csr_handle>(tulle_spgemm, context.get(), left.get(), right.get());
+    return made<csr_handle>(tulle_spgemm, context, left, right);
   }
-  dense_rows rows_of(const csr_handle& c) {
-    tulle_csr_arrays arrays;
-    TULLE_EXPECT_OK(tulle_csr_get_arrays(c.get(), &arrays));
+  template <class T = double>
+  plain_csr<T, std::int32_t> read(const csr_handle& c) {
+    const auto arrays = got<tulle_csr_arrays>(tulle_csr_get_arrays, c);
     const auto nnz = static_cast<std::size_t>(arrays.nnz);
+    EXPECT_EQ(arrays.scalar_type, static_cast<tulle_scalar_type>(scalar_type_of<T>));
     EXPECT_EQ(arrays.offset_type, TULLE_OFFSET_I32) << "64-bit offsets only where they are needed";
-    std::vector<std::int32_t> rowptr(static_cast<std::size_t>(arrays.rows) + 1);
-    dense_rows out{{}, std::vector<std::int32_t>(nnz), std::vector<double>(nnz)};
-    std::vector<float> single(nnz);
-    void* const values = arrays.scalar_type == TULLE_F32 ? static_cast<void*>(single.data()) : out.values.data();
-    TULLE_EXPECT_OK(tulle_csr_copy_out(context.get(), c.get(), rowptr.data(), out.colind.data(), values));
-    out.rowptr.assign(rowptr.begin(), rowptr.end());
-    if (arrays.scalar_type == TULLE_F32) out.values.assign(single.begin(), single.end());
+    plain_csr<T, std::int32_t> out{static_cast<index_t>(arrays.rows), static_cast<index_t>(arrays.cols),
+                                   std::vector<std::int32_t>(static_cast<std::size_t>(arrays.rows) + 1),
+                                   std::vector<index_t>(nnz), std::vector<T>(nnz)};
+    TULLE_EXPECT_OK(
+        tulle_csr_copy_out(context.get(), c.get(), out.rowptr.data(), out.colind.data(), out.values.data()));
     return out;
   }
 
-  const dense_rows product{{0, 1, 1, 3}, {1, 0, 1}, {1, 13, 2}};  // A B
+  using matrix = plain_csr<double, std::int32_t>;
+  /// A B with these values in place of 1, 13 and 2.
+  static matrix product_with(const std::vector<double>& values) { return {3, 2, {0, 1, 1, 3}, {1, 0, 1}, values}; }
+  const matrix product = product_with({1, 13, 2});
 };
+TULLE_ON_BOTH_BACKENDS(capi_spgemm);
 
 TEST_P(capi_spgemm, every_type_and_mixed_offsets) {
-  const auto expect = [&](const csr_handle& left, const csr_handle& right) {
-    EXPECT_EQ(rows_of(product_handle(left, right)), product);
-  };
-  expect(a<float, std::int32_t>(), b<float, std::int32_t>());
-  expect(a<float, std::int64_t>(), b<float, std::int64_t>());
-  expect(a<double, std::int32_t>(), b<double, std::int64_t>());
-  expect(a<double, std::int64_t>(), b<double, std::int32_t>());
+  const plain_csr<float, std::int32_t> single{3, 2, {0, 1, 1, 3}, {1, 0, 1}, {1, 13, 2}};
+  EXPECT_EQ(read<float>(product_handle(a<float, std::int32_t>(), b<float, std::int32_t>())), single);
+  EXPECT_EQ(read<float>(product_handle(a<float, std::int64_t>(), b<float, std::int64_t>())), single);
+  EXPECT_EQ(read(product_handle(a<double, std::int32_t>(), b<double, std::int64_t>())), product);
+  EXPECT_EQ(read(product_handle(a<double, std::int64_t>(), b<double, std::int32_t>())), product);
 }
 
 TEST_P(capi_spgemm, symbolic_then_the_product_then_other_numbers) {
   const csr_handle left = a(), right = b();
   const spgemm_handle plan = plan_of(left, right);
-  std::int64_t nnz = -1, products = -1;
-  TULLE_ASSERT_OK(tulle_spgemm_plan_symbolic(plan.get(), &nnz));
-  TULLE_ASSERT_OK(tulle_spgemm_plan_products(plan.get(), &products));
-  EXPECT_EQ(nnz, 3);
-  EXPECT_EQ(products, 5);
+  EXPECT_EQ(got<std::int64_t>(tulle_spgemm_plan_symbolic, plan), 3);
+  EXPECT_EQ(got<std::int64_t>(tulle_spgemm_plan_products, plan), 5);
   const csr_handle c = multiply(plan, 2);
-  EXPECT_EQ(rows_of(c), (dense_rows{{0, 1, 1, 3}, {1, 0, 1}, {2, 26, 4}}));
+  EXPECT_EQ(read(c), product_with({2, 26, 4}));
   TULLE_ASSERT_OK(tulle_spgemm_plan_numeric(plan.get(), -1, 0, c.get()));
-  EXPECT_EQ(rows_of(c), (dense_rows{{0, 1, 1, 3}, {1, 0, 1}, {-1, -13, -2}}));
+  EXPECT_EQ(read(c), product_with({-1, -13, -2}));
 
-  tulle_csr_arrays arrays;
-  TULLE_ASSERT_OK(tulle_csr_get_arrays(right.get(), &arrays));
-  const auto buffer = made<buffer_handle>(tulle_buffer_create, context.get(), 5 * sizeof(double));
+  const auto buffer = made<buffer_handle>(tulle_buffer_create, context, 5 * sizeof(double));
   const std::vector<double> tenfold{10, 20, -30, 40, 50};
   TULLE_ASSERT_OK(tulle_buffer_copy_in(buffer.get(), tenfold.data(), 5 * sizeof(double)));
-  void* values = nullptr;
-  TULLE_ASSERT_OK(tulle_buffer_data(buffer.get(), &values));
-  TULLE_ASSERT_OK(tulle_spgemm_plan_update_values(plan.get(), values, arrays.values, nullptr));
+  TULLE_ASSERT_OK(tulle_spgemm_plan_update_values(plan.get(), got<void*>(tulle_buffer_data, buffer),
+                                                  got<tulle_csr_arrays>(tulle_csr_get_arrays, right).values, nullptr));
   TULLE_ASSERT_OK(tulle_spgemm_plan_numeric(plan.get(), 1, 0, c.get()));
-  EXPECT_EQ(rows_of(c), (dense_rows{{0, 1, 1, 3}, {1, 0, 1}, {10, 130, 20}}));
+  EXPECT_EQ(read(c), product_with({10, 130, 20}));
 }
 
 TEST_P(capi_spgemm, transposes) {
   const csr_handle left = a(), right = b();
-  tulle_spgemm_options options{};
-  options.transpose_a = 1;  // A^T A
-  EXPECT_EQ(
-      rows_of(multiply(plan_of(left, left, &options))),
-      (dense_rows{
-          {0, 4, 7, 9, 12}, {0, 1, 2, 3, 0, 1, 3, 0, 2, 0, 1, 3}, {10, -12, 2, -15, -12, 16, 20, 2, 4, -15, 20, 25}}));
-  options.transpose_a = 0;
-  options.transpose_b = 1;  // B B^T
-  EXPECT_EQ(rows_of(multiply(plan_of(right, right, &options))),
-            (dense_rows{{0, 2, 4, 4, 7}, {0, 3, 1, 3, 0, 1, 3}, {1, 1, 4, 2, 1, 2, 2}}));
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_a, 1);
+  EXPECT_EQ(read(multiply(plan_of(left, left, &options))), (matrix{4,
+                                                                   4,
+                                                                   {0, 4, 7, 9, 12},
+                                                                   {0, 1, 2, 3, 0, 1, 3, 0, 2, 0, 1, 3},
+                                                                   {10, -12, 2, -15, -12, 16, 20, 2, 4, -15, 20, 25}}))
+      << "A^T A";
+  options = with(&tulle_spgemm_options::transpose_b, 1);
+  EXPECT_EQ(read(multiply(plan_of(right, right, &options))),
+            (matrix{4, 4, {0, 2, 4, 4, 7}, {0, 3, 1, 3, 0, 1, 3}, {1, 1, 4, 2, 1, 2, 2}}))
+      << "B B^T";
 }
 
 TEST_P(capi_spgemm, a_mask_and_a_matrix_to_add) {
   const csr_handle left = a(), right = b();
-  const std::vector<std::int32_t> rowptr{0, 1, 2, 3}, colind{0, 0, 1};
-  const std::vector<double> values{7, 8, 9};  // [7 0; 8 0; 0 9]
-  const csr_handle m =
-      copy({3, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
-  tulle_spgemm_options options{};
-  options.mask = m.get();
-  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options))), (dense_rows{{0, 0, 0, 1}, {1}, {2}}));
+  const csr_handle m = placed(context, matrix{3, 2, {0, 1, 2, 3}, {0, 0, 1}, {7, 8, 9}});  // [7 0; 8 0; 0 9]
+  tulle_spgemm_options options = with<const tulle_csr*>(&tulle_spgemm_options::mask, m.get());
+  EXPECT_EQ(read(multiply(plan_of(left, right, &options))), (matrix{3, 2, {0, 0, 0, 1}, {1}, {2}}));
   options.d = m.get();
-  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)),
-            (dense_rows{{0, 1, 2, 3}, {0, 0, 1}, {70, 80, 92}}));
+  EXPECT_EQ(read(multiply(plan_of(left, right, &options), 1, 10)),
+            (matrix{3, 2, {0, 1, 2, 3}, {0, 0, 1}, {70, 80, 92}}));
   options.mask = nullptr;
-  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options), 1, 10)),
-            (dense_rows{{0, 2, 3, 5}, {0, 1, 0, 0, 1}, {70, 1, 80, 13, 92}}));
+  EXPECT_EQ(read(multiply(plan_of(left, right, &options), 1, 10)),
+            (matrix{3, 2, {0, 2, 3, 5}, {0, 1, 0, 0, 1}, {70, 1, 80, 13, 92}}));
 }
 
 TEST_P(capi_spgemm, a_triple_product) {
   const csr_handle left = a(), right = b(), wide = b<double, std::int64_t>();
-  tulle_spgemm_options options{};
-  options.transpose_a = 1;
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_a, 1);
   const csr_handle middle = multiply(plan_of(left, left, &options));  // A^T A
   const auto triple = [&](const csr_handle& p, const tulle_spgemm_options* with) {
-    return made<csr_handle>(tulle_triple_product, context.get(), left.get(), middle.get(), p.get(), with);
+    return read(made<csr_handle>(tulle_triple_product, context, left, middle, p, with));
   };
-  const csr_handle c = triple(right, nullptr);  // A (A^T A) B
-  EXPECT_EQ(rows_of(c), rows_of(product_handle(product_handle(left, middle), right)));
-  options = {};
-  options.memory_limit = std::size_t{1} << 30;
-  EXPECT_EQ(rows_of(triple(wide, &options)), rows_of(c)) << "offsets of both widths";
+  const matrix c = triple(right, nullptr);  // A (A^T A) B
+  EXPECT_EQ(c, read(product_handle(product_handle(left, middle), right)));
+  options = with(&tulle_spgemm_options::memory_limit, std::size_t{1} << 30);
+  EXPECT_EQ(triple(wide, &options), c) << "offsets of both widths";
 }
 
 TEST_P(capi_spgemm, an_estimate) {
@@ -160,68 +129,48 @@ TEST_P(capi_spgemm, an_estimate) {
 
 TEST_P(capi_spgemm, a_memory_limit_is_kept_or_refused) {
   const csr_handle left = a(), right = b();
-  tulle_spgemm_options options{};
-  options.memory_limit = std::size_t{1} << 30;
-  EXPECT_EQ(rows_of(multiply(plan_of(left, right, &options))), product);
+  tulle_spgemm_options options = with(&tulle_spgemm_options::memory_limit, std::size_t{1} << 30);
+  EXPECT_EQ(read(multiply(plan_of(left, right, &options))), product);
   options.memory_limit = 1;
-  const spgemm_handle plan = plan_of(left, right, &options);
   tulle_csr* made = nullptr;
-  refused(tulle_spgemm_plan_multiply(plan.get(), 1, 0, &made),
-          GetParam() == std::string("cpu") ? TULLE_STATUS_OUT_OF_MEMORY : TULLE_STATUS_DEVICE_OUT_OF_MEMORY,
-          "memory_limit");
+  refused(tulle_spgemm_plan_multiply(plan_of(left, right, &options).get(), 1, 0, &made),
+          is_cpu() ? TULLE_STATUS_OUT_OF_MEMORY : TULLE_STATUS_DEVICE_OUT_OF_MEMORY, "memory_limit");
   EXPECT_EQ(made, nullptr);
 }
 
 TEST_P(capi_spgemm, a_plan_outlives_its_matrices_and_a_product_its_plan) {
-  csr_handle left = a(), right = b<double, std::int64_t>();
-  spgemm_handle plan = plan_of(left, right);
-  left.reset();
-  right.reset();
+  spgemm_handle plan = plan_of(a(), b<double, std::int64_t>());  // whose handles are gone with this line
   const csr_handle c = multiply(plan);
   plan.reset();
-  EXPECT_EQ(rows_of(c), product);
+  EXPECT_EQ(read(c), product);
 }
 
 TEST_P(capi_spgemm, a_product_is_a_matrix_like_any_other) {
-  const csr_handle left = a(), right = b();
-  const csr_handle c = multiply(plan_of(left, right));
-  tulle_spgemm_options options{};
-  options.transpose_b = 1;
-  EXPECT_EQ(rows_of(multiply(plan_of(c, c, &options))), (dense_rows{{0, 2, 2, 4}, {0, 2, 0, 2}, {1, 2, 2, 173}}));
-  EXPECT_NE(made<plan_handle>(tulle_spmv_plan_create, context.get(), c.get(), nullptr), nullptr);
+  const csr_handle c = multiply(plan_of(a(), b()));
+  tulle_spgemm_options options = with(&tulle_spgemm_options::transpose_b, 1);
+  EXPECT_EQ(read(multiply(plan_of(c, c, &options))), (matrix{3, 3, {0, 2, 2, 4}, {0, 2, 0, 2}, {1, 2, 2, 173}}));
+  EXPECT_NE(made<plan_handle>(tulle_spmv_plan_create, context, c, nullptr), nullptr);
 }
 
 TEST_P(capi_spgemm, an_entry_that_cancels_stays_and_nan_shows) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<std::int32_t> rowptr{0, 2, 3}, colind{0, 1, 1}, rowptr_b{0, 1, 2}, colind_b{0, 0};
-  const std::vector<double> values{1, 1, nan}, values_b{5, -5};
-  const csr_handle left =
-      copy({2, 2, 3, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), colind.data(), values.data()});
-  const csr_handle right =
-      copy({2, 1, 2, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr_b.data(), colind_b.data(), values_b.data()});
-  const dense_rows c = rows_of(multiply(plan_of(left, right)));
-  EXPECT_EQ(c.rowptr, (std::vector<std::int64_t>{0, 1, 2}));
+  const csr_handle left = placed(context, matrix{2, 2, {0, 2, 3}, {0, 1, 1}, {1, 1, nan}});
+  const csr_handle right = placed(context, matrix{2, 1, {0, 1, 2}, {0, 0}, {5, -5}});
+  const matrix c = read(multiply(plan_of(left, right)));
+  EXPECT_EQ(c.rowptr, (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_EQ(c.values[0], 0);
   EXPECT_TRUE(std::isnan(c.values[1]));
 }
 
 TEST_P(capi_spgemm, a_plan_says_what_it_is) {
-  const csr_handle left = a(), right = b();
-  tulle_spgemm_options options{};
-  options.kernel = "kernel0";
-  const spgemm_handle plan = plan_of(left, right, &options);
-  const char *kernel = nullptr, *sentence = nullptr;
-  std::size_t bytes = std::numeric_limits<std::size_t>::max();
-  TULLE_EXPECT_OK(tulle_spgemm_plan_kernel(plan.get(), &kernel));
-  TULLE_EXPECT_OK(tulle_spgemm_plan_explain(plan.get(), &sentence));
-  TULLE_EXPECT_OK(tulle_spgemm_plan_workspace(plan.get(), &bytes));
-  EXPECT_STREQ(kernel, "kernel0");
-  EXPECT_NE(std::string(sentence).find("kernel0"), std::string::npos) << sentence;
-  EXPECT_LT(bytes, std::size_t{1} << 30);
-  EXPECT_EQ(rows_of(multiply(plan)), product);
+  tulle_spgemm_options options = with<const char*>(&tulle_spgemm_options::kernel, "kernel0");
+  const spgemm_handle plan = plan_of(a(), b(), &options);
+  const std::string sentence = got<const char*>(tulle_spgemm_plan_explain, plan);
+  EXPECT_STREQ(got<const char*>(tulle_spgemm_plan_kernel, plan), "kernel0");
+  EXPECT_NE(sentence.find("kernel0"), std::string::npos) << sentence;
+  EXPECT_LT(got<std::size_t>(tulle_spgemm_plan_workspace, plan), std::size_t{1} << 30);
+  EXPECT_EQ(read(multiply(plan)), product);
 }
-
-TULLE_ON_BOTH_BACKENDS(capi_spgemm);
 
 }  // namespace
 }  // namespace tulle::test

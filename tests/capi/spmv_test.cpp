@@ -1,12 +1,8 @@
 // y = alpha A x + beta y through the C API, on both backends.
-#include <cmath>
-#include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <string>
 
 #include "handles.hpp"
+#include "support/types.hpp"
 
 namespace tulle::test {
 namespace {
@@ -15,17 +11,13 @@ class capi_spmv : public on_each_backend {
  protected:
   template <class T>
   buffer_handle upload(const std::vector<T>& from) {
-    auto made_buffer = made<buffer_handle>(tulle_buffer_create, context.get(), from.size() * sizeof(T));
+    auto made_buffer = made<buffer_handle>(tulle_buffer_create, context, from.size() * sizeof(T));
     TULLE_EXPECT_OK(tulle_buffer_copy_in(made_buffer.get(), from.data(), from.size() * sizeof(T)));
     return made_buffer;
   }
-  static void* data(const buffer_handle& b) {
-    void* pointer = nullptr;
-    TULLE_EXPECT_OK(tulle_buffer_data(b.get(), &pointer));
-    return pointer;
-  }
+  static void* data(const buffer_handle& b) { return got<void*>(tulle_buffer_data, b); }
   plan_handle plan_of(const csr_handle& matrix, const char* kernel = nullptr) {
-    return made<plan_handle>(tulle_spmv_plan_create, context.get(), matrix.get(), kernel);
+    return made<plan_handle>(tulle_spmv_plan_create, context, matrix, kernel);
   }
   template <class T>
   std::vector<T> apply(const plan_handle& plan, double alpha, const std::vector<T>& x, double beta, std::vector<T> y) {
@@ -35,32 +27,24 @@ class capi_spmv : public on_each_backend {
     TULLE_EXPECT_OK(tulle_buffer_copy_out(device_y.get(), y.data(), y.size() * sizeof(T)));
     return y;
   }
+};
+TULLE_ON_BOTH_BACKENDS(capi_spmv);
 
-  /// Every way in for one pair of types: copied and borrowed, base 0 and 1.
-  template <class T, class O>
-  void multiplies_exactly() {
+TEST_P(capi_spmv, every_type_base_and_ownership) {
+  for_types_and_offsets<float, double, std::int32_t>([&]<class T, class O>() {
+    const auto a = small_matrix<T, O>(), from_one = from_base_one(a);
     for (const auto make : {tulle_csr_copy, tulle_csr_borrow}) {
       for (const std::int32_t base : {0, 1}) {
-        const small_matrix<T, O> a(base);
-        const plan_handle plan = plan_of(a.on(context, make));
+        const plan_handle plan = plan_of(placed(context, base == 0 ? a : from_one, make, base));
         EXPECT_EQ(apply<T>(plan, 2, {1, 2, 3, 4}, -1, {10, 20, 30}), (std::vector<T>{4, -20, 20})) << "base " << base;
       }
     }
-  }
-};
-
-TEST_P(capi_spmv, every_type_base_and_ownership) {
-  multiplies_exactly<float, std::int32_t>();
-  multiplies_exactly<float, std::int64_t>();
-  multiplies_exactly<double, std::int32_t>();
-  multiplies_exactly<double, std::int64_t>();
-  multiplies_exactly<std::int32_t, std::int32_t>();
-  multiplies_exactly<std::int32_t, std::int64_t>();
+  });
 }
 
 TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
-  auto a = std::make_unique<small_matrix<double, std::int32_t>>();
-  csr_handle matrix = a->on(context);
+  auto a = std::make_unique<plain_csr<double, std::int32_t>>(small_matrix());
+  csr_handle matrix = placed(context, *a);
   a->values.assign(5, 1000);
   a.reset();
   const plan_handle plan = plan_of(matrix);
@@ -69,17 +53,17 @@ TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
 }
 
 TEST_P(capi_spmv, beta_zero_overwrites_nan) {
-  const small_matrix<double, std::int64_t> a;
-  const csr_handle matrix = a.on(context, tulle_csr_borrow);
+  const auto a = small_matrix<double, std::int64_t>();
+  const csr_handle matrix = placed(context, a, tulle_csr_borrow);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(apply<double>(plan_of(matrix), 1, {1, 2, 3, 4}, 0, {nan, nan, nan}), (std::vector<double>{7, 0, 25}));
 }
 
 TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
-  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
+  const csr_handle matrix = placed(context, small_matrix());
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
     const tulle_spmv_options options{nullptr, effort, 1};
-    const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context.get(), matrix.get(), &options);
+    const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
     EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));
     const std::vector<double> values{10, 20, 30, 40, 50};
     TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
@@ -88,8 +72,7 @@ TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
 }
 
 TEST_P(capi_spmv, several_right_hand_sides) {
-  const csr_handle matrix = small_matrix<float, std::int32_t>().on(context);
-  const plan_handle plan = plan_of(matrix);
+  const plan_handle plan = plan_of(placed(context, small_matrix<float>()));
   const buffer_handle x = upload<float>({1, 10, 2, 20, 3, 30, 4, 40}), y = upload<float>({0, 0, 0, 0, 0, 0});
   const tulle_multivector in{4, 2, 2, TULLE_ROW_MAJOR, data(x)}, out{3, 2, 3, TULLE_COLUMN_MAJOR, data(y)};
   TULLE_ASSERT_OK(tulle_spmv_plan_apply_many(plan.get(), 1, &in, 0, &out));
@@ -99,61 +82,37 @@ TEST_P(capi_spmv, several_right_hand_sides) {
 }
 
 TEST_P(capi_spmv, update_values_keeps_the_pattern) {
-  const csr_handle matrix = small_matrix<float, std::int32_t>().on(context);
-  const plan_handle plan = plan_of(matrix);
+  const plan_handle plan = plan_of(placed(context, small_matrix<float>()));
   const std::vector<float> values{10, 20, 30, 40, 50};
   TULLE_ASSERT_OK(tulle_spmv_plan_update_values(plan.get(), values.data(), 5, TULLE_HOST));
   EXPECT_EQ(apply<float>(plan, 1, {1, 1, 1, 1}, 0, {0, 0, 0}), (std::vector<float>{30, 0, 120}));
 }
 
 TEST_P(capi_spmv, a_plan_says_what_it_is) {
-  const csr_handle matrix = small_matrix<double, std::int32_t>().on(context);
-  const char* wanted = GetParam() == std::string("cpu") ? "csr.serial" : "csr.merge";
-  const plan_handle plan = plan_of(matrix, wanted);
-  const char *kernel = nullptr, *sentence = nullptr;
-  std::size_t bytes = std::numeric_limits<std::size_t>::max();
-  TULLE_EXPECT_OK(tulle_spmv_plan_kernel(plan.get(), &kernel));
-  TULLE_EXPECT_OK(tulle_spmv_plan_explain(plan.get(), &sentence));
-  TULLE_EXPECT_OK(tulle_spmv_plan_workspace(plan.get(), &bytes));
-  EXPECT_STREQ(kernel, wanted);
-  EXPECT_NE(std::string(sentence).find(wanted), std::string::npos) << sentence;
-  EXPECT_LT(bytes, std::size_t{1} << 20);
-}
-
-TEST_P(capi_spmv, a_file_is_read_into_the_contexts_memory) {
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / (std::string("tulle_capi_") + GetParam() + ".mtx");
-  std::ofstream(file) << "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 3\n2 1 4\n";
-  const auto matrix = made<csr_handle>(tulle_csr_read_matrix_market, context.get(), file.c_str(), TULLE_F64);
-  std::filesystem::remove(file);
-  tulle_csr_arrays arrays;
-  TULLE_ASSERT_OK(tulle_csr_get_arrays(matrix.get(), &arrays));
-  EXPECT_EQ(arrays.nnz, 2);
-  tulle_memory_space space = -1;
-  TULLE_ASSERT_OK(tulle_context_space(context.get(), &space));
-  EXPECT_EQ(arrays.space, space);
-  EXPECT_EQ(apply<double>(plan_of(matrix), 1, {2, 5}, 0, {0, 0}), (std::vector<double>{6, 8}));
+  const char* wanted = is_cpu() ? "csr.serial" : "csr.merge";
+  const plan_handle plan = plan_of(placed(context, small_matrix()), wanted);
+  const std::string sentence = got<const char*>(tulle_spmv_plan_explain, plan);
+  EXPECT_STREQ(got<const char*>(tulle_spmv_plan_kernel, plan), wanted);
+  EXPECT_NE(sentence.find(wanted), std::string::npos) << sentence;
+  EXPECT_LT(got<std::size_t>(tulle_spmv_plan_workspace, plan), std::size_t{1} << 20);
 }
 
 TEST_P(capi_spmv, an_empty_matrix_needs_no_entries) {
   const std::vector<std::int32_t> rowptr(4, 0);
   const tulle_csr_arrays arrays{3, 0, 0, TULLE_F64, TULLE_OFFSET_I32, 0, TULLE_HOST, rowptr.data(), nullptr, nullptr};
-  const auto matrix = made<csr_handle>(tulle_csr_copy, context.get(), &arrays);
+  const auto matrix = made<csr_handle>(tulle_csr_copy, context, &arrays);
   EXPECT_EQ(apply<double>(plan_of(matrix), 1, {}, 0, {1, 2, 3}), (std::vector<double>{0, 0, 0}));
 }
 
 TEST_P(capi_spmv, cpu_borrowing_makes_no_copy) {
-  const small_matrix<double, std::int64_t> a;
-  const csr_handle matrix = a.on(context, tulle_csr_borrow);
-  tulle_csr_arrays seen;
-  TULLE_ASSERT_OK(tulle_csr_get_arrays(matrix.get(), &seen));
+  const auto a = small_matrix<double, std::int64_t>();
+  const csr_handle matrix = placed(context, a, tulle_csr_borrow);
+  const auto seen = got<tulle_csr_arrays>(tulle_csr_get_arrays, matrix);
   EXPECT_EQ(seen.rowptr, a.rowptr.data());
   EXPECT_EQ(seen.colind, a.colind.data());
   EXPECT_EQ(seen.values, a.values.data());
   EXPECT_EQ(seen.space, TULLE_HOST);
 }
-
-TULLE_ON_BOTH_BACKENDS(capi_spmv);
 
 }  // namespace
 }  // namespace tulle::test

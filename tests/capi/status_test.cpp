@@ -1,5 +1,4 @@
 // Statuses, messages and the version, as C sees them.
-#include <string>
 #include <thread>
 #include <tulle/core/status.hpp>
 #include <tulle/version.hpp>
@@ -54,9 +53,7 @@ TEST(capi_status, cuda_contexts_exist_or_say_why_not) {
   const tulle_status status = tulle_context_create_cuda(0, &context);
   const context_handle owner(context);
   if (status == TULLE_STATUS_SUCCESS) {
-    tulle_memory_space space = -1;
-    TULLE_EXPECT_OK(tulle_context_space(context, &space));
-    EXPECT_EQ(space, TULLE_DEVICE);
+    EXPECT_EQ(got<tulle_memory_space>(tulle_context_space, owner), TULLE_DEVICE);
   } else {
     EXPECT_EQ(status, TULLE_STATUS_UNSUPPORTED);
     EXPECT_EQ(context, nullptr);

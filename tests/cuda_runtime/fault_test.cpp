@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "kernels/backends.hpp"
 #include "fixture.hpp"
+#include "kernels/backends.hpp"
 #include "support/spgemm.hpp"
 
 namespace tulle::test {
@@ -20,27 +19,11 @@ enum class may_fail { nothing, allocations, anything };
 
 class cuda_fault_test : public cuda_test {
  protected:
-  /// `another`: what a result is held to that another kernel may have made after a failure; otherwise to the same bits.
+  /// `another`: the reference for a result that another kernel may have made after a failure; without one the result
+  /// must have the same bits.
   void fail_each_call(const std::string& name, const operation& run, may_fail unnoticed = may_fail::nothing,
                       const spmv_reference* another = nullptr);
 };
-
-struct outcome {
-  bool threw = false;
-  status code = status::success;
-  std::string message;
-  std::vector<double> result;
-};
-
-outcome attempt(const operation& run) {
-  outcome o;
-  try {
-    o.result = run();
-  } catch (const error& e) {
-    o = {true, e.code(), e.what(), {}};
-  }
-  return o;
-}
 
 void cuda_fault_test::fail_each_call(const std::string& name, const operation& run, may_fail unnoticed,
                                      const spmv_reference* another) {
@@ -50,28 +33,28 @@ void cuda_fault_test::fail_each_call(const std::string& name, const operation& r
   for (std::int64_t skip = 0;; ++skip) {
     ASSERT_LT(skip, 10'000);
     fail_call_after(skip);
-    const outcome o = attempt(run);
+    std::vector<double> result;
+    const auto [code, message] = failure_of([&] { result = run(); });
     const failed_call failed = stop_failing();
     SCOPED_TRACE("call " + std::to_string(skip) + ", " + (failed.name.empty() ? "none" : failed.name));
     EXPECT_FALSE(error_left_behind());
     EXPECT_EQ(counts().live_allocations(), before.live_allocations());
     EXPECT_EQ(counts().live_streams(), before.live_streams());
     if (failed.name.empty()) {
-      ASSERT_FALSE(o.threw) << o.message;
-      EXPECT_EQ(o.result, want);
+      ASSERT_EQ(code, status::success) << message;
+      EXPECT_EQ(result, want);
       return;
     }
-    if (o.threw) {
-      EXPECT_NE(std::find(failed.allowed.begin(), failed.allowed.end(), o.code), failed.allowed.end())
-          << tulle::name(o.code) << ": " << o.message;
+    if (code != status::success) {
+      EXPECT_NE(std::ranges::find(failed.allowed, code), failed.allowed.end()) << tulle::name(code) << ": " << message;
     } else {
       const bool memory = failed.allowed.front() == status::device_out_of_memory;
       EXPECT_TRUE(unnoticed == may_fail::anything || (unnoticed == may_fail::allocations && memory))
           << "the failure went unnoticed";
       if (another != nullptr) {
-        EXPECT_LE(error_ratio(*another, host_span<const double>(o.result)), 1);
+        EXPECT_LE(error_ratio(*another, host_span<const double>(result)), 1);
       } else {
-        EXPECT_EQ(o.result, want);
+        EXPECT_EQ(result, want);
       }
     }
     if (HasFailure()) return;
@@ -86,13 +69,12 @@ TEST_F(cuda_fault_test, contexts) {
 }
 
 TEST_F(cuda_fault_test, copies) {
-  const context ctx = context::cuda();
   const csr<double> host = small_matrix();
-  fail_each_call("clone", [&] { return to_vector(ctx, clone(ctx, host.view()).values); });
+  fail_each_call("clone", [&] { return to_vector(ctx(), clone(ctx(), host.view()).values); });
   fail_each_call("fill", [&] {
-    buffer<double> b(ctx, 100);
-    fill_bytes(ctx, b.data(), memory_space::device, 0, b.bytes());
-    return to_vector(ctx, b);
+    buffer<double> b(ctx(), 100);
+    fill_bytes(ctx(), b.data(), memory_space::device, 0, b.bytes());
+    return to_vector(ctx(), b);
   });
 }
 
@@ -108,45 +90,42 @@ csr<double> reversed(const context& ctx, const csr<double>& host) {
 }
 
 TEST_F(cuda_fault_test, conversions) {
-  const context ctx = context::cuda();
-  const csr<double> a = clone(ctx, small_matrix().view());
-  const csr<double> unsorted = reversed(ctx, small_matrix());
+  const csr<double> a = clone(ctx(), small_matrix().view());
+  const csr<double> unsorted = reversed(ctx(), small_matrix());
   for (const auto& view : {a.view(), unsorted.view()}) {
     SCOPED_TRACE(view.colind == a.colind.data() ? "sorted rows" : "unsorted rows");
-    const auto values_of = [&](const auto& m) { return to_vector(ctx, m.values); };
-    fail_each_call("with_offsets", [&] { return values_of(with_offsets<std::int32_t>(ctx, view)); });
-    fail_each_call("coo", [&] { return values_of(to_csr(ctx, to_coo(ctx, view).view())); });
-    fail_each_call("csc", [&] { return values_of(to_csr(ctx, to_csc(ctx, view).view())); });
-    fail_each_call("ell", [&] { return values_of(to_csr(ctx, to_ell(ctx, view).view())); });
-    fail_each_call("sell", [&] { return values_of(to_csr(ctx, to_sell(ctx, view, 64).view())); });
-    fail_each_call("bsr", [&] { return values_of(to_csr(ctx, to_bsr(ctx, view, 3).view())); });
+    const auto values_of = [&](const auto& m) { return to_vector(ctx(), m.values); };
+    fail_each_call("with_offsets", [&] { return values_of(with_offsets<std::int32_t>(ctx(), view)); });
+    fail_each_call("coo", [&] { return values_of(to_csr(ctx(), to_coo(ctx(), view).view())); });
+    fail_each_call("csc", [&] { return values_of(to_csr(ctx(), to_csc(ctx(), view).view())); });
+    fail_each_call("ell", [&] { return values_of(to_csr(ctx(), to_ell(ctx(), view).view())); });
+    fail_each_call("sell", [&] { return values_of(to_csr(ctx(), to_sell(ctx(), view, 64).view())); });
+    fail_each_call("bsr", [&] { return values_of(to_csr(ctx(), to_bsr(ctx(), view, 3).view())); });
   }
 }
 
 TEST_F(cuda_fault_test, inspection) {
-  const context ctx = context::cuda();
-  const csr<double> a = clone(ctx, small_matrix().view());
-  const csr<double> unsorted = reversed(ctx, small_matrix());
+  const csr<double> a = clone(ctx(), small_matrix().view());
+  const csr<double> unsorted = reversed(ctx(), small_matrix());
   for (const auto& view : {a.view(), unsorted.view()}) {
     fail_each_call("statistics", [&] {
-      const csr_stats s = statistics(ctx, view);
+      const csr_stats s = statistics(ctx(), view);
       return std::vector<double>{s.stddev, s.sell_sorted_padding, s.block_fill[3], s.gather_sectors};
     });
     fail_each_call("validate", [&] {
-      const validation v = validate(ctx, view, {true, true, true});
+      const validation v = validate(ctx(), view, {true, true, true});
       return std::vector<double>{static_cast<double>(v.what), static_cast<double>(v.entry)};
     });
   }
 }
 
 TEST_F(cuda_fault_test, plans) {
-  const context ctx = context::cuda();
   const csr<double> host = small_matrix();
   const std::vector<double> host_x(static_cast<std::size_t>(host.cols), 1.5);
   // y = A x, then y = 2 A x + y: each within gamma(n + 2) of its terms, 4 |A| |x| of them together where 3 A x has 3.
   spmv_reference both = reference_spmv<double>(context::cpu(), 3, host.view(), host_span<const double>(host_x), 0, {});
   for (double& bound : both.bound) bound *= 1.34;
-  const buffer<double> x = to_buffer(ctx, host_x);
+  const buffer<double> x = to_buffer(ctx(), host_x);
   std::vector<std::string> names = {""};  // the one that is chosen
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     if (kernel.role != kernel_role::vendor) names.emplace_back(kernel.name);
@@ -155,12 +134,12 @@ TEST_F(cuda_fault_test, plans) {
     fail_each_call(
         "plan " + kernel,
         [&] {
-          spmv_plan<double> plan(ctx, host, with_kernel(kernel));  // copies the matrix to the device
-          buffer<double> y(ctx, static_cast<std::size_t>(host.rows));
+          spmv_plan<double> plan(ctx(), host, with_kernel(kernel));  // copies the matrix to the device
+          buffer<double> y(ctx(), static_cast<std::size_t>(host.rows));
           plan.apply(1, x, 0, y);
           plan.update_values(host.values.host());
           plan.apply(2, x, 1, y);
-          return to_vector(ctx, y);
+          return to_vector(ctx(), y);
         },
         kernel.empty() ? may_fail::allocations : may_fail::nothing, kernel.empty() ? &both : nullptr);
   }
@@ -168,17 +147,15 @@ TEST_F(cuda_fault_test, plans) {
 
 /// A product that begins before its operands are known to be sound begins again where that fails.
 TEST_F(cuda_fault_test, products) {
-  const context ctx = context::cuda();
-  const csr<double> a = clone(ctx, small_matrix().view());
-  const csr<double> many = clone(ctx, generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
-  const auto product = [&](const csr<double>& m, const spgemm_options& options,
-                           const spgemm_terms& terms) {
+  const csr<double> a = clone(ctx(), small_matrix().view());
+  const csr<double> many = clone(ctx(), generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
+  const auto product = [&](const csr<double>& m, const spgemm_options& options, const spgemm_terms& terms) {
     return [&, options, terms] {
-      spgemm_plan<double> plan(ctx, m.view(), m.view(), options, terms);
+      spgemm_plan<double> plan(ctx(), m.view(), m.view(), options, terms);
       const double beta = terms.d ? 0.5 : 0;
       matrix_ref c = plan.multiply(1, beta);
       plan.numeric(c, 2, beta);
-      return values_of(ctx, c);
+      return values_of(ctx(), c);
     };
   };
   for (const char* kernel : {"gustavson", "kernel0"}) {
@@ -186,11 +163,11 @@ TEST_F(cuda_fault_test, products) {
   }
   fail_each_call("more than 4096 rows", product(many, {}, {}), may_fail::anything);
   fail_each_call("transposed", product(a, {.transpose_a = true, .transpose_b = true}, {}));
-  const csr<double> unsorted = reversed(ctx, small_matrix());
+  const csr<double> unsorted = reversed(ctx(), small_matrix());
   fail_each_call("unsorted", product(unsorted, {}, {}), may_fail::anything);
   fail_each_call("mask and D", product(a, {}, {.mask = unsorted.view(), .d = unsorted.view()}));
   fail_each_call(
-      "R A P", [&] { return values_of(ctx, triple_product(ctx, a, a, a)); }, may_fail::anything);
+      "R A P", [&] { return values_of(ctx(), triple_product(ctx(), a, a, a)); }, may_fail::anything);
 }
 
 }  // namespace

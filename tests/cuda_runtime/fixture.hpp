@@ -7,14 +7,29 @@
 #include "failing_cuda.hpp"
 #include "support/backends.hpp"
 #include "support/errors.hpp"
-#include "support/small_csr.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 
-/// A small finite-element matrix with 3 unknowns a node, in host memory.
-csr<double> small_matrix();
+/// A small finite-element matrix with 3 unknowns per node, in host memory.
+inline csr<double> small_matrix() { return generate<double>(context::cpu(), "gen:fem:n=6"); }
 
-/// The second of two calls of `work` must neither take nor give back memory, nor copy, nor wait.
-void expect_only_launches(const context& ctx, const std::function<void()>& work);
+/// `work` must neither take nor give back memory, nor copy, nor wait. How many kernels it launches.
+inline std::int64_t launches_of(const std::function<void()>& work) {
+  const cuda_counts before = counts();
+  work();
+  const cuda_counts after = counts();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.deallocations, before.deallocations);
+  EXPECT_EQ(after.synchronizations, before.synchronizations);
+  EXPECT_EQ(after.copies, before.copies);
+  return after.launches - before.launches;
+}
+/// The same of the second of two calls.
+inline void expect_only_launches(const context& ctx, const std::function<void()>& work) {
+  work();  // what is set up once
+  ctx.synchronize();
+  launches_of(work);
+}
 
 }  // namespace tulle::test

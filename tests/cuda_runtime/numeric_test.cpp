@@ -1,6 +1,6 @@
 // The numeric phase of C = M o (alpha A B) + beta D neither allocates nor synchronises, and works inside a CUDA graph.
-#include "kernels/backends.hpp"
 #include "fixture.hpp"
+#include "kernels/backends.hpp"
 #include "support/spgemm.hpp"
 
 namespace tulle::test {
@@ -14,7 +14,8 @@ class cuda_numeric_test : public cuda_test {
     return clone(ctx(), narrow.view());
   }
   void poison(matrix_ref& c) const {
-    fill_bytes(ctx(), const_cast<void*>(c.values), memory_space::device, 0xff, static_cast<std::size_t>(c.nnz) * sizeof(double));
+    fill_bytes(ctx(), const_cast<void*>(c.values), memory_space::device, 0xff,
+               static_cast<std::size_t>(c.nnz) * sizeof(double));
   }
 
   /// By what is called, and by what a graph of the same call leaves in C.

@@ -1,68 +1,66 @@
 // What the conversions refuse, and that the message says what was wrong.
 #include <limits>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
 
-class refusing : public on_backend {};
-TULLE_ON_EVERY_BACKEND(refusing);
+class refusing : public on_backend {
+ protected:
+  void SetUp() override {
+    on_backend::SetUp();
+    if (!IsSkipped()) a = upload<double, std::int32_t>(ctx(), battery_matrix_named("unsorted"));
+  }
 
-const matrix& named(const char* name) { return battery_matrix_named(name); }
+  csr<double, std::int32_t> a;
+};
+TULLE_ON_BACKENDS(refusing, "cpu1", "cpu2", "cpu5", "cuda");
 
 TEST_P(refusing, sigma_is_1_or_a_multiple_of_32) {
-  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
   for (const index_t sigma : {-32, -1, 0, 2, 31, 33}) {
     EXPECT_EQ(status_of([&] { to_sell(ctx(), a.view(), sigma); }), status::invalid_argument) << sigma;
   }
 }
 
 TEST_P(refusing, block_is_2_to_8) {
-  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
   for (const index_t block : {-1, 0, 1, 9}) {
     EXPECT_EQ(status_of([&] { to_bsr(ctx(), a.view(), block); }), status::invalid_argument) << block;
   }
 }
 
 TEST_P(refusing, ell_refuses_a_matrix_that_is_mostly_padding) {
-  const context host = context::cpu(1);
-  const auto arrow = generate<double>(host, "gen:arrow:n=2000,dense=1");
-  const auto a = clone(ctx(), arrow.view());
-  expect_error(status::invalid_argument, "2000 rows", [&] { to_ell(ctx(), a.view()); });
-  EXPECT_EQ(to_ell(ctx(), a.view(), 1e9).width, 2000);
+  const auto padded = clone(ctx(), generate<double>(context::cpu(1), "gen:arrow:n=2000,dense=1").view());
+  expect_error(status::invalid_argument, "2000 rows", [&] { to_ell(ctx(), padded.view()); });
+  EXPECT_EQ(to_ell(ctx(), padded.view(), 1e9).width, 2000);
 }
 
 TEST_P(refusing, missing_arrays_are_named) {
-  csr_view<double, std::int32_t> a;
-  expect_error(status::null_pointer, "rowptr", [&] { to_coo(ctx(), a); });
-  const auto held = upload<double, std::int32_t>(ctx(), named("unsorted"));
-  a = held.view();
-  a.colind = nullptr;
-  expect_error(status::null_pointer, "colind", [&] { statistics(ctx(), a); });
+  expect_error(status::null_pointer, "rowptr", [&] { to_coo(ctx(), csr_view<double, std::int32_t>()); });
+  csr_view<double, std::int32_t> view = a.view();
+  view.colind = nullptr;
+  expect_error(status::null_pointer, "colind", [&] { statistics(ctx(), view); });
 }
 
 TEST_P(refusing, negative_dimensions_are_refused) {
-  auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
   csr_view<double, std::int32_t> view = a.view();
   view.rows = -1;
   EXPECT_EQ(status_of([&] { validate(ctx(), view); }), status::invalid_dimensions);
 }
 
 TEST_P(refusing, entries_that_offsets_cannot_count_are_refused) {
-  const auto a = upload<double, std::int64_t>(ctx(), named("unsorted"));
-  csr_view<double, std::int64_t> view = a.view();
+  const auto wide = with_offsets<std::int64_t>(ctx(), a.view());
+  csr_view<double, std::int64_t> view = wide.view();
   view.nnz = std::int64_t{1} << 31;  // refused before any of them is read
   EXPECT_EQ(status_of([&] { with_offsets<std::int32_t>(ctx(), view); }), status::overflow);
   coo<double> c = to_coo(ctx(), a.view());
-  coo_view<double> wide = c.view();
-  wide.nnz = view.nnz;
-  EXPECT_EQ(status_of([&] { to_csr<std::int32_t>(ctx(), wide); }), status::overflow);
+  coo_view<double> entries = c.view();
+  entries.nnz = view.nnz;
+  EXPECT_EQ(status_of([&] { to_csr<std::int32_t>(ctx(), entries); }), status::overflow);
 }
 
 TEST_P(refusing, update_refuses_another_shape) {
-  const auto a = upload<double, std::int32_t>(ctx(), named("unsorted"));
-  const auto b = upload<double, std::int32_t>(ctx(), named("duplicates"));
+  const auto b = upload<double, std::int32_t>(ctx(), battery_matrix_named("duplicates"));
   auto e = to_ell(ctx(), a.view());
   auto s = to_sell(ctx(), a.view());
   auto k = to_bsr(ctx(), a.view(), 2);
@@ -73,7 +71,7 @@ TEST_P(refusing, update_refuses_another_shape) {
 
 TEST(memory_space_check, device_arrays_are_refused_on_the_host) {
   const context host = context::cpu(1);
-  const auto a = upload<double, std::int32_t>(host, named("unsorted"));
+  const auto a = upload<double, std::int32_t>(host, battery_matrix_named("unsorted"));
   csr_view<double, std::int32_t> view = a.view();
   view.space = memory_space::device;
   expect_error(status::invalid_argument, "device", [&] { to_coo(host, view); });

@@ -3,15 +3,15 @@
 #include <map>
 #include <numeric>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
 
 class converting : public on_battery {};
-TULLE_ON_BATTERY(converting);
+TULLE_ON_BATTERY(converting, "cpu1", "cpu2", "cpu5", "cuda");
 
-std::vector<index_t> row_of_entries(const matrix& m) {
+std::vector<index_t> row_of_entries(const plain_csr<>& m) {
   std::vector<index_t> rows;
   for (index_t r = 0; r < m.rows; ++r) rows.insert(rows.end(), static_cast<std::size_t>(m.length(r)), r);
   return rows;
@@ -48,7 +48,7 @@ TEST_P(converting, coo_holds_every_entry_in_order_and_comes_back) {
 /// By column, then by row: every row comes in order of its columns, repeats in storage order.
 TEST_P(converting, coo_in_any_order_becomes_csr_stably) {
   const matrix& m = subject();
-  const matrix by_column{transposed(m)}, want{transposed(by_column)};
+  const plain_csr<> by_column = transposed(m), want = sorted(m);
   for_each_type(m, [&]<class T, class O>() {
     const coo<T> c{m.rows, m.cols, to_buffer(ctx(), by_column.colind), to_buffer(ctx(), row_of_entries(by_column)),
                    to_buffer(ctx(), values_as<T>(by_column.values))};
@@ -58,7 +58,7 @@ TEST_P(converting, coo_in_any_order_becomes_csr_stably) {
 
 TEST_P(converting, csc_is_sorted_by_row_and_comes_back) {
   const matrix& m = subject();
-  const matrix want{transposed(m)};
+  const plain_csr<> want = transposed(m);
   for_each_type(m, [&]<class T, class O>() {
     csc<T, O> c = to_csc(ctx(), upload<T, O>(ctx(), m).view());
     EXPECT_EQ(c.rows, m.rows);
@@ -196,21 +196,21 @@ plain_bsr make_plain_bsr(const matrix& m, index_t b) {
 TEST_P(converting, bsr_has_every_place_and_comes_back_sorted) {
   const matrix& m = subject();
   const matrix other = with_other_values(m);
-  const matrix summed = sorted_and_summed(m);
+  const plain_csr<> sums = summed(m);
   for (index_t b = 2; b <= 8; ++b) {
     SCOPED_TRACE(b);
     const plain_bsr want = make_plain_bsr(m, b);
     const plain_bsr want_other = make_plain_bsr(other, b);
     for_each_type(m, [&]<class T, class O>() {
       bsr<T, O> s = to_bsr(ctx(), upload<T, O>(ctx(), m).view(), b);
-      EXPECT_EQ(s.nnz, summed.nnz());
+      EXPECT_EQ(s.nnz, sums.nnz());
       EXPECT_EQ(s.block, b);
       EXPECT_EQ(s.block_rows, (m.rows + b - 1) / b);
       EXPECT_TRUE(holds(ctx(), s.rowptr, want.rowptr));
       EXPECT_TRUE(holds(ctx(), s.colind, want.colind));
       EXPECT_TRUE(holds(ctx(), s.mask, want.mask));
       EXPECT_TRUE(holds(ctx(), s.values, want.values));
-      expect_csr(ctx(), to_csr(ctx(), s.view()), summed);
+      expect_csr(ctx(), to_csr(ctx(), s.view()), sums);
       update_values(ctx(), upload<T, O>(ctx(), other).view(), s);
       EXPECT_TRUE(holds(ctx(), s.mask, want.mask));
       EXPECT_TRUE(holds(ctx(), s.values, want_other.values));
@@ -219,23 +219,4 @@ TEST_P(converting, bsr_has_every_place_and_comes_back_sorted) {
 }
 
 }  // namespace
-
-matrix sorted_and_summed(const matrix& m) {
-  matrix out{{0, m.cols}};
-  for (index_t r = 0; r < m.rows; ++r) {
-    std::map<index_t, double> row;
-    for (auto k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
-      const auto [at, is_new] = row.try_emplace(m.colind[k], m.values[k]);
-      if (!is_new) at->second += m.values[k];
-    }
-    columns stored;
-    for (const auto& [column, value] : row) {
-      stored.push_back(column);
-      out.values.push_back(value);
-    }
-    out.add_row(stored);
-  }
-  return out;
-}
-
 }  // namespace tulle::test

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
@@ -115,7 +115,7 @@ void expect_statistics(const csr_stats& s, const matrix& m) {
 }
 
 class statistics_of_battery : public on_battery {};
-TULLE_ON_BATTERY(statistics_of_battery);
+TULLE_ON_BATTERY(statistics_of_battery, "cpu1", "cpu2", "cpu5", "cuda");
 
 TEST_P(statistics_of_battery, are_those_of_a_plain_count) {
   for_each_type(subject(), [&]<class T, class O>() {
@@ -124,7 +124,7 @@ TEST_P(statistics_of_battery, are_those_of_a_plain_count) {
 }
 
 class statistics_on_backend : public on_backend {};
-TULLE_ON_EVERY_BACKEND(statistics_on_backend);
+TULLE_ON_BACKENDS(statistics_on_backend, "cpu1", "cpu2", "cpu5", "cuda");
 
 TEST_P(statistics_on_backend, large_matrices_are_sampled_at_equal_distances) {
   const context host = context::cpu(2);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
@@ -24,7 +24,7 @@ class validating : public on_backend {
     });
   }
 };
-TULLE_ON_EVERY_BACKEND(validating);
+TULLE_ON_BACKENDS(validating, "cpu1", "cpu2", "cpu5", "cuda");
 
 TEST_P(validating, sound_matrices_pass) {
   expect_finding(sound(), everything, data_status::success, -1, -1);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "on_battery.hpp"
+#include "support/on_battery.hpp"
 
 namespace tulle::test {
 namespace {
@@ -20,44 +20,34 @@ csr<T, std::int32_t> one_row(const context& ctx, const std::vector<T>& values) {
 }
 
 template <scalar T>
-double ratio_of(const std::vector<T>& row, const std::vector<T>& x, T y, T alpha = 1, T beta = 0, T y0 = 0) {
+spmv_reference reference_of(const std::vector<T>& row, const std::vector<T>& x, T alpha = 1, T beta = 0, T y0 = 0) {
   const context ctx = context::cpu(1);
-  const auto a = one_row(ctx, row);
-  const std::vector<T> start{y0};
-  return error_ratio<T>(reference_spmv<T>(ctx, alpha, a.view(), x, beta, start), std::vector<T>{y});
+  return reference_spmv<T>(ctx, alpha, one_row(ctx, row).view(), x, beta, std::vector<T>{y0});
+}
+template <scalar T>
+double ratio_of(const std::vector<T>& row, const std::vector<T>& x, T y, T alpha = 1, T beta = 0, T y0 = 0) {
+  return error_ratio<T>(reference_of<T>(row, x, alpha, beta, y0), std::vector<T>{y});
 }
 
 TEST(reference_spmv, keeps_what_double_loses) {
-  const context ctx = context::cpu(1);
-  const auto a = one_row<double>(ctx, {1e30, 1, -1e30, 0x1p-60});
-  const std::vector<double> ones(4, 1.0);
-  const spmv_reference r = reference_spmv<double>(ctx, 1, a.view(), ones, 0, {});
+  const spmv_reference r = reference_of<double>({1e30, 1, -1e30, 0x1p-60}, {1, 1, 1, 1});
   EXPECT_EQ(r.value[0], 1.0);
   EXPECT_EQ(r.value_low[0], 0x1p-60);
 }
 
 TEST(reference_spmv, products_are_exact) {
-  const context ctx = context::cpu(1);
   const double e = 0x1p-52;
-  const auto a = one_row<double>(ctx, {1 + e, -1});
-  const spmv_reference r = reference_spmv<double>(ctx, 1, a.view(), std::vector<double>{1 + e, 1 + 2 * e}, 0, {});
-  EXPECT_EQ(r.value[0], e * e);  // (1 + e)^2 - (1 + 2 e)
+  EXPECT_EQ(reference_of<double>({1 + e, -1}, {1 + e, 1 + 2 * e}).value[0], e * e);  // (1 + e)^2 - (1 + 2 e)
 }
 
 TEST(reference_spmv, float_sums_in_double) {
-  const context ctx = context::cpu(1);
-  const auto a = one_row<float>(ctx, {1e8F, 1, -1e8F});
-  const spmv_reference r =
-      reference_spmv<float>(ctx, 2, a.view(), std::vector<float>(3, 1.0F), 3, std::vector<float>{0.5F});
+  const spmv_reference r = reference_of<float>({1e8F, 1, -1e8F}, {1, 1, 1}, 2, 3, 0.5F);
   EXPECT_EQ(r.value[0], 3.5);
   EXPECT_TRUE(r.value_low.empty());
 }
 
 TEST(reference_spmv, bound_is_gamma_of_the_row) {
-  const context ctx = context::cpu(1);
-  const auto a = one_row<double>(ctx, {3, -4});
-  const spmv_reference r =
-      reference_spmv<double>(ctx, -2, a.view(), std::vector<double>{1, 1}, 0.5, std::vector<double>{-6});
+  const spmv_reference r = reference_of<double>({3, -4}, {1, 1}, -2, 0.5, -6);
   const double u = 0x1p-53;
   const double gamma = 4 * u / (1 - 4 * u);
   EXPECT_EQ(r.value[0], -1.0);

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 #include <zlib.h>
-#include <zstd.h>
 
 #include "parse.hpp"
 
@@ -23,12 +22,6 @@ std::string gzip(const std::string& bytes) {
   EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
   out.resize(stream.total_out);
   deflateEnd(&stream);
-  return out;
-}
-
-std::string zstd(const std::string& bytes) {
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 1));
   return out;
 }
 

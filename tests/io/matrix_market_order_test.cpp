@@ -15,23 +15,17 @@ struct triplet {
 
 /// Sorted rows, duplicates summed in the order of the file.
 plain_csr<double> reference(index_t rows, index_t cols, std::vector<triplet> entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const triplet& x, const triplet& y) {
-    return std::pair(x.row, x.col) < std::pair(y.row, y.col);
-  });
-  plain_csr<double> a{rows, cols, std::vector<std::int64_t>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};
-  const triplet* last = nullptr;
-  for (const triplet& e : entries) {
-    if (last != nullptr && last->row == e.row && last->col == e.col) {
-      a.values.back() += e.value;
-    } else {
-      a.colind.push_back(e.col);
-      a.values.push_back(e.value);
-      ++a.rowptr[static_cast<std::size_t>(e.row) + 1];
+  std::ranges::stable_sort(entries, {}, &triplet::row);
+  plain_csr<double> a{0, cols};
+  for (auto e = entries.begin(); a.rows < rows;) {
+    std::vector<index_t> row;
+    for (; e != entries.end() && e->row == a.rows; ++e) {
+      row.push_back(e->col);
+      a.values.push_back(e->value);
     }
-    last = &e;
+    a.add_row(row);
   }
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) a.rowptr[r + 1] += a.rowptr[r];
-  return a;
+  return summed(a);
 }
 
 std::string text_of(std::string_view symmetry, index_t rows, index_t cols, const std::vector<triplet>& entries) {
@@ -60,23 +54,19 @@ void expect_reads_as(const std::string& text, const plain_csr<double>& expected)
 }
 
 TEST(MatrixMarketOrder, GeneralWithDuplicates) {
-  const auto entries = random_entries(300, 200, 100000, false, false);
-  expect_reads_as(text_of("general", 300, 200, entries), reference(300, 200, entries));
-}
-
-TEST(MatrixMarketOrder, ManyRows) {
-  const auto entries = random_entries(2000000, 2000000, 100000, false, false);
-  expect_reads_as(text_of("general", 2000000, 2000000, entries), reference(2000000, 2000000, entries));
-}
-
-TEST(MatrixMarketOrder, OneHeavyRow) {
-  const auto entries = random_entries(5000, 100000, 100000, true, false);
-  expect_reads_as(text_of("general", 5000, 100000, entries), reference(5000, 100000, entries));
-}
-
-TEST(MatrixMarketOrder, OneRow) {
-  const auto entries = random_entries(1, 5000, 50000, false, false);
-  expect_reads_as(text_of("general", 1, 5000, entries), reference(1, 5000, entries));
+  const struct {
+    index_t rows, cols;
+    int count;
+    bool heavy;
+  } files[] = {{300, 200, 100000, false},
+               {2000000, 2000000, 100000, false},
+               {5000, 100000, 100000, true},
+               {1, 5000, 50000, false}};
+  for (const auto& f : files) {
+    SCOPED_TRACE(fmt::format("{} x {}", f.rows, f.cols));
+    const auto entries = random_entries(f.rows, f.cols, f.count, f.heavy, false);
+    expect_reads_as(text_of("general", f.rows, f.cols, entries), reference(f.rows, f.cols, entries));
+  }
 }
 
 TEST(MatrixMarketOrder, SymmetricAndSkew) {
@@ -94,11 +84,10 @@ TEST(MatrixMarketOrder, SymmetricAndSkew) {
 
 TEST(MatrixMarketOrder, StrictNamesTheSecondOfADuplicatePair) {
   auto entries = random_entries(100000, 100000, 60000, false, false);
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& x, const auto& y) { return std::pair(x.row, x.col) < std::pair(y.row, y.col); });
-  entries.erase(std::unique(entries.begin(), entries.end(),
-                            [](const auto& x, const auto& y) { return x.row == y.row && x.col == y.col; }),
-                entries.end());
+  const auto place = [](const triplet& e) { return std::pair(e.row, e.col); };
+  std::ranges::sort(entries, {}, place);
+  const auto same_place = [&](const triplet& x, const triplet& y) { return place(x) == place(y); };
+  entries.erase(std::unique(entries.begin(), entries.end(), same_place), entries.end());
   std::swap(entries[10], entries[40000]);
   entries[50000] = entries[10];
   for (const int threads : {1, 7}) {

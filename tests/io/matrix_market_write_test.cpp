@@ -1,35 +1,16 @@
 // The writer: what is written reads back bit for bit, and nothing is lost when it fails.
+#include <sys/resource.h>
+
 #include <bit>
 #include <cmath>
 #include <csignal>
 #include <limits>
 #include <random>
 
-#include <sys/resource.h>
-
-#include <tulle/core/context.hpp>
-
 #include "parse.hpp"
 
 namespace tulle::test {
 namespace {
-
-template <scalar T, offset O = std::int64_t>
-csr<T, O> make(index_t rows, index_t cols, const std::vector<O>& rowptr, const std::vector<index_t>& colind,
-               const std::vector<T>& values) {
-  const context ctx = context::cpu(1);
-  return {rows, cols, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, values)};
-}
-
-template <scalar T>
-csr<T> diagonal(const std::vector<T>& values) {
-  std::vector<std::int64_t> rowptr;
-  std::vector<index_t> colind;
-  for (std::size_t k = 0; k <= values.size(); ++k) rowptr.push_back(static_cast<std::int64_t>(k));
-  for (std::size_t k = 0; k < values.size(); ++k) colind.push_back(static_cast<index_t>(k));
-  const auto n = static_cast<index_t>(values.size());
-  return make<T>(n, n, rowptr, colind, values);
-}
 
 /// Every bit pattern is as likely as any other, so all magnitudes are there, subnormals included.
 template <scalar T, class Bits>
@@ -43,16 +24,10 @@ std::vector<T> random_finite(std::size_t count) {
   return values;
 }
 
-template <scalar T, class Bits>
-void expect_same_bits(const std::vector<T>& x, const std::vector<T>& y) {
-  ASSERT_EQ(x.size(), y.size());
-  for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ(std::bit_cast<Bits>(x[k]), std::bit_cast<Bits>(y[k])) << x[k];
-}
-
 class MatrixMarketWrite : public testing::Test {
  protected:
   template <scalar T>
-  plain_csr<T> round_trip(const csr<T>& a, std::string_view file = "a.mtx") {
+  plain_csr<T> round_trip(const plain_csr<T>& a, std::string_view file = "a.mtx") {
     write_matrix_market(directory_ / file, a.view());
     return plain(read_matrix_market<T>(directory_ / file));
   }
@@ -60,11 +35,11 @@ class MatrixMarketWrite : public testing::Test {
 };
 
 TEST_F(MatrixMarketWrite, Text) {
-  const auto a = make<double, std::int32_t>(2, 3, {0, 2, 3}, {0, 2, 1}, {0.1, -3, 1e300});
+  const plain_csr<double, std::int32_t> a{2, 3, {0, 2, 3}, {0, 2, 1}, {0.1, -3, 1e300}};
   write_matrix_market(directory_ / "a.mtx", a.view());
   EXPECT_EQ(read_file(directory_ / "a.mtx"),
             "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0.1\n1 3 -3\n2 2 1e+300\n");
-  write_matrix_market(directory_ / "b.mtx", diagonal<std::int32_t>({7, -8}).view());
+  write_matrix_market(directory_ / "b.mtx", diagonal_matrix<std::int32_t>({7, -8}).view());
   EXPECT_EQ(read_file(directory_ / "b.mtx"),
             "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
 }
@@ -74,32 +49,32 @@ TEST_F(MatrixMarketWrite, RoundTripsAreExact) {
   doubles.insert(doubles.end(),
                  {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
                   std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity()});
-  expect_same_bits<double, std::uint64_t>(round_trip(diagonal(doubles)).values, doubles);
+  EXPECT_TRUE(same_bits(round_trip(diagonal_matrix(doubles)).values, doubles));
   const auto floats = random_finite<float, std::uint32_t>(20000);
-  expect_same_bits<float, std::uint32_t>(round_trip(diagonal(floats)).values, floats);
+  EXPECT_TRUE(same_bits(round_trip(diagonal_matrix(floats)).values, floats));
   const std::vector<std::int32_t> integers{0, -1, std::numeric_limits<std::int32_t>::min(),
                                            std::numeric_limits<std::int32_t>::max()};
-  EXPECT_EQ(round_trip(diagonal(integers)).values, integers);
-  EXPECT_TRUE(std::isnan(round_trip(diagonal<double>({std::nan("")})).values[0]));
+  EXPECT_EQ(round_trip(diagonal_matrix(integers)).values, integers);
+  EXPECT_TRUE(std::isnan(round_trip(diagonal_matrix<double>({std::nan("")})).values[0]));
 }
 
 TEST_F(MatrixMarketWrite, Compressed) {
   const auto values = random_finite<double, std::uint64_t>(50000);
-  const auto a = diagonal(values);
-  EXPECT_EQ(round_trip(a, "a.mtx.gz"), plain(a));
-  EXPECT_EQ(round_trip(a, "a.mtx.zst"), plain(a));
+  const auto a = diagonal_matrix(values);
+  EXPECT_EQ(round_trip(a, "a.mtx.gz"), a);
+  EXPECT_EQ(round_trip(a, "a.mtx.zst"), a);
   EXPECT_EQ(read_file(directory_ / "a.mtx.gz").substr(0, 2), "\x1f\x8b");
   EXPECT_EQ(read_file(directory_ / "a.mtx.zst").substr(0, 4), "\x28\xb5\x2f\xfd");
 }
 
 TEST_F(MatrixMarketWrite, Empty) {
-  EXPECT_EQ(round_trip(make<double>(0, 0, {0}, {}, {})).rows, 0);
-  EXPECT_EQ(round_trip(make<double>(3, 2, {0, 0, 0, 0}, {}, {}), "a.gz").rowptr,
+  EXPECT_EQ(round_trip(plain_csr<>{0, 0, {0}, {}, {}}).rows, 0);
+  EXPECT_EQ(round_trip(plain_csr<>{3, 2, {0, 0, 0, 0}, {}, {}}, "a.gz").rowptr,
             (std::vector<std::int64_t>{0, 0, 0, 0}));
 }
 
 TEST_F(MatrixMarketWrite, Symmetric) {
-  const auto a = make<double>(3, 3, {0, 2, 4, 6}, {1, 0, 0, 2, 2, 1}, {2, 1, 2, 3, 4, 3});
+  const plain_csr<> a{3, 3, {0, 2, 4, 6}, {1, 0, 0, 2, 2, 1}, {2, 1, 2, 3, 4, 3}};
   write_matrix_market(directory_ / "s.mtx", a.view(), true);
   matrix_market_info info;
   const auto b = plain(read_matrix_market<double>(directory_ / "s.mtx", {}, &info));
@@ -109,26 +84,27 @@ TEST_F(MatrixMarketWrite, Symmetric) {
 }
 
 TEST_F(MatrixMarketWrite, WhatIsNotSymmetricIsRefused) {
-  const auto refuse = [&](const csr<double>& a) {
+  const auto refuse = [&](const plain_csr<>& a) {
     expect_error(status::invalid_argument, "symmetric",
                  [&] { write_matrix_market(directory_ / "s.mtx", a.view(), true); });
     EXPECT_FALSE(std::filesystem::exists(directory_ / "s.mtx"));
   };
-  refuse(make<double>(2, 3, {0, 0, 0}, {}, {}));
-  refuse(make<double>(2, 2, {0, 1, 1}, {1}, {5}));
-  refuse(make<double>(2, 2, {0, 0, 1}, {0}, {5}));
-  refuse(make<double>(2, 2, {0, 1, 2}, {1, 0}, {5, 6}));
+  refuse(plain_csr<>{2, 3, {0, 0, 0}, {}, {}});
+  refuse(plain_csr<>{2, 2, {0, 1, 1}, {1}, {5}});
+  refuse(plain_csr<>{2, 2, {0, 0, 1}, {0}, {5}});
+  refuse(plain_csr<>{2, 2, {0, 1, 2}, {1, 0}, {5, 6}});
 }
 
 TEST_F(MatrixMarketWrite, FailuresNameTheFileAndLoseNothing) {
-  const auto a = diagonal<double>({1, 2});
+  const auto a = diagonal_matrix<double>({1, 2});
   expect_error(status::file_io, "none/a.mtx", [&] { write_matrix_market(directory_ / "none/a.mtx", a.view()); });
   expect_error(status::file_io, directory_.path().string(), [&] { write_matrix_market(directory_.path(), a.view()); });
   if (std::filesystem::exists("/dev/full")) {
     for (const char* file : {"full.mtx", "full.mtx.gz", "full.mtx.zst"}) {
       std::filesystem::create_symlink("/dev/full", directory_ / file);
-      expect_error(status::file_io, "No space left",
-                   [&] { write_matrix_market(directory_ / file, diagonal(std::vector<double>(300000, 0.1)).view()); });
+      expect_error(status::file_io, "No space left", [&] {
+        write_matrix_market(directory_ / file, diagonal_matrix(std::vector<double>(300000, 0.1)).view());
+      });
     }
   }
 }
@@ -140,7 +116,7 @@ TEST_F(MatrixMarketWrite, FailureHalfwayKeepsTheOldFile) {
   const rlimit small{100000, before.rlim_max};
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
-  const auto large = diagonal(random_finite<double, std::uint64_t>(50000));
+  const auto large = diagonal_matrix(random_finite<double, std::uint64_t>(50000));
   expect_error(status::file_io, "a.mtx", [&] { write_matrix_market(directory_ / "a.mtx", large.view()); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
@@ -152,7 +128,7 @@ TEST_F(MatrixMarketWrite, FailureHalfwayKeepsTheOldFile) {
 TEST_F(MatrixMarketWrite, ReplacesTheTargetOfALink) {
   write_file(directory_ / "real.mtx", "old");
   std::filesystem::create_symlink("real.mtx", directory_ / "link.mtx");
-  write_matrix_market(directory_ / "link.mtx", diagonal<double>({1}).view());
+  write_matrix_market(directory_ / "link.mtx", diagonal_matrix<double>({1}).view());
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link.mtx"));
   EXPECT_EQ(read_matrix_market<double>(directory_ / "real.mtx").nnz(), 1);
 }

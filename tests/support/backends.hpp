@@ -43,9 +43,11 @@ class cuda_test : public testing::Test, public with_context {
   void SetUp() override { set_up("cuda"); }
 };
 
-/// The tests of `suite` on both backends.
-#define TULLE_ON_BOTH_BACKENDS(suite)                                       \
-  INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values("cpu", "cuda"), \
-                           [](const auto& backend) { return std::string(backend.param); })
+inline std::string backend_name(const testing::TestParamInfo<const char*>& backend) { return backend.param; }
+
+/// The tests of `suite` on these backends, named as make_context takes them; on a CPU and a GPU.
+#define TULLE_ON_BACKENDS(suite, ...) \
+  INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values(__VA_ARGS__), backend_name)
+#define TULLE_ON_BOTH_BACKENDS(suite) TULLE_ON_BACKENDS(suite, "cpu", "cuda")
 
 }  // namespace tulle::test

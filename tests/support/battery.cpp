@@ -32,7 +32,7 @@ battery_matrix rmat(int scale, int per_row) {
   });
 }
 
-/// Full b x b blocks, five a block row, cut off by one row and one column at the far corner.
+/// Full b x b blocks, five per block row, cut off by one row and one column at the far corner.
 battery_matrix blocks(int b) {
   const index_t block_rows = 40, n = block_rows * b - 1;
   std::mt19937_64 random(b);
@@ -75,15 +75,6 @@ battery_matrix duplicates() {
     if (row % 2 == 0) std::sort(out.begin(), out.end());
     return out;
   });
-}
-
-/// Indices counted from 1, as Fortran and Matrix Market do, shifted on entry.
-battery_matrix from_base_one() {
-  battery_matrix m{{3, 4, {1, 3, 3, 6}, {1, 4, 1, 2, 4}, {}}, "base1"};
-  for (auto& offset : m.rowptr) --offset;
-  for (auto& column : m.colind) --column;
-  m.values = random_numbers(m.colind.size(), 1);
-  return m;
 }
 
 /// NaN and infinities among the values: one of a kind in a row, and both infinities in one.
@@ -163,7 +154,7 @@ void add_patterns(std::vector<battery_matrix>& all) {
 void add_orders_and_values(std::vector<battery_matrix>& all) {
   all.push_back(shuffled(banded("", 300, 20), "unsorted"));
   all.push_back(duplicates());
-  all.push_back(from_base_one());
+  all.push_back({{3, 4, {0, 2, 2, 5}, {0, 3, 0, 1, 3}, random_numbers(5, 1)}, "base1"});
   battery_matrix misaligned = random_rows("misaligned", 777, 777, [](index_t row) { return row % 50; });
   misaligned.misaligned = true;
   all.push_back(std::move(misaligned));
@@ -181,7 +172,7 @@ battery_matrix with_whole_values(battery_matrix m) {
   return m;
 }
 
-/// Any columns in any order, repeats included: `most` at most a row.
+/// Any columns in any order, repeats included: at most `most` per row.
 battery_matrix any_rows(std::string name, index_t rows, index_t cols, index_t most, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   return matrix_of(std::move(name), rows, cols, [&](index_t) {

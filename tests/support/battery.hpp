@@ -47,7 +47,7 @@ std::vector<T> values_as(const std::vector<double>& from) {
   std::transform(from.begin(), from.end(), to.begin(), value_as<T>);
   return to;
 }
-template <scalar T, offset O>
+template <scalar T, offset O = std::int64_t>
 plain_csr<T, O> typed(const plain_csr<>& m) {
   return {m.rows, m.cols, {m.rowptr.begin(), m.rowptr.end()}, m.colind, values_as<T>(m.values)};
 }

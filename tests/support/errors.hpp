@@ -26,6 +26,13 @@ status status_of(F&& call) {
   return failure_of(call).first;
 }
 
+/// "STATUS: message" of what `call` throws; empty where it throws nothing.
+template <class F>
+std::string error_of(F&& call) {
+  const auto [code, message] = failure_of(call);
+  return code == status::success ? "" : std::string(name(code)) + ": " + message;
+}
+
 /// Expects an error of this status whose message has `words`. Returns the message.
 template <class F>
 std::string expect_error(status code, std::string_view words, F&& call) {

@@ -1,10 +1,13 @@
 #include "support/failing_new.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <tulle/core/status.hpp>
 
 namespace {
 
@@ -53,6 +56,46 @@ bool stop_failing() {
 }
 std::int64_t live_allocations() { return live; }
 std::int64_t allocations() { return made; }
+
+std::pair<outcome, bool> run_failing(std::int64_t skip, const std::function<void()>& operation) {
+  outcome result = outcome::other;
+  fail_allocation_after(skip);
+  try {
+    operation();
+    result = outcome::done;
+  } catch (const error& e) {
+    if (e.code() == status::out_of_memory) result = outcome::out_of_memory;
+  } catch (const std::bad_alloc&) {
+    result = outcome::out_of_memory;
+  } catch (const std::exception&) {
+  }
+  return {result, stop_failing()};
+}
+
+void fail_each_allocation(const std::string& name, const std::function<void()>& operation) {
+  SCOPED_TRACE(name);
+  operation();  // fills what is kept for good
+  const std::int64_t before = live_allocations();
+  for (std::int64_t skip = 0;; ++skip) {
+    const auto [result, reached] = run_failing(skip, operation);
+    ASSERT_NE(result, outcome::other) << "when allocation " << skip << " fails";
+    ASSERT_EQ(live_allocations(), before) << "leak when allocation " << skip << " fails";
+    if (!reached) {
+      EXPECT_EQ(result, outcome::done) << "without a failure";
+      EXPECT_GT(skip, 0) << "allocates nothing";
+      return;
+    }
+    ASSERT_EQ(run_failing(never, operation).first, outcome::done)
+        << "tried again after allocation " << skip << " failed";
+    ASSERT_LT(skip, 20'000);
+  }
+}
+
+void expect_no_allocations(const std::string& name, const std::function<void()>& operation) {
+  const std::int64_t before = allocations();
+  operation();
+  EXPECT_EQ(allocations(), before) << name;
+}
 
 }  // namespace tulle::test
 

@@ -36,15 +36,14 @@ struct plain_csr {
   friend bool operator==(const plain_csr&, const plain_csr&) = default;
 };
 
-template <scalar T, offset O>
-plain_csr<T> plain(const context& ctx, const csr<T, O>& a) {
-  const auto rowptr = to_vector(ctx, a.rowptr);
-  return {a.rows, a.cols, {rowptr.begin(), rowptr.end()}, to_vector(ctx, a.colind), to_vector(ctx, a.values)};
+template <class T>
+plain_csr<T> diagonal_matrix(const std::vector<T>& values) {
+  const auto n = static_cast<index_t>(values.size());
+  plain_csr<T> m{0, n, {0}, {}, values};
+  while (m.rows < n) m.add_row({m.rows});
+  return m;
 }
-template <scalar T, offset O>
-plain_csr<T> plain(const csr<T, O>& host) {
-  return plain(context::cpu(1), host);
-}
+
 /// `count` numbers of a context's memory.
 template <class T>
 std::vector<T> read_array(const context& ctx, const void* from, std::int64_t count) {
@@ -64,6 +63,14 @@ plain_csr<T> plain(const context& ctx, const matrix_ref& a) {
   }
   return out;
 }
+template <scalar T, offset O>
+plain_csr<T> plain(const context& ctx, const csr<T, O>& a) {
+  return plain<T>(ctx, matrix_ref(a));
+}
+template <scalar T, offset O>
+plain_csr<T> plain(const csr<T, O>& host) {
+  return plain(context::cpu(1), host);
+}
 
 /// With the rows of each column in order.
 template <class T, class O>
@@ -82,9 +89,61 @@ plain_csr<T, O> transposed(const plain_csr<T, O>& m) {
   return t;
 }
 
+/// Modulo 2^32 for integers.
+template <class T>
+T wrapped_sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+  return a + b;
+}
+/// The entries of each row in order of their columns, those of one column as they were.
+template <class T, class O>
+plain_csr<T, O> sorted(const plain_csr<T, O>& m) {
+  return transposed(transposed(m));
+}
+/// In order, with duplicates added up as they were stored.
+template <class T, class O>
+plain_csr<T, O> summed(const plain_csr<T, O>& m) {
+  const plain_csr<T, O> from = sorted(m);
+  plain_csr<T, O> out{0, m.cols};
+  for (index_t r = 0; r < m.rows; ++r) {
+    std::vector<index_t> columns;
+    for (O k = from.rowptr[r]; k < from.rowptr[r + 1]; ++k) {
+      if (!columns.empty() && columns.back() == from.colind[k]) {
+        out.values.back() = wrapped_sum(out.values.back(), from.values[k]);
+      } else {
+        columns.push_back(from.colind[k]);
+        out.values.push_back(from.values[k]);
+      }
+    }
+    out.add_row(columns);
+  }
+  return out;
+}
+/// An element of a matrix whose rows are in order, without duplicates: 0 where there is none.
+template <class T, class O>
+T value_at(const plain_csr<T, O>& m, index_t row, index_t column) {
+  const auto begin = m.colind.begin() + m.rowptr[row], end = m.colind.begin() + m.rowptr[row + 1];
+  const auto at = std::lower_bound(begin, end, column);
+  return at != end && *at == column ? m.values[static_cast<std::size_t>(at - m.colind.begin())] : T{0};
+}
+/// The same pattern with the positions of the entries in place of their values.
+template <class T, class O>
+plain_csr<std::int32_t, O> positions_in(const plain_csr<T, O>& m) {
+  plain_csr<std::int32_t, O> out{m.rows, m.cols, m.rowptr, m.colind, std::vector<std::int32_t>(m.colind.size())};
+  std::iota(out.values.begin(), out.values.end(), 0);
+  return out;
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+/// The same bits, but for NaN, of which any equals any other.
+template <class T>
+bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return (x != x && y != y) || std::memcmp(&x, &y, sizeof(T)) == 0; });
 }
 template <class T, class O>
 bool same_bits(const plain_csr<T, O>& a, const plain_csr<T, O>& b) {

@@ -17,15 +17,15 @@ columns range(index_t first, index_t last);
 
 enum class rows_are { increasing, shuffled, repeating };
 
-/// About `a_row` entries a row, every fifth row empty. `repeating`: in no order, with duplicates.
+/// About `per_row` entries per row, every fifth row empty. `repeating`: in no order, with duplicates.
 template <class T = double, class O = std::int64_t>
-plain_csr<T, O> random_csr(index_t rows, index_t cols, index_t a_row, std::uint64_t seed,
+plain_csr<T, O> random_csr(index_t rows, index_t cols, index_t per_row, std::uint64_t seed,
                            rows_are order = rows_are::increasing) {
   std::mt19937_64 random(seed);
   plain_csr<T, O> m{0, cols};
   for (index_t i = 0; i < rows; ++i) {
     columns c;
-    for (index_t k = 0; cols > 0 && i % 5 != 4 && k < a_row; ++k) {
+    for (index_t k = 0; cols > 0 && i % 5 != 4 && k < per_row; ++k) {
       c.push_back(static_cast<index_t>(random() % static_cast<std::uint64_t>(cols)));
     }
     if (order != rows_are::repeating) {

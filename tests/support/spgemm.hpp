@@ -1,4 +1,4 @@
-// Products held to the library's own check, and the matrix_ref that they come as.
+// Checks of products by the library's own verification, and the matrix_ref that they come as.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,6 +27,23 @@ plain_csr<T> read_back(const context& ctx, const matrix_ref& c) {
 template <scalar T, offset O = std::int64_t>
 void expect_product(const spgemm_expectation<T, O>& expected, const context& ctx, const matrix_ref& c) {
   expect_product(expected, read_back<T>(ctx, c));
+}
+
+template <scalar T, offset O>
+spgemm_terms terms_of(const spgemm_expectation<T, O>& expected) {
+  spgemm_terms terms;
+  if (expected.mask) terms.mask = *expected.mask;
+  if (expected.d) terms.d = *expected.d;
+  return terms;
+}
+/// What `multiply` makes is right, and what `numeric` makes of it after other factors is the same.
+template <scalar T, offset O>
+void expect_plan(spgemm_plan<T>& plan, const spgemm_expectation<T, O>& expected) {
+  const matrix_ref c = plan.multiply(expected.alpha, expected.beta);
+  expect_product(expected, plan.ctx(), c);
+  const matrix_ref again = plan.multiply(3);
+  plan.numeric(again, expected.alpha, expected.beta);
+  EXPECT_TRUE(same_bits(read_back<T>(plan.ctx(), c), read_back<T>(plan.ctx(), again))) << "multiply and numeric";
 }
 
 inline std::size_t bytes_of(const matrix_ref& c) {

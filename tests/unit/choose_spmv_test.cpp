@@ -38,20 +38,28 @@ csr_stats regular(index_t rows, double mean) {
   return s;
 }
 
-std::string simple(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::simple).kernel; }
+csr_stats with_longest(csr_stats s, index_t longest) {
+  s.max = longest;
+  s.skew = longest / s.mean;
+  return s;
+}
+csr_stats with(csr_stats s, double csr_stats::*member, double value) {
+  s.*member = value;
+  return s;
+}
+
+std::string simple(const csr_stats& s, type_key t = f64) {
+  return choose_spmv(s, t, gpu(), spmv_policy::simple).kernel;
+}
 
 TEST(ChooseSpmvSimple, FollowsMeanAndSkew) {
   EXPECT_EQ(simple(regular(100'000, 2.5)), "csr.thread");
   EXPECT_EQ(simple(regular(100'000, 30)), "csr.warp");
-  csr_stats skewed = regular(100'000, 30);
-  skewed.max = 4700;
-  skewed.skew = 4700.0 / 30;
-  EXPECT_EQ(simple(skewed), "csr.merge");
+  EXPECT_EQ(simple(with_longest(regular(100'000, 30), 4700)), "csr.merge");
 }
 
 TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
-  csr_stats s = regular(100'000, 30);
-  s.sell_sorted_padding = 1.05;
+  csr_stats s = with(regular(100'000, 30), &csr_stats::sell_sorted_padding, 1.05);
   EXPECT_EQ(simple(s), "sell");
   s.ell_padding = 1.01;
   EXPECT_EQ(simple(s), "ell");
@@ -60,24 +68,15 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
 
 std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
 
-csr_stats with_longest(csr_stats s, index_t longest) {
-  s.max = longest;
-  s.skew = longest / s.mean;
-  return s;
-}
-
 TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
   EXPECT_EQ(standard(regular(1'500'000, 80)), "packed");
   EXPECT_EQ(standard(regular(1'000'000, 7)), "packed");
   EXPECT_EQ(standard(regular(800, 2100)), "packed");
-  csr_stats skewed = with_longest(regular(4'000'000, 16), 170'000);
+  const csr_stats skewed = with_longest(regular(4'000'000, 16), 170'000);
   EXPECT_EQ(standard(skewed), "packed");
-  skewed.gather_sectors = 30;
-  EXPECT_EQ(standard(skewed), "csr5");
-  csr_stats scattered = regular(4'000'000, 16);
-  scattered.gather_sectors = 30;
-  EXPECT_EQ(standard(scattered), "packed");
+  EXPECT_EQ(standard(with(skewed, &csr_stats::gather_sectors, 30)), "csr5");
+  EXPECT_EQ(standard(with(regular(4'000'000, 16), &csr_stats::gather_sectors, 30)), "packed");
 }
 
 TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
@@ -109,14 +108,10 @@ TEST(ChooseSpmv, BlocksColumnsWhereRowsReadAllOfAnXBeyondL2) {
 }
 
 TEST(ChooseSpmv, LeavesColumnsTogetherWhereL2HoldsWhatIsRead) {
-  csr_stats s = with_longest(from_all_over(1 << 24, 8), 100'000);  // as R-MAT has
-  EXPECT_EQ(standard(s), "csr5");
-  s = from_all_over(1 << 24, 8);
-  s.gather_sectors = 30;  // some columns are read often
-  EXPECT_EQ(standard(s), "packed");
-  s = from_all_over(1 << 24, 8);
-  s.gather_span = 100'000;  // a band
-  EXPECT_EQ(standard(s), "packed");
+  const csr_stats s = from_all_over(1 << 24, 8);
+  EXPECT_EQ(standard(with_longest(s, 100'000)), "csr5");                     // as R-MAT has
+  EXPECT_EQ(standard(with(s, &csr_stats::gather_sectors, 30)), "packed");    // some columns are read often
+  EXPECT_EQ(standard(with(s, &csr_stats::gather_span, 100'000)), "packed");  // a band
 }
 
 TEST(ChooseSpmv, ColumnBlocksCoverAllColumnsAndFitL2) {
@@ -158,11 +153,8 @@ TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
 
 TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {
   EXPECT_EQ(on_cpu(regular(500, 100)), "csr.balanced");  // too few slices
-  csr_stats skewed = regular(100'000, 5);
-  skewed.sell_sorted_padding = 7;
-  EXPECT_EQ(on_cpu(skewed), "csr.balanced");
-  csr_stats scattered = regular(1'000'000, 16);
-  scattered.gather_sectors = 32;
+  EXPECT_EQ(on_cpu(with(regular(100'000, 5), &csr_stats::sell_sorted_padding, 7)), "csr.balanced");
+  csr_stats scattered = with(regular(1'000'000, 16), &csr_stats::gather_sectors, 32);
   EXPECT_EQ(on_cpu(scattered), "csr.balanced");
   scattered.rows = scattered.cols = 50'000;  // x stays near
   EXPECT_EQ(on_cpu(scattered), "packed");
@@ -173,19 +165,16 @@ TEST(ChooseSpmv, EveryChoiceIsInTheTableForItsTypesAndSaysWhyWithNumbers) {
   for (const auto policy : {spmv_policy::simple, spmv_policy::standard}) {
     for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
       if (spmv_kernels(backend).empty()) continue;
+      device_info d = gpu();
+      d.backend = backend;
       for (const type_key types : {f64, i32}) {
         for (const double mean : {0.0, 0.5, 3.0, 27.0, 400.0}) {
           for (const double skew : {1.0, 5.0, 2000.0}) {
-            csr_stats s = regular(50'000, mean);
-            s.skew = skew;
-            device_info d = gpu();
-            d.backend = backend;
-            const auto choice = choose_spmv(s, types, d, policy);
-            bool found = false;
-            for (const auto& k : spmv_kernels(backend)) {
-              found = found || (k.name == choice.kernel && contains(k.types, types) && k.role != kernel_role::vendor);
-            }
-            EXPECT_TRUE(found) << choice.kernel;
+            const auto choice = choose_spmv(with(regular(50'000, mean), &csr_stats::skew, skew), types, d, policy);
+            const auto is_it = [&](const spmv_kernel& k) {
+              return k.name == choice.kernel && contains(k.types, types) && k.role != kernel_role::vendor;
+            };
+            EXPECT_TRUE(std::ranges::any_of(spmv_kernels(backend), is_it)) << choice.kernel;
             EXPECT_NE(choice.reason.find_first_of("0123456789"), std::string::npos) << choice.reason;
           }
         }

@@ -6,7 +6,9 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-namespace tulle {
+#include "support/spmv.hpp"
+
+namespace tulle::test {
 namespace {
 
 using plan = spmv_plan<double>;
@@ -36,16 +38,12 @@ static_assert(!std::is_constructible_v<host_span<double>, vec> && std::is_constr
 TEST(Lifetime, PlanOwnsATemporaryMatrix) {
   const context ctx = context::cpu(2);
   const auto make = [&](const char* kernel) {
-    spmv_options options;
-    options.kernel = kernel;
-    return spmv_plan(ctx, generate<double>(ctx, "gen:stencil:n=20,points=5"), options);
+    return spmv_plan(ctx, generate<double>(ctx, "gen:stencil:n=20,points=5"), with_kernel(kernel));
   };
   const auto a = generate<double>(ctx, "gen:stencil:n=20,points=5");
   vec x(static_cast<std::size_t>(a.cols), 1), expected(x.size()), y(x.size());
   for (const char* kernel : {"csr.serial", "csr.balanced", "packed"}) {
-    spmv_options options;
-    options.kernel = kernel;
-    spmv_plan(ctx, a, options).apply(1.0, x, 0.0, expected);
+    spmv_plan(ctx, a, with_kernel(kernel)).apply(1.0, x, 0.0, expected);
     const auto owner = make(kernel);
     const auto other = make(kernel);  // in memory that a matrix which was not kept would have left
     owner.apply(1.0, x, 0.0, y);
@@ -70,9 +68,7 @@ TEST(Lifetime, ValuesInPlaceAreSeenByUpdateValues) {
   const context ctx = context::cpu(2);
   for (const char* kernel : {"csr.serial", "csr.rows", "csr.balanced", "coo", "ell", "sell", "bsr", "packed"}) {
     auto a = generate<double>(ctx, "gen:stencil:n=40,points=5");
-    spmv_options options;
-    options.kernel = kernel;
-    spmv_plan p(ctx, a, options);
+    spmv_plan p(ctx, a, with_kernel(kernel));
     vec x(static_cast<std::size_t>(a.cols), 1), y(x.size()), expected(x.size());
     for (double& v : a.values.host()) v = 2;
     p.update_values();
@@ -83,4 +79,4 @@ TEST(Lifetime, ValuesInPlaceAreSeenByUpdateValues) {
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test

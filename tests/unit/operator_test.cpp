@@ -1,25 +1,16 @@
 // linear_operator: a caller's own class, the checks around it, and matrices of every format in a plan.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <functional>
 #include <limits>
 #include <tulle/tulle.hpp>
-#include <vector>
 
-namespace tulle {
+#include "support/errors.hpp"
+#include "support/files.hpp"
+#include "support/spmv.hpp"
+#include "support/spgemm.hpp"
+
+namespace tulle::test {
 namespace {
 
 using vec = std::vector<double>;
-
-status status_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.code();
-  }
-  return status::success;
-}
 
 /// y = alpha (2 x) + beta y, n x n, without a matrix.
 class twice final : public linear_operator {
@@ -76,8 +67,7 @@ TEST(LinearOperator, StridedVectorsGoThroughAPlan) {
     y[i] = wide_y[2 * i];
     EXPECT_EQ(wide_y[2 * i + 1], -1);
   }
-  const spmv_reference reference = reference_spmv<double>(ctx, 1, a.view(), x, 0, {});
-  EXPECT_LE(error_ratio<double>(reference, y), 1);
+  expect_applied(1, a, x, y);
 }
 
 class AnyFormat : public testing::Test {
@@ -86,22 +76,16 @@ class AnyFormat : public testing::Test {
   void check(const matrix_ref& m, const char* what) {
     SCOPED_TRACE(what);
     for (const bool transpose : {false, true}) {
-      spmv_options options;
-      options.transpose = transpose;
-      any_spmv_plan plan(ctx, m, options);
+      any_spmv_plan plan(ctx, m, with_effort(spmv_effort::standard, transpose));
       const shape s = plan.dimensions();
       vec x(static_cast<std::size_t>(s.cols)), y(static_cast<std::size_t>(s.rows));
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
       plan.apply(1, x, 0, y);
-      const csr<double> right = transpose ? transposed_csr() : clone(ctx, a.view());
-      EXPECT_LE(error_ratio<double>(reference_spmv<double>(ctx, 1, right.view(), x, 0, {}), y), 1);
+      expect_applied(1, transpose ? test::transposed(plain(a)).on(ctx) : clone(ctx, a.view()), x, y);
     }
     const matrix_ref c = spgemm(ctx, m, m), expected = spgemm(ctx, a, a);
-    ASSERT_EQ(c.nnz, expected.nnz);
-    EXPECT_EQ(vec(values(c), values(c) + c.nnz), vec(values(expected), values(expected) + c.nnz));
+    EXPECT_EQ(values_of(ctx, c), values_of(ctx, expected));
   }
-  csr<double> transposed_csr() { return transpose(to_csc(ctx, a.view())); }
-  static const double* values(const matrix_ref& m) { return static_cast<const double*>(m.values); }
 
   context ctx = context::cpu(2);
   csr<double> a = generate<double>(ctx, "gen:fem:n=4,dof=2");
@@ -125,7 +109,7 @@ TEST_F(AnyFormat, BlocksStayBlocks) {
   plan.update_values();
   vec x(static_cast<std::size_t>(a.cols), 1), y(x.size());
   plan.apply(0.5, x, 0, y);
-  EXPECT_LE(error_ratio<double>(reference_spmv<double>(ctx, 1, a.view(), x, 0, {}), y), 1);
+  expect_applied(1, a, x, y);
   blocks.colind.host()[0] = 1 << 20;
   EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, blocks); }), status::invalid_structure);
 }
@@ -138,10 +122,8 @@ TEST(BlocksPastTheLastColumn, ReadNoX) {
   const vec x{1, 2, 3, std::numeric_limits<double>::quiet_NaN()};
   const const_vector_ref three(scalar_type::f64, x.data(), 3, memory_space::host);
   for (const char* kernel : {"", "bsr", "csr.balanced"}) {
-    spmv_options options;
-    options.kernel = kernel;
     vec y(3);
-    any_spmv_plan(ctx, a, options).apply(1, three, 0, y);
+    any_spmv_plan(ctx, a, with_kernel(kernel)).apply(1, three, 0, y);
     EXPECT_EQ(y, (vec{6, 6, 6})) << kernel;
   }
 }
@@ -165,39 +147,32 @@ TEST_F(AnyFormat, BrokenCoordinatesAreRefused) {
   EXPECT_EQ(status_of([&] { any_spmv_plan(ctx, broken); }), status::invalid_structure);
 }
 
-TEST(KernelNames, BelongToAnOperation) {
+TEST(KernelNames, OfTheEnvironmentBelongToAnOperation) {
   const context ctx = context::cpu(2);
   const auto a = generate<double>(ctx, "gen:stencil:n=9,points=5");
-  setenv("TULLE_KERNEL", "kernel0", 1);
-  const spmv_plan p(ctx, a);
-  const spgemm_plan<double> q(ctx, a, a);
-  setenv("TULLE_KERNEL", "csr.rows", 1);
-  const spmv_plan r(ctx, a);
-  const spgemm_plan<double> s(ctx, a, a);
-  setenv("TULLE_KERNEL", "nonsense", 1);
+  {
+    const environment_variable kernel("TULLE_KERNEL", "kernel0");
+    EXPECT_NE(spmv_plan(ctx, a).kernel(), "kernel0");
+    EXPECT_EQ(spgemm_plan<double>(ctx, a, a).explain(), "kernel0: asked for by name");
+  }
+  {
+    const environment_variable kernel("TULLE_KERNEL", "csr.rows");
+    EXPECT_NE(spmv_plan(ctx, a).explain().find("csr.rows: "), std::string::npos);
+    EXPECT_EQ(spgemm_plan<double>(ctx, a, a).kernel(), "gustavson");
+  }
+  const environment_variable kernel("TULLE_KERNEL", "nonsense");
   EXPECT_EQ(status_of([&] { spmv_plan(ctx, a); }), status::invalid_argument);
-  unsetenv("TULLE_KERNEL");
-  EXPECT_NE(p.kernel(), "kernel0");
-  EXPECT_EQ(q.kernel(), "kernel0");
-  EXPECT_EQ(r.kernel(), "csr.rows");
-  EXPECT_NE(s.kernel(), "csr.rows");
 }
 
 TEST(Products, DropWhatCancelsWhereAsked) {
   const context ctx = context::cpu(1);
   // (1 1) (1 0; -1 2) = (0 2)
-  csr<double> a{1, 2, to_buffer(ctx, std::vector<std::int64_t>{0, 2}), to_buffer(ctx, std::vector<index_t>{0, 1}),
-                to_buffer(ctx, vec{1, 1})};
-  csr<double> b{2, 2, to_buffer(ctx, std::vector<std::int64_t>{0, 1, 3}), to_buffer(ctx, std::vector<index_t>{0, 0, 1}),
-                to_buffer(ctx, vec{1, -1, 2})};
+  const auto a = plain_csr<>{1, 2, {0, 2}, {0, 1}, {1, 1}}.on(ctx);
+  const auto b = plain_csr<>{2, 2, {0, 1, 3}, {0, 0, 1}, {1, -1, 2}}.on(ctx);
   EXPECT_EQ(spgemm(ctx, a, b).nnz, 2);
-  spgemm_options options;
-  options.eliminate_zeros = true;
-  any_spgemm_plan plan(ctx, a, b, options);
+  any_spgemm_plan plan(ctx, a, b, {.eliminate_zeros = true});
   const matrix_ref c = plan.multiply();
-  ASSERT_EQ(c.nnz, 1);
-  EXPECT_EQ(c.colind[0], 1);
-  EXPECT_EQ(static_cast<const double*>(c.values)[0], 2);
+  EXPECT_EQ(read_back(ctx, c), (plain_csr<>{1, 2, {0, 1}, {1}, {2}}));
   EXPECT_EQ(status_of([&] { plan.numeric(c); }), status::invalid_argument);
 }
 
@@ -213,9 +188,9 @@ TEST(Products, FillArraysOfTheCaller) {
   plan.multiply_into({offset_type::i64, rowptr.data(), colind.data(), values.data()}, 2);
   const matrix_ref c = plan.multiply(2);
   EXPECT_EQ(rowptr.back(), plan.nnz());
-  EXPECT_EQ(values, vec(static_cast<const double*>(c.values), static_cast<const double*>(c.values) + nnz));
+  EXPECT_EQ(values, values_of(ctx, c));
   EXPECT_EQ(status_of([&] { plan.multiply_into({}); }), status::null_pointer);
 }
 
 }  // namespace
-}  // namespace tulle
+}  // namespace tulle::test

@@ -136,8 +136,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
   EXPECT_EQ(position_words(full16, 32), 17u);
 }
 
-/// One entry a row, the columns on the diagonal but for one row, that lies `range` further: unsorted rows of two equal
-/// columns keep the slice from being split by diagonal.
+/// One column per row, stored twice: the diagonal, but in one row `range` further. Rows that are not strictly increasing
+/// keep the slice from being split by diagonal.
 TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
   for (const index_t range : {1, 254, 255, 256, 65534, 65535, 65536, 100000}) {
     for (const index_t rows : {32, 31, 3}) {

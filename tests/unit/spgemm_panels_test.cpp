@@ -14,7 +14,7 @@
 namespace tulle::test {
 namespace {
 
-constexpr std::size_t to_count = 16, to_fill = 64;  // bytes a row
+constexpr std::size_t to_count = 16, to_fill = 64;  // bytes per row
 
 /// I times I. Takes more to fill than to count.
 class identity_operator final : public spgemm_operator {
@@ -47,17 +47,11 @@ class identity_operator final : public spgemm_operator {
   buffer<std::byte> counted_, filled_;
 };
 
-const spgemm_kernel identity_kernel{
-    "identity",
-    "",
-    backend_kind::cpu,
-    type_set::all,
-    kernel_role::production,
-    false,
-    supports_every,
-    [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
-      return std::make_unique<identity_operator>(ctx, p);
-    }};
+std::unique_ptr<spgemm_operator> make_identity(const context& ctx, const spgemm_problem& p) {
+  return std::make_unique<identity_operator>(ctx, p);
+}
+constexpr spgemm_kernel identity_kernel{
+    "identity", "", backend_kind::cpu, type_set::all, kernel_role::production, false, supports_every, make_identity};
 
 struct outcome {
   std::size_t panels_counted = 0;
@@ -69,10 +63,7 @@ constexpr index_t rows = 100;
 
 outcome product_of_identities(std::size_t limit) {
   const context cpu = context::cpu(1);
-  plain_csr<> identity{rows, rows, std::vector<std::int64_t>(rows + 1), std::vector<index_t>(rows),
-                       std::vector<double>(rows, 1)};
-  std::iota(identity.rowptr.begin(), identity.rowptr.end(), 0);
-  std::iota(identity.colind.begin(), identity.colind.end(), 0);
+  plain_csr<> identity = diagonal_matrix(std::vector<double>(rows, 1));
   const matrix_ref m = matrix_ref(identity.view());
   const auto memory = std::make_shared<counting_memory>(cpu);
   outcome o;

@@ -4,6 +4,7 @@
 #include "support/backends.hpp"
 #include "support/random.hpp"
 #include "support/spgemm.hpp"
+#include "support/types.hpp"
 
 namespace tulle::test {
 namespace {
@@ -14,87 +15,73 @@ class SpgemmPlan : public on_backend {
  protected:
   static constexpr index_t rows = 223, inner = 131, cols = 319;
 
-  template <scalar T, offset O>
-  void operands_in_every_order();
-  template <scalar T, offset O>
-  void mask_alpha_and_d();
-  /// The plan's C, and the same by its numeric phase.
-  template <scalar T, offset O>
-  void expect_plan(spgemm_plan<T>& plan, const spgemm_expectation<T, O>& expected) const {
-    const matrix_ref c = plan.multiply(expected.alpha, expected.beta);
-    expect_product(expected, ctx(), c);
-    matrix_ref again = plan.multiply();
-    plan.numeric(again, expected.alpha, expected.beta);
-    EXPECT_TRUE(same_bits(read_back<T>(ctx(), c), read_back<T>(ctx(), again))) << "multiply and numeric";
-  }
-
   plain_csr<> a = random_csr(rows, inner, 4, 1), b = random_csr(inner, cols, 5, 2);
 };
 TULLE_ON_BOTH_BACKENDS(SpgemmPlan);
 
-template <scalar T, offset O>
-void SpgemmPlan::operands_in_every_order() {
-  for (const rows_are order_a : every_order) {
-    for (const rows_are order_b : every_order) {
-      SCOPED_TRACE(static_cast<int>(order_a) * 10 + static_cast<int>(order_b));
-      const auto x = random_csr<T, O>(rows, inner, 4, 1, order_a), y = random_csr<T, O>(inner, cols, 5, 2, order_b);
-      const spgemm_expectation<T, O> expected{.a = x.view(), .b = y.view()};
-      for (const char* kernel : {"", "gustavson", "kernel0"}) {
-        SCOPED_TRACE(kernel);
-        spgemm_plan<T> plan(ctx(), x.view(), y.view(), {.kernel = kernel});
-        const matrix_ref c = plan.multiply();
-        expect_product(expected, ctx(), c);
-        EXPECT_EQ(plan.nnz(), c.nnz);
-        EXPECT_EQ(plan.dimensions(), (shape{rows, cols}));
+TEST_P(SpgemmPlan, OperandsInEveryOrder) {
+  for_types_and_offsets<double, float>([&]<class T, class O>() {
+    for (const rows_are order_a : every_order) {
+      for (const rows_are order_b : every_order) {
+        SCOPED_TRACE(static_cast<int>(order_a) * 10 + static_cast<int>(order_b));
+        const auto x = random_csr<T, O>(rows, inner, 4, 1, order_a), y = random_csr<T, O>(inner, cols, 5, 2, order_b);
+        const spgemm_expectation<T, O> expected{.a = x.view(), .b = y.view()};
+        for (const char* kernel : {"", "gustavson", "kernel0"}) {
+          SCOPED_TRACE(kernel);
+          spgemm_plan<T> plan(ctx(), x.view(), y.view(), {.kernel = kernel});
+          const matrix_ref c = plan.multiply();
+          expect_product(expected, ctx(), c);
+          EXPECT_EQ(plan.nnz(), c.nnz);
+          EXPECT_EQ(plan.dimensions(), (shape{rows, cols}));
+        }
+        expect_product(expected, ctx(), spgemm(ctx(), x.on(ctx()), y.on(ctx())));
+        const auto xt = transposed(x), yt = transposed(y);
+        for (int which = 1; which < 4; ++which) {
+          const bool transpose_x = (which & 1) != 0, transpose_y = (which & 2) != 0;
+          spgemm_plan<T> plan(ctx(), (transpose_x ? xt : x).view(), (transpose_y ? yt : y).view(),
+                              {.transpose_a = transpose_x, .transpose_b = transpose_y});
+          expect_product(expected, ctx(), plan.multiply());
+        }
+        spgemm_plan<T> x_xt(ctx(), x.view(), x.view(), {.transpose_b = true});
+        expect_product<T, O>({.a = x.view(), .b = xt.view()}, ctx(), x_xt.multiply());
+        spgemm_plan<T> xt_x(ctx(), x.view(), x.view(), {.transpose_a = true});
+        expect_product<T, O>({.a = xt.view(), .b = x.view()}, ctx(), xt_x.multiply());
       }
-      expect_product(expected, ctx(), spgemm(ctx(), x.on(ctx()), y.on(ctx())));
-      const auto xt = transposed(x), yt = transposed(y);
-      for (int which = 1; which < 4; ++which) {
-        const bool turns_x = (which & 1) != 0, turns_y = (which & 2) != 0;
-        spgemm_plan<T> plan(ctx(), (turns_x ? xt : x).view(), (turns_y ? yt : y).view(),
-                            {.transpose_a = turns_x, .transpose_b = turns_y});
-        expect_product(expected, ctx(), plan.multiply());
-      }
-      spgemm_plan<T> x_xt(ctx(), x.view(), x.view(), {.transpose_b = true});
-      expect_product<T, O>({.a = x.view(), .b = xt.view()}, ctx(), x_xt.multiply());
-      spgemm_plan<T> xt_x(ctx(), x.view(), x.view(), {.transpose_a = true});
-      expect_product<T, O>({.a = xt.view(), .b = x.view()}, ctx(), xt_x.multiply());
     }
-  }
+  });
 }
 
-TEST_P(SpgemmPlan, OperandsInEveryOrderF64I32) { operands_in_every_order<double, std::int32_t>(); }
-TEST_P(SpgemmPlan, OperandsInEveryOrderF64I64) { operands_in_every_order<double, std::int64_t>(); }
-TEST_P(SpgemmPlan, OperandsInEveryOrderF32I32) { operands_in_every_order<float, std::int32_t>(); }
-TEST_P(SpgemmPlan, OperandsInEveryOrderF32I64) { operands_in_every_order<float, std::int64_t>(); }
-
-template <scalar T, offset O>
-void SpgemmPlan::mask_alpha_and_d() {
-  for (const rows_are order : every_order) {
-    const auto x = random_csr<T, O>(rows, inner, 4, 1), y = random_csr<T, O>(inner, cols, 5, 2, order),
-               mask = random_csr<T, O>(rows, cols, 9, 3, order), d = random_csr<T, O>(rows, cols, 3, 4, order);
-    auto pattern = mask.view();
-    pattern.values = nullptr;  // are not read
-    for (int which = 0; which < 4; ++which) {
-      SCOPED_TRACE(which);
-      spgemm_terms terms;
-      if (which & 1) terms.mask = pattern;
-      if (which & 2) terms.d = d.view();
-      spgemm_plan<T> plan(ctx(), x.view(), y.view(), {}, terms);
-      for (const T alpha : {T{1}, T{-2.5}, T{0}}) {
-        for (const T beta : {T{0}, T{1}, T{0.3f}}) {
-          if (beta == 0 || terms.d) expect_plan<T, O>(plan, {x.view(), y.view(), which & 1 ? std::optional(pattern) : std::nullopt,
-                                     which & 2 ? std::optional(d.view()) : std::nullopt, alpha, beta});
+TEST_P(SpgemmPlan, MaskAlphaAndD) {
+  for_types_and_offsets<double, float>([&]<class T, class O>() {
+    for (const rows_are order : every_order) {
+      const auto x = random_csr<T, O>(rows, inner, 4, 1), y = random_csr<T, O>(inner, cols, 5, 2, order),
+                 mask = random_csr<T, O>(rows, cols, 9, 3, order), d = random_csr<T, O>(rows, cols, 3, 4, order);
+      auto pattern = mask.view();
+      pattern.values = nullptr;  // are not read
+      for (int which = 0; which < 4; ++which) {
+        SCOPED_TRACE(which);
+        spgemm_expectation<T, O> expected{.a = x.view(), .b = y.view()};
+        if (which & 1) expected.mask = pattern;
+        if (which & 2) expected.d = d.view();
+        spgemm_plan<T> plan(ctx(), x.view(), y.view(), {}, terms_of(expected));
+        for (const T alpha : {T{1}, T{-2.5}, T{0}}) {
+          for (const T beta : {T{0}, T{1}, T{0.3f}}) {
+            if (beta != 0 && !expected.d) continue;
+            expected.alpha = alpha;
+            expected.beta = beta;
+            expect_plan(plan, expected);
+          }
         }
       }
     }
-  }
+  });
 }
 
-TEST_P(SpgemmPlan, MaskAlphaAndDF64I32) { mask_alpha_and_d<double, std::int32_t>(); }
-TEST_P(SpgemmPlan, MaskAlphaAndDF64I64) { mask_alpha_and_d<double, std::int64_t>(); }
-TEST_P(SpgemmPlan, MaskAlphaAndDF32I32) { mask_alpha_and_d<float, std::int32_t>(); }
-TEST_P(SpgemmPlan, MaskAlphaAndDF32I64) { mask_alpha_and_d<float, std::int64_t>(); }
+TEST_P(SpgemmPlan, OneShotMasked) {
+  const auto mask = random_csr(rows, cols, 8, 3, rows_are::shuffled);
+  expect_product<double>({.a = a.view(), .b = b.view(), .mask = mask.view()}, ctx(),
+                         spgemm_masked(ctx(), a.on(ctx()), b.on(ctx()), mask.on(ctx())));
+}
 
 TEST_P(SpgemmPlan, OneMatrixAsEveryOperand) {
   const auto m = random_csr(250, 250, 4, 7);

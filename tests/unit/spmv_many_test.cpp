@@ -6,7 +6,7 @@
 
 #include "support/errors.hpp"
 #include "support/files.hpp"
-#include "support/small_csr.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 namespace {
@@ -170,7 +170,7 @@ TEST_F(SpmvMany, FusedStepsNameTheArgumentThatIsWrong) {
       status::invalid_argument, "device memory");
 }
 
-TEST_F(SpmvMany, TransposedPlansTurnTheirDimensions) {
+TEST_F(SpmvMany, TransposedPlansSwapTheirDimensions) {
   const temporary_directory directory;
   const environment_variable cache("TULLE_CACHE_DIR", directory.path());
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard}) {

@@ -1,12 +1,11 @@
 // Pinned memory, memory that knows its device, and copies between the spaces.
-#include "backends.hpp"
+#include "vector_fixture.hpp"
 
 namespace tulle::test {
 namespace {
 
-class memory_test : public backends_test {};
-
-INSTANTIATE_TEST_SUITE_P(backends, memory_test, every_backend(), backend_name);
+class memory_test : public vector_fixture {};
+TULLE_ON_VECTORS(memory_test);
 
 /// Host memory that says whose it is.
 class memory_of_device final : public memory_resource {
@@ -31,23 +30,23 @@ TEST_P(memory_test, pinned_memory_is_host_memory_that_is_copied_like_any_other) 
   buffer<double> staged(cpu, 1000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(staged.data()) % 64, 0u);
   vector_ops(cpu).random(1, staged);
-  const auto x = clone(*ctx_, staged);
+  const auto x = clone(ctx(), staged);
   EXPECT_EQ(host(x), host(random<double>(1, 1000)));
 }
 
 TEST_P(memory_test, a_context_refuses_memory_of_another_device) {
-  const int device = ctx_->device();
-  EXPECT_EQ(ctx_->memory().device(), device);
-  (void)ctx_->with_memory(std::make_shared<memory_of_device>(ctx_->space(), device));
-  (void)ctx_->with_memory(std::make_shared<memory_of_device>(ctx_->space(), -1));
-  EXPECT_EQ(error_of([&] { (void)ctx_->with_memory(std::make_shared<memory_of_device>(ctx_->space(), 7)); }),
+  const int device = ctx().device();
+  EXPECT_EQ(ctx().memory().device(), device);
+  (void)ctx().with_memory(std::make_shared<memory_of_device>(ctx().space(), device));
+  (void)ctx().with_memory(std::make_shared<memory_of_device>(ctx().space(), -1));
+  EXPECT_EQ(error_of([&] { (void)ctx().with_memory(std::make_shared<memory_of_device>(ctx().space(), 7)); }),
             "INVALID_ARGUMENT: with_memory: memory of device 7 for a context of device " + std::to_string(device));
 }
 
 TEST_P(memory_test, clone_goes_to_the_host_from_wherever_the_data_is) {
   const context cpu = context::cpu(1);
   constexpr std::size_t n = 5000001;
-  buffer<double> x(*ctx_, n);
+  buffer<double> x(ctx(), n);
   for (int round = 0; round <= 20; ++round) ops_->fill(round, x);  // still queued when the copy is asked for
   const buffer<double> copy = clone(cpu, x);
   ASSERT_EQ(copy.space(), memory_space::host);
@@ -55,13 +54,13 @@ TEST_P(memory_test, clone_goes_to_the_host_from_wherever_the_data_is) {
   EXPECT_EQ(to_vector(cpu, x), std::vector<double>(n, 20));
 
   const csr<double> made = generate<double>(cpu, "gen:stencil:points=5,nx=30,ny=20");
-  const csr<double> a = clone(*ctx_, made.view());
-  ASSERT_EQ(a.values.space(), ctx_->space());
+  const csr<double> a = clone(ctx(), made.view());
+  ASSERT_EQ(a.values.space(), ctx().space());
   const csr<double> b = clone(cpu, a.view());
   ASSERT_EQ(b.values.space(), memory_space::host);
-  EXPECT_EQ(to_vector(cpu, b.rowptr), to_vector(*ctx_, a.rowptr));
-  EXPECT_EQ(to_vector(cpu, b.colind), to_vector(*ctx_, a.colind));
-  EXPECT_EQ(to_vector(cpu, b.values), to_vector(*ctx_, a.values));
+  EXPECT_EQ(to_vector(cpu, b.rowptr), to_vector(ctx(), a.rowptr));
+  EXPECT_EQ(to_vector(cpu, b.colind), to_vector(ctx(), a.colind));
+  EXPECT_EQ(to_vector(cpu, b.values), to_vector(ctx(), a.values));
 }
 
 TEST_P(memory_test, what_is_said_to_be_device_memory_and_is_not_is_refused) {

@@ -3,14 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "backends.hpp"
+#include "vector_fixture.hpp"
 
 namespace tulle::test {
 namespace {
 
-class solver_test : public backends_test {};
-
-INSTANTIATE_TEST_SUITE_P(backends, solver_test, every_backend(), backend_name);
+class solver_test : public vector_fixture {};
+TULLE_ON_VECTORS(solver_test);
 
 /// A = 3 I - S - S^T, where S shifts cyclically: symmetric, eigenvalues from 1 to 5.
 struct shifts {
@@ -40,7 +39,7 @@ TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
   const vector_ops& ops = *ops_;
   shifts a(ops, n);
   const auto b = random<double>(1, n);
-  buffer<double> x(*ctx_, n), r(*ctx_, n), p(*ctx_, n), q(*ctx_, n), pq(*ctx_, 2), rr(*ctx_, 2), next(*ctx_, 2);
+  buffer<double> x(ctx(), n), r(ctx(), n), p(ctx(), n), q(ctx(), n), pq(ctx(), 2), rr(ctx(), 2), next(ctx(), 2);
   ops.fill(0, x);
   ops.copy(b, r);
   ops.copy(b, p);
@@ -54,15 +53,15 @@ TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
     ops.copy(next, rr);
   };
   constexpr int steps = 60;
-  if (ctx_->backend() == backend_kind::cuda) {
-    const graph g(*ctx_, step);
+  if (ctx().backend() == backend_kind::cuda) {
+    const graph g(ctx(), step);
     for (int i = 0; i < steps; ++i) g.launch();
-    ctx_->synchronize();
+    ctx().synchronize();
   } else {
     for (int i = 0; i < steps; ++i) step();
   }
   // The error falls by (sqrt 5 - 1) / (sqrt 5 + 1) = 0.38 a step: rounding is all that is left.
-  buffer<double> norm(*ctx_, 1), size(*ctx_, 1);
+  buffer<double> norm(ctx(), 1), size(ctx(), 1);
   a.apply(x, q, pq);
   ops.axpby(1, b, -1, q);
   ops.norm2(q, norm);

@@ -1,27 +1,29 @@
-// Every operation against a reference in higher precision, held to its error bound.
+// Every operation against a reference in higher precision, within its error bound.
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "backends.hpp"
+#include "support/types.hpp"
+#include "vector_fixture.hpp"
 
 namespace tulle::test {
 namespace {
 
-class vector_test : public backends_test {
+constexpr std::array<std::size_t, 9> sizes = {0, 1, 7, 256, 1000, 4097, 33333, 540675, 3000001};
+
+class vector_test : public vector_fixture {
  protected:
-  /// Runs f.operator()<T>() for the types that are computed with.
+  /// Calls f.operator()<T>(n) for the types that are computed with and every size.
   template <class F>
-  static void for_floating(F f) {
-    f.template operator()<float>();
-    f.template operator()<double>();
+  static void for_sizes(F f) {
+    for_types<float, double>([&]<class T>() {
+      for (const std::size_t n : sizes) f.template operator()<T>(n);
+    });
   }
 };
+TULLE_ON_VECTORS(vector_test);
 
-INSTANTIATE_TEST_SUITE_P(backends, vector_test, every_backend(), backend_name);
-
-constexpr std::array<std::size_t, 9> sizes = {0, 1, 7, 256, 1000, 4097, 33333, 540675, 3000001};
 constexpr long double unit_f64 = 0x1p-53L;
 
 template <class T>
@@ -43,25 +45,23 @@ void expect_dot(T computed, const std::vector<T>& x, const std::vector<T>& y) {
 }
 
 TEST_P(vector_test, dot_products_keep_their_bound) {
-  for_floating([&]<class T>() {
-    for (const std::size_t n : sizes) {
-      const auto x = random<T>(1, n), y = random<T>(2, n);
-      buffer<T> result = on<T>({T{77}});
-      ops_->dot(x, y, result);
-      expect_dot(host(result)[0], host(x), host(y));
-    }
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto x = random<T>(1, n), y = random<T>(2, n);
+    buffer<T> result = on<T>({T{77}});
+    ops_->dot(x, y, result);
+    expect_dot(host(result)[0], host(x), host(y));
   });
 }
 
 TEST_P(vector_test, several_dot_products_at_once_are_those_of_one_each) {
-  for_floating([&]<class T>() {
+  for_types<float, double>([&]<class T>() {
     constexpr std::size_t n = 20011;
     std::vector<buffer<T>> v;
     for (std::uint64_t s = 0; s < 17; ++s) v.push_back(random<T>(s, n));
     for (const std::size_t count : {2, 3, 4, 5, 8, 9, 17}) {
       std::vector<dot_pair> pairs;
       for (std::size_t k = 0; k < count; ++k) pairs.push_back({v[k], v[0]});
-      buffer<T> results(*ctx_, count);
+      buffer<T> results(ctx(), count);
       ops_->dots(pairs, results);
       for (std::size_t k = 0; k < count; ++k) expect_dot(host(results)[k], host(v[k]), host(v[0]));
     }
@@ -77,16 +77,14 @@ TEST_P(vector_test, no_dot_products_and_empty_vectors) {
 }
 
 TEST_P(vector_test, the_norm_is_the_root_of_the_dot_product) {
-  for_floating([&]<class T>() {
-    for (const std::size_t n : sizes) {
-      const auto x = random<T>(3, n);
-      buffer<T> result(*ctx_, 1);
-      ops_->norm2(x, result);
-      long double sum = 0;
-      for (const T v : host(x)) sum += static_cast<long double>(v) * v;
-      const long double exact = std::sqrt(sum), gamma = (static_cast<long double>(n) + 2) * 1.01L * unit_f64;
-      EXPECT_LE(std::fabs(host(result)[0] - exact), (gamma + unit<T>)*exact);
-    }
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto x = random<T>(3, n);
+    buffer<T> result(ctx(), 1);
+    ops_->norm2(x, result);
+    long double sum = 0;
+    for (const T v : host(x)) sum += static_cast<long double>(v) * v;
+    const long double exact = std::sqrt(sum), gamma = (static_cast<long double>(n) + 2) * 1.01L * unit_f64;
+    EXPECT_LE(std::fabs(host(result)[0] - exact), (gamma + unit<T>)*exact);
   });
 }
 
@@ -95,12 +93,12 @@ TEST_P(vector_test, sums_are_the_same_bit_for_bit) {
   const auto x = random<double>(1, n), y = random<double>(2, n);
   std::vector<double> found;
   const auto add = [&](const vector_ops& ops) {
-    buffer<double> result(*ctx_, 1);
+    buffer<double> result(ctx(), 1);
     ops.dot(x, y, result);
     found.push_back(host(result)[0]);
   };
   for (int run = 0; run < 5; ++run) add(*ops_);
-  if (ctx_->backend() == backend_kind::cpu) {
+  if (ctx().backend() == backend_kind::cpu) {
     for (const int threads : {1, 2, 3, 7}) add(vector_ops(context::cpu(threads)));
   }
   for (const double d : found) EXPECT_EQ(d, found[0]);
@@ -117,27 +115,25 @@ void expect_axpby(const std::vector<T>& computed, double a, const std::vector<T>
 }
 
 TEST_P(vector_test, axpby_with_coefficients_of_the_host_and_of_the_device) {
-  for_floating([&]<class T>() {
-    for (const std::size_t n : sizes) {
-      const auto x = random<T>(1, n);
-      const auto before = host(random<T>(2, n));
-      auto y = on(before);
-      ops_->axpby(-1.25, x, 0.3, y);
-      expect_axpby(host(y), -1.25, host(x), 0.3, before);
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto x = random<T>(1, n);
+    const auto before = host(random<T>(2, n));
+    auto y = on(before);
+    ops_->axpby(-1.25, x, 0.3, y);
+    expect_axpby(host(y), -1.25, host(x), 0.3, before);
 
-      const auto scalars = on<T>({T{3}, T{8}});
-      const auto exact = on<double>({0.5});
-      const scalar_ref three(const_vector_ref{scalars});
-      const scalar_ref eight(scalar_type_of<T>, scalars.data() + 1, scalars.space());
-      y = on(before);
-      ops_->axpby(-coefficient(2, three, eight), x, scalar_ref(const_vector_ref{exact}), y);
-      expect_axpby(host(y), -0.75, host(x), 0.5, before);
-    }
+    const auto scalars = on<T>({T{3}, T{8}});
+    const auto exact = on<double>({0.5});
+    const scalar_ref three(const_vector_ref{scalars});
+    const scalar_ref eight(scalar_type_of<T>, scalars.data() + 1, scalars.space());
+    y = on(before);
+    ops_->axpby(-coefficient(2, three, eight), x, scalar_ref(const_vector_ref{exact}), y);
+    expect_axpby(host(y), -0.75, host(x), 0.5, before);
   });
 }
 
 TEST_P(vector_test, a_zero_coefficient_overwrites_y_and_keeps_x) {
-  for_floating([&]<class T>() {
+  for_types<float, double>([&]<class T>() {
     const T nan = std::numeric_limits<T>::quiet_NaN();
     const auto x = on<T>({1, nan, 3});
     auto y = on<T>({nan, nan, nan});
@@ -157,7 +153,7 @@ TEST_P(vector_test, a_zero_coefficient_overwrites_y_and_keeps_x) {
 }
 
 TEST_P(vector_test, scale) {
-  for_floating([&]<class T>() {
+  for_types<float, double>([&]<class T>() {
     const auto x = host(random<T>(4, 5000));
     auto y = on(x);
     ops_->scale(-0.125, y);
@@ -167,38 +163,34 @@ TEST_P(vector_test, scale) {
 }
 
 TEST_P(vector_test, fused_dot_products_are_those_of_the_new_y) {
-  for_floating([&]<class T>() {
-    for (const std::size_t n : sizes) {
-      const auto x = random<T>(1, n), other = random<T>(3, n);
-      auto y = random<T>(2, n), alone = random<T>(2, n);
-      buffer<T> dots(*ctx_, 2);
-      ops_->axpby(0.7, x, -0.2, alone);
-      for (const const_vector_ref& w : {const_vector_ref(other), const_vector_ref(x), const_vector_ref(y)}) {
-        ops_->random(2, y);
-        ops_->axpby_dots(0.7, x, -0.2, y, w, dots);
-        EXPECT_EQ(host(y), host(alone));
-        const auto& same = w.data == x.data() ? x : w.data == y.data() ? y : other;
-        expect_dot(host(dots)[0], host(same), host(y));
-        expect_dot(host(dots)[1], host(y), host(y));
-      }
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto x = random<T>(1, n), other = random<T>(3, n);
+    auto y = random<T>(2, n), alone = random<T>(2, n);
+    buffer<T> dots(ctx(), 2);
+    ops_->axpby(0.7, x, -0.2, alone);
+    for (const const_vector_ref& w : {const_vector_ref(other), const_vector_ref(x), const_vector_ref(y)}) {
+      ops_->random(2, y);
+      ops_->axpby_dots(0.7, x, -0.2, y, w, dots);
+      EXPECT_EQ(host(y), host(alone));
+      const auto& same = w.data == x.data() ? x : w.data == y.data() ? y : other;
+      expect_dot(host(dots)[0], host(same), host(y));
+      expect_dot(host(dots)[1], host(y), host(y));
     }
   });
 }
 
 TEST_P(vector_test, a_pair_of_updates_is_one_after_the_other) {
-  for_floating([&]<class T>() {
-    for (const std::size_t n : sizes) {
-      const auto p = random<T>(1, n), q = random<T>(2, n);
-      auto x = random<T>(3, n), r = random<T>(4, n), x_alone = random<T>(3, n), r_alone = random<T>(4, n);
-      buffer<T> dots(*ctx_, 2);
-      ops_->axpby(0.3, p, 1, x_alone);
-      ops_->axpby(-0.3, q, 1, r_alone);
-      ops_->axpby_pair_dots({0.3, p, 1, x}, {-0.3, q, 1, r}, p, dots);
-      EXPECT_EQ(host(x), host(x_alone));
-      EXPECT_EQ(host(r), host(r_alone));
-      expect_dot(host(dots)[0], host(p), host(r));
-      expect_dot(host(dots)[1], host(r), host(r));
-    }
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto p = random<T>(1, n), q = random<T>(2, n);
+    auto x = random<T>(3, n), r = random<T>(4, n), x_alone = random<T>(3, n), r_alone = random<T>(4, n);
+    buffer<T> dots(ctx(), 2);
+    ops_->axpby(0.3, p, 1, x_alone);
+    ops_->axpby(-0.3, q, 1, r_alone);
+    ops_->axpby_pair_dots({0.3, p, 1, x}, {-0.3, q, 1, r}, p, dots);
+    EXPECT_EQ(host(x), host(x_alone));
+    EXPECT_EQ(host(r), host(r_alone));
+    expect_dot(host(dots)[0], host(p), host(r));
+    expect_dot(host(dots)[1], host(r), host(r));
   });
 }
 
@@ -211,7 +203,7 @@ TEST_P(vector_test, fill_copy_gather_and_scatter_move_every_type) {
       for (std::size_t i = 0; i < n; ++i) places[i] = static_cast<O>(i * 17 % n);
       const auto x = on(numbers);
       const auto permutation = on(places);
-      buffer<T> y(*ctx_, n), back(*ctx_, n);
+      buffer<T> y(ctx(), n), back(ctx(), n);
       ops_->copy(x, y);
       EXPECT_EQ(host(y), numbers);
       ops_->fill(-3, y);
@@ -241,7 +233,7 @@ TEST_P(vector_test, a_part_of_a_vector_is_gathered_and_scattered) {
 }
 
 TEST_P(vector_test, random_numbers_are_the_same_everywhere) {
-  for_floating([&]<class T>() {
+  for_types<float, double>([&]<class T>() {
     constexpr std::size_t n = 100000;
     const auto x = host(random<T>(42, n));
     std::vector<T> reference(n);
@@ -263,7 +255,7 @@ TEST_P(vector_test, scalars_of_one_element_are_computed_where_they_are) {
   const auto operands = on<double>({6, 4});
   const scalar_ref six(scalar_type::f64, operands.data(), operands.space());
   const scalar_ref four(scalar_type::f64, operands.data() + 1, operands.space());
-  buffer<double> quotient(*ctx_, 1);
+  buffer<double> quotient(ctx(), 1);
   ops_->fill({-2, six, four}, quotient);
   EXPECT_EQ(host(quotient)[0], -3);
 }

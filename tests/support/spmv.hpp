@@ -1,8 +1,11 @@
-// The 2 x 3 matrix whose products are told by hand.
+// Plans of y = A x: the 2 x 3 matrix whose products are told by hand, options, and the bound that holds for all.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <string_view>
 #include <tulle/ops/spmv.hpp>
+#include <tulle/ops/verify.hpp>
 
 #include "support/plain_csr.hpp"
 
@@ -21,6 +24,11 @@ inline spmv_options with_effort(spmv_effort effort, bool transpose = false) {
   options.effort = effort;
   options.transpose = transpose;
   return options;
+}
+
+/// y = alpha A x, on the host, each element within its bound.
+inline void expect_applied(double alpha, const csr<double>& a, host_span<const double> x, host_span<const double> y) {
+  EXPECT_LE(error_ratio<double>(reference_spmv<double>(context::cpu(2), alpha, a.view(), x, 0, {}), y), 1);
 }
 
 }  // namespace tulle::test
