@@ -13,7 +13,6 @@
 #include <omp.h>
 
 #include "core/instantiate.hpp"
-#include "io/matrix_market_memory.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -116,17 +115,13 @@ struct scalar_of<valued_entry<T>> {
 }  // namespace
 
 terminated_text::terminated_text(const source& file, const std::vector<segment>& segments) : text_(file.text) {
-  if (segments.empty()) return;
-  tail_begin_ = segments.back().begin;
-  tail_ = text_.substr(tail_begin_);
-  if (!tail_.ends_with('\n') && !tail_.ends_with('\r')) tail_ += '\n';
-  tail_size_ = tail_.size();
-  tail_.append(read_ahead, '\n');
+  if (segments.empty() || text_.ends_with('\n') || text_.ends_with('\r')) return;
+  tail_ = text_.substr(segments.back().begin);
+  tail_ += '\n';
 }
 
 std::string_view terminated_text::operator[](const segment& s) const noexcept {
-  if (s.begin == tail_begin_) return std::string_view(tail_).substr(0, tail_size_);
-  return text_.substr(s.begin, s.end - s.begin);
+  return s.end == text_.size() && !tail_.empty() ? tail_ : text_.substr(s.begin, s.end - s.begin);
 }
 
 template <class E>
@@ -140,7 +135,6 @@ entry_list<E> parse_entries(const context& ctx, const source& file, const entry_
   const auto [total, largest] = make_room(ctx, file, h, copies, list.segments);
   choose_buckets(h, total, list);
   list.entries = buffer<E>(ctx, total);
-  prefer_huge_pages(list.entries);
   buffer<E> scratch(ctx, largest * static_cast<std::size_t>(threads));
   const terminated_text text(file, list.segments);
   const auto parse = parser_for<E>(h);

@@ -15,7 +15,7 @@
 
 namespace tulle::matrix_market {
 
-/// The text as the line parser wants it: the last segment is a copy with a line end and `read_ahead` more bytes.
+/// The text as the line parser wants it: where the last line lacks its end, the last segment is a copy that has one.
 class terminated_text {
  public:
   terminated_text(const source& file, const std::vector<segment>& segments);
@@ -23,9 +23,7 @@ class terminated_text {
 
  private:
   std::string_view text_;
-  std::size_t tail_begin_ = 0;
   std::string tail_;
-  std::size_t tail_size_ = 0;  // without what is read ahead
 };
 
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of

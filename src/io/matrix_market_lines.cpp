@@ -47,8 +47,8 @@ const char* read_position(const char* p, const entry_rules& rules, E& to) {
 }
 
 template <mm_field Field, scalar T>
-const char* read_value(const char* p, const entry_rules& rules, T& value) {
-  p = Field == mm_field::integer ? read_integer_as<T>(p, value) : read_real_as<T>(p, value);
+const char* read_value(const char* p, const char* end, const entry_rules& rules, T& value) {
+  p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
   if constexpr (std::integral<T>) {  // whose negative is wanted too
     const bool skew = rules.head.symmetry == mm_symmetry::skew_symmetric;
     if (skew && p != nullptr && value == std::numeric_limits<T>::min()) return nullptr;
@@ -58,7 +58,7 @@ const char* read_value(const char* p, const entry_rules& rules, T& value) {
 
 /// One entry, up to its line end; null when it is none.
 template <mm_field Field, class E>
-const char* read_entry(const char* p, const entry_rules& rules, E& to) {
+const char* read_entry(const char* p, const char* end, const entry_rules& rules, E& to) {
   if constexpr (has_position<E>) {
     p = read_position(p, rules, to);
     if (p == nullptr) return nullptr;
@@ -68,7 +68,7 @@ const char* read_entry(const char* p, const entry_rules& rules, E& to) {
       if (!is_blank(*p)) return nullptr;
       p = skip_blanks(p);
     }
-    p = read_value<Field>(p, rules, value_of(to));
+    p = read_value<Field>(p, end, rules, value_of(to));
     if (p == nullptr) return nullptr;
   }
   p = skip_blanks(p);
@@ -91,7 +91,7 @@ void parse_lines(std::string_view lines, const entry_rules& rules, E* to, segmen
       p = skip_to_line_end(p) + 1;
       continue;
     }
-    p = read_entry<Field>(p, rules, *to);
+    p = read_entry<Field>(p, end, rules, *to);
     if (p == nullptr) {
       s.failed = true;
       s.error = s.begin + static_cast<std::size_t>(line - lines.data());
@@ -114,7 +114,6 @@ std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int 
   for (std::size_t begin = data; begin < size;) {
     std::size_t end = size;
     if (size - begin > step) end = std::min(file.text.find_first_of("\n\r", begin + step), size - 1) + 1;
-    if (size - end < read_ahead) end = size;
     segments.push_back({.begin = begin, .end = end});
     begin = end;
   }

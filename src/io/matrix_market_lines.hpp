@@ -39,17 +39,14 @@ struct valued_entry {
   T value;
 };
 
-/// Parses lines, the last of which must have its line end and 8 readable bytes behind it, into entries of type E one
-/// after the other; sets count, and failed and error at the first line that is no entry, comment or blank.
+/// Parses lines, the last of which must have its line end, into entries of type E one after the other; sets count, and
+/// failed and error at the first line that is no entry, comment or blank.
 template <class E>
 using line_parser = void (*)(std::string_view lines, const entry_rules&, E*, segment&);
 template <class E>
 line_parser<E> parser_for(const header& h);
 
-/// Bytes behind a segment that the line parser may read.
-inline constexpr std::size_t read_ahead = 8;
-
-/// Every segment but the last has `read_ahead` bytes of text behind it.
+/// Segments of whole lines; the last one may lack its line end.
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads);
 /// Entries that these lines can hold at most.
 std::int64_t bound_entries(std::string_view lines, const header& h);

@@ -80,7 +80,7 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
                      found.first_col + 1));
   }
   if (found.count > 0) {
-    a = sum_duplicates(ctx, a, found.count, file);
+    a = sum_duplicates(ctx, a, file);
     info.duplicates_summed = h.symmetry == mm_symmetry::general ? found.count : found.lower;
     info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
   }
