@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/bsr_block.hpp"
@@ -73,17 +74,13 @@ class bsr_kernel final : public spmv_operator {
  public:
   /// Converts a CSR; a BSR stays where it is.
   bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& stats, const spmv_options& options)
-      : ctx_(ctx), begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
+      : ctx_(ctx) {
     if (a.format == matrix_format::csr) {
       owned_ = to_bsr(ctx, a.as<T, O>(), options.block > 0 ? options.block : best_bsr_block(stats, sizeof(T)));
     }
     a_ = a.format == matrix_format::csr ? owned_.view() : a.as_bsr<T, O>();
     rows_ = by_block[static_cast<std::size_t>(a_.block)];
-    for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
-      const auto target = static_cast<O>(static_cast<double>(a_.blocks) * i / ctx.threads());
-      begin_[i] = static_cast<index_t>(std::lower_bound(a_.rowptr, a_.rowptr + a_.block_rows, target) - a_.rowptr);
-    }
-    begin_.back() = a_.block_rows;
+    begin_ = equal_shares(a_.rowptr, a_.block_rows, ctx.threads());
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {

@@ -51,7 +51,7 @@ class coo_kernel final : public csr_operator<T, O> {
     const auto row = [&](int p) { return p == 0 ? 0 : start(p) == nnz ? this->a_.rows : rowind_.data()[start(p)]; };
     const std::int64_t begin = start(i);
     const bool continues = begin > 0 && begin < nnz && rowind_.data()[begin - 1] == rowind_.data()[begin];
-    return {row(i), i + 1 == parts ? this->a_.rows : row(i + 1), begin, start(i + 1), continues};
+    return {{row(i), i + 1 == parts ? this->a_.rows : row(i + 1), begin, start(i + 1), continues}};
   }
 
   void take(part<T>& p, epilogue<T> out, const T* x, T* y) const {
