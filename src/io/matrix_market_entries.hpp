@@ -47,15 +47,15 @@ struct entry_list {
 /// Throws INVALID_FORMAT or OVERFLOW naming the first wrong line, whatever the number of threads.
 /// E: a pattern_entry or a valued_entry.
 template <class E>
-entry_list<E> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
+entry_list<E> parse_entries(const context& ctx, const source& file, const header& h);
 
 /// The same for the values of an array, in the order of the file. There may be gaps between segments.
 template <scalar T>
 struct value_list {
   std::vector<segment> segments;
-  buffer<T> value;
+  buffer<array_entry<T>> entries;
 };
 template <scalar T>
-value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules);
+value_list<T> parse_values(const context& ctx, const source& file, const header& h);
 
 }  // namespace tulle::matrix_market
