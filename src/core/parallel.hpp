@@ -32,7 +32,7 @@ row_range balanced_rows(index_t rows, const O* rowptr, int part, int parts) {
   return {cut(part), cut(part + 1)};
 }
 
-/// Calls f(begin, end) for ranges of rows that have about equal work, one range a thread. The ranges cover all rows.
+/// Calls f(begin, end) for ranges of rows that have about equal work, one range per thread. The ranges cover all rows.
 template <offset O, class F>
 void parallel_rows(int threads, index_t rows, const O* rowptr, F f) {
 #pragma omp parallel num_threads(threads)

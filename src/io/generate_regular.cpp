@@ -18,7 +18,7 @@ struct reach {
   [[nodiscard]] index_t count() const { return high - low + 1; }
 };
 
-/// nx * ny * nz nodes numbered lexicographically (x first), `dof` unknowns a node, every pair of unknowns of adjacent
+/// nx * ny * nz nodes numbered lexicographically (x first), `dof` unknowns per node, every pair of unknowns of adjacent
 /// nodes. box: nodes that share a cell are adjacent (9 or 27 points); else those that share an edge (5 or 7).
 struct grid {
   index_t nx, ny, nz, dof;

@@ -67,7 +67,7 @@ void check_real(const bad_line& line, std::string_view word) {
 }
 
 std::string expectation(const header& h, std::size_t found) {
-  if (h.array) return fmt::format("an array has one value a line; this one has {}", found);
+  if (h.array) return fmt::format("an array has one value per line; this one has {}", found);
   return fmt::format("an entry is row{}{}; this line has {} word{}", h.vector ? "" : ", column",
                      h.field == mm_field::pattern ? "" : ", value", found, found == 1 ? "" : "s");
 }

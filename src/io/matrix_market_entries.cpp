@@ -56,7 +56,7 @@ void check(const source& file, const header& h, const std::vector<segment>& segm
   }
 }
 
-/// About 2^16 entries a bucket, so that what is sorted at a time fits the L2.
+/// About 2^16 entries per bucket, so that what is sorted at a time fits the L2.
 template <class E>
 void choose_buckets(const header& h, std::size_t entries, entry_list<E>& list) {
   const std::size_t wanted = std::min(std::bit_ceil(entries >> 16), most_buckets);

@@ -53,15 +53,15 @@ std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
 }
 
-/// Row offsets take 8 bytes a row whatever the file holds, so a header alone must not ask for gigabytes of them.
+/// Row offsets take 8 bytes per row whatever the file holds, so a header alone must not ask for gigabytes of them.
 void check_rows(const source& file, const header& h) {
   constexpr std::size_t always_allowed = std::size_t{1} << 30;
-  constexpr std::size_t bytes_a_character = 64;
+  constexpr std::size_t bytes_per_character = 64;
   const std::size_t offsets = (static_cast<std::size_t>(h.rows) + 1) * sizeof(std::int64_t);
-  if (offsets <= std::max(always_allowed, bytes_a_character * file.text.size())) return;
+  if (offsets <= std::max(always_allowed, bytes_per_character * file.text.size())) return;
   fail(status::out_of_memory, file, h.size_line,
-       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes a byte of text are allowed",
-                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_a_character));
+       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes per byte of text are allowed",
+                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_per_character));
 }
 
 template <scalar T, class E>
@@ -95,9 +95,9 @@ csr<T> read_coordinates(const context& ctx, const source& file, const header& h,
 /// No more threads than there are pieces of text worth one.
 context context_for(const source& file, int threads) {
   if (threads < 0) throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", threads));
-  constexpr std::size_t worth_a_thread = std::size_t{1} << 15;
+  constexpr std::size_t bytes_per_thread = std::size_t{1} << 15;
   const context all = context::cpu(threads);
-  const std::size_t useful = file.text.size() / worth_a_thread + 1;
+  const std::size_t useful = file.text.size() / bytes_per_thread + 1;
   return useful < static_cast<std::size_t>(all.threads()) ? context::cpu(static_cast<int>(useful)) : all;
 }
 

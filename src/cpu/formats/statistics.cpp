@@ -17,7 +17,7 @@ constexpr std::int64_t sell_window = 1024;
 constexpr std::int64_t column_group = 128;
 constexpr int warp = 32;
 constexpr std::int64_t most_warps = 65536;
-constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+constexpr index_t columns_per_sector = 4;  // 32 bytes of 8-byte values
 
 /// `a` per `b`; 1 where there is nothing to divide by.
 double ratio(double a, double b) { return b == 0 ? 1.0 : a / b; }
@@ -121,7 +121,7 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
     span += std::int64_t{*high} - *low + 1;
     index_t touched[warp];
     index_t* end = touched;
-    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_a_sector;
+    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_per_sector;
     std::sort(touched, end);
     sectors += std::unique(touched, end) - touched;
   }

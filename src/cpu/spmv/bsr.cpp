@@ -1,4 +1,4 @@
-// bsr: dense square blocks of 2 to 8 rows, one column index a block.
+// bsr: dense square blocks of 2 to 8 rows, one column index per block.
 //
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:

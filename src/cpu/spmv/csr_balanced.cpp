@@ -1,4 +1,4 @@
-// csr.balanced: an equal share of rows and nonzeros a thread, whatever the row lengths.
+// csr.balanced: an equal share of rows and nonzeros per thread, whatever the row lengths.
 //
 // Method: merge-path split (Merrill, Garland: Merge-based Parallel Sparse Matrix-Vector Multiplication, SC16) at plan
 // time; long rows are cut between threads and their pieces are added in the order of the parts, so the result depends

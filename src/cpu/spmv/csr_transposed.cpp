@@ -4,7 +4,7 @@
 // part takes an equal number of entries and adds a_ij x_i to its own copy of y; the copies are then added in the order
 // of the parts, so the result depends on the number of parts alone. There are as many parts as threads, or fewer, so
 // that the copies hold at most 4 values per entry. Bytes per nonzero: sizeof(T) + 4, and a read and a write of a private
-// y; per column 2 values a part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
+// y; per column 2 values per part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
 // costs 10 to 20 applications to make.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>

@@ -88,7 +88,7 @@ support supports_sell(const csr_stats& stats, type_key, const device_info&) {
   const double padding = stats.sell_sorted_padding;
   if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
   return {false,
-          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots a nonzero: the limit is 3, or "
+          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots per nonzero: the limit is 3, or "
                       "65536 slots",
                       default_sigma, padding)};
 }

@@ -1,4 +1,4 @@
-// coo: one row index a nonzero instead of row offsets, an equal number of nonzeros a thread.
+// coo: one row index per nonzero instead of row offsets, an equal number of nonzeros per thread.
 //
 // Method: segmented sum over sorted coordinates (Blelloch, Heroux, Zagha: Segmented Operations for Sparse Matrix
 // Computation on Vector Multiprocessors, CMU-CS-93-173). The column indices and values are those of the CSR, in place.
