@@ -10,8 +10,18 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/types.hpp"
 
 namespace tulle {
+
+/// What differs from one set of numbers to the next; the arrays are in the order of the patterns of A and B.
+struct spgemm_values {
+  double alpha = 1;
+  const void* a = nullptr;
+  const void* b = nullptr;
+
+  bool operator==(const spgemm_values&) const = default;
+};
 
 /// A B, or the entries of it that a mask names. All matrices have the same types, are sound and lie in the backend's
 /// memory. Sums of i32 values are taken modulo 2^32. The rows of B and of the mask are strictly increasing; those of A
@@ -20,7 +30,9 @@ struct spgemm_problem {
   matrix_ref a;  // rows x inner; a panel of a larger matrix has its own nnz, and a rowptr that does not begin at 0
   matrix_ref b;  // inner x cols
   std::optional<matrix_ref> mask = {};  // rows x cols; its values are not read. As A, it may be a panel
-  index_t tile_size = 0;             // kernel0: columns of an accumulator; 0: its own choice
+  index_t tile_size = 0;                // kernel0: columns of an accumulator; 0: its own choice
+
+  [[nodiscard]] spgemm_values values(double alpha = 1) const noexcept { return {alpha, a.values, b.values}; }
 };
 
 /// Sizes that bounds depend on. A product is one multiplication a_ik b_kj.
@@ -62,10 +74,10 @@ class spgemm_operator {
   /// nnz(C). May allocate and synchronise. Once, before the others.
   virtual std::int64_t symbolic() = 0;
   /// Offsets, columns and values. May allocate. c.offset is i64 where i32 does not hold c.first + nnz.
-  virtual void fill(double alpha, const csr_sink& c) = 0;
-  /// The values alone, from other values of A and B in the same pattern (arrays as those of the problem), into a C that
-  /// `fill` has written, whose columns it may read. No symbolic work, no allocation, no synchronisation.
-  virtual void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) = 0;
+  virtual void fill(const spgemm_values& values, const csr_sink& c) = 0;
+  /// The values alone, into a C that `fill` has written, whose columns it may read. No symbolic work, no allocation, no
+  /// synchronisation.
+  virtual void numeric(const spgemm_values& values, const csr_sink& c) = 0;
   /// Bytes that the operator owns now.
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
 };
@@ -83,5 +95,16 @@ struct spgemm_kernel {
   /// Whether `make` reads no arrays and the operator's `begin` has something to enqueue.
   bool begins_early = false;
 };
+
+/// For kernels that take every problem.
+inline support supports_every(const spgemm_problem&, const device_info&) { return {}; }
+
+/// `make` of a kernel whose operators are Operator<T, O>, for all types.
+template <template <scalar, offset> class Operator>
+std::unique_ptr<spgemm_operator> make_operator(const context& ctx, const spgemm_problem& p) {
+  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
+    return std::make_unique<Operator<T, O>>(ctx, p);
+  });
+}
 
 }  // namespace tulle

@@ -13,32 +13,20 @@ namespace {
 
 constexpr index_t panels = 16, rows_per_panel = 64;
 
-/// Entries of C in rows begin .. end - 1 and the products they take.
-struct sample {
-  std::int64_t products = 0;
-  std::int64_t nnz = 0;
-};
-
-sample count_panel(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem, index_t begin,
-                   index_t end) {
-  const spgemm_problem rows = detail::panel_of(ctx, problem, begin, end);
-  return {count_products(ctx, rows).products, kernel.make(ctx, rows)->symbolic()};
-}
-
 /// nnz(C) where the other rows compress as those of panels at equal distances do.
 std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const spgemm_problem& problem,
                           const spgemm_work& work) {
   const index_t rows = problem.a.rows;
   if (rows <= panels * rows_per_panel) return kernel.make(ctx, problem)->symbolic();
-  sample sum;
+  std::int64_t products = 0, nnz = 0;
   for (index_t p = 0; p < panels; ++p) {
     const auto begin = static_cast<index_t>(std::int64_t{rows - rows_per_panel} * p / (panels - 1));
-    const sample s = count_panel(ctx, kernel, problem, begin, begin + rows_per_panel);
-    sum.products += s.products;
-    sum.nnz += s.nnz;
+    const spgemm_problem sample = detail::panel_of(ctx, problem, {begin, begin + rows_per_panel});
+    products += count_products(ctx, sample).products;
+    nnz += kernel.make(ctx, sample)->symbolic();
   }
-  if (sum.products == 0) return work.nnz_bound;
-  const double compressed = static_cast<double>(sum.nnz) / static_cast<double>(sum.products);
+  if (products == 0) return work.nnz_bound;
+  const double compressed = static_cast<double>(nnz) / static_cast<double>(products);
   return std::min(work.nnz_bound, static_cast<std::int64_t>(compressed * static_cast<double>(work.products)));
 }
 
@@ -47,7 +35,7 @@ std::int64_t estimate_nnz(const context& ctx, const spgemm_kernel& kernel, const
 spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const matrix_ref& b,
                                 const spgemm_options& options) {
   detail::spgemm_factors factors(ctx, {a, b}, options);
-  factors.refresh();
+  factors.settle();
   const spgemm_problem problem = factors.problem();
   const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
                                     requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel));
@@ -57,8 +45,8 @@ spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const m
   e.nnz_bound = work.nnz_bound;
   e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
   const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
-  e.c_bytes_bound = offsets * size_of(offsets_for(work.nnz_bound)) +
-                    entries * (sizeof(index_t) + size_of(problem.a.types.value));
+  e.c_bytes_bound =
+      offsets * size_of(offsets_for(work.nnz_bound)) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
   return e;
 }
 

@@ -11,15 +11,20 @@ namespace tulle::detail {
 namespace {
 
 bool same_pattern(const matrix_ref& a, const matrix_ref& b) {
-  return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind && a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz &&
-         a.types == b.types && a.space == b.space;
+  return a.format == matrix_format::csr && b.format == a.format && a.rowptr == b.rowptr && a.colind == b.colind &&
+         a.rows == b.rows && a.cols == b.cols && a.nnz == b.nnz && a.types == b.types && a.space == b.space;
 }
-bool same_arrays(const matrix_ref& a, const matrix_ref& b) { return same_pattern(a, b) && a.values == b.values; }
 
 void check_same_shape(const char* name, const matrix_ref& a, shape c) {
   if (a.rows == c.rows && a.cols == c.cols) return;
   throw error(status::invalid_dimensions,
               fmt::format("{} is {} x {}, A B is {} x {}", name, a.rows, a.cols, c.rows, c.cols));
+}
+
+void check_type(const char* name, const matrix_ref& m, const spgemm_inputs& in) {
+  if (m.types.value == in.a.types.value) return;
+  throw error(status::invalid_argument, fmt::format("{} holds {} values, {} holds {}", name, tulle::name(m.types.value),
+                                                    in.name_a, tulle::name(in.a.types.value)));
 }
 
 shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
@@ -36,14 +41,9 @@ shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
                             b_rows, cols));
   }
   const shape c{rows, cols};
-  const auto check_type = [&](const char* name, const matrix_ref& m) {
-    if (m.types.value == a.types.value) return;
-    throw error(status::invalid_argument, fmt::format("{} holds {} values, {} holds {}", name, tulle::name(m.types.value),
-                                                      in.name_a, tulle::name(a.types.value)));
-  };
-  check_type(in.name_b, b);
-  if (in.mask) check_type("the mask", *in.mask);
-  if (in.d) check_type("D", *in.d);
+  check_type(in.name_b, b, in);
+  if (in.mask) check_type("the mask", *in.mask, in);
+  if (in.d) check_type("D", *in.d, in);
   if (in.mask) check_same_shape("the mask", *in.mask, c);
   if (in.d) check_same_shape("D", *in.d, c);
   return c;
@@ -51,11 +51,10 @@ shape checked_shape(const spgemm_inputs& in, const spgemm_options& options) {
 
 /// The operand as a CSR, on the backend where another one that has the same arrays was copied there already.
 operand make_operand(const context& ctx, const char* name, const matrix_ref& given,
-                     std::initializer_list<const operand*> others = {},
-                     operand::reads what = operand::reads::values) {
+                     std::initializer_list<const operand*> others = {}, operand::reads what = operand::reads::values) {
   const bool pattern = what == operand::reads::pattern;
   for (const operand* other : others) {
-    if (pattern ? same_pattern(given, other->given()) : same_arrays(given, other->given())) {
+    if (same_pattern(given, other->given()) && (pattern || given.values == other->given().values)) {
       return operand(ctx, name, other->source(), what);
     }
   }
@@ -70,11 +69,6 @@ operand make_operand(const context& ctx, const char* name, const matrix_ref& giv
 }  // namespace
 
 spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options)
-    : spgemm_factors(ctx, in, options, begin_only{}) {
-  if (!wait()) finish();
-}
-
-spgemm_factors::spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only)
     : ctx_(ctx),
       shape_(checked_shape(in, options)),
       tile_size_(options.tile_size),
@@ -126,13 +120,8 @@ bool spgemm_factors::wait() {
   return expected_problem().has_value() && found_[place_[1]].increasing();
 }
 
+/// B, the mask and D need strictly increasing rows; all offsets of the product have one width.
 void spgemm_factors::finish() {
-  arrange();
-  fit_offsets();
-}
-
-/// B, the mask and D need strictly increasing rows.
-void spgemm_factors::arrange() {
   const auto all = operands();
   const std::array transposes{transpose_a_, transpose_b_, mask_ && mask_->is_transpose(), d_ && d_->is_transpose()};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -141,22 +130,15 @@ void spgemm_factors::arrange() {
     if (i == 0 || found_[place_[i]].increasing()) continue;
     transposes[i] ? all[i]->fold() : all[i]->sort();
   }
+  const offset_type offsets = common_offsets();
+  const bool one_matrix = !transpose_a_ && !transpose_b_ && same_pattern(a_.ref(), b_.ref());
+  a_.fit_offsets(offsets);
+  one_matrix ? b_.borrow_offsets(a_.ref()) : b_.fit_offsets(offsets);
+  if (mask_) mask_->fit_offsets(offsets);
 }
 
 offset_type spgemm_factors::common_offsets() const {
   return offsets_for(std::max({a_.ref().nnz, b_.ref().nnz, mask_ ? mask_->ref().nnz : 0}));
-}
-
-void spgemm_factors::fit_offsets() {
-  const offset_type offsets = common_offsets();
-  const bool one_matrix = !transpose_a_ && !transpose_b_ && same_pattern(a_.ref(), b_.ref());
-  a_.fit_offsets(offsets);
-  if (one_matrix) {
-    b_.borrow_offsets(a_.ref());
-  } else {
-    b_.fit_offsets(offsets);
-  }
-  if (mask_) mask_->fit_offsets(offsets);
 }
 
 spgemm_problem spgemm_factors::problem() const {

@@ -24,19 +24,22 @@ struct spgemm_inputs {
 
 class spgemm_factors {
  public:
-  /// Throws INVALID_DIMENSIONS, INVALID_STRUCTURE and what operand throws.
+  /// The first step, so that a product may begin while the device still looks at the operands. Throws
+  /// INVALID_DIMENSIONS and what operand throws.
   spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options);
-
-  /// The same in two steps, so that a product may begin while the device still looks at the operands.
-  struct begin_only {};
-  spgemm_factors(const context& ctx, const spgemm_inputs& in, const spgemm_options& options, begin_only);
-  /// What problem() will be where nothing has to be transposed, sorted or widened; none where that is known not to be so.
+  /// What problem() will be where nothing has to be transposed, sorted or widened; none where that is known not to be
+  /// so.
   [[nodiscard]] std::optional<spgemm_problem> expected_problem() const;
   [[nodiscard]] operand_check check() const noexcept;
-  /// The second step: waits for the check. Throws where an operand is broken. True where problem() is what was
-  /// expected; else `finish` makes it.
+  /// The second step: waits for the check. Throws INVALID_STRUCTURE. True where problem() is what was expected; else
+  /// `finish` makes it.
   bool wait();
   void finish();
+  /// All that is left, with present values, where nothing is to begin early.
+  void settle() {
+    if (!wait()) finish();
+    refresh();
+  }
 
   /// M o (A B), or A B where there is no M.
   [[nodiscard]] spgemm_problem problem() const;
@@ -54,9 +57,7 @@ class spgemm_factors {
  private:
   [[nodiscard]] std::array<operand*, 4> operands();
   void look();
-  void arrange();
   [[nodiscard]] offset_type common_offsets() const;
-  void fit_offsets();
 
   context ctx_;
   shape shape_;  // of C

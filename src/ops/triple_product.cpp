@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/backends.hpp"
 #include "core/limited_memory.hpp"
+#include "kernels/backends.hpp"
 #include "ops/halving.hpp"
 #include "ops/owned_csr.hpp"
 #include "ops/spgemm_factors.hpp"
@@ -22,19 +22,10 @@ namespace {
 /// Bytes that a panel's T may take where no limit asks for less.
 constexpr std::size_t most_t_bytes = std::size_t{64} << 20;
 
-struct rows_of_r {
-  index_t begin;
-  index_t end;
-};
-
-const spgemm_options& checked(const spgemm_options& options) {
+void check_arguments(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p, const spgemm_options& options) {
   if (options.transpose_a || options.transpose_b) {
     throw error(status::invalid_argument, "triple_product takes R, A and P as they are: transpose_a, transpose_b");
   }
-  return options;
-}
-
-void check_shapes(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p) {
   if (r.cols == a.rows && a.cols == p.rows) return;
   throw error(status::invalid_dimensions,
               fmt::format("R is {} x {}, A is {} x {} and P is {} x {}: inner dimensions differ", r.rows, r.cols,
@@ -43,19 +34,20 @@ void check_shapes(const matrix_ref& r, const matrix_ref& a, const matrix_ref& p)
 
 class triple {
  public:
-  triple(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p, const spgemm_options& options)
+  triple(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p,
+         const spgemm_options& options)
       : ctx_(ctx),
         limit_(options.memory_limit),
-        ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, checked(options)),
-        ap_(ctx, {.a = ra_.b().source(), .b = p, .name_a = "A", .name_b = "P"}, options),
-        first_(ra_.problem()),
-        p_(ap_.b().ref()) {
-    ra_.refresh();
-    ap_.refresh();
+        ra_(ctx, {.a = r, .b = a, .name_a = "R", .name_b = "A"}, options),
+        ap_(ctx, {.a = ra_.b().source(), .b = p, .name_a = "A", .name_b = "P"}, options) {
+    ra_.settle();
+    ap_.settle();
+    first_ = ra_.problem();
+    p_ = ap_.b().ref();
     kernel_ = choose_spgemm(spgemm_kernels(ctx.backend()), first_, ctx.info(),
                             requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel))
                   .kernel;
-    cut(0, first_.a.rows);
+    cut({0, first_.a.rows});
   }
 
   matrix_ref multiply() const { return limit_ > 0 || panels_.size() == 1 ? counted() : grown(); }
@@ -67,62 +59,46 @@ class triple {
            static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(p_.types.value));
   }
 
-  [[nodiscard]] spgemm_problem second(const matrix_ref& t) const {
-    spgemm_problem problem = first_;
-    problem.a = t;
-    problem.b = p_;
-    return problem;
-  }
-
   /// Whether T is neither too large nor has too many entries for the operands' offsets.
-  [[nodiscard]] bool fits(index_t begin, index_t end) const {
-    const std::int64_t nnz = count_products(ctx_, detail::panel_of(ctx_, first_, begin, end)).nnz_bound;
-    return t_bytes(end - begin, nnz) <= most_t_bytes && offsets_for(nnz) <= p_.types.offset;
+  [[nodiscard]] bool fits(detail::row_panel p) const {
+    const std::int64_t nnz = count_products(ctx_, detail::panel_of(ctx_, first_, p)).nnz_bound;
+    return t_bytes(p.rows(), nnz) <= most_t_bytes && offsets_for(nnz) <= p_.types.offset;
   }
 
-  void cut(index_t begin, index_t end) {
-    if (end - begin <= 1 || fits(begin, end)) {
-      panels_.push_back({begin, end});
-      return;
-    }
-    const index_t middle = begin + (end - begin) / 2;
-    cut(begin, middle);
-    cut(middle, end);
+  void cut(detail::row_panel p) {
+    if (p.rows() <= 1 || fits(p)) return panels_.push_back(p);
+    const index_t middle = p.begin + p.rows() / 2;
+    cut({p.begin, middle});
+    cut({middle, p.end});
   }
 
   /// Rows of T.
-  [[nodiscard]] matrix_ref times_a(const context& ctx, rows_of_r panel) const {
-    const auto rows = kernel_->make(ctx, detail::panel_of(ctx_, first_, panel.begin, panel.end));
-    const std::int64_t nnz = rows->symbolic();
-    matrix_ref t = detail::new_csr(ctx, {panel.end - panel.begin, p_.rows}, nnz, p_.types);
-    rows->fill(1, detail::sink_of(t));
+  [[nodiscard]] matrix_ref times_a(const context& ctx, detail::row_panel panel) const {
+    const spgemm_problem problem = detail::panel_of(ctx_, first_, panel);
+    const auto rows = kernel_->make(ctx, problem);
+    matrix_ref t = detail::new_csr(ctx, {panel.rows(), p_.rows}, rows->symbolic(), p_.types);
+    rows->fill(problem.values(), detail::sink_of(t));
     return t;
   }
 
-  /// Calls f(rows, product T P) for the panels, in halves where T, or T P beside it, passes the limit: f throws then,
-  /// and begins anew with fewer rows.
+  /// Calls f(rows, product T P, its values) for the panels, in halves where T, or T P beside it, passes the limit: f
+  /// throws then, and begins anew with fewer rows. Returns the panels that kept it.
   template <class F>
-  void for_each_panel(const std::vector<rows_of_r>& panels, const F& f) const {
-    detail::halving halves(ctx_, first_);
-    const auto attempt = [&](index_t begin, index_t end) {
-      std::size_t held = 0;
-      try {
-        const auto memory = std::make_shared<limited_memory>(ctx_, limit_);
-        const matrix_ref t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), {begin, end});
-        held = t_bytes(end - begin, t.nnz);
-        const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
-        detail::panelled_product product(ctx_, *kernel_, second(t), left);
-        f(rows_of_r{begin, end}, product);
-        return true;
-      } catch (const limit_exceeded& e) {
-        if (end - begin <= 1) detail::refuse_limit(ctx_.space(), limit_, begin, end, held + e.needed());
-        return false;
-      }
-    };
-    for (const rows_of_r panel : panels) halves.run(panel.begin, panel.end, attempt);
+  std::vector<detail::row_panel> for_each_panel(const std::vector<detail::row_panel>& panels, const F& f) const {
+    return detail::halving(ctx_, first_, limit_).run(panels, [&](detail::row_panel panel, std::size_t& held) {
+      const auto memory = std::make_shared<limited_memory>(ctx_, limit_);
+      const matrix_ref t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), panel);
+      held = t_bytes(panel.rows(), t.nnz);
+      const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
+      spgemm_problem problem = first_;
+      problem.a = t;
+      problem.b = p_;
+      detail::panelled_product product(ctx_, *kernel_, problem, left);
+      f(panel, product, problem.values());
+    });
   }
 
-  [[nodiscard]] bool is_whole(rows_of_r panel) const { return panel.end - panel.begin == first_.a.rows; }
+  [[nodiscard]] bool is_whole(detail::row_panel panel) const { return panel.rows() == first_.a.rows; }
   [[nodiscard]] shape dimensions() const { return {first_.a.rows, p_.cols}; }
 
   [[nodiscard]] matrix_ref new_c(std::int64_t nnz) const {
@@ -133,21 +109,19 @@ class triple {
   [[nodiscard]] matrix_ref counted() const {
     matrix_ref c;
     std::int64_t nnz = 0;
-    std::vector<rows_of_r> kept;
-    for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
+    const auto kept = for_each_panel(panels_, [&](detail::row_panel panel, auto& product, const spgemm_values& v) {
       const std::int64_t mine = product.symbolic();
       if (is_whole(panel)) {
         c = new_c(mine);
-        product.fill(1, detail::sink_of(c));
+        product.fill(v, detail::sink_of(c));
       }
-      kept.push_back(panel);
       nnz += mine;
     });
     if (is_whole(kept.front())) return c;
     c = new_c(nnz);
     std::int64_t first = 0;
-    for_each_panel(kept, [&](rows_of_r panel, detail::panelled_product& product) {
-      product.fill(1, detail::part_of(detail::sink_of(c), panel.begin, first));
+    for_each_panel(kept, [&](detail::row_panel panel, auto& product, const spgemm_values& v) {
+      product.fill(v, detail::part_of(detail::sink_of(c), panel.begin, first));
       first += product.symbolic();
     });
     return c;
@@ -159,7 +133,7 @@ class triple {
     const matrix_ref offsets = detail::new_csr(ctx_, dimensions(), 0, wide);
     matrix_ref c = offsets;
     std::int64_t first = 0;
-    for_each_panel(panels_, [&](rows_of_r panel, detail::panelled_product& product) {
+    for_each_panel(panels_, [&](detail::row_panel panel, auto& product, const spgemm_values& v) {
       const std::int64_t last = first + product.symbolic();
       if (last > c.nnz) {
         const double likely = 1.1 * static_cast<double>(last) / panel.end * first_.a.rows;
@@ -168,7 +142,7 @@ class triple {
       csr_sink sink = detail::sink_of(c);
       sink.offset = offset_type::i64;
       sink.rowptr = detail::sink_of(offsets).rowptr;
-      product.fill(1, detail::part_of(sink, panel.begin, first));
+      product.fill(v, detail::part_of(sink, panel.begin, first));
       first = last;
     });
     c = resized(c, first, first);
@@ -193,14 +167,14 @@ class triple {
   spgemm_problem first_;
   matrix_ref p_;
   const spgemm_kernel* kernel_ = nullptr;
-  std::vector<rows_of_r> panels_;
+  std::vector<detail::row_panel> panels_;
 };
 
 }  // namespace
 
 matrix_ref triple_product(const context& ctx, const matrix_ref& r, const matrix_ref& a, const matrix_ref& p,
                           const spgemm_options& options) {
-  check_shapes(r, a, p);
+  check_arguments(r, a, p, options);
   matrix_ref c = triple(ctx, r, a, p, options).multiply();
   ctx.synchronize();  // R, A and P may go after this
   return c;

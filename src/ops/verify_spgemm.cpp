@@ -1,83 +1,28 @@
 // The check of a product: one row at a time by Gustavson's method, into the slots that the row of C claims.
 //
-// The bound is that of verify.cpp, an entry in place of a row: in double-double for f64, in double for f32, whose
-// products are exact in it, and modulo 2^32 for i32.
+// The bound of an entry is that of exact_sum.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <limits>
+#include <optional>
 #include <tulle/ops/verify.hpp>
 
 #include "core/instantiate.hpp"
 #include "formats/check.hpp"
-#include "ops/double_double.hpp"
+#include "ops/exact_sum.hpp"
 
 namespace tulle {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The terms of an entry of C that come from A B, or those that come from D.
-template <scalar T>
-class term_sum {
- public:
-  void add(T left, T right) {
-    ++terms;
-    if constexpr (std::integral<T>) {
-      whole += static_cast<std::uint32_t>(left) * static_cast<std::uint32_t>(right);
-    } else {
-      const double product = static_cast<double>(left) * right;
-      plain += product;
-      magnitude += std::abs(product);
-      finite = finite && std::isfinite(left) && std::isfinite(right);
-      if constexpr (std::same_as<T, double>) exact = exact + two_product(left, right);
-    }
-  }
-
-  std::int64_t terms = 0;
-  std::uint32_t whole = 0;  // i32: modulo 2^32
-  double_double exact;      // f64
-  double plain = 0;         // in double; what it says of infinities and NaNs counts
-  double magnitude = 0;     // of |left| |right|
-  bool finite = true;
-};
-
 /// An entry of C.
 template <scalar T>
 struct entry {
   term_sum<T> product, d;
 };
-
-double error_of(const entry<std::int32_t>& e, std::int32_t alpha, std::int32_t beta, std::int32_t computed) {
-  const std::uint32_t right =
-      static_cast<std::uint32_t>(alpha) * e.product.whole + static_cast<std::uint32_t>(beta) * e.d.whole;
-  return static_cast<std::uint32_t>(computed) == right ? 0 : infinity;
-}
-
-template <std::floating_point T>
-double error_of(const entry<T>& e, T alpha_t, T beta_t, T computed) {
-  const bool adds = beta_t != 0 && e.d.terms > 0;
-  const double alpha = alpha_t, beta = adds ? beta_t : 0, got = computed;
-  const double plain = adds ? alpha * e.product.plain + beta * e.d.plain : alpha * e.product.plain;
-  if (!e.product.finite || !std::isfinite(alpha) || (adds && !(e.d.finite && std::isfinite(beta)))) {
-    const bool same = std::isnan(plain) ? std::isnan(got) : std::isfinite(plain) || got == plain;
-    return same ? 0 : infinity;
-  }
-  const double terms = static_cast<double>(e.product.terms + (adds ? e.d.terms - 1 : 0)) + 2;
-  const double ku = terms * std::numeric_limits<T>::epsilon() / 2;
-  const double scaled = std::abs(alpha) * e.product.magnitude + std::abs(beta) * (adds ? e.d.magnitude : 0);
-  if (ku >= 1 || !(std::max(e.product.magnitude, scaled) * (1 + ku) < std::numeric_limits<T>::max())) return 0;
-  const double bound =
-      ku / (1 - ku) * scaled + terms * std::max(1.0, std::abs(alpha)) * double{std::numeric_limits<T>::denorm_min()};
-  double difference = std::abs(got - plain);
-  if constexpr (std::same_as<T, double>) {
-    const double_double exact = adds ? alpha * e.product.exact + beta * e.d.exact : alpha * e.product.exact;
-    difference = std::abs((got - exact.high) - exact.low);
-  }
-  return std::isnan(difference) ? infinity : difference / bound;
-}
 
 template <scalar T>
 using expectation = spgemm_expectation<T, std::int64_t>;
@@ -108,7 +53,8 @@ class row_checker {
       if (e.product.terms + e.d.terms == 0) {
         wrong = fmt::format("row {}: column {} is not in the product", row, c.colind[k]);
       }
-      worst = std::max(worst, error_of(e, x_.alpha, x_.beta, c.values[k]));
+      worst =
+          std::max(worst, error_ratio(exact_of(e.product, e.d, x_.alpha, x_.beta), static_cast<double>(c.values[k])));
     }
     for (std::int64_t k = first; k < last; ++k) {
       if (in_range(c.colind[k])) slot_[static_cast<std::size_t>(c.colind[k])] = 0;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -6,6 +8,13 @@
 
 namespace tulle::test {
 namespace {
+
+/// Every n-th of the columns from the `first` on.
+columns every(std::size_t n, const columns& all, std::size_t first = 0) {
+  columns some;
+  for (std::size_t i = first; i < all.size(); i += n) some.push_back(all[i]);
+  return some;
+}
 
 /// Collects the rows of A and B of a product.
 struct builder {
@@ -45,7 +54,7 @@ void add_rows_of_products(builder& m, index_t k, index_t cols) {
   m.a.push_back(square);
 }
 
-operands products_a_row(index_t k) {
+operands products_per_row(index_t k) {
   builder m;
   const index_t cols = 2 * k + 100;
   add_rows_of_products(m, k, cols);
@@ -53,25 +62,20 @@ operands products_a_row(index_t k) {
 }
 
 /// Rows of A with k entries in C from about 1.8 k and from 3 k products.
-operands entries_a_row(index_t k) {
+operands entries_per_row(index_t k) {
   builder m;
   std::mt19937_64 random(static_cast<std::uint64_t>(k) + 1);
   for (const index_t cols : {k, 2 * k + 3, 4 * k + 50}) {
     const columns all = random_columns(random, k, 0, cols);
-    columns second, third;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i % 2 == 1) second.push_back(all[i]);
-      if (i % 3 == 1) third.push_back(all[i]);
-    }
     const index_t first = m.add_b(all);
-    m.a.push_back({first, m.add_b(second), m.add_b(third)});
+    m.a.push_back({first, m.add_b(every(2, all, 1)), m.add_b(every(3, all, 1))});
     m.a.push_back({first, m.add_b(all), m.add_b(all)});
   }
   return m.finish(4 * k + 50);
 }
 
 /// Rows of A whose columns in C span exactly k, here and there, with few entries and with many.
-operands span_a_row(index_t k) {
+operands span_per_row(index_t k) {
   builder m;
   const index_t cols = k + 5000;
   std::mt19937_64 random(static_cast<std::uint64_t>(k) + 2);
@@ -87,22 +91,14 @@ operands span_a_row(index_t k) {
   return m.finish(cols);
 }
 
-/// All the rows of products_a_row side by side, so that one call has every class.
-operands products_mixed(const std::vector<index_t>& counts) {
+/// All the rows of products_per_row side by side, so that one call has every class, and so many more: where they are
+/// thousands the kernels look at their numbers first.
+operands products_mixed(const std::vector<index_t>& counts, index_t more) {
   builder m;
   for (const index_t k : counts) {
     if (k <= 2049) add_rows_of_products(m, k, 5000);
   }
-  return m.finish(5000);
-}
-
-/// The same among so many rows that the kernels look at their numbers first.
-operands products_among_many(const std::vector<index_t>& counts) {
-  builder m;
-  for (const index_t k : counts) {
-    if (k <= 2049) add_rows_of_products(m, k, 5000);
-  }
-  for (index_t i = 0; i < 4200; ++i) m.a.push_back({i % static_cast<index_t>(m.b.size())});
+  for (index_t i = 0; i < more; ++i) m.a.push_back({i % static_cast<index_t>(m.b.size())});
   return m.finish(5000);
 }
 
@@ -141,8 +137,7 @@ operands entries_in_words() {
     for (const index_t k : {32, 100, 130, 170, 255, 256, 257, 375, 376, 377, 479, 480, 481, 600}) {
       if (k < (k < 200 ? words : 2 * words) || k > 32 * words) continue;
       const columns all = columns_in_words(k, words, 96 * (k % 7));
-      columns some;
-      for (std::size_t i = 0; i < all.size(); i += 3) some.push_back(all[i]);
+      const columns some = every(3, all);
       const index_t whole = m.add_b(all);
       m.a.push_back({whole, m.add_b(some), m.add_b(all)});
       m.a.push_back({m.add_b(some), whole, whole, whole, whole, whole, whole});  // duplicates
@@ -193,9 +188,7 @@ operands rows_of_4096(index_t others) {
   std::vector<columns> all;
   for (const index_t k : {4095, 4096, 4097, 8191, 8192, 8193}) {
     all.push_back(random_columns(random, k, 0, cols));
-    columns some;
-    for (std::size_t i = 0; i < all.back().size(); i += 7) some.push_back(all.back()[i]);
-    all.push_back(some);
+    all.push_back(every(7, all.back()));
   }
   const auto b = [&](index_t i) {
     return i < static_cast<index_t>(all.size()) ? all[static_cast<std::size_t>(i)] : columns{i % cols};
@@ -240,38 +233,42 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   for (index_t power = 128; power <= 8192; power *= 2) {
     for (const index_t k : {power - 1, power, power + 1}) counts.push_back(k);
   }
+  const auto add = [&](std::string name, std::function<operands()> make, bool quick = true) {
+    all.push_back({std::move(name), std::move(make), quick, true});
+  };
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
-    const std::string text = std::to_string(k);
-    all.push_back({"products_" + text, [k] { return products_a_row(k); }, quick, true});
-    all.push_back({"entries_" + text, [k] { return entries_a_row(k); }, quick, true});
-    all.push_back({"span_" + text, [k] { return span_a_row(k); }, quick, true});
+    add(
+        fmt::format("products_{}", k), [k] { return products_per_row(k); }, quick);
+    add(
+        fmt::format("entries_{}", k), [k] { return entries_per_row(k); }, quick);
+    add(
+        fmt::format("span_{}", k), [k] { return span_per_row(k); }, quick);
   }
-  all.push_back({"products_mixed", [counts] { return products_mixed(counts); }, true, true});
-  all.push_back({"products_among_many", [counts] { return products_among_many(counts); }, true, true});
-  all.push_back({"entries_in_words", entries_in_words, true, true});
+  add("products_mixed", [counts] { return products_mixed(counts, 0); });
+  add("products_among_many", [counts] { return products_mixed(counts, 4200); });
+  add("entries_in_words", entries_in_words);
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
-    all.push_back({"long_rows_beside_" + std::to_string(others), [others] { return long_rows(others); }, true, true});
+    add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
+    add(
+        fmt::format("rows_of_4096_beside_{}", others), [others] { return rows_of_4096(others); }, false);
   }
   for (const index_t others : {0, 700}) {  // few rows, and more than a list of each class is kept for
-    all.push_back({"wide_spans_among_" + std::to_string(others), [others] { return wide_spans(others); }, true, true});
-  }
-  for (const index_t others : {0, 2000}) {
-    all.push_back(
-        {"rows_of_4096_beside_" + std::to_string(others), [others] { return rows_of_4096(others); }, false, true});
+    add(fmt::format("wide_spans_among_{}", others), [others] { return wide_spans(others); });
   }
   for (const index_t k : {64, 65, 160, 161, 512, 513, 1100}) {
     for (const index_t rows : {40, 4200}) {
-      all.push_back({"many_short_rows_" + std::to_string(k) + "_of_" + std::to_string(rows),
-                     [k, rows] { return many_short_rows(k, rows); }, k >= 512 || (k > 65 && rows > 40), true});
+      add(
+          fmt::format("many_short_rows_{}_of_{}", k, rows), [=] { return many_short_rows(k, rows); },
+          k >= 512 || (k > 65 && rows > 40));
     }
   }
   for (const auto& [rows, entries] : {std::pair{8193, 1}, {32769, 1}, {32769, 5}}) {
-    all.push_back({"hubs_of_" + std::to_string(rows) + "_" + std::to_string(entries),
-                   [rows = rows, entries = entries] { return hubs_of_a(rows, entries); }, true, true});
+    add(fmt::format("hubs_of_{}_{}", rows, entries),
+        [rows = rows, entries = entries] { return hubs_of_a(rows, entries); });
   }
   for (const index_t rows : {4096, 4097}) {
-    all.push_back({"runs_of_columns_" + std::to_string(rows), [rows] { return runs_of_columns(rows); }, true, true});
+    add(fmt::format("runs_of_columns_{}", rows), [rows] { return runs_of_columns(rows); });
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -11,8 +12,6 @@
 #include <vector>
 
 #include "kernels/backends.hpp"
-#include "spgemm/past_2_31.hpp"
-#include "spgemm/shared_products.hpp"
 #include "spgemm/spgemm_case.hpp"
 #include "support/registered.hpp"
 
@@ -37,6 +36,15 @@ const std::vector<product_recipe>& recipes() {
   return all;
 }
 
+/// f(recipe) for those of the names that the kernel takes.
+template <class F>
+void for_recipes(const spgemm_kernel& kernel, std::initializer_list<std::string_view> names, F f) {
+  for (const product_recipe& recipe : recipes()) {
+    if (std::ranges::find(names, recipe.name) == names.end()) continue;
+    if (!recipe.cpu_only || kernel.backend == backend_kind::cpu) f(recipe);
+  }
+}
+
 /// Quick runs, the boundaries of classes and kernel0 take every value type and every offset type once.
 bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
   if (recipe.cpu_only && kernel.backend != backend_kind::cpu) return true;
@@ -51,36 +59,32 @@ void add_case(const context& ctx, const spgemm_case& c) {
 
 /// The sizes of kernel0's accumulator: one column, parts of a word of hits, words, and more than there are columns.
 void add_tile_sizes(const context& ctx, const spgemm_kernel& kernel) {
-  for (const product_recipe& recipe : recipes()) {
-    if (recipe.name != "holes" && recipe.name != "full" && recipe.name != "dense_row_in_a") continue;
+  for_recipes(kernel, {"holes", "full", "dense_row_in_a"}, [&](const product_recipe& recipe) {
     for (const index_t tile_size : {1, 31, 32, 33, 100, 1 << 30}) {
       if (tile_size == 1 && recipe.name == "dense_row_in_a") continue;  // slow
       add_case(ctx, {&kernel, type_key_of<double, std::int32_t>, recipe, tile_size});
     }
-  }
+  });
 }
 
 void add_faults(const context& ctx, const spgemm_kernel& kernel) {
-  for (const product_recipe& recipe : recipes()) {
-    constexpr std::string_view names[] = {"rmat", "stencil27", "dense_row_in_both", "entries_in_words", "wide_rows"};
-    if (std::ranges::find(names, recipe.name) == std::end(names)) continue;
-    if (recipe.cpu_only && kernel.backend != backend_kind::cpu) continue;
-    const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
-    add(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
-    if (!kernel.takes_mask) continue;
-    add(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
-  }
+  for_recipes(kernel, {"rmat", "stencil27", "dense_row_in_both", "entries_in_words", "wide_rows"},
+              [&](const product_recipe& recipe) {
+                const spgemm_case c{&kernel, type_key_of<double, std::int32_t>, recipe};
+                add(c.name() + "/allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, false); });
+                if (!kernel.takes_mask) return;
+                add(c.name() + "/masked_allocation_faults", [ctx, c] { run_allocation_faults(ctx, c, true); });
+              });
 }
 
 /// As many columns as the words of the GPU's hashed rows may have, a word more, and all.
 void add_far_columns(const context& ctx, const spgemm_kernel& kernel) {
-  for (const product_recipe& recipe : recipes()) {
-    if (recipe.name != "entries_in_words") continue;
+  for_recipes(kernel, {"entries_in_words"}, [&](const product_recipe& recipe) {
     for (const index_t cols : {(1 << 28) - 32, 1 << 28, std::numeric_limits<index_t>::max()}) {
       add(fmt::format("{}.{}/{}/to_column_{}", name(ctx.backend()), kernel.name, recipe.name, cols),
           [ctx, &kernel, recipe, cols] { run_far_columns(ctx, kernel, recipe.make(), cols); });
     }
-  }
+  });
 }
 
 void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
@@ -101,7 +105,10 @@ void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
 void add_backend(const context& ctx) {
   for (const spgemm_kernel& kernel : spgemm_kernels(ctx.backend())) add_kernel(ctx, kernel);
   if (shared_products().empty()) {
-    add(fmt::format("{}.shared", name(ctx.backend())), [] { GTEST_SKIP() << shared_products_missing(); });
+    add(fmt::format("{}.shared", name(ctx.backend())), [] {
+      GTEST_SKIP() << "no catalogue of matrices beside the source tree (" TULLE_SHARED_DIR
+                      "; TULLE_SHARED names another place)";
+    });
   }
 }
 

@@ -28,6 +28,10 @@ void add_boundary_products(std::vector<product_recipe>& all);
 /// Rows that the CPU's kernels take together: those with the columns of the row before, and of neighbouring columns.
 void add_cpu_products(std::vector<product_recipe>& all);
 
+/// Products of the matrix files beside the source tree: all pairs of small matrices of ../shared/matrices whose shapes
+/// fit, and A A^T of the rectangular ones. Empty where the files are absent.
+const std::vector<product_recipe>& shared_products();
+
 inline battery_matrix matrix_of(index_t rows, index_t cols, const std::function<columns(index_t)>& row_of) {
   return matrix_of("", rows, cols, row_of);
 }

@@ -1,12 +1,11 @@
-#include "spgemm/past_2_31.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <utility>
 
 #include "kernels/backends.hpp"
-#include "spgemm/operands.hpp"
+#include "ops/owned_csr.hpp"
+#include "spgemm/spgemm_case.hpp"
 #include "support/spgemm.hpp"
 #include "support/typed_matrix.hpp"
 
@@ -32,11 +31,13 @@ class big_product {
       EXPECT_GE(count_products(ctx_, p).products, two_31);
       const auto op = kernel.make(ctx_, p);
       ASSERT_EQ(op->symbolic(), nnz);
-      multiply(*op, nnz);
-      check_offsets(nnz);
-      for (const index_t row : sample) check_row(row, 2.5, colind_.data(), values_.data());
-      op->numeric(-1, a_.device().values, b_.device().values, sink());
-      for (const index_t row : sample) check_row(row, -1, colind_.data(), values_.data());
+      const matrix_ref c = detail::new_csr(ctx_, {p.a.rows, p.b.cols}, nnz, type_key_of<T, std::int64_t>);
+      const csr_sink sink = detail::sink_of(c);
+      fill_bytes(ctx_, sink.values, ctx_.space(), 0xff, static_cast<std::size_t>(nnz) * sizeof(T));  // NaN
+      op->fill(p.values(2.5), sink);
+      check(c, nnz, sample, 2.5);
+      op->numeric(p.values(-1), sink);
+      check(c, nnz, sample, -1);
     } catch (const error& e) {
       const bool memory = e.code() == status::device_out_of_memory;
       if (!memory && !(kernel.role == kernel_role::vendor && e.code() == status::unsupported)) throw;
@@ -49,27 +50,17 @@ class big_product {
     spgemm_plan<T> plan(ctx_, a_.device(), b_.device());
     const matrix_ref c = plan.multiply(2.5);
     ASSERT_EQ(plan.nnz(), nnz);
-    check_plan(c, nnz, sample, 2.5);
+    check(c, nnz, sample, 2.5);
     plan.numeric(c, -1);
-    check_plan(c, nnz, sample, -1);
+    check(c, nnz, sample, -1);
   }
 
  private:
-  void check_plan(const matrix_ref& c, std::int64_t nnz, const std::vector<index_t>& sample, double alpha) {
+  void check(const matrix_ref& c, std::int64_t nnz, const std::vector<index_t>& sample, double alpha) {
     ASSERT_EQ(c.types.offset, offset_type::i64) << "32-bit offsets";
     offsets_ = read_array<std::int64_t>(ctx_, c.rowptr, c.rows + std::int64_t{1});
     check_offsets(nnz);
     for (const index_t row : sample) check_row(row, alpha, c.colind, static_cast<const T*>(c.values));
-  }
-  csr_sink sink() { return {offset_type::i64, 0, rowptr_.data(), colind_.data(), values_.data()}; }
-
-  void multiply(spgemm_operator& op, std::int64_t nnz) {
-    rowptr_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(same_.rows) + 1);
-    colind_ = buffer<index_t>(ctx_, static_cast<std::size_t>(nnz));
-    values_ = buffer<T>(ctx_, static_cast<std::size_t>(nnz));
-    fill_bytes(ctx_, values_.data(), ctx_.space(), 0xff, values_.bytes());  // NaN
-    op.fill(2.5, sink());
-    offsets_ = to_vector(ctx_, rowptr_);
   }
   void check_offsets(std::int64_t nnz) const {
     ASSERT_EQ(offsets_.front(), 0);
@@ -82,7 +73,11 @@ class big_product {
   }
   void check_row(index_t row, double alpha, const index_t* colind, const T* values) const {
     const auto begin = offsets_[static_cast<std::size_t>(row)], end = offsets_[static_cast<std::size_t>(row) + 1];
-    const plain_csr<T> c{1, b_.host().cols, {0, end - begin}, read_array<index_t>(ctx_, colind + begin, end - begin), read_array<T>(ctx_, values + begin, end - begin)};
+    const plain_csr<T> c{1,
+                         b_.host().cols,
+                         {0, end - begin},
+                         read_array<index_t>(ctx_, colind + begin, end - begin),
+                         read_array<T>(ctx_, values + begin, end - begin)};
     csr_view<T, std::int32_t> a = same_.view();
     a.rows = 1;
     a.rowptr += row;
@@ -93,9 +88,6 @@ class big_product {
   context ctx_;
   typed_matrix<T, std::int32_t> a_, b_;
   plain_csr<T, std::int32_t> same_;
-  buffer<std::int64_t> rowptr_;
-  buffer<index_t> colind_;
-  buffer<T> values_;
   std::vector<std::int64_t> offsets_;
 };
 

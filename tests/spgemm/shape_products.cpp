@@ -21,7 +21,7 @@ battery_matrix permutation(index_t n, std::uint64_t seed) {
   return matrix_of(n, n, [&](index_t row) { return columns{to[static_cast<std::size_t>(row)]}; });
 }
 
-/// Two entries a row, row and column `dense` full where they are not -1.
+/// Two entries per row, row and column `dense` full where they are not -1.
 battery_matrix with_dense(index_t n, index_t dense_row, index_t dense_column) {
   std::mt19937_64 random(23);
   return matrix_of(n, n, [&](index_t row) {

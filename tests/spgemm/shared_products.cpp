@@ -1,9 +1,8 @@
-#include "spgemm/shared_products.hpp"
-
 #include <map>
 #include <memory>
 #include <tulle/io/matrix_market.hpp>
 
+#include "spgemm/operands.hpp"
 #include "support/files.hpp"
 
 namespace tulle::test {
@@ -72,10 +71,6 @@ std::vector<product_recipe> all_pairs() {
 const std::vector<product_recipe>& shared_products() {
   static const std::vector<product_recipe> all = all_pairs();
   return all;
-}
-
-std::string shared_products_missing() {
-  return "no catalogue of matrices beside the source tree (" TULLE_SHARED_DIR "; TULLE_SHARED names another place)";
 }
 
 }  // namespace tulle::test

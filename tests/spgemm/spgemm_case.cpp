@@ -11,11 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <tuple>
+#include <tulle/ops/matrix.hpp>
 #include <utility>
 
-#include "kernels/backends.hpp"
 #include "core/memory_status.hpp"
+#include "kernels/backends.hpp"
+#include "ops/spgemm_panels.hpp"
 #include "support/counting_memory.hpp"
 #include "support/sink_memory.hpp"
 #include "support/spgemm.hpp"
@@ -24,24 +25,13 @@
 namespace tulle::test {
 namespace {
 
-/// TULLE_SPGEMM_BRIEF=1 leaves all but the product and the numeric phase to the small matrices: for tools that take a
-/// thousand times as long.
-bool brief_where_large() { return std::getenv("TULLE_SPGEMM_BRIEF") != nullptr; }
-
-/// Columns in order within each row, with their values; true when they were so already.
-template <scalar T>
-bool sort_rows(plain_csr<T>& c) {
-  bool sorted = true;
-  for (std::size_t row = 0; row + 1 < c.rowptr.size(); ++row) {
-    const auto begin = static_cast<std::size_t>(c.rowptr[row]), end = static_cast<std::size_t>(c.rowptr[row + 1]);
-    if (std::is_sorted(c.colind.data() + begin, c.colind.data() + end)) continue;
-    sorted = false;
-    std::vector<std::pair<index_t, T>> entries;
-    for (auto k = begin; k < end; ++k) entries.emplace_back(c.colind[k], c.values[k]);
-    std::sort(entries.begin(), entries.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    for (auto k = begin; k < end; ++k) std::tie(c.colind[k], c.values[k]) = entries[k - begin];
+template <class M>
+bool increasing(const M& m) {
+  for (std::size_t row = 0; row + 1 < m.rowptr.size(); ++row) {
+    const auto begin = m.colind.begin() + m.rowptr[row], end = m.colind.begin() + m.rowptr[row + 1];
+    if (std::adjacent_find(begin, end, std::greater_equal<>()) != end) return false;
   }
-  return sorted;
+  return true;
 }
 
 /// Half of the pattern of C, and as many places beside it.
@@ -70,6 +60,16 @@ battery_matrix wide_mask(index_t rows, index_t cols) {
     for (std::int64_t c = row % stride; c < cols; c += stride) mask.push_back(static_cast<index_t>(c));
     return mask;
   });
+}
+
+/// What an operator makes of a problem.
+template <scalar T>
+plain_csr<T> filled(const context& ctx, spgemm_operator& op, const spgemm_problem& p, double alpha = 1,
+                    std::optional<offset_type> offset = {}, std::int64_t first = 0) {
+  sink_memory<T> room(ctx, p.a.rows, p.b.cols, op.symbolic(), offset.value_or(p.a.types.offset), first);
+  op.fill(p.values(alpha), room.sink());
+  EXPECT_TRUE(room.guards_intact()) << "wrote outside C";
+  return room.read();
 }
 
 template <scalar T, offset O>
@@ -102,7 +102,11 @@ class checked_product {
     return {matrix_ref(a_.device()), matrix_ref(b_.device()), {}, case_.tile_size};
   }
   [[nodiscard]] index_t rows() const { return pair_.a.rows; }
-  [[nodiscard]] bool brief() const { return case_.brief || (brief_where_large() && first_.nnz() > 10'000); }
+  /// TULLE_SPGEMM_BRIEF=1 leaves all but the product and the numeric phase to the small matrices: for tools that take a
+  /// thousand times as long.
+  [[nodiscard]] bool brief() const {
+    return case_.brief || (std::getenv("TULLE_SPGEMM_BRIEF") != nullptr && first_.nnz() > 10'000);
+  }
   /// The vendor's routines do not promise sorted rows or the same bits: only their numbers are held.
   [[nodiscard]] bool ours() const { return kernel_.role != kernel_role::vendor; }
 
@@ -110,36 +114,30 @@ class checked_product {
     return {.a = a_.host(), .b = b_.host(), .alpha = static_cast<T>(alpha)};
   }
   void check(plain_csr<T> c, const spgemm_expectation<T, O>& expected) const {
-    const bool sorted = sort_rows(c);
-    EXPECT_TRUE(sorted || !ours()) << "rows are not sorted";
-    if (!sorted) testing::Test::RecordProperty("unsorted", 1);
+    if (!increasing(c)) {
+      EXPECT_FALSE(ours()) << "rows are not sorted";
+      testing::Test::RecordProperty("unsorted", 1);
+      c = plain<T>(context::cpu(1), tulle::sort(context::cpu(1), matrix_ref(c.view())));
+    }
     expect_product(expected, c);
   }
   void expect_same(const plain_csr<T>& c, const plain_csr<T>& first, std::string_view what) const {
     EXPECT_TRUE(!ours() || same_bits(c, first)) << what << ": other bits";
   }
 
-  /// The product by an operator of its own, into `room`.
-  plain_csr<T> product_of(const context& ctx, const spgemm_problem& p, double alpha, offset_type offset,
-                          std::int64_t first) const {
-    const auto op = kernel_.make(ctx, p);
-    const std::int64_t nnz = op->symbolic();
-    sink_memory<T> room(ctx, p.a.rows, p.b.cols, nnz, offset, first);
-    op->fill(alpha, room.sink());
-    EXPECT_TRUE(room.guards_intact()) << "wrote outside C";
-    return room.read();
+  /// The product by an operator of its own.
+  plain_csr<T> product_of(const context& ctx, const spgemm_problem& p, double alpha = 1,
+                          offset_type offset = offset_type_of<O>, std::int64_t first = 0) const {
+    return filled<T>(ctx, *kernel_.make(ctx, p), p, alpha, offset, first);
   }
-  plain_csr<T> product_of(const spgemm_problem& p) const { return product_of(ctx_, p, 1, offset_type_of<O>, 0); }
 
   /// By the origin: one row after the other, products in the order of A's entries.
   plain_csr<T> by_kernel0() const {
     const context cpu = context::cpu(2);
     const auto& kernels = spgemm_kernels(backend_kind::cpu);
     const auto kernel0 = std::ranges::find(kernels, "kernel0", &spgemm_kernel::name);
-    const auto op = kernel0->make(cpu, {matrix_ref(a_.host()), matrix_ref(b_.host())});
-    sink_memory<T> room(cpu, rows(), pair_.b.cols, op->symbolic(), offset_type_of<O>);
-    op->fill(1, room.sink());
-    return room.read();
+    const spgemm_problem p{matrix_ref(a_.host()), matrix_ref(b_.host())};
+    return filled<T>(cpu, *kernel0->make(cpu, p), p);
   }
 
   /// Processors differ in the bits of the NaN that they make.
@@ -157,7 +155,7 @@ class checked_product {
       const std::int64_t nnz = op->symbolic();
       ASSERT_LE(nnz, count_products(ctx_, problem()).nnz_bound);
       sink_memory<T> room(ctx_, rows(), pair_.b.cols, nnz, offset_type_of<O>);
-      op->fill(1, room.sink());
+      op->fill(problem().values(), room.sink());
       EXPECT_TRUE(room.guards_intact()) << "wrote outside C";
       first_ = room.read();
       check(first_, expected(1));
@@ -172,7 +170,7 @@ class checked_product {
     EXPECT_EQ(memory->now(), 0u) << "bytes leaked";
     if (kernel_.begins_early) begun_before_the_check();
     for (int repeat = 1; repeat < repeats(); ++repeat) {
-      expect_same(product_of(problem()), first_, "a repeat");
+      expect_same(product_of(ctx_, problem()), first_, "a repeat");
     }
   }
 
@@ -184,9 +182,7 @@ class checked_product {
       const auto counts = to_buffer(ctx_, found);
       const auto op = kernel_.make(ctx_, problem());
       op->begin({counts.data(), 2, 1});
-      sink_memory<T> room(ctx_, rows(), pair_.b.cols, op->symbolic(), offset_type_of<O>);
-      op->fill(1, room.sink());
-      expect_same(room.read(), first_, "begun before the check");
+      expect_same(filled<T>(ctx_, *op, problem()), first_, "begun before the check");
     }
 
     const std::vector<pattern_counts> defect{{.defects = 1}, {}}, descent{{}, {.descents = 1}};
@@ -205,7 +201,7 @@ class checked_product {
   void numeric(spgemm_operator& op, sink_memory<T>& room, const counting_memory& memory) {
     const std::size_t allocations = memory.allocations();
     for (const double alpha : {-1.0, 2.5, 1.0}) {
-      op.numeric(alpha, a_.device().values, b_.device().values, room.sink());
+      op.numeric(problem().values(alpha), room.sink());
       if (ours() && alpha == 1) {
         expect_same(room.read(), first_, "the numeric phase");
       } else {
@@ -220,56 +216,49 @@ class checked_product {
     typed_matrix<T, O> a(ctx_, pair_.a), b(ctx_, pair_.b);
     a.replace_values(random_numbers(pair_.a.values.size(), 1234));
     b.replace_values(random_numbers(pair_.b.values.size(), 4321));
-    op.numeric(2.5, a.device().values, b.device().values, room.sink());
+    const spgemm_problem p{matrix_ref(a.device()), matrix_ref(b.device()), {}, case_.tile_size};
+    op.numeric(p.values(2.5), room.sink());
     const plain_csr<T> once = room.read();
     check(once, {.a = a.host(), .b = b.host(), .alpha = T(2.5)});
-    expect_same(product_of(ctx_, {matrix_ref(a.device()), matrix_ref(b.device()), {}, case_.tile_size}, 2.5,
-                           offset_type_of<O>, 0),
-                once, "the same values from the beginning");
-    op.numeric(2.5, a.device().values, b.device().values, room.sink());
+    expect_same(product_of(ctx_, p, 2.5), once, "the same values from the beginning");
+    op.numeric(p.values(2.5), room.sink());
     expect_same(room.read(), once, "a repeated numeric phase");
+    if (!ours()) return;
+    op.fill(p.values(2.5), room.sink());
+    expect_same(room.read(), once, "a fill with other values than those of the count");
   }
 
   /// Wide offsets, and a C that begins in the middle of a larger one.
   void shifted() const {
-    check(product_of(ctx_, problem(), 2.5, offset_type::i64, 0), expected(2.5));
+    check(product_of(ctx_, problem(), 2.5, offset_type::i64), expected(2.5));
     expect_same(product_of(ctx_, problem(), 1, offset_type::i64, 1001), first_, "wide offsets from 1001");
     expect_same(product_of(ctx_, problem(), 1, offset_type_of<O>, 3), first_, "offsets from 3");
   }
 
-  static matrix_ref panel_of(const typed_matrix<T, O>& m, index_t begin, index_t end) {
-    csr_view<T, O> v = m.device();
-    v.rows = end - begin;
-    v.nnz = m.host().rowptr[end] - m.host().rowptr[begin];
-    v.rowptr += begin;
-    return matrix_ref(v);
-  }
   /// C by three panels of rows, one of them of one row.
   void panels() const {
-    if (const auto c = panelled(nullptr, first_)) {
+    if (const auto c = panelled(problem(), first_)) {
       ours() ? expect_same(*c, first_, "panels") : check(*c, expected(1));
     }
   }
 
   /// Nothing where a vendor's routine refuses a panel without rows or entries.
-  std::optional<plain_csr<T>> panelled(const typed_matrix<T, O>* mask, const plain_csr<T>& whole) const {
+  std::optional<plain_csr<T>> panelled(const spgemm_problem& all, const plain_csr<T>& whole) const {
     sink_memory<T> room(ctx_, rows(), pair_.b.cols, whole.nnz(), offset_type_of<O>);
     std::int64_t first = 0;
     const index_t cuts[] = {0, rows() / 3, std::min(rows(), rows() / 3 + 1), rows()};
     for (int i = 0; i < 3; ++i) {
-      spgemm_problem p = problem();
-      p.a = panel_of(a_, cuts[i], cuts[i + 1]);
-      if (mask != nullptr) p.mask = panel_of(*mask, cuts[i], cuts[i + 1]);
+      const spgemm_problem p = detail::panel_of(ctx_, all, {cuts[i], cuts[i + 1]});
       if (!kernel_.supports(p, ctx_.info()).ok) {
         EXPECT_FALSE(ours());
         return std::nullopt;
       }
       const auto op = kernel_.make(ctx_, p);
-      const std::int64_t nnz = op->symbolic();
-      EXPECT_EQ(nnz, whole.rowptr[cuts[i + 1]] - first);
-      if (nnz != whole.rowptr[cuts[i + 1]] - first) return std::nullopt;
-      op->fill(1, room.sink(cuts[i], first));
-      op->numeric(1, a_.device().values, b_.device().values, room.sink(cuts[i], first));
+      const std::int64_t nnz = op->symbolic(), expected = whole.rowptr[cuts[i + 1]] - first;
+      EXPECT_EQ(nnz, expected);
+      if (nnz != expected) return std::nullopt;
+      op->fill(p.values(), room.sink(cuts[i], first));
+      op->numeric(p.values(), room.sink(cuts[i], first));
       first += nnz;
     }
     EXPECT_TRUE(room.guards_intact()) << "wrote outside C";
@@ -279,8 +268,7 @@ class checked_product {
   void threads() const {
     if (ctx_.backend() != backend_kind::cpu) return;
     for (const int count : {1, 2, 16}) {
-      expect_same(product_of(context::cpu(count), problem(), 1, offset_type_of<O>, 0), first_,
-                  fmt::format("{} threads", count));
+      expect_same(product_of(context::cpu(count), problem()), first_, fmt::format("{} threads", count));
     }
   }
 
@@ -293,22 +281,15 @@ class checked_product {
       spgemm_problem p = problem();
       p.mask = matrix_ref(mask.device());
       if (!kernel_.supports(p, ctx_.info()).ok) continue;
-      const plain_csr<T> c = product_of(p);
+      const plain_csr<T> c = product_of(ctx_, p);
       check(c, {.a = a_.host(), .b = b_.host(), .mask = mask.host()});
       if (testing::Test::HasFailure()) return;
-      expect_same(product_of(p), c, "a repeat");
-      if (const auto by_panels = panelled(&mask, c)) expect_same(*by_panels, c, "panels");
+      expect_same(product_of(ctx_, p), c, "a repeat");
+      if (const auto by_panels = panelled(p, c)) expect_same(*by_panels, c, "panels");
       if (ctx_.backend() == backend_kind::cpu) {
-        expect_same(product_of(context::cpu(16), p, 1, offset_type_of<O>, 0), c, "16 threads");
+        expect_same(product_of(context::cpu(16), p), c, "16 threads");
       }
     }
-  }
-  static bool increasing(const battery_matrix& m) {
-    for (std::size_t row = 0; row + 1 < m.rowptr.size(); ++row) {
-      const auto begin = m.colind.begin() + m.rowptr[row], end = m.colind.begin() + m.rowptr[row + 1];
-      if (std::adjacent_find(begin, end, std::greater_equal<>()) != end) return false;
-    }
-    return true;
   }
 
   context ctx_;
@@ -335,8 +316,7 @@ void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked
     const auto memory = std::make_shared<counting_memory>(ctx, failing);
     try {
       const auto op = c.kernel->make(ctx.with_memory(memory), problem);
-      sink_memory<double> room(ctx, pair.a.rows, pair.b.cols, op->symbolic(), offset_type::i32);
-      op->fill(1, room.sink());
+      filled<double>(ctx, *op, problem);
       done = true;
     } catch (const error& e) {
       EXPECT_EQ(e.code(), out_of(ctx.space()));
@@ -349,10 +329,8 @@ namespace {
 
 plain_csr<double> multiply(const context& ctx, const spgemm_kernel& kernel, const operands& pair) {
   const typed_matrix<double, std::int32_t> a(ctx, pair.a), b(ctx, pair.b);
-  const auto op = kernel.make(ctx, {matrix_ref(a.device()), matrix_ref(b.device())});
-  sink_memory<double> room(ctx, pair.a.rows, pair.b.cols, op->symbolic(), offset_type::i32);
-  op->fill(1, room.sink());
-  return room.read();
+  const spgemm_problem p{matrix_ref(a.device()), matrix_ref(b.device())};
+  return filled<double>(ctx, *kernel.make(ctx, p), p);
 }
 
 plain_csr<double> moved_to(index_t cols, plain_csr<double> m) {

@@ -86,10 +86,10 @@ class SpgemmLimit : public on_backend {
   [[nodiscard]] std::size_t taken_at_once(std::string_view kernel) const {
     const auto memory = std::make_shared<counting_memory>(ctx());
     const auto kernels = spgemm_kernels(ctx().backend());
-    const auto op = std::ranges::find(kernels, kernel, &spgemm_kernel::name)
-                        ->make(ctx().with_memory(memory), {matrix_ref(a_.view()), matrix_ref(b_.view())});
+    const spgemm_problem problem{matrix_ref(a_.view()), matrix_ref(b_.view())};
+    const auto op = std::ranges::find(kernels, kernel, &spgemm_kernel::name)->make(ctx().with_memory(memory), problem);
     matrix_ref c = detail::new_csr(ctx(), {a_.rows, cols}, op->symbolic(), type_key_of<double, std::int32_t>);
-    op->fill(1, detail::sink_of(c));
+    op->fill(problem.values(), detail::sink_of(c));
     return memory->peak();
   }
 

@@ -28,15 +28,15 @@ class identity_operator final : public spgemm_operator {
     counted_ = buffer<std::byte>(ctx_, rows_ * to_count);
     return static_cast<std::int64_t>(rows_);
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     if (filled_.empty()) filled_ = buffer<std::byte>(ctx_, rows_ * (to_fill - to_count));
     auto* const rowptr = static_cast<std::int32_t*>(c.rowptr);
     std::iota(rowptr, rowptr + rows_ + 1, static_cast<std::int32_t>(c.first));
     std::iota(c.colind + c.first, c.colind + c.first + rows_, static_cast<index_t>(first_row_));
-    numeric(alpha, nullptr, nullptr, c);
+    numeric(values, c);
   }
-  void numeric(double alpha, const void*, const void*, const csr_sink& c) override {
-    std::fill_n(static_cast<double*>(c.values) + c.first, rows_, alpha);
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
+    std::fill_n(static_cast<double*>(c.values) + c.first, rows_, values.alpha);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return counted_.bytes() + filled_.bytes(); }
 
@@ -54,7 +54,7 @@ const spgemm_kernel identity_kernel{
     type_set::all,
     kernel_role::production,
     false,
-    [](const spgemm_problem&, const device_info&) -> support { return {}; },
+    supports_every,
     [](const context& ctx, const spgemm_problem& p) -> std::unique_ptr<spgemm_operator> {
       return std::make_unique<identity_operator>(ctx, p);
     }};
@@ -82,7 +82,7 @@ outcome product_of_identities(std::size_t limit) {
     o.panels_counted = product.panels();
     const matrix_ref c = detail::new_csr(cpu, {rows, rows}, rows, type_key_of<double, std::int32_t>);
     for (const double alpha : {2.0, 3.0}) {  // the second time `numeric`
-      alpha == 2 ? product.fill(alpha, detail::sink_of(c)) : product.numeric(alpha, detail::sink_of(c));
+      alpha == 2 ? product.fill({alpha}, detail::sink_of(c)) : product.numeric({alpha}, detail::sink_of(c));
       for (double& v : identity.values) v = alpha;
       EXPECT_TRUE(plain(cpu, c) == identity);
     }

@@ -58,7 +58,7 @@ struct csr_arrays {
 };
 
 namespace detail {
-class spgemm_plan_impl;
+struct spgemm_plan_impl;
 }
 
 /// Everything learnt about C = M o (alpha A B) + beta D: made once, for as many sets of numbers as wanted. The value type
@@ -97,8 +97,8 @@ class any_spgemm_plan {
   /// columns are trusted to be the plan's.
   void numeric(const matrix_ref& c, double alpha = 1, double beta = 0);
   /// Other numbers in the same patterns, in the order of A, B and D, in the memory of the context, lent as in
-  /// any_spmv_plan::update_values. Without a d, that of before stays. `numeric` is what to call next: `multiply` would
-  /// count the entries of C again.
+  /// any_spmv_plan::update_values. Without a d, that of before stays. `numeric` is what to call next; `multiply` makes
+  /// another C.
   template <class A, class B>
   void update_values(A&& a, B&& b) {
     read_values(lent(std::forward<A>(a)), lent(std::forward<B>(b)), {});

@@ -5,49 +5,41 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
-#include "core/parallel.hpp"
 #include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_product.hpp"
-#include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/simd.hpp"
 
 namespace tulle::cpu {
 
 /// Row r: blocks offsets[r] .. offsets[r + 1] - 1, by column.
-class blocked_rows {
- public:
+struct blocked_rows {
   struct block {
     index_t index;        // columns 8 index .. 8 index + 7
     std::uint32_t place;  // lower 8 bits: those that are in the row; upper 24: where in the row they begin
   };
   static constexpr std::int64_t longest_row = (1 << 24) - 1;
 
-  blocked_rows() = default;
+  buffer<std::int64_t> offsets;  // rows + 1; none: not made
+  buffer<block> blocks;
+
+  [[nodiscard]] bool empty() const { return offsets.empty(); }
+  [[nodiscard]] std::size_t bytes() const { return offsets.bytes() + blocks.bytes(); }
 
 #if TULLE_X86
   /// Blocks of B, for AVX-512; none where they would hold fewer than `least` entries on average, or rows are too long.
   template <scalar T, offset O>
   static blocked_rows of(const context& ctx, csr_view<T, O> b, double least) {
-    blocked_rows made;
-    made.offsets_ = buffer<std::int64_t>(ctx, static_cast<std::size_t>(b.rows) + 1);
-    std::int64_t* offsets = made.offsets_.data();
-    number_column_groups<3>(ctx, isa::avx512, b, offsets);
-    if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz) || !short_rows(b)) return {};
-    made.blocks_ = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
-    block* blocks = made.blocks_.data();
-    parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr,
-                  [&](index_t begin, index_t end) { collect_avx512(b, begin, end, offsets, blocks); });
+    if (!short_rows(b)) return {};
+    blocked_rows made{column_group_offsets<3>(ctx, isa::avx512, b, least), {}};
+    if (made.empty()) return made;
+    const std::int64_t* offsets = made.offsets.data();
+    made.blocks = buffer<block>(ctx, static_cast<std::size_t>(offsets[b.rows]));
+    block* blocks = made.blocks.data();
+    for_rows_of_b(ctx, b, [&](index_t begin, index_t end) { collect_avx512(b, begin, end, offsets, blocks); });
     return made;
   }
-#endif
-
-  [[nodiscard]] bool empty() const { return offsets_.empty(); }
-  [[nodiscard]] const std::int64_t* offsets() const { return offsets_.data(); }
-  [[nodiscard]] const block* blocks() const { return blocks_.data(); }
-  [[nodiscard]] std::size_t bytes() const { return offsets_.bytes() + blocks_.bytes(); }
 
  private:
-#if TULLE_X86
   template <scalar T, offset O>
   static bool short_rows(csr_view<T, O> b) {
     for (index_t r = 0; b.cols > longest_row && r < b.rows; ++r) {
@@ -74,9 +66,6 @@ class blocked_rows {
     }
   }
 #endif
-
-  buffer<std::int64_t> offsets_;  // rows + 1; none: not made
-  buffer<block> blocks_;
 };
 
 #if TULLE_X86
@@ -119,8 +108,8 @@ template <int Rows, scalar T, offset O>
     for (int row = 0; row < Rows; ++row) scale[row] = p.scale(k + row * (end - begin));
     const index_t r = p.a.colind[k];
     const T* values = p.b.values + p.b.rowptr[r];
-    const blocked_rows::block* at = blocks.blocks() + blocks.offsets()[r];
-    for (const blocked_rows::block* last = blocks.blocks() + blocks.offsets()[r + 1]; at != last; ++at) {
+    const blocked_rows::block* at = blocks.blocks.data() + blocks.offsets.data()[r];
+    for (const blocked_rows::block* last = blocks.blocks.data() + blocks.offsets.data()[r + 1]; at != last; ++at) {
       const auto mask = static_cast<__mmask8>(at->place);
       const auto spread_values = spread(values + (at->place >> 8), mask);
       sum_of<T>* to = sums + (8 * at->index - base);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tulle/core/buffer.hpp>
 #include <tulle/formats/views.hpp>
 
 #include "core/parallel.hpp"
@@ -10,6 +11,12 @@
 #include "cpu/spgemm/simd.hpp"
 
 namespace tulle::cpu {
+
+/// f(begin, end) for ranges of B's rows, in parallel where that is worth it.
+template <scalar T, offset O, class F>
+void for_rows_of_b(const context& ctx, csr_view<T, O> b, F f) {
+  parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr, f);
+}
 
 /// How many groups the entries of row r, which is sorted, are in.
 template <int Shift, scalar T, offset O>
@@ -81,10 +88,13 @@ class group_reader_avx512 {
 };
 #endif
 
-/// Where the groups of each row begin when they are numbered from row to row (rows + 1). The rows are sorted.
+/// Where the groups of each row begin when they are numbered from row to row (rows + 1); empty where a group would hold
+/// fewer than `least` entries on average. The rows are sorted.
 template <int Shift, scalar T, offset O>
-void number_column_groups(const context& ctx, isa set, csr_view<T, O> b, std::int64_t* offsets) {
-  parallel_rows(row_schedule::threads_for(ctx.threads(), b), b.rows, b.rowptr, [&](index_t begin, index_t end) {
+buffer<std::int64_t> column_group_offsets(const context& ctx, isa set, csr_view<T, O> b, double least) {
+  buffer<std::int64_t> made(ctx, static_cast<std::size_t>(b.rows) + 1);
+  std::int64_t* offsets = made.data();
+  for_rows_of_b(ctx, b, [&](index_t begin, index_t end) {
 #if TULLE_X86
     if (set == isa::avx512) return count_groups_avx512<Shift>(b, begin, end, offsets + 1);
 #endif
@@ -92,6 +102,8 @@ void number_column_groups(const context& ctx, isa set, csr_view<T, O> b, std::in
     for (index_t r = begin; r < end; ++r) offsets[r + 1] = groups_of_row<Shift>(b, r);
   });
   scan_counts(ctx.threads(), offsets, b.rows);
+  if (least * static_cast<double>(offsets[b.rows]) > static_cast<double>(b.nnz)) made = {};
+  return made;
 }
 
 }  // namespace tulle::cpu

@@ -2,19 +2,18 @@
 #include <algorithm>
 
 #include "kernels/backends.hpp"
-#include "core/parallel.hpp"
+#include "cpu/spgemm/row_product.hpp"
 
 namespace tulle::cpu {
 namespace {
 
-template <class T, class O>
-spgemm_work count(int threads, csr_view<T, O> a, csr_view<T, O> b, const O* mask_rowptr) {
+template <scalar T, offset O>
+spgemm_work count(int threads, const row_product<T, O>& p, const O* mask_rowptr) {
   std::int64_t products = 0, bound = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : products, bound)
-  for (index_t i = 0; i < a.rows; ++i) {
-    std::int64_t row = 0;
-    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) row += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
-    const std::int64_t limit = mask_rowptr ? std::int64_t{mask_rowptr[i + 1]} - mask_rowptr[i] : b.cols;
+  for (index_t i = 0; i < p.a.rows; ++i) {
+    const std::int64_t row = p.products(i);
+    const std::int64_t limit = mask_rowptr ? std::int64_t{mask_rowptr[i + 1]} - mask_rowptr[i] : p.b.cols;
     products += row;
     bound += std::min(row, limit);
   }
@@ -25,8 +24,8 @@ spgemm_work count(int threads, csr_view<T, O> a, csr_view<T, O> b, const O* mask
 
 spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
   return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() {
-    return count(ctx.threads(), p.a.as<T, O>(), p.b.as<T, O>(),
-                 p.mask ? static_cast<const O*>(p.mask->rowptr) : nullptr);
+    return count<T, O>(ctx.threads(), {p.a.as<T, O>(), p.b.as<T, O>()},
+                       p.mask ? static_cast<const O*>(p.mask->rowptr) : nullptr);
   });
 }
 

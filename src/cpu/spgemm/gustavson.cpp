@@ -15,7 +15,6 @@
 // and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <tulle/core/buffer.hpp>
 #include <vector>
@@ -24,17 +23,17 @@
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/kept_columns.hpp"
-#include "cpu/spgemm/masked.hpp"
 #include "cpu/spgemm/row_columns.hpp"
-#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/row_sums.hpp"
 #include "cpu/spgemm/sink.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
+
+std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);  // masked.cpp
+
 namespace {
 
 /// Products in windows for a row and entry of B from which B is compressed.
@@ -57,7 +56,7 @@ class gustavson final : public spgemm_operator {
     const needs need = classify();
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
-    if (is_worth_compressing(need.in_windows, product_.b.rows, product_.b.nnz)) {
+    if (need.in_windows / worth_compressing > std::int64_t{product_.b.rows} + product_.b.nnz) {
       words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
 #if TULLE_X86
       if (isa_ == isa::avx512) blocks_ = blocked_rows::of(ctx_, product_.b, full_blocks);
@@ -67,28 +66,26 @@ class gustavson final : public spgemm_operator {
     const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
-    find_columns();
+    schedule_.run(
+        [&](int thread, int part, index_t begin, index_t end) { find_columns(scratch(thread), part, begin, end); });
     words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
   }
 
-  void fill(double alpha, const csr_sink& c) override {
-    product_.set_alpha(alpha);
+  void fill(const spgemm_values& values, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(values);
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
-      add(product_, thread, begin, end, c);
+      add(p, thread, begin, end, c);
     });
     const std::int64_t rows = product_.a.rows;
     write_offsets(offsets_.data(), rows, rows + 1, c);
   }
 
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    row_product<T, O> p = product_;
-    p.a.values = static_cast<const T*>(a_values);
-    p.b.values = static_cast<const T*>(b_values);
-    p.set_alpha(alpha);
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(values);
     schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
   }
 
@@ -105,10 +102,6 @@ class gustavson final : public spgemm_operator {
     std::int64_t in_windows;  // products whose columns are looked for there
     bool repeats;             // whether a row has the columns of the row before
   };
-
-  static bool is_worth_compressing(std::int64_t in_windows, std::int64_t rows, std::int64_t nnz) {
-    return in_windows / worth_compressing > rows + nnz;
-  }
 
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {
@@ -200,20 +193,6 @@ class gustavson final : public spgemm_operator {
             together_bytes_ > 0 ? reinterpret_cast<sum_of<T>*>(together) : nullptr};
   }
 
-  /// The columns of all rows to columns_, their numbers to offsets_[i + 1].
-  void find_columns() {
-    std::exception_ptr failure;
-    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
-      try {
-        find_columns(scratch(thread), part, begin, end);
-      } catch (...) {
-#pragma omp critical(tulle_spgemm_failure)
-        failure = std::current_exception();
-      }
-    });
-    if (failure) std::rethrow_exception(failure);
-  }
-
   [[nodiscard]] std::int64_t most_columns(std::int64_t products) const {
     return std::min<std::int64_t>(products, product_.b.cols);
   }
@@ -235,6 +214,7 @@ class gustavson final : public spgemm_operator {
   }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
+  /// The columns of a part's rows to columns_, their numbers to offsets_[i + 1].
   void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
@@ -292,10 +272,7 @@ class gustavson final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_gustavson(const context& ctx, const spgemm_problem& p) {
-  if (p.mask) return make_spgemm_masked(ctx, p);
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<gustavson<T, O>>(ctx, p);
-  });
+  return p.mask ? make_spgemm_masked(ctx, p) : make_operator<gustavson>(ctx, p);
 }
 
 }  // namespace tulle::cpu

@@ -5,10 +5,9 @@
 // hash table where they are few in a wide range; products that fall on a mark are added and recorded; M's row, walked
 // again, gives the columns in order. Bytes per product: 4 of a column and a flag, sizeof(T) where it falls on a mark;
 // the pass is made twice, once to count. Chosen for every product with a mask.
-#include "cpu/spgemm/masked.hpp"
-
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <tulle/core/buffer.hpp>
 
 #include "cpu/spgemm/hash_table.hpp"
@@ -42,50 +41,38 @@ class masked final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     allocate_scratch(hashed);
-    schedule_.run([this](int thread, int, index_t begin, index_t end) {
-      const scratch_space s = scratch(thread);
-      for (index_t i = begin; i < end; ++i) {
-        std::int64_t n = 0;
-        accumulate(product_, s, i, mask_row(i), [&](index_t, bool met, sum_of<T>) { n += met ? 1 : 0; });
-        offsets_.data()[i + 1] = n;
-      }
+    for_each_row([&](const scratch_space& s, index_t i) {
+      std::int64_t n = 0;
+      accumulate(product_, s, i, mask_row(i), [&](index_t, bool met, sum_of<T>) { n += met ? 1 : 0; });
+      offsets_.data()[i + 1] = n;
     });
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
   }
 
-  void fill(double alpha, const csr_sink& c) override {
-    const std::int64_t rows = product_.a.rows;
-    product_.set_alpha(alpha);
-    schedule_.run([&](int thread, int, index_t begin, index_t end) {
-      write_offsets(offsets_.data(), begin, end, c);
-      const scratch_space s = scratch(thread);
-      for (index_t i = begin; i < end; ++i) {
-        std::int64_t at = c.first + offsets_.data()[i];
-        accumulate(product_, s, i, mask_row(i), [&](index_t column, bool met, sum_of<T> sum) {
-          if (!met) return;
-          c.colind[at] = column;
-          static_cast<T*>(c.values)[at++] = static_cast<T>(sum);
-        });
-      }
+  void fill(const spgemm_values& v, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(v);
+    for_each_row([&](const scratch_space& s, index_t i) {
+      write_offsets(offsets_.data(), i, std::int64_t{i} + 1, c);
+      std::int64_t at = c.first + offsets_.data()[i];
+      accumulate(p, s, i, mask_row(i), [&](index_t column, bool met, sum_of<T> sum) {
+        if (!met) return;
+        c.colind[at] = column;
+        static_cast<T*>(c.values)[at++] = static_cast<T>(sum);
+      });
     });
+    const std::int64_t rows = product_.a.rows;
     write_offsets(offsets_.data(), rows, rows + 1, c);
   }
 
   /// With C's pattern for a mask.
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    row_product<T, O> p = product_;
-    p.a.values = static_cast<const T*>(a_values);
-    p.b.values = static_cast<const T*>(b_values);
-    p.set_alpha(alpha);
-    schedule_.run([&](int thread, int, index_t begin, index_t end) {
-      const scratch_space s = scratch(thread);
-      for (index_t i = begin; i < end; ++i) {
-        const std::int64_t from = offsets_.data()[i];
-        T* values = static_cast<T*>(c.values) + c.first + from;
-        accumulate(p, s, i, {c.colind + c.first + from, offsets_.data()[i + 1] - from},
-                   [&](index_t, bool, sum_of<T> sum) { *values++ = static_cast<T>(sum); });
-      }
+  void numeric(const spgemm_values& v, const csr_sink& c) override {
+    const row_product<T, O> p = product_.with(v);
+    for_each_row([&](const scratch_space& s, index_t i) {
+      const std::int64_t from = c.first + offsets_.data()[i], size = offsets_.data()[i + 1] - offsets_.data()[i];
+      T* values = static_cast<T*>(c.values) + from;
+      accumulate(p, s, i, {c.colind + from, size},
+                 [&](index_t, bool, sum_of<T> sum) { *values++ = static_cast<T>(sum); });
     });
   }
 
@@ -100,13 +87,20 @@ class masked final : public spgemm_operator {
     hash_table<T> table;
   };
 
+  template <class F>
+  void for_each_row(F f) {
+    schedule_.run([&](int thread, int, index_t begin, index_t end) {
+      const scratch_space s = scratch(thread);
+      for (index_t i = begin; i < end; ++i) f(s, i);
+    });
+  }
+
   static std::size_t window_bytes(index_t cols) {
     return (static_cast<std::size_t>(std::min(cols, widest_window)) * (sizeof(T) + 1) + 63) / 64 * 64;
   }
-  static row_pattern row_of(const csr_view<T, O>& m, index_t i) {
-    return {m.colind + m.rowptr[i], static_cast<std::int64_t>(m.rowptr[i + 1] - m.rowptr[i])};
+  [[nodiscard]] row_pattern mask_row(index_t i) const {
+    return {mask_.colind + mask_.rowptr[i], static_cast<std::int64_t>(mask_.rowptr[i + 1] - mask_.rowptr[i])};
   }
-  [[nodiscard]] row_pattern mask_row(index_t i) const { return row_of(mask_, i); }
 
   static column_span span_of_row(row_pattern m) { return {m.colind[0], m.colind[m.size - 1]}; }
   /// Places that a row takes in the hash table; 0 where windows do.
@@ -118,7 +112,7 @@ class masked final : public spgemm_operator {
 
   /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
   std::int64_t measure() {
-    const csr_view<T, O>&a = product_.a, &b = product_.b;
+    const csr_view<T, O>& a = product_.a;
     std::int64_t hashed = 0;
     std::int64_t* work = offsets_.data();
 #pragma omp parallel for num_threads(ctx_.threads()) schedule(static) \
@@ -126,9 +120,7 @@ class masked final : public spgemm_operator {
               : hashed) if (row_schedule::worth_sharing(a))
     for (index_t i = 0; i < a.rows; ++i) {
       const row_pattern m = mask_row(i);
-      std::int64_t products = 0;
-      for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) products += b.rowptr[a.colind[k] + 1] - b.rowptr[a.colind[k]];
-      work[i + 1] = m.size == 0 ? 1 : products + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
+      work[i + 1] = m.size == 0 ? 1 : product_.products(i) + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
       hashed = std::max(hashed, hashed_entries(m));
     }
     return hashed;
@@ -210,9 +202,7 @@ class masked final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<masked<T, O>>(ctx, p);
-  });
+  return make_operator<masked>(ctx, p);
 }
 
 }  // namespace tulle::cpu

@@ -6,12 +6,9 @@
 
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
-#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 #include "cpu/spgemm/window.hpp"
-#include "cpu/spgemm/window_avx512.hpp"
 
 namespace tulle::cpu {
 
@@ -42,7 +39,14 @@ struct row_columns {
     if (set == isa::avx512) return tiny_columns_avx512(p, i, products, colind);
 #endif
     (void)products;
-    return tiny_columns(p, i, colind);
+    index_t sorted[most_inserted];
+    std::int64_t size = 0;
+    p.for_each_column(i, [&](index_t column) {
+      std::int64_t at = size++;
+      for (; at > 0 && sorted[at - 1] > column; --at) sorted[at] = sorted[at - 1];
+      sorted[at] = column;
+    });
+    return std::unique_copy(sorted, sorted + size, colind) - colind;
   }
 
   std::int64_t take(index_t base, column_span marked, index_t* colind) const {
@@ -67,10 +71,9 @@ struct row_columns {
 
   std::int64_t by_words(index_t i, index_t* colind) const {
     const window<T> w = wide;
-    const std::uint64_t* bits = words.bits();
-    const auto row = [&](index_t r) {
-      return row_span{words.indices(), words.offsets()[r], words.offsets()[r + 1]};
-    };
+    const std::uint64_t* bits = words.bits.data();
+    const std::int64_t* offsets = words.offsets.data();
+    const auto row = [&](index_t r) { return row_span{words.indices.data(), offsets[r], offsets[r + 1]}; };
     return mark_and_take(i, 6, row, colind, [&](index_t word, std::int64_t l) { w.mark(word, bits[l]); });
   }
 

@@ -10,10 +10,17 @@
 
 namespace tulle::cpu {
 
+/// How the columns of a row of C are found. repeat: they are those of the row before. The others: see gustavson.cpp.
+enum class row_kind : std::uint8_t { single, repeat, tiny, window, hash, wide };
+
 /// Columns of the widest window.
 inline constexpr index_t widest_window = 1 << 19;
 /// Columns of a wider span for an entry up to which windows are cheaper than a hash table.
 inline constexpr std::int64_t sparse_span = 16;
+
+/// The most products of a tiny row, by insertion and by sorting networks.
+inline constexpr std::int64_t most_inserted = 32;
+inline constexpr std::int64_t tiny_products = 64;
 
 /// Columns first .. last; none when last < first.
 struct column_span {
@@ -34,7 +41,14 @@ struct row_product {
   csr_view<T, O> a, b;
   sum alpha = 1;
 
-  void set_alpha(double value) { alpha = static_cast<sum>(static_cast<T>(value)); }
+  /// The same pattern with other numbers.
+  [[nodiscard]] row_product with(const spgemm_values& v) const {
+    row_product p = *this;
+    p.a.values = static_cast<const T*>(v.a);
+    p.b.values = static_cast<const T*>(v.b);
+    p.alpha = static_cast<sum>(static_cast<T>(v.alpha));
+    return p;
+  }
   [[nodiscard, gnu::always_inline]] sum scale(O k) const { return alpha * static_cast<sum>(a.values[k]); }
   /// A factor times an entry of B.
   [[nodiscard, gnu::always_inline]] sum times_b(sum factor, O l) const {

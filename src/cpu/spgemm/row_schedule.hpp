@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <tulle/core/buffer.hpp>
 
 #include "core/parallel.hpp"
@@ -66,16 +67,21 @@ class row_schedule {
       f(part, cuts_.data()[part], cuts_.data()[part + 1]);
     }
   }
-  /// f(thread, part, begin, end) for every part.
+  /// f(thread, part, begin, end) for every part. What one of them throws is thrown when all threads are through.
   template <class F>
   void run(F f) {
     if (threads_ == 1) return f(0, 0, cuts_.data()[0], cuts_.data()[1]);
     for (int thread = 0; thread < threads_; ++thread) taken_.data()[thread].parts = 0;
+    std::exception_ptr failure;
 #pragma omp parallel num_threads(threads_)
-    {
+    try {
       const int thread = omp_get_thread_num();
       for (int i = 0; i < threads_; ++i) run_parts_of((thread + i) % threads_, thread, f);
+    } catch (...) {
+#pragma omp critical(tulle_spgemm_failure)
+      failure = std::current_exception();
     }
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:

@@ -6,7 +6,6 @@
 
 #include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
-#include "cpu/spgemm/row_kind.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/window.hpp"
 

@@ -6,17 +6,13 @@ namespace tulle::cpu {
 using make_spgemm_function = std::unique_ptr<spgemm_operator>(const context&, const spgemm_problem&);
 make_spgemm_function make_spgemm_gustavson, make_spgemm_kernel0;
 
-namespace {
-support supports_all(const spgemm_problem&, const device_info&) { return {}; }
-}  // namespace
-
 std::span<const spgemm_kernel> spgemm_table() {
   constexpr auto cpu = backend_kind::cpu;
   static constexpr spgemm_kernel table[] = {
       {"gustavson", "sorting, a window of flags and sums, or a hash table, row by row", cpu, type_set::all,
-       kernel_role::production, true, supports_all, make_spgemm_gustavson},
+       kernel_role::production, true, supports_every, make_spgemm_gustavson},
       {"kernel0", "one thread, row after row, an accumulator of tile_size columns at a time: the control", cpu,
-       type_set::all, kernel_role::study, true, supports_all, make_spgemm_kernel0},
+       type_set::all, kernel_role::study, true, supports_every, make_spgemm_kernel0},
   };
   return table;
 }

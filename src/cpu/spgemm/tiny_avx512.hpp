@@ -9,7 +9,6 @@
 
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/simd.hpp"
-#include "cpu/spgemm/tiny_rows.hpp"
 
 #if TULLE_X86
 
@@ -136,36 +135,31 @@ template <scalar T, offset O>
 }
 
 /// Stores what differs from the key before, up to the keys that are no column. Returns how many there are.
-template <int Registers>
-[[gnu::always_inline, TULLE_AVX512BW]] inline std::int64_t store_distinct_16(const __m512i* v, index_t* colind) {
-  const __m512i none = _mm512_set1_epi16(-1);  // what the largest number is packed to
+template <int Bits, int Registers>
+[[gnu::always_inline, TULLE_AVX512BW]] inline std::int64_t store_distinct(const __m512i* v, index_t* colind) {
+  // What no column is, since cols is at most this, and what that is packed to.
+  const __m512i none = Bits == 16 ? _mm512_set1_epi16(-1) : _mm512_set1_epi32(std::numeric_limits<index_t>::max());
   __m512i last = none;
   index_t* out = colind;
   for (int j = 0; j < Registers; ++j) {
-    const __m512i before =
-        _mm512_alignr_epi8(v[j], _mm512_alignr_epi64(v[j], last, 6), 14);  // one lane on, across quarters
-    const __mmask32 heads = _mm512_mask_cmpneq_epi16_mask(_mm512_cmpneq_epi16_mask(v[j], none), v[j], before);
-    out = store_columns(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(v[j])), static_cast<__mmask16>(heads), out);
-    out = store_columns(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v[j], 1)), static_cast<__mmask16>(heads >> 16),
-                        out);
-    last = v[j];
-  }
-  return out - colind;
-}
-template <int Registers>
-[[gnu::always_inline, TULLE_AVX512BW]] inline std::int64_t store_distinct_32(const __m512i* v, index_t* colind) {
-  const __m512i none = _mm512_set1_epi32(std::numeric_limits<index_t>::max());  // cols is at most this
-  __m512i last = none;
-  index_t* out = colind;
-  for (int j = 0; j < Registers; ++j) {
-    const __m512i before = _mm512_alignr_epi32(v[j], last, 15);
-    out = store_columns(v[j], _mm512_mask_cmpneq_epi32_mask(_mm512_cmpneq_epi32_mask(v[j], none), v[j], before), out);
+    if constexpr (Bits == 16) {
+      const __m512i before =
+          _mm512_alignr_epi8(v[j], _mm512_alignr_epi64(v[j], last, 6), 14);  // one lane on, across quarters
+      const __mmask32 heads = _mm512_mask_cmpneq_epi16_mask(_mm512_cmpneq_epi16_mask(v[j], none), v[j], before);
+      const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v[j]));
+      const __m512i high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v[j], 1));
+      out = store_columns(low, static_cast<__mmask16>(heads), out);
+      out = store_columns(high, static_cast<__mmask16>(heads >> 16), out);
+    } else {
+      const __m512i before = _mm512_alignr_epi32(v[j], last, 15);
+      out = store_columns(v[j], _mm512_mask_cmpneq_epi32_mask(_mm512_cmpneq_epi32_mask(v[j], none), v[j], before), out);
+    }
     last = v[j];
   }
   return out - colind;
 }
 
-/// As tiny_columns, of a row with `products` products.
+/// The distinct columns of row i, which has so many products, in order. Returns how many there are.
 template <scalar T, offset O>
 [[TULLE_AVX512BW, gnu::noinline]] std::int64_t tiny_columns_avx512(const row_product<T, O>& p, index_t i,
                                                                    std::int64_t products, index_t* colind) {
@@ -173,28 +167,28 @@ template <scalar T, offset O>
   if (products <= 16) {
     read_columns<1>(p, i, v);
     v[0] = sort_avx512<32>::sort(v[0], 0);
-    return store_distinct_32<1>(v, colind);
+    return store_distinct<32, 1>(v, colind);
   }
   if (p.b.cols > 0xffff) {
     if (products <= 32) {
       read_columns<2>(p, i, v);
       sort_avx512<32>::sort_two(v[0], v[1], 0);
-      return store_distinct_32<2>(v, colind);
+      return store_distinct<32, 2>(v, colind);
     }
     read_many_columns(p, i, v);
     sort_avx512<32>::sort_four(v);
-    return store_distinct_32<4>(v, colind);
+    return store_distinct<32, 4>(v, colind);
   }
   if (products <= 32) {
     read_columns<2>(p, i, v);
     v[0] = sort_avx512<16>::sort(_mm512_packus_epi32(v[0], v[1]), 0);
-    return store_distinct_16<1>(v, colind);
+    return store_distinct<16, 1>(v, colind);
   }
   read_many_columns(p, i, v);
   v[0] = _mm512_packus_epi32(v[0], v[1]);
   v[1] = _mm512_packus_epi32(v[2], v[3]);
   sort_avx512<16>::sort_two(v[0], v[1], 0);
-  return store_distinct_16<2>(v, colind);
+  return store_distinct<16, 2>(v, colind);
 }
 
 }  // namespace tulle::cpu

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/column_words.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 #include "cuda/spgemm/word_run.cuh"
 
 namespace tulle::cuda {
@@ -77,17 +77,13 @@ __global__ void __launch_bounds__(block) fill_words_kernel(index_t rows, const O
 
 }  // namespace
 
-template <class O>
-void fill_words(index_t rows, const O* rowptr, const index_t* colind, O* ends, uint2* words, unsigned long long* total,
+void fill_words(const product_ref& p, index_t b_rows, void* ends, uint2* words, unsigned long long* total,
                 cudaStream_t stream) {
-  if (rows == 0) return;
-  launch("spgemm: fill_words", fill_words_kernel<O>, {std::min(rows / warps + 1, 8192), block}, stream, rows, rowptr,
-         colind, ends, words, total);
+  if (b_rows == 0) return;
+  p.with_offsets([&]<class O>() {
+    launch("spgemm: fill_words", fill_words_kernel<O>, {std::min(b_rows / warps + 1, 8192), block}, stream, b_rows,
+           static_cast<const O*>(p.b_rowptr), p.b_colind, static_cast<O*>(ends), words, total);
+  });
 }
-
-template void fill_words(index_t, const std::int32_t*, const index_t*, std::int32_t*, uint2*, unsigned long long*,
-                         cudaStream_t);
-template void fill_words(index_t, const std::int64_t*, const index_t*, std::int64_t*, uint2*, unsigned long long*,
-                         cudaStream_t);
 
 }  // namespace tulle::cuda

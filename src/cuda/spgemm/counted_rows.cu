@@ -11,9 +11,8 @@
 #include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
-#include "cuda/spgemm/column_words.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
-#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/rowptr.cuh"
 #include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
@@ -36,45 +35,37 @@ __global__ void finish_count(const index_t* sum, long long* entries, word_copy r
   report.run();
 }
 
-template <class P>
-__global__ void place_offsets(std::int64_t count, const index_t* from, P first, P* to) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) to[i] = first + from[i];
-}
-
 }  // namespace
 
-template <class O>
-counted_rows<O>::counted_rows(const context& ctx, const product_pattern<O>& m, std::int64_t a_nnz, index_t b_rows,
-                              std::int64_t b_nnz)
-    : ctx_(ctx), m_(m), b_rows_(b_rows), b_nnz_(b_nnz), report_(ctx) {
-  if (m.rows > 0) mean_a_ = static_cast<double>(a_nnz) / m.rows;
-  if (b_rows > 0) mean_b_row_ = products_per_entry_ = static_cast<double>(b_nnz) / b_rows;
+counted_rows::counted_rows(const context& ctx, const spgemm_problem& p)
+    : ctx_(ctx), product_(p), b_rows_(p.b.rows), b_nnz_(p.b.nnz), report_(ctx) {
+  if (p.a.rows > 0) mean_a_ = static_cast<double>(p.a.nnz) / p.a.rows;
+  if (b_rows_ > 0) mean_b_row_ = products_per_entry_ = static_cast<double>(b_nnz_) / b_rows_;
 }
 
-template <class O>
-void counted_rows<O>::begin(const operand_check& check) {
+void counted_rows::begin(const operand_check& check) {
   reserve();
   row_counters* const device = counters_.data();
   classify_rows(
-      m_, mean_a_, is_small() ? largest_sorted_small : largest_sorted, check,
+      product_, mean_a_, is_small() ? largest_sorted_small : largest_sorted, check,
       {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, entries_.data()},
       stream());
   if (is_small()) {
     count_listed();
   } else {
-    list_rows({nullptr, m_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors, device->begins,
-              rows_.data(), report_.of(device), stream());
+    list_rows({nullptr, product_.rows, nullptr, nullptr}, classes_.data(), device->first, device->cursors,
+              device->begins, rows_.data(), report_.of(device), stream());
   }
   begun_ = true;
 }
 
-template <class O>
-std::int64_t counted_rows<O>::count() {
+std::int64_t counted_rows::count() {
   if (!begun_) begin({});
   const row_counters found = report_.wait(counters_.data());
-  products_per_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * m_.rows);
+  products_per_entry_ = static_cast<double>(found.products) / std::max(1.0, mean_a_ * product_.rows);
   if (is_small()) {
-    place_listed(found.first);
+    for (int c = sorted_8; c < first_classes; ++c) lists_[c] = listed(c, found.first[c]);
+    leave_out_trials();
     most_ = found.most;
     nnz_ = found.entries;
   } else {
@@ -86,14 +77,12 @@ std::int64_t counted_rows<O>::count() {
 }
 
 /// Few rows: trials, or waiting to know how many rows each class has, would take longer than they save.
-template <class O>
-bool counted_rows<O>::is_small() const {
-  return m_.rows <= most_listed && std::int64_t{m_.rows} * m_.cols <= most_narrow;
+bool counted_rows::is_small() const {
+  return product_.rows <= most_listed && std::int64_t{product_.rows} * product_.cols <= most_narrow;
 }
 
-template <class O>
-void counted_rows<O>::reserve() {
-  const auto rows = static_cast<std::size_t>(m_.rows);
+void counted_rows::reserve() {
+  const auto rows = static_cast<std::size_t>(product_.rows);
   entries_ = buffer<index_t>(ctx_, rows + 1);
   counters_ = device_value<row_counters>(ctx_);
   if (is_small()) {
@@ -105,32 +94,25 @@ void counted_rows<O>::reserve() {
 }
 
 /// All classes at once, their sizes known to the device alone.
-template <class O>
-void counted_rows<O>::count_listed() {
+void counted_rows::count_listed() {
   row_counters* const device = counters_.data();
-  for (int c = sorted_8; c < first_classes; ++c) {
-    lists_[c] = {rows_.data() + std::int64_t{c} * m_.rows, m_.rows, device->first + c, nullptr};
-  }
-  lists_[trial_512] = {};
+  for (int c = sorted_8; c < trial_512; ++c) lists_[c] = listed(c, product_.rows, device->first + c);
+  lists_[trial] = listed(trial, product_.rows, device->first + trial);
   leave_out_trials();
   count_lists();
-  scan_listed(m_.rows, entries_.data(), &device->entries, report_.of(device), stream());
+  scan_listed(product_.rows, entries_.data(), &device->entries, report_.of(device), stream());
   scanned_ = true;
 }
 
-template <class O>
-void counted_rows<O>::place_listed(const index_t (&counts)[row_classes]) {
-  for (int c = sorted_8; c < first_classes; ++c) {
-    lists_[c] = {rows_.data() + std::int64_t{c} * m_.rows, counts[c], nullptr, nullptr};
-  }
-  leave_out_trials();
+/// Rows of a class as classify_rows lists them.
+row_list counted_rows::listed(int c, index_t most, const index_t* counted) const {
+  return {rows_.data() + std::int64_t{c} * product_.rows, most, counted, nullptr};
 }
 
-template <class O>
-void counted_rows<O>::count_by_class(const row_counters& found) {
+void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = found.first[trial_512] + found.first[trial];
-  const bool tries = tried > 0 && m_.rows > most_listed && m_.cols <= most_hashed_columns && compress();
+  const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress();
   if (tries) {
     try_as_hashed(tried);
   } else {  // few columns share a word: no row would fit the table
@@ -140,16 +122,17 @@ void counted_rows<O>::count_by_class(const row_counters& found) {
   scanned_ = found.products <= static_cast<unsigned long long>(most_narrow);
   if (scanned_) {
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), std::int64_t{m_.rows} + 1, stream());
+      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), std::int64_t{product_.rows} + 1,
+                                           stream());
     });
   } else {
     with_workspace(ctx_, "cub::DeviceReduce", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceReduce::TransformReduce(workspace, bytes, entries_.data(), &device->entries, m_.rows,
+      return cub::DeviceReduce::TransformReduce(workspace, bytes, entries_.data(), &device->entries, product_.rows,
                                                 ::cuda::std::plus<long long>{}, widen_entry{}, 0ll, stream());
     });
   }
   launch("spgemm: finish_count", finish_count, {1}, stream(),
-         scanned_ ? std::as_const(entries_).data() + m_.rows : nullptr, &device->entries, report_.of(device));
+         scanned_ ? std::as_const(entries_).data() + product_.rows : nullptr, &device->entries, report_.of(device));
   const row_counters now = report_.wait(device);
   if (tries) place(now.second, tried_.data(), first_classes, row_classes);
   most_ = now.most;
@@ -157,43 +140,37 @@ void counted_rows<O>::count_by_class(const row_counters& found) {
 }
 
 /// Lists of the classes [from, to), one after the other in `rows`.
-template <class O>
-void counted_rows<O>::place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to) {
+void counted_rows::place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to) {
   for (int c = from; c < to; ++c) {
     lists_[c] = {rows, counts[c], nullptr, nullptr};
     rows += counts[c];
   }
 }
 
-template <class O>
-void counted_rows<O>::leave_out_trials() {
+void counted_rows::leave_out_trials() {
   lists_[sorted_512] = lists_[trial_512];
   lists_[wide] = lists_[trial];
 }
 
-template <class O>
-void counted_rows<O>::count_lists() {
-  count_sorted(m_, sorted(), entries_.data(), stream());
-  count_wide(m_, words(), static_cast<float>(mean_b()), lists_[wide],
-             {ctx_.info().multiprocessors, ctx_.info().shared_bytes}, entries_.data(), &counters_.data()->most,
-             keep_bitmaps(), stream());
+void counted_rows::count_lists() {
+  count_sorted(product_, sorted(), entries_.data(), stream());
+  count_wide(product_, static_cast<float>(mean_b()), lists_[wide], ctx_.info(), entries_.data(),
+             &counters_.data()->most, keep_bitmaps(), stream());
 }
 
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
 /// few of a small matrix's rows, whose number is not known yet, will be wide.
-template <class O>
-uint4* counted_rows<O>::keep_bitmaps() {
+uint4* counted_rows::keep_bitmaps() {
   const bool few = is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
-  const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, m_.cols);
+  const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, product_.cols);
   bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
   return bitmaps_.data();
 }
 
-template <class O>
-void counted_rows<O>::try_as_hashed(index_t tried) {
+void counted_rows::try_as_hashed(index_t tried) {
   row_counters* const device = counters_.data();
   for (const row_class c : {trial_512, trial}) {
-    try_hashed(m_, words(), c, lists_[c], entries_.data(), &device->most, classes_.data(), stream());
+    try_hashed(product_, c, lists_[c], entries_.data(), &device->most, classes_.data(), stream());
   }
   const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr,
                       nullptr};
@@ -207,59 +184,44 @@ void counted_rows<O>::try_as_hashed(index_t tried) {
 
 /// B by words, where several columns share one; else false. Room is left for as many words as columns, which spares a
 /// pass that counts them.
-template <class O>
-bool counted_rows<O>::compress() {
-  compressed_b<O> made{buffer<O>(ctx_, static_cast<std::size_t>(b_rows_)),
-                       buffer<uint2>(ctx_, static_cast<std::size_t>(b_nnz_))};
-  auto* const words = &counters_.data()->words;
-  fill_words(b_rows_, m_.b_rowptr, m_.b_colind, made.ends.data(), made.words.data(), words, stream());
-  if (static_cast<double>(read_back(ctx_, words)) > most_words * static_cast<double>(b_nnz_)) return false;
-  compressed_ = std::move(made);
+bool counted_rows::compress() {
+  buffer<std::byte> ends(ctx_, static_cast<std::size_t>(b_rows_) * size_of(product_.types.offset));
+  buffer<uint2> words(ctx_, static_cast<std::size_t>(b_nnz_));
+  auto* const count = &counters_.data()->words;
+  fill_words(product_, b_rows_, ends.data(), words.data(), count, stream());
+  if (static_cast<double>(read_back(ctx_, count)) > most_words * static_cast<double>(b_nnz_)) return false;
+  word_ends_ = std::move(ends);
+  words_ = std::move(words);
+  product_.word_ends = word_ends_.data();
+  product_.words = words_.data();
   return true;
 }
 
-template <class O>
-sorted_lists counted_rows<O>::sorted() const {
+sorted_lists counted_rows::sorted() const {
   return {{lists_[sorted_8], lists_[sorted_16], lists_[sorted_32], lists_[sorted_64], lists_[sorted_128],
            lists_[sorted_256], lists_[sorted_512]}};
 }
 
-template <class O>
-row_list counted_rows<O>::wide_list() const {
+row_list counted_rows::wide_list() const {
   const row_list &counted = lists_[wide_counted], &other = lists_[wide];
   return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr, nullptr};
 }
 
-template <class O>
-word_rows<O> counted_rows<O>::words() const {
-  if (compressed_.empty()) return {m_.b_rowptr, m_.b_rowptr + 1, nullptr, m_.b_colind};
-  return {m_.b_rowptr, compressed_.ends.data(), compressed_.words.data(), m_.b_colind};
-}
-
-template <class O>
-template <class P>
-void counted_rows<O>::write_offsets(P first, P* rowptr) {
-  const auto count = std::int64_t{m_.rows} + 1;
-  if (scanned_) {
-    launch_items(ctx_, "spgemm: place_offsets", place_offsets<P>, count, count, entries_.data(), first, rowptr);
-  } else {
+void counted_rows::write_offsets(const csr_sink& c) {
+  if (scanned_) return cuda::write_offsets(ctx_, product_.rows, std::as_const(entries_).data(), c);
+  const auto scan = [&]<class P>(P* rowptr) {  // nnz(C) may be beyond 32 bits
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveScan(workspace, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{}, first,
-                                            count, stream());
+      return cub::DeviceScan::ExclusiveScan(workspace, bytes, entries_.data(), rowptr, ::cuda::std::plus<P>{},
+                                            static_cast<P>(c.first), std::int64_t{product_.rows} + 1, stream());
     });
-  }
+  };
+  c.offset == offset_type::i64 ? scan(static_cast<std::int64_t*>(c.rowptr))
+                               : scan(static_cast<std::int32_t*>(c.rowptr));
 }
 
-template <class O>
-std::size_t counted_rows<O>::bytes() const noexcept {
-  return entries_.bytes() + counters_.bytes() + classes_.bytes() + rows_.bytes() + tried_.bytes() +
-         compressed_.bytes() + bitmaps_.bytes();
+std::size_t counted_rows::bytes() const noexcept {
+  return entries_.bytes() + counters_.bytes() + classes_.bytes() + rows_.bytes() + tried_.bytes() + word_ends_.bytes() +
+         words_.bytes() + bitmaps_.bytes();
 }
-
-template class counted_rows<std::int32_t>;
-template class counted_rows<std::int64_t>;
-template void counted_rows<std::int32_t>::write_offsets(std::int32_t, std::int32_t*);
-template void counted_rows<std::int32_t>::write_offsets(std::int64_t, std::int64_t*);
-template void counted_rows<std::int64_t>::write_offsets(std::int64_t, std::int64_t*);
 
 }  // namespace tulle::cuda

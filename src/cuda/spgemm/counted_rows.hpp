@@ -6,9 +6,7 @@
 
 #include "cuda/runtime/host_report.cuh"
 #include "cuda/runtime/stream.hpp"
-#include "cuda/spgemm/row_classes.hpp"
-#include "cuda/spgemm/sorted_rows.hpp"
-#include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 
@@ -25,21 +23,9 @@ struct row_counters {
   long long entries;  // of C
 };
 
-/// B by words of 32 columns, where several columns share one; else empty.
-template <class O>
-struct compressed_b {
-  buffer<O> ends;
-  buffer<uint2> words;
-
-  [[nodiscard]] bool empty() const { return words.empty(); }
-  [[nodiscard]] std::size_t bytes() const { return ends.bytes() + words.bytes(); }
-};
-
-template <class O>
 class counted_rows {
  public:
-  /// a_nnz: entries of A's rows, a panel of a larger matrix; b_rows, b_nnz: of B.
-  counted_rows(const context& ctx, const product_pattern<O>& m, std::int64_t a_nnz, index_t b_rows, std::int64_t b_nnz);
+  counted_rows(const context& ctx, const spgemm_problem& p);
 
   /// What can be done before the host knows whether the operands are sound.
   void begin(const operand_check& check);
@@ -56,14 +42,13 @@ class counted_rows {
   [[nodiscard]] sorted_lists sorted() const;
   /// Rows of both wide classes, which lie side by side.
   [[nodiscard]] row_list wide_list() const;
-  [[nodiscard]] word_rows<O> words() const;
-  /// Of lists()[wide]; may be empty. To be given back once the columns are written.
+  /// With the words of B, where they were made.
+  [[nodiscard]] const product_ref& product() const { return product_; }
+  /// Of list(wide); may be empty. To be given back once the columns are written.
   [[nodiscard]] buffer<uint4>& bitmaps() { return bitmaps_; }
   /// How many tasks of wide rows there are, for the device to count.
   [[nodiscard]] unsigned long long* tasks() { return counters_.data()->tasks; }
-  /// The offsets of C, from `first` on, rows + 1 of them.
-  template <class P>
-  void write_offsets(P first, P* rowptr);
+  void write_offsets(const csr_sink& c);
 
   [[nodiscard]] std::size_t bytes() const noexcept;
 
@@ -72,7 +57,7 @@ class counted_rows {
   [[nodiscard]] bool is_small() const;
   void reserve();
   void count_listed();
-  void place_listed(const index_t (&counts)[row_classes]);
+  [[nodiscard]] row_list listed(int c, index_t most, const index_t* counted = nullptr) const;
   void count_by_class(const row_counters& found);
   void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
   void leave_out_trials();
@@ -82,7 +67,7 @@ class counted_rows {
   [[nodiscard]] bool compress();
 
   context ctx_;
-  product_pattern<O> m_;
+  product_ref product_;
   index_t b_rows_;
   std::int64_t b_nnz_;
   double mean_a_ = 0;  // entries of a row
@@ -97,7 +82,8 @@ class counted_rows {
   buffer<index_t> rows_;          // by class
   buffer<index_t> tried_;         // those that were tried as hashed rows, by class
   row_list lists_[row_classes] = {};
-  compressed_b<O> compressed_;
+  buffer<std::byte> word_ends_;  // of B; empty where it has no words
+  buffer<uint2> words_;
   buffer<uint4> bitmaps_;
   bool scanned_ = false;
   std::int64_t nnz_ = 0;

@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
-#include "kernels/backends.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
-#include "cuda/spgemm/hashed_rows.hpp"
-#include "cuda/spgemm/masked.hpp"
-#include "cuda/spgemm/sorted_rows.hpp"
-#include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
+#include "cuda/spgemm/rowptr.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
+
+std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p);  // masked.cu
+
 namespace {
 
 /// Where the rows of B that A asks for have at most this many entries on average, they are walked several at a time.
@@ -27,162 +28,126 @@ constexpr double long_row = 48;
 constexpr int smallest_chunk = 256;
 std::int64_t blocks_to_fill(const context& ctx) { return std::int64_t{4} * ctx.info().multiprocessors; }
 
-template <class T, class O>
 class gustavson final : public spgemm_operator {
  public:
-  gustavson(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx),
-        a_(p.a.as<T, O>()),
-        b_(p.b.as<T, O>()),
-        rows_(ctx, pattern(), std::int64_t{a_.nnz}, b_.rows, std::int64_t{b_.nnz}) {}
+  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), problem_(p), rows_(ctx, p) {}
 
   void begin(const operand_check& check) override {
-    if (a_.rows == 0) return;
+    if (problem_.a.rows == 0) return;
     const device_guard guard(ctx_.device());
     rows_.begin(check);
   }
 
   std::int64_t symbolic() override {
-    if (a_.rows == 0) return 0;
+    if (problem_.a.rows == 0) return 0;
     const device_guard guard(ctx_.device());
     return rows_.count();
   }
 
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    if (c.offset == offset_type_of<O>) {
-      fill_as(pattern(), rows_.words(), alpha, c);
-    } else if constexpr (std::is_same_v<O, std::int32_t>) {
-      if (wide_a_.empty()) {
-        wide_a_ = widened(a_);
-        wide_b_ = widened(b_);
-      }
-      fill_as(wide_pattern(), wide_words(), alpha, c);
-    } else {
-      fill_narrow(alpha, c);
-    }
+    if (problem_.a.rows == 0) return write_first_offset(ctx_, c);
+    if (c.offset != problem_.a.types.offset && wide_.empty()) make_wide();
+    const product_fill to = fill_of(values, c, true);
+    rows_.write_offsets(to.c);
+    fill_columns(to);
+    cut_rows(to);
+    fill_values(to);
+    if (to.c.offset != c.offset) narrow_offsets(c);
   }
 
-  void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
-    if (a_.rows == 0) return;
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
+    if (problem_.a.rows == 0) return;
     const device_guard guard(ctx_.device());
-    if (c.offset == offset_type_of<O>) {
-      values(pattern(), rows_.words(), values_of<O>(alpha, a, b, c), false);
-    } else if constexpr (std::is_same_v<O, std::int32_t>) {
-      if (wide_a_.empty()) throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
-      values(wide_pattern(), wide_words(), values_of<std::int64_t>(alpha, a, b, c), false);
-    } else {
-      if (wide_c_.empty()) throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
-      values(pattern(), rows_.words(), values_of<O>(alpha, a, b, with_wide_offsets(c)), false);
+    if (c.offset != problem_.a.types.offset && wide_.empty()) {
+      throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
     }
+    fill_values(fill_of(values, c, false));
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return rows_.bytes() + tasks_.bytes() + wide_a_.bytes() + wide_b_.bytes() + wide_c_.bytes();
+    return rows_.bytes() + tasks_.bytes() + wide_.bytes() + wide_b_.bytes();
   }
 
  private:
-  [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
-  [[nodiscard]] wide_launch device() const { return {ctx_.info().multiprocessors, ctx_.info().shared_bytes}; }
-  [[nodiscard]] product_pattern<O> pattern() const {
-    return {a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind};
+  /// The kernels see offsets of one width: where C's is not that of A and B, those that are 32-bit are widened.
+  void make_wide() {
+    const auto widened = [&](const matrix_ref& m) {
+      const auto* narrow = static_cast<const std::int32_t*>(m.rowptr);
+      return formats<float, std::int32_t>().widen_offsets(ctx_, narrow, static_cast<std::size_t>(m.rows) + 1);
+    };
+    if (problem_.a.types.offset == offset_type::i64) {
+      wide_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(problem_.a.rows) + 1);
+    } else {
+      buffer<std::int64_t> of_a = widened(problem_.a);
+      wide_b_ = widened(problem_.b);
+      wide_ = std::move(of_a);
+    }
   }
-  [[nodiscard]] product_pattern<std::int64_t> wide_pattern() const {
-    return {a_.rows, b_.cols, wide_a_.data(), a_.colind, wide_b_.data(), b_.colind};
+  [[nodiscard]] product_fill fill_of(const spgemm_values& values, csr_sink c, bool columns) {
+    product_ref product = rows_.product();
+    if (c.offset != product.types.offset && c.offset == offset_type::i64) {
+      product = product_ref(problem_);
+      product.a_rowptr = wide_.data();
+      product.b_rowptr = wide_b_.data();
+      product.types.offset = offset_type::i64;
+    } else if (c.offset != product.types.offset) {
+      c.rowptr = wide_.data();
+      c.offset = offset_type::i64;
+    }
+    return {product, values, c, columns, native(ctx_)};
   }
-  [[nodiscard]] word_rows<std::int64_t> wide_words() const {
-    return {wide_b_.data(), wide_b_.data() + 1, nullptr, b_.colind};
-  }
-  buffer<std::int64_t> widened(csr_view<T, O> m) {
-    return formats<T, O>().widen_offsets(ctx_, m.rowptr, static_cast<std::size_t>(m.rows) + 1);
-  }
-
-  template <class P>
-  product_values<sum_of<T>, P> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return values_of_product<T>(alpha, a, b, static_cast<const P*>(c.rowptr), c);
-  }
-  [[nodiscard]] csr_sink with_wide_offsets(csr_sink c) {
-    c.offset = offset_type::i64;
-    c.rowptr = wide_c_.data();
-    return c;
-  }
-
-  /// A C of 32-bit offsets from A and B of 64-bit ones: the kernels see 64-bit offsets of the operator's own.
-  void fill_narrow(double alpha, const csr_sink& c) {
-    const auto count = static_cast<std::size_t>(a_.rows) + 1;
-    if (wide_c_.empty()) wide_c_ = buffer<O>(ctx_, count);
-    fill_as(pattern(), rows_.words(), alpha, with_wide_offsets(c));
-    const auto narrow = formats<T, O>().narrow_offsets(ctx_, wide_c_.data(), count);
+  void narrow_offsets(const csr_sink& c) const {
+    const auto narrow = formats<float, std::int64_t>().narrow_offsets(ctx_, wide_.data(), wide_.size());
     copy_bytes(ctx_, c.rowptr, memory_space::device, narrow.data(), memory_space::device, narrow.bytes());
   }
 
-  template <class P>
-  void fill_as(const product_pattern<P>& m, const word_rows<P>& b, double alpha, const csr_sink& c) {
-    auto* const rowptr = static_cast<P*>(c.rowptr);
-    const auto first = static_cast<P>(c.first);
-    if (a_.rows == 0) {
-      return copy_bytes(ctx_, rowptr, memory_space::device, &first, memory_space::host, sizeof(first));
-    }
-    rows_.write_offsets(first, rowptr);
-    fill_columns(m, b, rowptr, c.colind);
-    cut_rows(rowptr);
-    values(m, b, values_of<P>(alpha, a_.values, b_.values, c), true);
-  }
-
   /// Columns of the wide rows.
-  template <class P>
-  void fill_columns(const product_pattern<P>& m, const word_rows<P>& b, const P* rowptr, index_t* colind) {
+  void fill_columns(const product_fill& to) {
     buffer<uint4>& bitmaps = rows_.bitmaps();
     const row_list left = bitmaps.empty() ? rows_.wide_list() : rows_.list(wide_counted);
-    fill_wide_columns(m, b, static_cast<float>(rows_.mean_b()), left, device(), rowptr, colind, stream());
+    fill_wide_columns(to, static_cast<float>(rows_.mean_b()), left, ctx_.info());
     if (bitmaps.empty()) return;
-    fill_kept_columns(rows_.list(wide), bitmaps.data(), m.cols, rowptr, colind, stream());
+    fill_kept_columns(to, rows_.list(wide), bitmaps.data());
     bitmaps = {};
   }
 
   /// Tasks of the wide rows, small ones where there would be too few to fill the device.
-  template <class P>
-  void cut_rows(const P* c_rowptr) {
-    const row_list list = rows_.wide_list();
+  void cut_rows(const product_fill& to) {
     const std::int64_t share = rows_.nnz() / blocks_to_fill(ctx_);
     chunk_ = static_cast<int>(std::clamp<std::int64_t>(share, smallest_chunk, wide_chunk));
     if (rows_.most() <= std::min(chunk_, narrow_chunk) || !tasks_.empty()) return;
-    tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most_wide_tasks(list.most, rows_.nnz(), chunk_)));
-    cut_wide_rows(list, c_rowptr, tasks(), stream());
+    const std::int64_t most = most_wide_tasks(rows_.wide_list().most, rows_.nnz(), chunk_);
+    tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most));
+    cut_wide_rows(to, tasks());
   }
   [[nodiscard]] wide_tasks tasks() {
     return {rows_.wide_list(), tasks_.data(), rows_.wide_list().most, rows_.nnz(), rows_.tasks(), chunk_};
   }
 
-  template <class P>
-  void values(const product_pattern<P>& m, const word_rows<P>& b, const product_values<sum_of<T>, P>& v, bool columns) {
-    fill_sorted(m, v, rows_.sorted(), columns, stream());
+  void fill_values(const product_fill& to) {
+    fill_sorted(to, rows_.sorted());
     for (const row_class c : {hashed_256, hashed_376, hashed_480}) {
-      fill_hashed(m, b, v, rows_.mean_b() <= short_row, c, rows_.list(c), columns, stream());
+      fill_hashed(to, rows_.mean_b() <= short_row, c, rows_.list(c));
     }
     if (rows_.wide_list().most == 0) return;
-    const bool long_rows = static_cast<double>(b_.nnz) >= long_row * b_.rows;
-    long_rows ? fill_by_owners(m, v, tasks(), stream()) : fill_by_turns(m, v, tasks(), stream());
+    const bool long_rows = static_cast<double>(problem_.b.nnz) >= long_row * problem_.b.rows;
+    long_rows ? fill_from_long_rows(to, tasks()) : fill_from_short_rows(to, tasks());
   }
 
   context ctx_;
-  csr_view<T, O> a_, b_;
-  counted_rows<O> rows_;
+  spgemm_problem problem_;
+  counted_rows rows_;
   int chunk_ = wide_chunk;
   buffer<wide_task> tasks_;
-  buffer<std::int64_t> wide_a_, wide_b_;  // offsets, where C needs 64 bits and A and B do not
-  buffer<O> wide_c_;                      // and the other way round
+  buffer<std::int64_t> wide_, wide_b_;  // offsets: of A and B, or of C, where they are not of the width that C has
 };
 
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_gustavson(const context& ctx, const spgemm_problem& p) {
   if (p.mask) return make_masked_spgemm(ctx, p);
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<gustavson<T, O>>(ctx, p);
-  });
+  return std::make_unique<gustavson>(ctx, p);
 }
-
-support supports_gustavson(const spgemm_problem&, const device_info&) { return {}; }
 
 }  // namespace tulle::cuda

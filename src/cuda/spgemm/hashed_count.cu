@@ -3,7 +3,7 @@
 // (ICPP Workshops 2018) and the rows by class of spECK (Parger et al., PPoPP 2020). One warp per row; one thread: a
 // word of B at a time. Bytes per product: 8 per word of B, through L1 and L2.
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 #include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
@@ -45,16 +45,12 @@ __global__ void __launch_bounds__(block)
 
 }  // namespace
 
-template <class O>
-void try_hashed(const product_pattern<O>& m, const word_rows<O>& b, row_class trial_class, const row_list& list,
-                index_t* entries, index_t* most, std::uint8_t* classes, cudaStream_t stream) {
-  launch("spgemm: try_hashed", try_kernel<O>, {ceil_div(list.most, warps), block}, stream, m, b,
-         trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
+void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries, index_t* most,
+                std::uint8_t* classes, cudaStream_t stream) {
+  p.with_offsets([&]<class O>() {
+    launch("spgemm: try_hashed", try_kernel<O>, {ceil_div(list.most, warps), block}, stream, p.pattern<O>(),
+           p.b_words<O>(), trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
+  });
 }
-
-template void try_hashed(const product_pattern<std::int32_t>&, const word_rows<std::int32_t>&, row_class,
-                         const row_list&, index_t*, index_t*, std::uint8_t*, cudaStream_t);
-template void try_hashed(const product_pattern<std::int64_t>&, const word_rows<std::int64_t>&, row_class,
-                         const row_list&, index_t*, index_t*, std::uint8_t*, cudaStream_t);
 
 }  // namespace tulle::cuda

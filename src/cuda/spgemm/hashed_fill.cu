@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/hashed_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 #include "cuda/spgemm/value_walk.cuh"
 #include "cuda/spgemm/word_run.cuh"
 #include "cuda/spgemm/word_table.cuh"
@@ -136,40 +136,30 @@ __global__ void __launch_bounds__(block, blocks_at_once<Lanes, Most, O>)
 
 }  // namespace
 
-template <class T, class O>
-void fill_hashed(const product_pattern<O>& m, const word_rows<O>& b, const product_values<T, O>& v, bool short_rows,
-                 row_class c, const row_list& list, bool columns, cudaStream_t stream) {
+void fill_hashed(const product_fill& to, bool short_rows, row_class c, const row_list& list) {
   if (list.most == 0) return;
-  const auto run = [&]<int Slots, int Most>(std::integer_sequence<int, Slots, Most>) {
-    const auto fill = [&](auto kernel) {
-      launch("spgemm: fill_hashed", kernel, {ceil_div(list.most, warps), block}, stream, m, b, v, list);
+  to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
+    const auto run = [&]<int Slots, int Most>(std::integer_sequence<int, Slots, Most>) {
+      const auto fill = [&](auto kernel) {
+        launch("spgemm: fill_hashed", kernel, {ceil_div(list.most, warps), block}, to.stream, m,
+               to.product.b_words<O>(), v, list);
+      };
+      if (to.columns) {
+        short_rows ? fill(fill_hashed_kernel<true, 8, Slots, Most, T, O>)
+                   : fill(fill_hashed_kernel<true, 32, Slots, Most, T, O>);
+      } else {
+        short_rows ? fill(fill_hashed_kernel<false, 8, Slots, Most, T, O>)
+                   : fill(fill_hashed_kernel<false, 32, Slots, Most, T, O>);
+      }
     };
-    if (columns) {
-      short_rows ? fill(fill_hashed_kernel<true, 8, Slots, Most, T, O>)
-                 : fill(fill_hashed_kernel<true, 32, Slots, Most, T, O>);
+    if (c == hashed_256) {
+      run(std::integer_sequence<int, 128, 256>{});
+    } else if (c == hashed_376) {
+      run(std::integer_sequence<int, 128, 376>{});
     } else {
-      short_rows ? fill(fill_hashed_kernel<false, 8, Slots, Most, T, O>)
-                 : fill(fill_hashed_kernel<false, 32, Slots, Most, T, O>);
+      run(std::integer_sequence<int, 256, 480>{});
     }
-  };
-  if (c == hashed_256) {
-    run(std::integer_sequence<int, 128, 256>{});
-  } else if (c == hashed_376) {
-    run(std::integer_sequence<int, 128, 376>{});
-  } else {
-    run(std::integer_sequence<int, 256, 480>{});
-  }
+  });
 }
-
-#define TULLE_INSTANTIATE(T, O)                                                                                \
-  template void fill_hashed(const product_pattern<O>&, const word_rows<O>&, const product_values<T, O>&, bool, \
-                            row_class, const row_list&, bool, cudaStream_t);
-TULLE_INSTANTIATE(float, std::int32_t)
-TULLE_INSTANTIATE(float, std::int64_t)
-TULLE_INSTANTIATE(double, std::int32_t)
-TULLE_INSTANTIATE(double, std::int64_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

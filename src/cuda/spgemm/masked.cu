@@ -11,15 +11,16 @@
 #include <cuda/std/functional>
 #include <tulle/core/buffer.hpp>
 
-#include "kernels/backends.hpp"
 #include "cuda/device/search.cuh"
 #include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_places.cuh"
-#include "cuda/spgemm/masked.hpp"
+#include "cuda/spgemm/rowptr.cuh"
 #include "cuda/spgemm/value_walk.cuh"
+#include "kernels/backends.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -115,38 +116,37 @@ template <class T, class O>
 class masked_spgemm final : public spgemm_operator {
  public:
   masked_spgemm(const context& ctx, const spgemm_problem& p)
-      : ctx_(ctx), a_(p.a.as<T, O>()), b_(p.b.as<T, O>()), mask_(p.mask->as<T, O>()) {}
+      : ctx_(ctx), product_(p), mask_{static_cast<const O*>(p.mask->rowptr), p.mask->colind, nullptr} {}
 
   std::int64_t symbolic() override {
-    if (a_.rows == 0) return 0;
+    if (product_.rows == 0) return 0;
     const device_guard guard(ctx_.device());
-    chunk_begin_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(a_.rows) + 1);
+    chunk_begin_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(product_.rows) + 1);
+    mask_.begin = chunk_begin_.data();
     fill_bytes(ctx_, chunk_begin_.data(), memory_space::device, 0, sizeof(std::int64_t));
     const auto chunks = thrust::make_transform_iterator(thrust::make_counting_iterator<std::int64_t>(0),
                                                         chunks_of_mask_row<O>{mask_.rowptr});
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(workspace, bytes, chunks, chunk_begin_.data() + 1, a_.rows, stream());
+      return cub::DeviceScan::InclusiveSum(workspace, bytes, chunks, chunk_begin_.data() + 1, product_.rows, stream());
     });
-    chunks_ = read_back(ctx_, chunk_begin_.data() + a_.rows);
+    chunks_ = read_back(ctx_, chunk_begin_.data() + product_.rows);
     entries_ = buffer<std::int64_t>(ctx_, static_cast<std::size_t>(chunks_) + 1);
     run<false>({}, 0, false);
     fill_bytes(ctx_, entries_.data() + chunks_, memory_space::device, 0, sizeof(std::int64_t));
-    with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(workspace, bytes, entries_.data(), chunks_ + 1, stream());
-    });
+    exclusive_scan(ctx_, entries_);
     return read_back(ctx_, entries_.data() + chunks_);
   }
 
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
+    if (product_.rows == 0) return write_first_offset(ctx_, c);
     c.offset == offset_type::i32 ? write_rowptr<std::int32_t>(c) : write_rowptr<std::int64_t>(c);
-    if (a_.rows > 0) run<true>(values_of(alpha, a_.values, b_.values, c), c.first, true);
+    run<true>(product_.numbers<T, O>(values, c), c.first, true);
   }
 
-  void numeric(double alpha, const void* a, const void* b, const csr_sink& c) override {
-    if (a_.rows == 0) return;
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    run<true>(values_of(alpha, a, b, c), c.first, false);
+    run<true>(product_.numbers<T, O>(values, c), c.first, false);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -156,33 +156,23 @@ class masked_spgemm final : public spgemm_operator {
  private:
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
 
-  /// The kernel knows where entries go without the offsets of C.
-  product_values<sum_of<T>, O> values_of(double alpha, const void* a, const void* b, const csr_sink& c) const {
-    return values_of_product<T>(alpha, a, b, static_cast<const O*>(nullptr), c);
-  }
-
   template <class P>
   void write_rowptr(const csr_sink& c) {
-    auto* const rowptr = static_cast<P*>(c.rowptr);
-    if (a_.rows == 0) {
-      const P first = static_cast<P>(c.first);
-      return copy_bytes(ctx_, rowptr, memory_space::device, &first, memory_space::host, sizeof(P));
-    }
-    launch_items(ctx_, "spgemm: masked offsets", masked_rowptr_kernel<P>, std::int64_t{a_.rows} + 1, a_.rows,
-                 chunk_begin_.data(), entries_.data(), c.first, rowptr);
+    launch_items(ctx_, "spgemm: masked offsets", masked_rowptr_kernel<P>, std::int64_t{product_.rows} + 1,
+                 product_.rows, chunk_begin_.data(), entries_.data(), c.first, static_cast<P*>(c.rowptr));
   }
 
   template <bool Values>
   void run(const product_values<sum_of<T>, O>& v, std::int64_t first, bool columns) {
     if (chunks_ == 0) return;
     const auto blocks = std::min(ceil_div(chunks_, warps), std::int64_t{64} * ctx_.info().multiprocessors);
-    launch("spgemm: masked", masked_kernel<Values, sum_of<T>, O>, {blocks, block}, stream(),
-           product_pattern<O>{a_.rows, b_.cols, a_.rowptr, a_.colind, b_.rowptr, b_.colind},
-           mask_chunks<O>{mask_.rowptr, mask_.colind, chunk_begin_.data()}, v, first, entries_.data(), columns);
+    launch("spgemm: masked", masked_kernel<Values, sum_of<T>, O>, {blocks, block}, stream(), product_.pattern<O>(),
+           mask_, v, first, entries_.data(), columns);
   }
 
   context ctx_;
-  csr_view<T, O> a_, b_, mask_;
+  product_ref product_;
+  mask_chunks<O> mask_;
   std::int64_t chunks_ = 0;
   buffer<std::int64_t> chunk_begin_;
   buffer<std::int64_t> entries_;  // of C before each chunk of the mask
@@ -191,9 +181,7 @@ class masked_spgemm final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<masked_spgemm<T, O>>(ctx, p);
-  });
+  return make_operator<masked_spgemm>(ctx, p);
 }
 
 }  // namespace tulle::cuda

@@ -55,23 +55,13 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
 
 }  // namespace
 
-template <class T, class O>
-void fill_by_owners(const product_pattern<O>& m, const product_values<T, O>& v, const wide_tasks& tasks,
-                    cudaStream_t stream) {
-  run_tasks(
-      task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<128, narrow_chunk, T, O>)},
-      task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<256, wide_chunk, T, O>)}, m, v,
-      tasks, stream);
+void fill_from_long_rows(const product_fill& to, const wide_tasks& tasks) {
+  to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
+    run_tasks(
+        task_kernel{owned_values_kernel<128, narrow_chunk, T, O>, 128, sizeof(owned_space<128, narrow_chunk, T, O>)},
+        task_kernel{owned_values_kernel<256, wide_chunk, T, O>, 256, sizeof(owned_space<256, wide_chunk, T, O>)}, m, v,
+        tasks, to.stream);
+  });
 }
-
-#define TULLE_INSTANTIATE(T, O) \
-  template void fill_by_owners(const product_pattern<O>&, const product_values<T, O>&, const wide_tasks&, cudaStream_t);
-TULLE_INSTANTIATE(float, std::int32_t)
-TULLE_INSTANTIATE(float, std::int64_t)
-TULLE_INSTANTIATE(double, std::int32_t)
-TULLE_INSTANTIATE(double, std::int64_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -1,6 +1,8 @@
 // What the kernels of gustavson share: the pattern of A and B, the classes of rows, lists of rows.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
@@ -32,18 +34,89 @@ struct product_values {
   T* c;
 };
 
-/// Of values that are T outside the kernels.
-template <class T, class O>
-product_values<sum_of<T>, O> values_of_product(double alpha, const void* a, const void* b, const O* c_rowptr,
-                                               const csr_sink& c) {
-  using sum = sum_of<T>;
-  return {static_cast<sum>(static_cast<T>(alpha)),
-          static_cast<const sum*>(a),
-          static_cast<const sum*>(b),
-          c_rowptr,
-          c.colind,
-          static_cast<sum*>(c.values)};
-}
+/// The rows of B as words: made once (column_words.cu), or column by column where few columns share a word.
+template <class O>
+struct word_rows {
+  const O* begin;  // of the words, or of the columns, of each row
+  const O* end;
+  const uint2* words;  // null: columns
+  const index_t* columns;
+
+  template <bool Words>
+  __device__ __forceinline__ uint2 at(O i) const {
+    if constexpr (Words) {
+      return __ldg(words + i);
+    } else {
+      const auto column = static_cast<unsigned>(__ldg(columns + i));
+      return {column / 32, 1u << column % 32};
+    }
+  }
+};
+
+/// The patterns of A and B, whose offsets are all of one type, which comes back in each kernel's own file.
+struct product_ref {
+  type_key types;
+  index_t rows;
+  index_t cols;
+  const void* a_rowptr;
+  const index_t* a_colind;
+  const void* b_rowptr;
+  const index_t* b_colind;
+  const void* word_ends = nullptr;  // where the words of each row of B end; null: B has no words
+  const uint2* words = nullptr;
+
+  explicit product_ref(const spgemm_problem& p)
+      : types(p.a.types),
+        rows(p.a.rows),
+        cols(p.b.cols),
+        a_rowptr(p.a.rowptr),
+        a_colind(p.a.colind),
+        b_rowptr(p.b.rowptr),
+        b_colind(p.b.colind) {}
+
+  template <class O>
+  [[nodiscard]] product_pattern<O> pattern() const {
+    return {rows, cols, static_cast<const O*>(a_rowptr), a_colind, static_cast<const O*>(b_rowptr), b_colind};
+  }
+  template <class O>
+  [[nodiscard]] word_rows<O> b_words() const {
+    const auto *begin = static_cast<const O*>(b_rowptr), *ends = static_cast<const O*>(word_ends);
+    return {begin, words == nullptr ? begin + 1 : ends, words, b_colind};
+  }
+  /// The sink's offsets are of the same type.
+  template <class T, class O>
+  [[nodiscard]] product_values<sum_of<T>, O> numbers(const spgemm_values& v, const csr_sink& c) const {
+    using sum = sum_of<T>;
+    return {static_cast<sum>(static_cast<T>(v.alpha)),
+            static_cast<const sum*>(v.a),
+            static_cast<const sum*>(v.b),
+            static_cast<const O*>(c.rowptr),
+            c.colind,
+            static_cast<sum*>(c.values)};
+  }
+
+  /// f.template operator()<O>()
+  template <class F>
+  void with_offsets(F f) const {
+    types.offset == offset_type::i64 ? f.template operator()<std::int64_t>() : f.template operator()<std::int32_t>();
+  }
+};
+
+/// What is to be written of C: its values, and its columns if `columns` says so.
+struct product_fill {
+  product_ref product;
+  spgemm_values values;
+  csr_sink c;
+  bool columns;
+  cudaStream_t stream;
+
+  /// f(pattern, numbers), typed.
+  template <class F>
+  void run(F f) const {
+    dispatch<type_set::all>(product.types,
+                            [&]<class T, class O>() { f(product.pattern<O>(), product.numbers<T, O>(values, c)); });
+  }
+};
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).

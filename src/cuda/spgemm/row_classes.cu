@@ -5,7 +5,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/row_classes.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -68,15 +68,16 @@ struct long_row {
   unsigned long long products;
 };
 
-/// Pieces of the long rows are taken by the warps in turn.
+/// Pieces of the long rows go to one warp after the other.
 template <class O>
 __device__ void add_long_rows(const product_pattern<O>& m, long_row<O>* rows, int count) {
   constexpr int piece = 512, warps = block / 32;
-  int turn = static_cast<int>(threadIdx.x) / 32;
+  int before_mine = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
   for (int i = 0; i < count; ++i) {
     const std::int64_t end = rows[i].end;
-    for (std::int64_t k = rows[i].begin; k < end; k += piece, turn = turn == 0 ? warps - 1 : turn - 1) {
-      if (turn != 0) continue;
+    for (std::int64_t k = rows[i].begin; k < end;
+         k += piece, before_mine = before_mine == 0 ? warps - 1 : before_mine - 1) {
+      if (before_mine != 0) continue;
       const std::int64_t sum = warp_sum(products_of(m, k + lane_id(), min(k + piece, end), 32));
       if (lane_id() == 0) atomicAdd(&rows[i].products, static_cast<unsigned long long>(sum));
     }
@@ -231,17 +232,18 @@ launch_shape rows_per_block(std::int64_t rows, int each) {
 
 }  // namespace
 
-template <class O>
-void classify_rows(const product_pattern<O>& m, double mean_row, int largest_sorted, const operand_check& check,
+void classify_rows(const product_ref& p, double mean_row, int largest_sorted, const operand_check& check,
                    const class_sink& out, cudaStream_t stream) {
-  const auto run = [&](auto kernel, int lanes) {
-    launch("spgemm: classify_rows", kernel, rows_per_block(m.rows, block / lanes), stream, m, largest_sorted, check,
-           out);
-  };
-  // Where there are few rows, more lanes per row than its entries need leave less to the longest.
-  if (mean_row > 48 || m.rows <= 8192) return run(classify_kernel<32, O>, 32);
-  if (mean_row > 8 || m.rows <= 32768) return run(classify_kernel<8, O>, 8);
-  mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
+  p.with_offsets([&]<class O>() {
+    const auto run = [&](auto kernel, int lanes) {
+      launch("spgemm: classify_rows", kernel, rows_per_block(p.rows, block / lanes), stream, p.pattern<O>(),
+             largest_sorted, check, out);
+    };
+    // Where there are few rows, more lanes per row than its entries need leave less to the longest.
+    if (mean_row > 48 || p.rows <= 8192) return run(classify_kernel<32, O>, 32);
+    if (mean_row > 8 || p.rows <= 32768) return run(classify_kernel<8, O>, 8);
+    mean_row > 4 ? run(classify_kernel<4, O>, 4) : run(classify_kernel<2, O>, 2);
+  });
 }
 
 void count_classes(const row_list& from, const std::uint8_t* classes, index_t* counts, cudaStream_t stream) {
@@ -259,10 +261,5 @@ void list_rows(const row_list& from, const std::uint8_t* classes, const index_t*
 void scan_listed(index_t rows, index_t* entries, long long* all, const word_copy& report, cudaStream_t stream) {
   launch("spgemm: scan_listed", scan_kernel, {1, scan_block}, stream, rows, entries, all, report);
 }
-
-template void classify_rows(const product_pattern<std::int32_t>&, double, int, const operand_check&, const class_sink&,
-                            cudaStream_t);
-template void classify_rows(const product_pattern<std::int64_t>&, double, int, const operand_check&, const class_sink&,
-                            cudaStream_t);
 
 }  // namespace tulle::cuda

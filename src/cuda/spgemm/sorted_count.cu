@@ -1,7 +1,7 @@
 // Entries of the rows with few products: columns sorted in registers, changes counted. Method: sorted_rows.cuh.
 // Bytes per product: 4, through L1 and L2.
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/sorted_launch.hpp"
+#include "cuda/spgemm/sorted_rows.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -57,24 +57,18 @@ __global__ void __launch_bounds__(sorted_block, 8)
 
 }  // namespace
 
-template <class O>
-void count_sorted(const product_pattern<O>& m, const sorted_lists& lists, index_t* entries, cudaStream_t stream) {
-  lay_out_classes(
-      lists,
-      [&](int c, const row_list& list, unsigned blocks) {
-        with_sorted_shape(c, [&]<class Shape>(Shape) {
-          launch("spgemm: count_sorted", count_class_kernel<Shape, O>, {blocks, sorted_block}, stream, m, list,
-                 entries);
-        });
-      },
-      [&](const sorted_lists& others, unsigned blocks) {
-        launch("spgemm: count_sorted", count_classes_kernel<O>, {blocks, sorted_block}, stream, m, others, entries);
-      });
+void count_sorted(const product_ref& p, const sorted_lists& lists, index_t* entries, cudaStream_t stream) {
+  p.with_offsets([&]<class O>() {
+    const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
+      launch("spgemm: count_sorted", kernel, {blocks, sorted_block}, stream, p.pattern<O>(), rows, entries);
+    };
+    lay_out_classes(
+        lists,
+        [&](int c, const row_list& list, unsigned blocks) {
+          with_sorted_shape(c, [&]<class Shape>(Shape) { run(count_class_kernel<Shape, O>, blocks, list); });
+        },
+        [&](const sorted_lists& others, unsigned blocks) { run(count_classes_kernel<O>, blocks, others); });
+  });
 }
-
-template void count_sorted<std::int32_t>(const product_pattern<std::int32_t>&, const sorted_lists&, index_t*,
-                                         cudaStream_t);
-template void count_sorted<std::int64_t>(const product_pattern<std::int64_t>&, const sorted_lists&, index_t*,
-                                         cudaStream_t);
 
 }  // namespace tulle::cuda

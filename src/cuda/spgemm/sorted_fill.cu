@@ -3,7 +3,7 @@
 // written once, coalesced over the rows of a warp.
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/sorted_launch.hpp"
+#include "cuda/spgemm/sorted_rows.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -146,35 +146,24 @@ bool narrow_keys(index_t cols) {
 
 }  // namespace
 
-template <class T, class O>
-void fill_sorted(const product_pattern<O>& m, const product_values<T, O>& v, const sorted_lists& lists, bool columns,
-                 cudaStream_t stream) {
-  const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
-    launch("spgemm: fill_sorted", kernel, {blocks, sorted_block}, stream, m, v, rows, columns);
-  };
-  lay_out_classes(
-      lists,
-      [&](int c, const row_list& list, unsigned blocks) {
-        with_sorted_shape(c, [&]<class Shape>(Shape) {
-          narrow_keys<Shape>(m.cols) ? run(fill_class_kernel<Shape, std::uint32_t, T, O>, blocks, list)
-                                     : run(fill_class_kernel<Shape, std::uint64_t, T, O>, blocks, list);
+void fill_sorted(const product_fill& to, const sorted_lists& lists) {
+  to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
+    const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
+      launch("spgemm: fill_sorted", kernel, {blocks, sorted_block}, to.stream, m, v, rows, to.columns);
+    };
+    lay_out_classes(
+        lists,
+        [&](int c, const row_list& list, unsigned blocks) {
+          with_sorted_shape(c, [&]<class Shape>(Shape) {
+            narrow_keys<Shape>(m.cols) ? run(fill_class_kernel<Shape, std::uint32_t, T, O>, blocks, list)
+                                       : run(fill_class_kernel<Shape, std::uint64_t, T, O>, blocks, list);
+          });
+        },
+        [&](const sorted_lists& others, unsigned blocks) {
+          narrow_keys<largest_shape>(m.cols) ? run(fill_classes_kernel<std::uint32_t, T, O>, blocks, others)
+                                             : run(fill_classes_kernel<std::uint64_t, T, O>, blocks, others);
         });
-      },
-      [&](const sorted_lists& others, unsigned blocks) {
-        narrow_keys<largest_shape>(m.cols) ? run(fill_classes_kernel<std::uint32_t, T, O>, blocks, others)
-                                           : run(fill_classes_kernel<std::uint64_t, T, O>, blocks, others);
-      });
+  });
 }
-
-#define TULLE_INSTANTIATE(T, O)                                                                                \
-  template void fill_sorted(const product_pattern<O>&, const product_values<T, O>&, const sorted_lists&, bool, \
-                            cudaStream_t);
-TULLE_INSTANTIATE(float, std::int32_t)
-TULLE_INSTANTIATE(float, std::int64_t)
-TULLE_INSTANTIATE(double, std::int32_t)
-TULLE_INSTANTIATE(double, std::int64_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int32_t)
-TULLE_INSTANTIATE(std::uint32_t, std::int64_t)
-#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -3,10 +3,10 @@
 // One thread: a share of each row of B (coalesced in the group), then `Items` keys.
 #pragma once
 
+#include <algorithm>
 #include <bit>
-#include <iterator>
 
-#include "cuda/spgemm/sorted_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 
@@ -23,9 +23,7 @@ struct sorted_shape {
   static constexpr int stride = most + Lanes;          // so that the groups of a warp meet in no bank
 };
 
-/// The sorted classes, from the smallest.
-constexpr row_class sorted_classes[] = {sorted_8, sorted_16, sorted_32, sorted_64, sorted_128, sorted_256, sorted_512};
-constexpr int sorted_count = static_cast<int>(std::size(sorted_classes));
+constexpr int sorted_count = static_cast<int>(std::extent_v<decltype(sorted_lists::of)>);
 
 using largest_shape = sorted_shape<32, 16>;
 
@@ -69,6 +67,38 @@ __device__ __forceinline__ void with_own_class(const sorted_lists& lists, Run ru
   }
 }
 
+/// So many blocks of a class are worth a launch of their own; more where the rows are not counted yet.
+constexpr std::int64_t own_launch = 1024, own_launch_uncounted = 1100;
+
+inline std::int64_t blocks_of(const row_list& list, int c) {
+  return (std::int64_t{list.most} + groups_of(c) - 1) / groups_of(c);
+}
+
+/// Calls alone(c, list, blocks) for each class with many rows and shared(lists, blocks) for the others together.
+template <class Alone, class Shared>
+void lay_out_classes(sorted_lists lists, Alone alone, Shared shared) {
+  const bool single = std::ranges::count_if(lists.of, [](const row_list& l) { return l.most > 0; }) == 1;
+  std::int64_t blocks = 0;
+  for (int c = 0; c < sorted_count; ++c) {
+    row_list& list = lists.of[c];
+    const std::int64_t own = blocks_of(list, c);
+    if (own > 0 && (single || own >= (list.counted == nullptr ? own_launch : own_launch_uncounted))) {
+      alone(c, list, static_cast<unsigned>(own));
+      list = {};
+    }
+    blocks += blocks_of(list, c);
+  }
+  if (blocks > 0) shared(lists, static_cast<unsigned>(blocks));
+}
+
+/// Puts two keys in order.
+template <class Key>
+__device__ __forceinline__ void exchange(Key& x, Key& y) {
+  const Key low = min(x, y), high = max(x, y);
+  x = low;
+  y = high;
+}
+
 /// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on.
 template <int Lanes, int Items, class Key>
 __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
@@ -78,12 +108,7 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
     if (size <= Items) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
-        const int j = i ^ (size - 1);
-        if (j > i) {
-          const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
-          key[i] = low;
-          key[j] = high;
-        }
+        if (const int j = i ^ (size - 1); j > i) exchange(key[i], key[j]);
       }
     } else {
       Key other[Items];
@@ -95,22 +120,14 @@ __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
     }
 #pragma unroll
     for (int stride = size / 4; stride > 0; stride /= 2) {
-      if (stride >= Items) {
-        const bool lower = (lane & (stride / Items)) == 0;
+      const bool lower = (lane & (stride / Items)) == 0;
 #pragma unroll
-        for (int i = 0; i < Items; ++i) {
+      for (int i = 0; i < Items; ++i) {
+        if (stride >= Items) {
           const Key other = __shfl_xor_sync(full_warp, key[i], stride / Items);
           key[i] = lower == (key[i] < other) ? key[i] : other;
-        }
-      } else {
-#pragma unroll
-        for (int i = 0; i < Items; ++i) {
-          const int j = i ^ stride;
-          if (j > i) {
-            const Key low = min(key[i], key[j]), high = max(key[i], key[j]);
-            key[i] = low;
-            key[j] = high;
-          }
+        } else if (const int j = i ^ stride; j > i) {
+          exchange(key[i], key[j]);
         }
       }
     }

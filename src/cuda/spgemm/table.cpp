@@ -5,15 +5,9 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<spgemm_operator> make_gustavson(const context&, const spgemm_problem&);
-std::unique_ptr<spgemm_operator> make_kernel0(const context&, const spgemm_problem&);
-std::unique_ptr<spgemm_operator> make_cusparse_spgemm1(const context&, const spgemm_problem&);
-std::unique_ptr<spgemm_operator> make_cusparse_spgemm2(const context&, const spgemm_problem&);
-std::unique_ptr<spgemm_operator> make_cusparse_spgemm3(const context&, const spgemm_problem&);
-std::unique_ptr<spgemm_operator> make_cusparse_spgemm_reuse(const context&, const spgemm_problem&);
-
-support supports_gustavson(const spgemm_problem&, const device_info&);
-support supports_kernel0(const spgemm_problem&, const device_info&);
+using make_spgemm_function = std::unique_ptr<spgemm_operator>(const context&, const spgemm_problem&);
+make_spgemm_function make_gustavson, make_kernel0, make_cusparse_spgemm1, make_cusparse_spgemm2, make_cusparse_spgemm3,
+    make_cusparse_spgemm_reuse;
 support supports_cusparse_spgemm(const spgemm_problem&, const device_info&);
 
 std::span<const spgemm_kernel> spgemm_table() {
@@ -21,9 +15,9 @@ std::span<const spgemm_kernel> spgemm_table() {
   static constexpr std::array table{
       spgemm_kernel{"gustavson",
                     "rows by class: sorted in registers, hashed by words of 32 columns, or bitmaps and chunks", gpu,
-                    type_set::all, kernel_role::production, true, supports_gustavson, make_gustavson, true},
+                    type_set::all, kernel_role::production, true, supports_every, make_gustavson, true},
       spgemm_kernel{"kernel0", "one thread per row, a tile of columns at a time: the first kernel, the oracle", gpu,
-                    type_set::all, kernel_role::study, true, supports_kernel0, make_kernel0},
+                    type_set::all, kernel_role::study, true, supports_every, make_kernel0},
       spgemm_kernel{"cusparse.spgemm1", "cuSPARSE SpGEMM algorithm 1: all products at once", gpu, type_set::floating,
                     kernel_role::vendor, false, supports_cusparse_spgemm, make_cusparse_spgemm1},
       spgemm_kernel{"cusparse.spgemm2", "cuSPARSE SpGEMM algorithm 2: less memory", gpu, type_set::floating,

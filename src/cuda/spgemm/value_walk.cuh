@@ -1,7 +1,7 @@
 // Walks the products of a row of A B and adds them up where `sums` says, in shared memory that the warp owns. The
 // products of an entry of C are added one by one in the order of A's entries, each rounded before it is added, so the
 // sums do not depend on how the walk is laid out. Inside a row of B columns are distinct, so no two lanes that share
-// one meet; pieces of several rows side by side take turns. No atomics.
+// one meet; pieces of several rows side by side are added one after the other. No atomics.
 #pragma once
 
 #include "cuda/device/arithmetic.cuh"
@@ -57,8 +57,8 @@ struct pieces {
 #pragma unroll
     for (int u = 0; u < walk_depth; ++u) {
 #pragma unroll
-      for (int turn = 0; turn < side_by_side; ++turn) {
-        if (place[u] >= 0 && (side_by_side == 1 || turn == lane_id() / Lanes)) {
+      for (int group = 0; group < side_by_side; ++group) {
+        if (place[u] >= 0 && (side_by_side == 1 || group == lane_id() / Lanes)) {
           sums.add(place[u], rounded_product(factor[u], value[u]));
         }
         __syncwarp();

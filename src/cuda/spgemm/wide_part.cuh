@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 

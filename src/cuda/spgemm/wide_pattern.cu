@@ -5,13 +5,16 @@
 #include <algorithm>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/wide_rows.hpp"
+#include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int block = 256, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
+/// Bitmaps of more columns than this are made between a row's first and last column, and never kept.
+constexpr std::size_t narrow_bitmap = 4096;
+constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
 template <class O>
@@ -162,54 +165,51 @@ index_t blocks_of(const row_list& list, int multiprocessors) {
 }
 
 template <class O>
-void run_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-              const wide_launch& device, index_t* entries, index_t* most_entries, uint4* kept, const O* c_rowptr,
-              index_t* c_colind, cudaStream_t stream) {
+void run_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
+              index_t* most_entries, uint4* kept, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
   if (list.most == 0) return;
   const std::size_t most = std::min<std::size_t>(widest_bitmap, (device.shared_bytes - 16384) / 16 * 4);
-  const std::size_t capacity = std::min(most, bitmap_words(m.cols));
+  const std::size_t capacity = std::min(most, bitmap_words(p.cols));
   const auto run = [&](auto kernel) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(most * sizeof(unsigned))),  // the same for all that may launch it
           "cudaFuncSetAttribute");
     launch("spgemm: wide pattern", kernel,
-           {blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned)}, stream, m, b, list,
-           static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
+           {blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned)}, stream, p.pattern<O>(),
+           p.b_words<O>(), list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
   };
-  if (b.words != nullptr) return run(wide_kernel<8, true, O>);
+  if (p.words != nullptr) return run(wide_kernel<8, true, O>);
   if (mean_b <= 12) return run(wide_kernel<8, false, O>);
   mean_b <= 48 ? run(wide_kernel<16, false, O>) : run(wide_kernel<32, false, O>);
 }
 
 }  // namespace
 
-template <class O>
-void count_wide(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-                const wide_launch& device, index_t* entries, index_t* most, uint4* kept, cudaStream_t stream) {
-  run_wide<O>(m, b, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream);
+std::size_t kept_bytes(std::int64_t rows, index_t cols) {
+  const std::size_t words = bitmap_words(cols), bytes = static_cast<std::size_t>(rows) * words * sizeof(unsigned);
+  return words > narrow_bitmap || bytes > most_kept_bytes ? 0 : bytes;
 }
 
-template <class O>
-void fill_wide_columns(const product_pattern<O>& m, const word_rows<O>& b, float mean_b, const row_list& list,
-                       const wide_launch& device, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
-  run_wide<O>(m, b, mean_b, list, device, nullptr, nullptr, nullptr, c_rowptr, c_colind, stream);
+void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
+                index_t* most, uint4* kept, cudaStream_t stream) {
+  p.with_offsets(
+      [&]<class O>() { run_wide<O>(p, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream); });
 }
 
-template <class O>
-void fill_kept_columns(const row_list& list, const uint4* kept, index_t cols, const O* c_rowptr, index_t* c_colind,
-                       cudaStream_t stream) {
-  launch("spgemm: kept columns", kept_kernel<O>, {list.most, block}, stream, list, kept,
-         static_cast<unsigned>(bitmap_words(cols)), static_cast<unsigned>(cols - 1) / 32 + 1, c_rowptr, c_colind);
+void fill_wide_columns(const product_fill& to, float mean_b, const row_list& list, const device_info& device) {
+  to.product.with_offsets([&]<class O>() {
+    run_wide(to.product, mean_b, list, device, nullptr, nullptr, nullptr, static_cast<const O*>(to.c.rowptr),
+             to.c.colind, to.stream);
+  });
 }
 
-#define TULLE_INSTANTIATE(O)                                                                                           \
-  template void count_wide(const product_pattern<O>&, const word_rows<O>&, float, const row_list&, const wide_launch&, \
-                           index_t*, index_t*, uint4*, cudaStream_t);                                                  \
-  template void fill_wide_columns(const product_pattern<O>&, const word_rows<O>&, float, const row_list&,              \
-                                  const wide_launch&, const O*, index_t*, cudaStream_t);                               \
-  template void fill_kept_columns(const row_list&, const uint4*, index_t, const O*, index_t*, cudaStream_t);
-TULLE_INSTANTIATE(std::int32_t)
-TULLE_INSTANTIATE(std::int64_t)
-#undef TULLE_INSTANTIATE
+void fill_kept_columns(const product_fill& to, const row_list& list, const uint4* kept) {
+  const index_t cols = to.product.cols;
+  to.product.with_offsets([&]<class O>() {
+    launch("spgemm: kept columns", kept_kernel<O>, {list.most, block}, to.stream, list, kept,
+           static_cast<unsigned>(bitmap_words(cols)), static_cast<unsigned>(cols - 1) / 32 + 1,
+           static_cast<const O*>(to.c.rowptr), to.c.colind);
+  });
+}
 
 }  // namespace tulle::cuda

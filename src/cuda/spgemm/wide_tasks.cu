@@ -34,12 +34,11 @@ __global__ void __launch_bounds__(block_threads) cut_kernel(row_list list, const
 
 }  // namespace
 
-template <class O>
-void cut_wide_rows(const row_list& list, const O* c_rowptr, const wide_tasks& tasks, cudaStream_t stream) {
-  launch("spgemm: cut_wide_rows", cut_kernel<O>, threads_for(list.most), stream, list, c_rowptr, tasks);
+void cut_wide_rows(const product_fill& to, const wide_tasks& tasks) {
+  to.product.with_offsets([&]<class O>() {
+    launch("spgemm: cut_wide_rows", cut_kernel<O>, threads_for(tasks.list.most), to.stream, tasks.list,
+           static_cast<const O*>(to.c.rowptr), tasks);
+  });
 }
-
-template void cut_wide_rows(const row_list&, const std::int32_t*, const wide_tasks&, cudaStream_t);
-template void cut_wide_rows(const row_list&, const std::int64_t*, const wide_tasks&, cudaStream_t);
 
 }  // namespace tulle::cuda

@@ -40,17 +40,15 @@ class kernel0 final : public spgemm_operator {
     std::int64_t nnz = 0;
     for (index_t i = 0; i < a_.rows; ++i) {
       offsets_.data()[i] = nnz;
-      for_each_entry(i, 0, a_.values, b_.values, [&](index_t, sum) { ++nnz; });
+      for_each_entry(i, {0, a_.values, b_.values}, [&](index_t, sum) { ++nnz; });
     }
     return offsets_.data()[a_.rows] = nnz;
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     write_offsets(offsets_.data(), 0, std::int64_t{a_.rows} + 1, c);
-    run(alpha, a_.values, b_.values, c, [&](std::int64_t at, index_t column) { c.colind[at] = column; });
+    write(values, c, c.colind);
   }
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
-    run(alpha, static_cast<const T*>(a_values), static_cast<const T*>(b_values), c, [](std::int64_t, index_t) {});
-  }
+  void numeric(const spgemm_values& values, const csr_sink& c) override { write(values, c, nullptr); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return offsets_.bytes() + sums_.bytes() + states_.bytes();
   }
@@ -59,12 +57,12 @@ class kernel0 final : public spgemm_operator {
   using sum = sum_of<T>;
   enum state : std::uint8_t { unwanted, wanted, hit };
 
-  template <class Column>
-  void run(double alpha, const T* a_values, const T* b_values, const csr_sink& c, Column column) {
+  /// Columns are left alone where colind is null.
+  void write(const spgemm_values& values, const csr_sink& c, index_t* colind) {
     std::int64_t at = c.first;
     for (index_t i = 0; i < a_.rows; ++i) {
-      for_each_entry(i, static_cast<T>(alpha), a_values, b_values, [&](index_t j, sum value) {
-        column(at, j);
+      for_each_entry(i, values, [&](index_t column, sum value) {
+        if (colind != nullptr) colind[at] = column;
         static_cast<T*>(c.values)[at++] = static_cast<T>(value);
       });
     }
@@ -72,12 +70,14 @@ class kernel0 final : public spgemm_operator {
 
   /// f(column, value) for the entries of row i, by column.
   template <class F>
-  void for_each_entry(index_t i, T alpha, const T* a_values, const T* b_values, F f) {
+  void for_each_entry(index_t i, const spgemm_values& values, F f) {
+    const auto alpha = static_cast<sum>(static_cast<T>(values.alpha));
+    const T *a_values = static_cast<const T*>(values.a), *b_values = static_cast<const T*>(values.b);
     for (index_t begin = 0, width = 0; begin < b_.cols; begin += width) {
       width = std::min(tile_, b_.cols - begin);
       clear(i, begin, width);
       for (O k = a_.rowptr[i]; k < a_.rowptr[i + 1]; ++k) {
-        const sum scale = static_cast<sum>(alpha) * static_cast<sum>(a_values[k]);
+        const sum scale = alpha * static_cast<sum>(a_values[k]);
         for_each_in_tile(b_, a_.colind[k], begin, width, [&](O l, index_t j) {
           if (states_.data()[j] == unwanted) return;
           states_.data()[j] = hit;
@@ -114,9 +114,7 @@ class kernel0 final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_kernel0(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<kernel0<T, O>>(ctx, p);
-  });
+  return make_operator<kernel0>(ctx, p);
 }
 
 }  // namespace tulle::cpu

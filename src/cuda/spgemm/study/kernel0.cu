@@ -8,6 +8,7 @@
 // every tile of a row reads the row of A again and searches the rows of B. Never chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
+#include <utility>
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/device_guard.hpp"
@@ -15,6 +16,7 @@
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/column_search.cuh"
+#include "cuda/spgemm/rowptr.cuh"
 #include "kernels/spgemm.hpp"
 
 namespace tulle::cuda {
@@ -24,35 +26,33 @@ constexpr int threads_per_block = 128;
 constexpr index_t default_tile = 512;
 constexpr std::size_t most_tile_bytes = std::size_t{256} << 20;  // of all threads together
 
-/// The accumulators: thread t has sums[t * columns ..] and hits[t * words ..], whose bits are 0 between tiles.
-template <class T>
-struct tiles {
-  index_t threads;
-  index_t columns;
-  index_t words;
-  T* sums;
-  std::uint32_t* hits;
-
-  __device__ tiles of(std::int64_t thread) const {
-    return {1, columns, words, sums + thread * columns, hits + thread * words};
-  }
-};
-
-/// Who works with how much. The same for the bound and for the operator.
+/// Who works with how much.
 struct tile_sizes {
   index_t threads;
   index_t columns;
   index_t words;
+};
 
-  tile_sizes(const context& ctx, const spgemm_problem& p) {
-    columns = std::max(1, std::min(p.tile_size > 0 ? p.tile_size : default_tile, p.b.cols));
-    words = columns / 32 + (columns % 32 != 0 ? 1 : 0);
-    const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_per_thread(p.a.types));
-    const std::int64_t most = std::min<std::int64_t>(std::int64_t{1024} * ctx.info().multiprocessors, fit);
-    threads = static_cast<index_t>(std::min<std::int64_t>(p.a.rows, std::max<std::int64_t>(most, 32)));
-  }
-  [[nodiscard]] std::size_t bytes_per_thread(type_key types) const {
-    return static_cast<std::size_t>(columns) * size_of(types.value) + static_cast<std::size_t>(words) * 4;
+tile_sizes sizes_for(const context& ctx, const spgemm_problem& p) {
+  tile_sizes s{};
+  s.columns = std::max(1, std::min(p.tile_size > 0 ? p.tile_size : default_tile, p.b.cols));
+  s.words = s.columns / 32 + (s.columns % 32 != 0 ? 1 : 0);
+  const std::size_t bytes_per_thread =
+      static_cast<std::size_t>(s.columns) * size_of(p.a.types.value) + static_cast<std::size_t>(s.words) * 4;
+  const auto fit = static_cast<std::int64_t>(most_tile_bytes / bytes_per_thread);
+  const std::int64_t most = std::min<std::int64_t>(std::int64_t{1024} * ctx.info().multiprocessors, fit);
+  s.threads = static_cast<index_t>(std::min<std::int64_t>(p.a.rows, std::max<std::int64_t>(most, 32)));
+  return s;
+}
+
+/// The accumulators: thread t has sums[t * columns ..] and hits[t * words ..], whose bits are 0 between tiles.
+template <class T>
+struct tiles : tile_sizes {
+  T* sums;
+  std::uint32_t* hits;
+
+  __device__ tiles of(std::int64_t thread) const {
+    return {{1, columns, words}, sums + thread * columns, hits + thread * words};
   }
 };
 
@@ -127,11 +127,6 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-template <class P>
-__global__ void shift_kernel(const std::int64_t* offsets, std::int64_t count, std::int64_t first, P* rowptr) {
-  for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) rowptr[i] = static_cast<P>(first + offsets[i]);
-}
-
 template <class T, class O>
 class kernel0 final : public spgemm_operator {
  public:
@@ -140,7 +135,7 @@ class kernel0 final : public spgemm_operator {
         a_(p.a.as<T, O>()),
         b_(p.b.as<T, O>()),
         mask_(p.mask ? p.mask->as<T, O>() : csr_view<T, O>{}),
-        sizes_(ctx, p) {
+        sizes_(sizes_for(ctx, p)) {
     const device_guard guard(ctx.device());
     const auto threads = static_cast<std::size_t>(sizes_.threads);
     sums_ = buffer<T>(ctx, threads * static_cast<std::size_t>(sizes_.columns));
@@ -155,39 +150,29 @@ class kernel0 final : public spgemm_operator {
     exclusive_scan(ctx_, offsets_);
     return read_back(ctx_, offsets_.data() + a_.rows);
   }
-  void fill(double alpha, const csr_sink& c) override {
+  void fill(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    if (c.offset == offset_type::i64) {
-      write_offsets<std::int64_t>(c);
-    } else {
-      write_offsets<std::int32_t>(c);
-    }
-    write(alpha, a_, b_, c, c.colind);
+    write_offsets(ctx_, a_.rows, std::as_const(offsets_).data(), c);
+    write(values, c, c.colind);
   }
-  void numeric(double alpha, const void* a_values, const void* b_values, const csr_sink& c) override {
+  void numeric(const spgemm_values& values, const csr_sink& c) override {
     const device_guard guard(ctx_.device());
-    csr_view<T, O> a = a_, b = b_;
-    a.values = static_cast<const T*>(a_values);
-    b.values = static_cast<const T*>(b_values);
-    write(alpha, a, b, c, nullptr);
+    write(values, c, nullptr);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return sums_.bytes() + hits_.bytes() + offsets_.bytes();
   }
 
  private:
-  [[nodiscard]] tiles<T> all() { return {sizes_.threads, sizes_.columns, sizes_.words, sums_.data(), hits_.data()}; }
+  [[nodiscard]] tiles<T> all() { return {sizes_, sums_.data(), hits_.data()}; }
 
   [[nodiscard]] launch_shape shape() const { return threads_for(sizes_.threads, threads_per_block); }
 
-  template <class P>
-  void write_offsets(const csr_sink& c) {
-    const std::int64_t count = std::int64_t{a_.rows} + 1;
-    launch_items(ctx_, "kernel0: offsets", shift_kernel<P>, count, offsets_.data(), count, c.first,
-                 static_cast<P*>(c.rowptr));
-  }
-  void write(double alpha, csr_view<T, O> a, csr_view<T, O> b, const csr_sink& c, index_t* colind) {
-    launch("kernel0", write_kernel<T, O>, shape(), native(ctx_), a, b, mask_, all(), static_cast<T>(alpha),
+  void write(const spgemm_values& v, const csr_sink& c, index_t* colind) {
+    csr_view<T, O> a = a_, b = b_;
+    a.values = static_cast<const T*>(v.a);
+    b.values = static_cast<const T*>(v.b);
+    launch("kernel0", write_kernel<T, O>, shape(), native(ctx_), a, b, mask_, all(), static_cast<T>(v.alpha),
            offsets_.data(), c.first, colind, static_cast<T*>(c.values));
   }
 
@@ -201,12 +186,8 @@ class kernel0 final : public spgemm_operator {
 
 }  // namespace
 
-support supports_kernel0(const spgemm_problem&, const device_info&) { return {}; }
-
 std::unique_ptr<spgemm_operator> make_kernel0(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() -> std::unique_ptr<spgemm_operator> {
-    return std::make_unique<kernel0<T, O>>(ctx, p);
-  });
+  return make_operator<kernel0>(ctx, p);
 }
 
 }  // namespace tulle::cuda
