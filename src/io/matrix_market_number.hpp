@@ -17,7 +17,9 @@
 
 namespace tulle::matrix_market {
 
-constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+/// The value of a digit; more than 9 for every other character.
+constexpr unsigned digit_of(char c) { return static_cast<unsigned char>(c - '0'); }
+constexpr bool is_digit(char c) { return digit_of(c) < 10; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 constexpr bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
@@ -39,7 +41,7 @@ inline const char* read_index(const char* p, index_t limit, index_t& index) {
   if (*p == '+') ++p;
   const char* first = p;
   std::uint64_t number = 0;
-  for (; is_digit(*p); ++p) number = 10 * number + static_cast<std::uint64_t>(*p - '0');
+  for (unsigned digit = digit_of(*p); digit < 10; digit = digit_of(*++p)) number = 10 * number + digit;
   if (p - first > 19 || number - 1 >= static_cast<std::uint64_t>(limit)) return nullptr;
   index = static_cast<index_t>(number - 1);
   return p;
