@@ -7,35 +7,28 @@ using tulle::capi::guard;
 using tulle::capi::require;
 
 tulle_status tulle_context_create_best(tulle_context** context) {
-  return create(context, "context", [] { return new tulle_context{tulle::context::best()}; });
+  return create(context, "context", {}, [] { return new tulle_context{tulle::context::best()}; });
 }
 
 tulle_status tulle_context_create_cpu(int threads, tulle_context** context) {
-  return create(context, "context", [&] { return new tulle_context{tulle::context::cpu(threads)}; });
+  return create(context, "context", {}, [&] { return new tulle_context{tulle::context::cpu(threads)}; });
 }
 
 tulle_status tulle_context_create_cuda(int device, tulle_context** context) {
-  return create(context, "context", [&] { return new tulle_context{tulle::context::cuda(device)}; });
+  return create(context, "context", {}, [&] { return new tulle_context{tulle::context::cuda(device)}; });
 }
 
 tulle_status tulle_context_create_cuda_stream(int device, void* stream, tulle_context** context) {
-  return create(context, "context",
+  return create(context, "context", {},
                 [&] { return new tulle_context{tulle::context::cuda(device, tulle::stream_view{stream})}; });
 }
 
 tulle_status tulle_context_space(const tulle_context* context, tulle_memory_space* space) {
-  return guard([&] {
-    require(context, "context");
-    require(space, "space");
-    *space = tulle::capi::to_c(context->value.space());
-  });
+  return guard({{context, "context"}, {space, "space"}}, [&] { *space = tulle::capi::to_c(context->value.space()); });
 }
 
 tulle_status tulle_context_synchronize(const tulle_context* context) {
-  return guard([&] {
-    require(context, "context");
-    context->value.synchronize();
-  });
+  return guard({{context, "context"}}, [&] { context->value.synchronize(); });
 }
 
 void tulle_context_destroy(tulle_context* context) { delete context; }

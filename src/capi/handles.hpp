@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/ops/spgemm.hpp>
@@ -27,7 +28,6 @@ struct tulle_csr {
 
 struct tulle_spmv_plan {
   tulle::any_spmv_plan value;
-  std::string kernel;
   std::string explanation;
 };
 
@@ -36,7 +36,6 @@ struct tulle_spgemm_plan {
   std::int64_t value_counts[3];  // A, B, D
   tulle::scalar_type type;
   std::uint64_t number;  // no two plans have the same
-  std::string kernel;
   std::string explanation;
 };
 
@@ -46,14 +45,27 @@ namespace tulle::capi {
 memory_space space_of(tulle_memory_space space, const char* name);
 scalar_type scalar_type_of(tulle_scalar_type type, const char* name);
 offset_type offset_type_of(tulle_offset_type type, const char* name);
-/// Throws INVALID_DIMENSIONS where the number is negative or no index.
-index_t checked_index(std::int64_t value, const std::string& name);
+/// Throws INVALID_DIMENSIONS where the number is negative or above `most`.
+std::int64_t checked_count(std::int64_t value, std::string_view name, std::int64_t most);
+index_t checked_index(std::int64_t value, std::string_view name);
 /// Throws INVALID_DIMENSIONS where the number is negative.
 std::int64_t checked_size(std::int64_t size, const char* name);
 /// 0 or 1. Throws INVALID_ARGUMENT.
 bool checked_flag(std::int32_t value, const char* name);
 vector_order vector_order_of(tulle_vector_order order, const char* name);
 spmv_effort effort_of(tulle_spmv_effort effort, const char* name);
+
+/// Types, memory and shape of a caller's arrays, all else left out.
+template <class Arrays>
+matrix_ref described(const Arrays& a) {
+  matrix_ref ref;
+  ref.types = {scalar_type_of(a.scalar_type, "arrays->scalar_type"),
+               offset_type_of(a.offset_type, "arrays->offset_type")};
+  ref.space = space_of(a.space, "arrays->space");
+  ref.rows = checked_index(a.rows, "arrays->rows");
+  ref.cols = checked_index(a.cols, "arrays->cols");
+  return ref;
+}
 
 constexpr tulle_memory_space to_c(memory_space space) {
   return space == memory_space::host ? TULLE_HOST : TULLE_DEVICE;

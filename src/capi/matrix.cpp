@@ -61,13 +61,9 @@ matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, shape s,
   return csr<T>{s.rows, s.cols, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, values)};
 }
 
-matrix_ref ref_of(const tulle_matrix_arrays& a, type_key types, shape s, memory_space space) {
-  matrix_ref ref;
-  ref.types = types;
-  ref.rows = s.rows;
-  ref.cols = s.cols;
+/// `ref`: what `described` says of them.
+matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
   ref.nnz = ref.stored = checked_size(a.nnz, "arrays->nnz");
-  ref.space = space;
   ref.rowptr = a.offsets;
   ref.colind = a.format == TULLE_CSC ? a.rowind : a.colind;
   ref.values = a.values;
@@ -91,15 +87,12 @@ tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
   if (a.format < TULLE_COO || a.format > TULLE_DENSE) {
     throw error(status::invalid_argument, fmt::format("arrays->format = {}: must be 0 to 3", a.format));
   }
-  const type_key types{scalar_type_of(a.scalar_type, "arrays->scalar_type"),
-                       offset_type_of(a.offset_type, "arrays->offset_type")};
-  const memory_space space = space_of(a.space, "arrays->space");
-  const shape s{checked_index(a.rows, "arrays->rows"), checked_index(a.cols, "arrays->cols")};
-  matrix_ref made;
+  matrix_ref made = described(a);
   if (a.format == TULLE_DENSE) {
-    made = dispatch<type_set::all>(types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, space); });
+    const shape s = made.dimensions();
+    made = dispatch<type_set::all>(made.types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, made.space); });
   } else {
-    detail::operand checked(ctx, "arrays", ref_of(a, types, s, space));
+    detail::operand checked(ctx, "arrays", ref_of(a, made));
     checked.validate();
     checked.to_csr();
     made = checked.is_transpose() ? to_csr(ctx, transposed(checked.source())) : checked.source();
@@ -122,9 +115,7 @@ void on_host(const matrix_ref& a, const F& f) {
 template <class F>
 tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle_csr** out, const char* name,
                     const F& f) {
-  return create(out, name, [&] {
-    require(context, "context");
-    require(matrix, "matrix");
+  return create(out, name, {{context, "context"}, {matrix, "matrix"}}, [&] {
     return new tulle_csr{f(context->value, matrix->ref), 0};
   });
 }
@@ -133,17 +124,12 @@ tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle
 }  // namespace tulle::capi
 
 tulle_status tulle_csr_convert(const tulle_context* context, const tulle_matrix_arrays* arrays, tulle_csr** matrix) {
-  return create(matrix, "matrix", [&] {
-    require(context, "context");
-    require(arrays, "arrays");
-    return tulle::capi::convert(context->value, *arrays);
-  });
+  return create(matrix, "matrix", {{context, "context"}, {arrays, "arrays"}},
+                [&] { return tulle::capi::convert(context->value, *arrays); });
 }
 
 tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_csr* matrix, int32_t* rowind) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
+  return guard({{context, "context"}, {matrix, "matrix"}}, [&] {
     if (matrix->ref.nnz > 0) require(rowind, "rowind");
     tulle::capi::on_host(matrix->ref, [&](const auto& a) {
       const auto offsets = a.rowptr.host();
@@ -156,9 +142,7 @@ tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_c
 
 tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_csr* matrix, tulle_vector_order order,
                                       int64_t ld, void* values) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
+  return guard({{context, "context"}, {matrix, "matrix"}}, [&] {
     const tulle::shape s = matrix->ref.dimensions();
     const auto by = tulle::capi::vector_order_of(order, "order");
     tulle::capi::check_ld(ld, s, by);
@@ -178,18 +162,15 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
 
 tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
                                     int64_t* blocks, int64_t* rowptr, int32_t* colind, void* values) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
-    require(blocks, "blocks");
+  return guard({{context, "context"}, {matrix, "matrix"}, {blocks, "blocks"}}, [&] {
     const tulle::context host = tulle::context::cpu();
     tulle::capi::on_host(matrix->ref, [&](const auto& a) {
       const auto made = to_bsr(host, a.view(), block);
       *blocks = static_cast<std::int64_t>(made.colind.size());
       if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);
       if (colind != nullptr) std::copy_n(made.colind.data(), made.colind.size(), colind);
-      if (values != nullptr) std::copy_n(reinterpret_cast<const char*>(made.values.data()), made.values.bytes(),
-                                         static_cast<char*>(values));
+      if (values != nullptr)
+        std::copy_n(reinterpret_cast<const char*>(made.values.data()), made.values.bytes(), static_cast<char*>(values));
     });
   });
 }
@@ -213,26 +194,19 @@ tulle_status tulle_csr_eliminate_zeros(const tulle_context* context, const tulle
 
 tulle_status tulle_csr_add(const tulle_context* context, double alpha, const tulle_csr* a, double beta,
                            const tulle_csr* b, tulle_csr** sum) {
-  return create(sum, "sum", [&] {
-    require(context, "context");
-    require(a, "a");
-    require(b, "b");
+  return create(sum, "sum", {{context, "context"}, {a, "a"}, {b, "b"}}, [&] {
     return new tulle_csr{add(context->value, alpha, a->ref, beta, b->ref), 0};
   });
 }
 
 tulle_status tulle_csr_validate(const tulle_context* context, const tulle_csr* matrix, int32_t checks,
                                 tulle_data_status* found, int64_t* row, int64_t* entry) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
-    require(found, "found");
+  return guard({{context, "context"}, {matrix, "matrix"}, {found, "found"}}, [&] {
     const tulle::validate_options options{(checks & TULLE_CHECK_SORTED) != 0, (checks & TULLE_CHECK_DUPLICATES) != 0,
                                           (checks & TULLE_CHECK_FINITE) != 0};
     const tulle::detail::operand here(context->value, "matrix", matrix->ref);
-    const auto v = tulle::dispatch<tulle::type_set::all>(here.ref().types, [&]<class T, class O>() {
-      return validate(context->value, here.ref().as<T, O>(), options);
-    });
+    const auto v = tulle::dispatch<tulle::type_set::all>(
+        here.ref().types, [&]<class T, class O>() { return validate(context->value, here.ref().as<T, O>(), options); });
     *found = static_cast<tulle_data_status>(v.what);
     if (row != nullptr) *row = v.row;
     if (entry != nullptr) *entry = v.entry;
@@ -241,40 +215,29 @@ tulle_status tulle_csr_validate(const tulle_context* context, const tulle_csr* m
 
 tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_csr* matrix,
                                       tulle_csr_statistics* statistics) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
-    require(statistics, "statistics");
+  return guard({{context, "context"}, {matrix, "matrix"}, {statistics, "statistics"}}, [&] {
     const tulle::detail::operand here(context->value, "matrix", matrix->ref);
     here.validate();
     const tulle::csr_stats s = here.statistics();
-    *statistics = {s.rows, s.cols,        s.nnz,         s.max,                 s.empty_rows,     s.bandwidth,
-                   s.mean, s.stddev, s.ell_padding, s.sell_sorted_padding, s.gather_sectors};
+    *statistics = {s.rows,          s.cols, s.nnz,    s.max,         s.empty_rows,
+                   s.bandwidth,     s.mean, s.stddev, s.ell_padding, s.sell_sorted_padding,
+                   s.gather_sectors};
   });
 }
 
 tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
                                            int32_t symmetric) {
-  return guard([&] {
-    require(context, "context");
-    require(matrix, "matrix");
-    require(path, "path");
-    write_matrix_market(path, matrix->ref, tulle::capi::checked_flag(symmetric, "symmetric"));
-  });
+  return guard({{context, "context"}, {matrix, "matrix"}, {path, "path"}},
+               [&] { write_matrix_market(path, matrix->ref, tulle::capi::checked_flag(symmetric, "symmetric")); });
 }
 
 tulle_status tulle_kernel_count(const tulle_context* context, int64_t* count) {
-  return guard([&] {
-    require(context, "context");
-    require(count, "count");
-    *count = static_cast<std::int64_t>(tulle::kernels(context->value.backend()).size());
-  });
+  return guard({{context, "context"}, {count, "count"}},
+               [&] { *count = static_cast<std::int64_t>(tulle::kernels(context->value.backend()).size()); });
 }
 
 tulle_status tulle_kernel_at(const tulle_context* context, int64_t index, tulle_kernel_info* kernel) {
-  return guard([&] {
-    require(context, "context");
-    require(kernel, "kernel");
+  return guard({{context, "context"}, {kernel, "kernel"}}, [&] {
     const auto all = tulle::kernels(context->value.backend());
     if (index < 0 || index >= static_cast<std::int64_t>(all.size())) {
       throw tulle::error(tulle::status::invalid_argument,

@@ -35,20 +35,13 @@ multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector
           plan.value.ctx().space()};
 }
 
-spmv_options options_of(const tulle_spmv_options& from) {
+spmv_options options_of(const tulle_spmv_options* from) {
   spmv_options options;
-  if (from.kernel != nullptr) options.kernel = from.kernel;
-  options.effort = effort_of(from.effort, "options->effort");
-  options.transpose = checked_flag(from.transpose, "options->transpose");
+  if (from == nullptr) return options;
+  if (from->kernel != nullptr) options.kernel = from->kernel;
+  options.effort = effort_of(from->effort, "options->effort");
+  options.transpose = checked_flag(from->transpose, "options->transpose");
   return options;
-}
-
-tulle_spmv_plan* make_plan(const tulle_context* context, const tulle_csr* matrix, const spmv_options& options) {
-  require(context, "context");
-  require(matrix, "matrix");
-  any_spmv_plan plan(context->value, matrix->ref, options);
-  std::string kernel(plan.kernel());
-  return new tulle_spmv_plan{std::move(plan), std::move(kernel), {}};
 }
 
 }  // namespace
@@ -56,46 +49,40 @@ tulle_spmv_plan* make_plan(const tulle_context* context, const tulle_csr* matrix
 
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
-  return create(plan, "plan", [&] {
+  return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
     tulle::spmv_options options;
     if (kernel != nullptr) options.kernel = kernel;
-    return tulle::capi::make_plan(context, matrix, options);
+    return new tulle_spmv_plan{{context->value, matrix->ref, options}, {}};
   });
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan) {
-  return create(plan, "plan", [&] {
-    return tulle::capi::make_plan(context, matrix,
-                                  options == nullptr ? tulle::spmv_options{} : tulle::capi::options_of(*options));
+  return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
+    return new tulle_spmv_plan{{context->value, matrix->ref, tulle::capi::options_of(options)}, {}};
   });
 }
 
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size) {
-  return guard([&] {
+  return guard({{plan, "plan"}}, [&] {
     using namespace tulle::capi;
-    require(plan, "plan");
     plan->value.apply(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"));
   });
 }
 
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y) {
-  return guard([&] {
+  return guard({{plan, "plan"}, {x, "x"}, {y, "y"}}, [&] {
     using namespace tulle::capi;
-    require(plan, "plan");
-    require(x, "x");
-    require(y, "y");
     plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y"));
   });
 }
 
 tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                         void* y, int64_t y_size, const void* w, void* dots) {
-  return guard([&] {
+  return guard({{plan, "plan"}}, [&] {
     using namespace tulle::capi;
-    require(plan, "plan");
     plan->value.apply_dots(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"),
                            like(*plan, w, y_size, "w"), like(*plan, dots, 2, "dots"));
   });
@@ -103,9 +90,8 @@ tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, con
 
 tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const void* x, const void* b,
                                     const void* inverse_diagonal, void* y, int64_t size) {
-  return guard([&] {
+  return guard({{plan, "plan"}}, [&] {
     using namespace tulle::capi;
-    require(plan, "plan");
     plan->value.jacobi(omega, vector(*plan, x, size, "x"), like(*plan, b, size, "b"),
                        like(*plan, inverse_diagonal, size, "inverse_diagonal"), like(*plan, y, size, "y"));
   });
@@ -113,8 +99,7 @@ tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const v
 
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
                                            tulle_memory_space space) {
-  return guard([&] {
-    require(plan, "plan");
+  return guard({{plan, "plan"}}, [&] {
     const std::int64_t size = tulle::capi::checked_size(count, "count");
     if (size > 0) require(values, "values");
     plan->value.update_values(
@@ -123,28 +108,20 @@ tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* va
 }
 
 tulle_status tulle_spmv_plan_explain(tulle_spmv_plan* plan, const char** sentence) {
-  return guard([&] {
-    require(plan, "plan");
-    require(sentence, "sentence");
+  return guard({{plan, "plan"}, {sentence, "sentence"}}, [&] {
     plan->explanation = plan->value.explain();
     *sentence = plan->explanation.c_str();
   });
 }
 
 tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** name) {
-  return guard([&] {
-    require(plan, "plan");
-    require(name, "name");
-    *name = plan->kernel.c_str();
+  return guard({{plan, "plan"}, {name, "name"}}, [&] {
+    *name = plan->value.kernel().data();  // a literal, so it ends in NUL
   });
 }
 
 tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes) {
-  return guard([&] {
-    require(plan, "plan");
-    require(bytes, "bytes");
-    *bytes = plan->value.workspace_bytes();
-  });
+  return guard({{plan, "plan"}, {bytes, "bytes"}}, [&] { *bytes = plan->value.workspace_bytes(); });
 }
 
 void tulle_spmv_plan_destroy(tulle_spmv_plan* plan) { delete plan; }

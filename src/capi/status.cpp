@@ -1,11 +1,10 @@
 // Statuses, the last error message and the version of the C API.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <tulle/version.hpp>
 
@@ -53,12 +52,15 @@ vector_order vector_order_of(tulle_vector_order order, const char* name) {
   return order == TULLE_ROW_MAJOR ? vector_order::row_major : vector_order::column_major;
 }
 
-index_t checked_index(std::int64_t value, const std::string& name) {
-  if (value < 0 || value > std::numeric_limits<index_t>::max()) {
-    throw error(status::invalid_dimensions,
-                fmt::format("{} = {}: must be 0 to {}", name, value, std::numeric_limits<index_t>::max()));
+std::int64_t checked_count(std::int64_t value, std::string_view name, std::int64_t most) {
+  if (value < 0 || value > most) {
+    throw error(status::invalid_dimensions, fmt::format("{} = {}: must be 0 to {}", name, value, most));
   }
-  return static_cast<index_t>(value);
+  return value;
+}
+
+index_t checked_index(std::int64_t value, std::string_view name) {
+  return static_cast<index_t>(checked_count(value, name, std::numeric_limits<index_t>::max()));
 }
 
 std::int64_t checked_size(std::int64_t size, const char* name) {

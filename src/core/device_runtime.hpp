@@ -29,7 +29,7 @@ class device_graph {
   virtual void launch(stream_view stream) = 0;
 };
 
-/// What memory reaches when nothing else is in the way, in bytes a second.
+/// What memory reaches when nothing else is in the way, in bytes per second.
 struct bandwidth {
   double read = 0;   // sum of a large array
   double copy = 0;   // read + write

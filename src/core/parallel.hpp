@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/types.hpp>
@@ -25,22 +26,13 @@ row_range balanced_rows(index_t rows, const O* rowptr, int part, int parts) {
   const auto cut = [&](int p) {
     if (p == parts) return rows;
     const std::int64_t target = work / parts * p + work % parts * p / parts;
-    index_t low = 0;
-    index_t high = rows;
-    while (low < high) {
-      const index_t mid = low + (high - low) / 2;
-      if (static_cast<std::int64_t>(rowptr[mid]) + mid < target) {
-        low = mid + 1;
-      } else {
-        high = mid;
-      }
-    }
-    return low;
+    const auto before = [&](index_t r) { return static_cast<std::int64_t>(rowptr[r]) + r < target; };
+    return *std::ranges::partition_point(std::views::iota(index_t{0}, rows), before);
   };
   return {cut(part), cut(part + 1)};
 }
 
-/// Calls f(begin, end) for ranges of rows that have about equal work, one range a thread. The ranges cover all rows.
+/// Calls f(begin, end) for ranges of rows that have about equal work, one range per thread. The ranges cover all rows.
 template <offset O, class F>
 void parallel_rows(int threads, index_t rows, const O* rowptr, F f) {
 #pragma omp parallel num_threads(threads)

@@ -11,21 +11,26 @@ namespace {
 /// ELL below this many slots is never refused for its padding.
 constexpr std::int64_t always_allowed_slots = std::int64_t{1} << 20;
 
-template <scalar T, offset O>
-void check_same_matrix(std::string_view function, csr_view<T, O> from, index_t rows, index_t cols) {
-  if (from.rows != rows || from.cols != cols) {
-    throw error(status::invalid_dimensions, fmt::format("{}: the CSR is {} x {}, the converted matrix {} x {}",
-                                                        function, from.rows, from.cols, rows, cols));
-  }
+/// Shape and memory of what becomes a CSR, and that its offsets hold the entries. Arrays are checked apart.
+template <offset O, class View>
+void check_source(const context& ctx, const View& a) {
+  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  check_space("to_csr", ctx, a.space);
+  check_offsets_hold<O>("to_csr", a.nnz);
 }
 
-template <scalar T>
-void check_coo(std::string_view function, const context& ctx, const coo_view<T>& a) {
-  check_dimensions(function, a.rows, a.cols, a.nnz);
-  check_array(function, "rowind", a.rowind, a.nnz);
-  check_array(function, "colind", a.colind, a.nnz);
-  check_array(function, "values", a.values, a.nnz);
-  check_space(function, ctx, a.space);
+/// Writes the values of a CSR into the matrix that was made from it.
+template <scalar T, offset O, class Converted>
+void refresh(const context& ctx, csr_view<T, O> from, Converted& to,
+             void (*update)(const context&, csr_view<T, O>, Converted&)) {
+  check_csr("update_values", ctx, from);
+  check_space("update_values", ctx, to.values.space());
+  if (from.rows != to.rows || from.cols != to.cols) {
+    throw error(status::invalid_dimensions,
+                fmt::format("update_values: the CSR is {} x {}, the converted matrix {} x {}", from.rows, from.cols,
+                            to.rows, to.cols));
+  }
+  update(ctx, from, to);
 }
 
 }  // namespace
@@ -67,8 +72,10 @@ coo<T> to_coo(const context& ctx, csr_view<T, O> a) {
 
 template <offset O, scalar T>
 csr<T, O> to_csr(const context& ctx, coo_view<T> a) {
-  check_coo("to_csr", ctx, a);
-  check_offsets_hold<O>("to_csr", a.nnz);
+  check_source<O>(ctx, a);
+  check_array("to_csr", "rowind", a.rowind, a.nnz);
+  check_array("to_csr", "colind", a.colind, a.nnz);
+  check_array("to_csr", "values", a.values, a.nnz);
   return formats_of<T, O>(ctx.backend()).coo_to_csr(ctx, a);
 }
 
@@ -102,13 +109,11 @@ ell<T> to_ell(const context& ctx, csr_view<T, O> a, double max_padding) {
 
 template <offset O, scalar T>
 csr<T, O> to_csr(const context& ctx, ell_view<T> a) {
-  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  check_source<O>(ctx, a);
   if (a.width < 0) throw error(status::invalid_dimensions, fmt::format("to_csr: ELL width {} is negative", a.width));
   const std::int64_t slots = static_cast<std::int64_t>(a.rows) * a.width;
   check_array("to_csr", "colind", a.colind, slots);
   check_array("to_csr", "values", a.values, slots);
-  check_space("to_csr", ctx, a.space);
-  check_offsets_hold<O>("to_csr", a.nnz);
   return formats_of<T, O>(ctx.backend()).ell_to_csr(ctx, a);
 }
 
@@ -123,7 +128,7 @@ sell<T> to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
 
 template <offset O, scalar T>
 csr<T, O> to_csr(const context& ctx, sell_view<T> a) {
-  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  check_source<O>(ctx, a);
   const std::int64_t slices = (static_cast<std::int64_t>(a.rows) + sell_slice_rows - 1) / sell_slice_rows;
   if (a.slices != slices) {
     throw error(status::invalid_dimensions,
@@ -132,8 +137,6 @@ csr<T, O> to_csr(const context& ctx, sell_view<T> a) {
   check_array("to_csr", "sliceptr", a.sliceptr, slices + 1);
   check_array("to_csr", "colind", a.colind, a.nnz);
   check_array("to_csr", "values", a.values, a.nnz);
-  check_space("to_csr", ctx, a.space);
-  check_offsets_hold<O>("to_csr", a.nnz);
   return formats_of<T, O>(ctx.backend()).sell_to_csr(ctx, a);
 }
 
@@ -148,7 +151,7 @@ bsr<T, O> to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
 
 template <scalar T, offset O>
 csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a) {
-  check_dimensions("to_csr", a.rows, a.cols, a.nnz);
+  check_source<O>(ctx, a);
   if (a.block < 2 || a.block > 8) {
     throw error(status::invalid_argument, fmt::format("to_csr: BSR block is {}; it must be 2 to 8", a.block));
   }
@@ -161,33 +164,22 @@ csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a) {
   check_array("to_csr", "rowptr", a.rowptr, block_rows + 1);
   check_array("to_csr", "colind", a.colind, a.blocks);
   check_array("to_csr", "values", a.values, a.blocks);
-  check_space("to_csr", ctx, a.space);
-  check_offsets_hold<O>("to_csr", a.nnz);
   return formats_of<T, O>(ctx.backend()).bsr_to_csr(ctx, a);
 }
 
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, ell<T>& to) {
-  check_csr("update_values", ctx, from);
-  check_space("update_values", ctx, to.values.space());
-  check_same_matrix("update_values", from, to.rows, to.cols);
-  formats_of<T, O>(ctx.backend()).update_ell(ctx, from, to);
+  refresh(ctx, from, to, formats_of<T, O>(ctx.backend()).update_ell);
 }
 
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, sell<T>& to) {
-  check_csr("update_values", ctx, from);
-  check_space("update_values", ctx, to.sliceptr.space());
-  check_same_matrix("update_values", from, to.rows, to.cols);
-  formats_of<T, O>(ctx.backend()).update_sell(ctx, from, to);
+  refresh(ctx, from, to, formats_of<T, O>(ctx.backend()).update_sell);
 }
 
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
-  check_csr("update_values", ctx, from);
-  check_space("update_values", ctx, to.rowptr.space());
-  check_same_matrix("update_values", from, to.rows, to.cols);
-  formats_of<T, O>(ctx.backend()).update_bsr(ctx, from, to);
+  refresh(ctx, from, to, formats_of<T, O>(ctx.backend()).update_bsr);
 }
 
 #define TULLE_INSTANTIATE(T, O)                                                             \

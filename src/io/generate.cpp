@@ -23,13 +23,13 @@ constexpr std::array table{
     generator{{"stencil", "n=100, nx=n, ny=n, nz=n, points=7 (5, 7, 9, 27)",
                "a grid of n x n (5, 9 points) or n x n x n (7, 27 points) nodes"},
               make_stencil},
-    generator{{"fem", "n=20, dof=3", "trilinear finite elements on n x n x n nodes with `dof` unknowns a node"},
+    generator{{"fem", "n=20, dof=3", "trilinear finite elements on n x n x n nodes with `dof` unknowns per node"},
               make_fem},
     generator{{"banded", "n=1000, width=5", "n x n, `width` diagonals on either side of the main one"}, make_banded},
     generator{{"rmat", "scale=10, degree=16, a=0.57, b=0.19, c=0.19",
-               "a power-law graph of 2^scale vertices and `degree` edges a vertex, repeated edges removed"},
+               "a power-law graph of 2^scale vertices and `degree` edges per vertex, repeated edges removed"},
               make_rmat},
-    generator{{"short", "n=1000, width=16", "1 to 4 entries a row within `width` of the diagonal"}, make_short},
+    generator{{"short", "n=1000, width=16", "1 to 4 entries per row within `width` of the diagonal"}, make_short},
     generator{
         {"arrow", "n=1000, dense=4, columns=0", "the diagonal, the first `dense` rows and the first `columns` columns"},
         make_arrow},
@@ -65,8 +65,8 @@ value_kind kind_of(const parameters& p) {
 }  // namespace
 
 void require_memory(const context& ctx, index_t rows, double nnz) {
-  constexpr double bytes_an_entry = sizeof(index_t) + sizeof(double);
-  const double bytes = static_cast<double>(rows) * sizeof(std::int64_t) + nnz * bytes_an_entry;
+  constexpr double bytes_per_entry = sizeof(index_t) + sizeof(double);
+  const double bytes = static_cast<double>(rows) * sizeof(std::int64_t) + nnz * bytes_per_entry;
   const auto available = static_cast<double>(ctx.info().memory_bytes);
   if (available > 0 && bytes > available) {
     throw error(status::out_of_memory,

@@ -17,7 +17,7 @@ pattern make_uniform(const context& ctx, const parameters& p) {
   const std::uint64_t seed = split_mix(p.seed());
   return build_pattern(
       ctx, rows, cols, static_cast<double>(rows) * degree, [=](index_t) { return degree; },
-      [=](index_t r, index_t* to) {
+      [=](index_t r, index_t* to, index_t*) {
         random_stream random(key_of(seed, static_cast<std::uint64_t>(r)));
         sample_distinct(random, 0, cols, degree, to);
       });
@@ -43,7 +43,7 @@ pattern make_short(const context& ctx, const parameters& p) {
   };
   return build_pattern(
       ctx, n, n, 2.5 * n, [=](index_t r) { return row_of(r).length; },
-      [=](index_t r, index_t* to) {
+      [=](index_t r, index_t* to, index_t*) {
         row at = row_of(r);
         sample_distinct(at.random, at.low, at.range, at.length, to);
       });
@@ -59,7 +59,7 @@ pattern make_block(const context& ctx, const parameters& p) {
   const std::int64_t length = static_cast<std::int64_t>(blocks) * block;
   return build_pattern(
       ctx, rows, rows, static_cast<double>(rows) * static_cast<double>(length), [=](index_t) { return length; },
-      [=](index_t r, index_t* to) {
+      [=](index_t r, index_t* to, index_t*) {
         random_stream random(key_of(seed, static_cast<std::uint64_t>(r / block)));
         sample_distinct(random, 0, block_rows, blocks, to);
         for (std::int64_t k = length - 1; k >= 0; --k) {  // widen block columns from the back

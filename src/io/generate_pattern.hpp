@@ -24,21 +24,21 @@ struct pattern {
 void require_memory(const context& ctx, index_t rows, double nnz);
 
 /// expected: about how many entries, to refuse before anything is allocated what cannot fit; length(r): the number of
-/// entries of row r; fill(r, out): writes that many columns in ascending order; symmetric: as in pattern.
+/// entries of row r; fill(r, to, end): writes the columns of row r in ascending order; symmetric: as in pattern.
 template <class Length, class Fill>
 pattern build_pattern(const context& ctx, index_t rows, index_t cols, double expected, Length length, Fill fill,
                       bool symmetric = false) {
   require_memory(ctx, rows, expected);
   pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}, symmetric};
   std::int64_t* rowptr = out.rowptr.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 4096)
   for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
   scan_counts(ctx.threads(), rowptr, rows);
   require_memory(ctx, rows, static_cast<double>(rowptr[rows]));
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   index_t* colind = out.colind.data();
   parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
-    for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r]);
+    for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r], colind + rowptr[r + 1]);
   });
   return out;
 }

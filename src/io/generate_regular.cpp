@@ -18,7 +18,7 @@ struct reach {
   [[nodiscard]] index_t count() const { return high - low + 1; }
 };
 
-/// nx * ny * nz nodes numbered lexicographically (x first), `dof` unknowns a node, every pair of unknowns of adjacent
+/// nx * ny * nz nodes numbered lexicographically (x first), `dof` unknowns per node, every pair of unknowns of adjacent
 /// nodes. box: nodes that share a cell are adjacent (9 or 27 points); else those that share an edge (5 or 7).
 struct grid {
   index_t nx, ny, nz, dof;
@@ -66,7 +66,7 @@ pattern make_grid(const context& ctx, std::string_view name, const grid& g) {
   const index_t rows = dimension_product(name, {g.nx, g.ny, g.nz, g.dof});
   return build_pattern(
       ctx, rows, rows, g.expected_entries(), [g](index_t r) { return g.length(r); },
-      [g](index_t r, index_t* to) { g.fill(r, to); }, true);
+      [g](index_t r, index_t* to, index_t*) { g.fill(r, to); }, true);
 }
 
 }  // namespace
@@ -98,13 +98,13 @@ pattern make_banded(const context& ctx, const parameters& p) {
   const auto past = [=](index_t r) { return std::min<std::int64_t>(static_cast<std::int64_t>(r) + width + 1, n); };
   return build_pattern(
       ctx, n, n, expected, [=](index_t r) { return past(r) - low(r); },
-      [=](index_t r, index_t* to) { std::iota(to, to + (past(r) - low(r)), low(r)); }, true);
+      [=](index_t r, index_t* to, index_t* end) { std::iota(to, end, low(r)); }, true);
 }
 
 pattern make_diagonal(const context& ctx, const parameters& p) {
   const index_t n = p.dimension("n");
   return build_pattern(
-      ctx, n, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to) { *to = r; }, true);
+      ctx, n, n, n, [](index_t) { return 1; }, [](index_t r, index_t* to, index_t*) { *to = r; }, true);
 }
 
 pattern make_corner(const context& ctx, const parameters& p) {
@@ -114,9 +114,7 @@ pattern make_corner(const context& ctx, const parameters& p) {
   const index_t first = n - size;
   return build_pattern(
       ctx, n, n, static_cast<double>(size) * size, [=](index_t r) { return r < first ? 0 : size; },
-      [=](index_t r, index_t* to) {
-        if (r >= first) std::iota(to, to + size, first);
-      });
+      [=](index_t, index_t* to, index_t* end) { std::iota(to, end, first); });
 }
 
 pattern make_arrow(const context& ctx, const parameters& p) {
@@ -127,7 +125,7 @@ pattern make_arrow(const context& ctx, const parameters& p) {
   if (columns > n) p.refuse(fmt::format("columns={} is more than n={}", columns, n));
   return build_pattern(
       ctx, n, n, (1.0 + dense + columns) * n, [=](index_t r) { return r < dense ? n : columns + (r >= columns); },
-      [=](index_t r, index_t* to) {
+      [=](index_t r, index_t* to, index_t*) {
         const index_t filled = r < dense ? n : columns;
         std::iota(to, to + filled, 0);
         if (r >= filled) to[filled] = r;

@@ -1,6 +1,5 @@
 // Arrays: column-major values in the file, every element of a CSR in memory.
 #include <algorithm>
-#include <cstring>
 
 #include "core/instantiate.hpp"
 #include "io/matrix_market_assemble.hpp"
@@ -11,30 +10,27 @@ namespace {
 /// Closes the gaps between segments.
 template <scalar T>
 void close_gaps(value_list<T>& values) {
-  std::int64_t to = 0;
+  array_entry<T>* to = values.entries.data();
   for (const segment& s : values.segments) {
-    if (s.first != to && s.count > 0) {
-      std::memmove(values.value.data() + to, values.value.data() + s.first,
-                   static_cast<std::size_t>(s.count) * sizeof(T));
-    }
-    to += s.count;
+    const array_entry<T>* from = values.entries.data() + s.first;
+    to = std::copy(from, from + s.count, to);
   }
 }
 
 /// Element (i, j) of a column-major array, of which symmetric ones store the lower triangle alone (skew-symmetric ones
 /// without the diagonal).
 template <scalar T>
-T element(const header& h, const T* values, std::int64_t i, std::int64_t j) {
+T element(const header& h, const array_entry<T>* values, std::int64_t i, std::int64_t j) {
   const std::int64_t n = h.rows;
-  if (h.symmetry == mm_symmetry::general) return values[j * n + i];
+  if (h.symmetry == mm_symmetry::general) return values[j * n + i].value;
   if (h.symmetry == mm_symmetry::symmetric) {
     if (i < j) std::swap(i, j);
-    return values[j * n - j * (j + 1) / 2 + i];
+    return values[j * n - j * (j + 1) / 2 + i].value;
   }
   if (i == j) return T{0};
   const bool upper = i < j;
   if (upper) std::swap(i, j);
-  const T value = values[j * n - j * (j + 1) / 2 + i - j - 1];
+  const T value = values[j * n - j * (j + 1) / 2 + i - j - 1].value;
   return upper ? -value : value;
 }
 
@@ -57,7 +53,7 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
     for (std::int64_t j = 0; j < cols; ++j) {
       for (std::int64_t i = first; i < last; ++i) {
         a.colind.data()[i * cols + j] = static_cast<index_t>(j);
-        a.values.data()[i * cols + j] = element(h, values.value.data(), i, j);
+        a.values.data()[i * cols + j] = element(h, values.entries.data(), i, j);
       }
     }
   }

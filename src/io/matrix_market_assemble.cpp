@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/instantiate.hpp"
-#include "io/matrix_market_memory.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -142,9 +141,6 @@ csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_lis
   const auto nnz = static_cast<std::size_t>(start.back());
   csr<T> a{h.rows, h.cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(h.rows) + 1), buffer<index_t>(ctx, nnz),
            buffer<T>(ctx, nnz)};
-  prefer_huge_pages(a.rowptr);
-  prefer_huge_pages(a.colind);
-  prefer_huge_pages(a.values);
   a.rowptr.data()[0] = 0;
   const auto row = [&](std::size_t bucket) {
     return static_cast<index_t>(std::min(static_cast<std::int64_t>(bucket) << list.shift, std::int64_t{h.rows}));

@@ -29,6 +29,6 @@ duplicates find_duplicates(const context& ctx, const csr<T>& a);
 
 /// The matrix with duplicates added up in their order. Throws OVERFLOW naming the entry when a sum does not fit i32.
 template <scalar T>
-csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count, const source& file);
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, const source& file);
 
 }  // namespace tulle::matrix_market

@@ -67,7 +67,7 @@ void check_real(const bad_line& line, std::string_view word) {
 }
 
 std::string expectation(const header& h, std::size_t found) {
-  if (h.array) return fmt::format("an array has one value a line; this one has {}", found);
+  if (h.array) return fmt::format("an array has one value per line; this one has {}", found);
   return fmt::format("an entry is row{}{}; this line has {} word{}", h.vector ? "" : ", column",
                      h.field == mm_field::pattern ? "" : ", value", found, found == 1 ? "" : "s");
 }
@@ -75,8 +75,7 @@ std::string expectation(const header& h, std::size_t found) {
 }  // namespace
 
 template <scalar T>
-void diagnose(const source& file, const entry_rules& rules, std::size_t position) {
-  const header& h = rules.head;
+void diagnose(const source& file, const header& h, std::size_t position) {
   const bad_line line{file, position};
   std::string_view rest = file.text.substr(position);
   rest = rest.substr(0, rest.find_first_of("\r\n"));
@@ -93,7 +92,7 @@ void diagnose(const source& file, const entry_rules& rules, std::size_t position
       if (count < 2) line.malformed(expectation(h, count));
       check_index(line, words[used++], "column", h.cols);
     }
-    if (rules.no_diagonal && words[0] == words[1]) {
+    if (h.no_diagonal && words[0] == words[1]) {
       line.malformed("a diagonal entry of a skew-symmetric matrix, which strict reading refuses");
     }
   }
@@ -108,7 +107,7 @@ void diagnose(const source& file, const entry_rules& rules, std::size_t position
   line.malformed(count > used ? expectation(h, count) : "not an entry");
 }
 
-#define TULLE_INSTANTIATE(T) template void diagnose<T>(const source&, const entry_rules&, std::size_t);
+#define TULLE_INSTANTIATE(T) template void diagnose<T>(const source&, const header&, std::size_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

@@ -3,43 +3,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
 #include "io/matrix_market_assemble.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::matrix_market {
-namespace {
-
-/// a + b; false when it does not fit.
-template <scalar T>
-bool add(T& a, T b) {
-  if constexpr (std::integral<T>) {
-    return !__builtin_add_overflow(a, b, &a);
-  } else {
-    a += b;
-    return true;
-  }
-}
-
-/// Offsets of the matrix without duplicates.
-template <scalar T>
-buffer<std::int64_t> unique_offsets(const context& ctx, const csr<T>& a) {
-  buffer<std::int64_t> offsets(ctx, static_cast<std::size_t>(a.rows) + 1);
-  const std::int64_t* rowptr = a.rowptr.data();
-  const index_t* colind = a.colind.data();
-  std::int64_t* to = offsets.data();
-#pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads())
-  for (std::int64_t r = 0; r < a.rows; ++r) {
-    std::int64_t length = 0;
-    for (std::int64_t k = rowptr[r]; k < rowptr[r + 1]; ++k) length += k == rowptr[r] || colind[k] != colind[k - 1];
-    to[r + 1] = length;
-  }
-  scan_counts(ctx.threads(), to, a.rows);
-  return offsets;
-}
-
-}  // namespace
 
 template <scalar T>
 duplicates find_duplicates(const context& ctx, const csr<T>& a) {
@@ -66,35 +37,30 @@ duplicates find_duplicates(const context& ctx, const csr<T>& a) {
 }
 
 template <scalar T>
-csr<T> sum_duplicates(const context& ctx, const csr<T>& a, std::int64_t count, const source& file) {
-  const auto nnz = static_cast<std::size_t>(a.nnz() - count);
-  csr<T> sum{a.rows, a.cols, unique_offsets(ctx, a), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
-  std::int64_t overflow = std::numeric_limits<std::int64_t>::max();  // first position whose sum does not fit
-#pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads()) reduction(min : overflow)
-  for (std::int64_t r = 0; r < a.rows; ++r) {
-    std::int64_t to = sum.rowptr.data()[r] - 1;
-    for (std::int64_t k = a.rowptr.data()[r]; k < a.rowptr.data()[r + 1]; ++k) {
-      const index_t col = a.colind.data()[k];
-      if (k > a.rowptr.data()[r] && col == sum.colind.data()[to]) {
-        if (!add(sum.values.data()[to], a.values.data()[k])) overflow = std::min(overflow, k);
-      } else {
-        ++to;
-        sum.colind.data()[to] = col;
-        sum.values.data()[to] = a.values.data()[k];
-      }
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, const source& file) {
+  const matrix_kernels& kernels = matrices_of(backend_kind::cpu);
+  entry_map distinct = kernels.select(ctx, a, {0, a.rows, 0, a.cols, /*nonzero=*/false, /*distinct=*/true});
+  const std::int64_t* first = distinct.positions.data();
+  const std::size_t nnz = distinct.colind.size();
+  if constexpr (std::integral<T>) {
+    for (std::size_t i = 0; i < nnz; ++i) {
+      const T* values = a.values.data();
+      if (std::in_range<T>(std::accumulate(values + first[i], values + first[i + 1], std::int64_t{0}))) continue;
+      const std::int64_t* row = std::upper_bound(a.rowptr.data(), a.rowptr.data() + a.rows + 1, first[i]) - 1;
+      throw error(status::overflow, fmt::format("{}: the duplicates of entry ({}, {}) add up to more than i32 holds",
+                                                file.name, row - a.rowptr.data() + 1, a.colind.data()[first[i]] + 1));
     }
   }
-  if (overflow < a.nnz()) {
-    const std::int64_t* row = std::upper_bound(a.rowptr.data(), a.rowptr.data() + a.rows + 1, overflow) - 1;
-    throw error(status::overflow, fmt::format("{}: the duplicates of entry ({}, {}) add up to more than i32 holds",
-                                              file.name, row - a.rowptr.data() + 1, a.colind.data()[overflow] + 1));
-  }
+  csr<T> sum{a.rows, a.cols, std::get<buffer<std::int64_t>>(std::move(distinct.rowptr)), std::move(distinct.colind),
+             buffer<T>(ctx, nnz)};
+  kernels.gather(ctx, {scalar_type_of<T>, static_cast<std::int64_t>(nnz), first, nullptr, a.values.data(),
+                       sum.values.data()});
   return sum;
 }
 
 #define TULLE_INSTANTIATE(T)                                             \
   template duplicates find_duplicates<T>(const context&, const csr<T>&); \
-  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, std::int64_t, const source&);
+  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, const source&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

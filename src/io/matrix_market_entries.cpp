@@ -3,17 +3,16 @@
 // that the sort that follows works in the cache too. Errors are looked at afterwards, in the order of the file.
 #include "io/matrix_market_entries.hpp"
 
+#include <fmt/format.h>
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-#include <omp.h>
-
 #include "core/instantiate.hpp"
-#include "io/matrix_market_memory.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -39,8 +38,7 @@ std::pair<std::size_t, std::size_t> make_room(const context& ctx, const source& 
 }
 
 template <scalar T>
-void check(const source& file, const entry_rules& rules, const std::vector<segment>& segments) {
-  const header& h = rules.head;
+void check(const source& file, const header& h, const std::vector<segment>& segments) {
   const std::string_view what = h.array ? "value" : "entry";
   std::int64_t seen = 0;
   for (const segment& s : segments) {
@@ -48,7 +46,7 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
       fail(status::invalid_format, file, line_of_entry(file, s, h.entries - seen),
            fmt::format("{} number {}; the size line (line {}) allows {}", what, h.entries + 1, h.size_line, h.entries));
     }
-    if (s.failed) diagnose<T>(file, rules, s.error);
+    if (s.failed) diagnose<T>(file, h, s.error);
     seen += s.count;
   }
   if (seen < h.entries) {
@@ -58,7 +56,7 @@ void check(const source& file, const entry_rules& rules, const std::vector<segme
   }
 }
 
-/// About 2^16 entries a bucket, so that what is sorted at a time fits the L2.
+/// About 2^16 entries per bucket, so that what is sorted at a time fits the L2.
 template <class E>
 void choose_buckets(const header& h, std::size_t entries, entry_list<E>& list) {
   const std::size_t wanted = std::min(std::bit_ceil(entries >> 16), most_buckets);
@@ -103,35 +101,20 @@ auto dealer_for(mm_symmetry symmetry) {
                                               : deal_out<mm_symmetry::skew_symmetric, E>;
 }
 
-/// The scalar that messages speak of.
-template <class E>
-struct scalar_of {
-  using type = double;
-};
-template <scalar T>
-struct scalar_of<valued_entry<T>> {
-  using type = T;
-};
-
 }  // namespace
 
 terminated_text::terminated_text(const source& file, const std::vector<segment>& segments) : text_(file.text) {
-  if (segments.empty()) return;
-  tail_begin_ = segments.back().begin;
-  tail_ = text_.substr(tail_begin_);
-  if (!tail_.ends_with('\n') && !tail_.ends_with('\r')) tail_ += '\n';
-  tail_size_ = tail_.size();
-  tail_.append(read_ahead, '\n');
+  if (segments.empty() || text_.ends_with('\n') || text_.ends_with('\r')) return;
+  tail_ = text_.substr(segments.back().begin);
+  tail_ += '\n';
 }
 
 std::string_view terminated_text::operator[](const segment& s) const noexcept {
-  if (s.begin == tail_begin_) return std::string_view(tail_).substr(0, tail_size_);
-  return text_.substr(s.begin, s.end - s.begin);
+  return s.end == text_.size() && !tail_.empty() ? tail_ : text_.substr(s.begin, s.end - s.begin);
 }
 
 template <class E>
-entry_list<E> parse_entries(const context& ctx, const source& file, const entry_rules& rules) {
-  const header& h = rules.head;
+entry_list<E> parse_entries(const context& ctx, const source& file, const header& h) {
   entry_list<E> list;
   list.segments = cut_at_line_ends(file, h.data, ctx.threads());
   const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
@@ -140,7 +123,6 @@ entry_list<E> parse_entries(const context& ctx, const source& file, const entry_
   const auto [total, largest] = make_room(ctx, file, h, copies, list.segments);
   choose_buckets(h, total, list);
   list.entries = buffer<E>(ctx, total);
-  prefer_huge_pages(list.entries);
   buffer<E> scratch(ctx, largest * static_cast<std::size_t>(threads));
   const terminated_text text(file, list.segments);
   const auto parse = parser_for<E>(h);
@@ -151,38 +133,37 @@ entry_list<E> parse_entries(const context& ctx, const source& file, const entry_
     const auto number = static_cast<std::size_t>(i);
     segment& s = list.segments[number];
     E* mine = scratch.data() + static_cast<std::size_t>(omp_get_thread_num()) * room;
-    parse(text[s], rules, mine, s);
+    parse(text[s], h, mine, s);
     const std::span<std::uint32_t> starts =
         std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
     deal({mine, static_cast<std::size_t>(s.count)}, list.shift, starts, list.entries.data() + s.first);
   }
-  check<typename scalar_of<E>::type>(file, rules, list.segments);
+  check<typename E::type>(file, h, list.segments);
   return list;
 }
 
 template <scalar T>
-value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules) {
+value_list<T> parse_values(const context& ctx, const source& file, const header& h) {
   value_list<T> list;
-  list.segments = cut_at_line_ends(file, rules.head.data, ctx.threads());
-  const std::size_t total = make_room(ctx, file, rules.head, 1, list.segments).first;
-  list.value = buffer<T>(ctx, total);
+  list.segments = cut_at_line_ends(file, h.data, ctx.threads());
+  const std::size_t total = make_room(ctx, file, h, 1, list.segments).first;
+  list.entries = buffer<array_entry<T>>(ctx, total);
   const terminated_text text(file, list.segments);
-  const line_parser<T> parse = parser_for<T>(rules.head);
+  const auto parse = parser_for<array_entry<T>>(h);
   const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (segments > 1)
   for (std::ptrdiff_t i = 0; i < segments; ++i) {
     segment& s = list.segments[static_cast<std::size_t>(i)];
-    parse(text[s], rules, list.value.data() + s.first, s);
+    parse(text[s], h, list.entries.data() + s.first, s);
   }
-  check<T>(file, rules, list.segments);
+  check<T>(file, h, list.segments);
   return list;
 }
 
-template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, const source&, const entry_rules&);
-#define TULLE_INSTANTIATE(T)                                                                         \
-  template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, \
-                                                                      const entry_rules&);           \
-  template value_list<T> parse_values<T>(const context&, const source&, const entry_rules&);
+template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, const source&, const header&);
+#define TULLE_INSTANTIATE(T)                                                                                         \
+  template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, const header&); \
+  template value_list<T> parse_values<T>(const context&, const source&, const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

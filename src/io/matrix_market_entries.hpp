@@ -15,7 +15,7 @@
 
 namespace tulle::matrix_market {
 
-/// The text as the line parser wants it: the last segment is a copy with a line end and `read_ahead` more bytes.
+/// The text as the line parser wants it: where the last line lacks its end, the last segment is a copy that has one.
 class terminated_text {
  public:
   terminated_text(const source& file, const std::vector<segment>& segments);
@@ -23,9 +23,7 @@ class terminated_text {
 
  private:
   std::string_view text_;
-  std::size_t tail_begin_ = 0;
   std::string tail_;
-  std::size_t tail_size_ = 0;  // without what is read ahead
 };
 
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
@@ -49,15 +47,15 @@ struct entry_list {
 /// Throws INVALID_FORMAT or OVERFLOW naming the first wrong line, whatever the number of threads.
 /// E: a pattern_entry or a valued_entry.
 template <class E>
-entry_list<E> parse_entries(const context& ctx, const source& file, const entry_rules& rules);
+entry_list<E> parse_entries(const context& ctx, const source& file, const header& h);
 
 /// The same for the values of an array, in the order of the file. There may be gaps between segments.
 template <scalar T>
 struct value_list {
   std::vector<segment> segments;
-  buffer<T> value;
+  buffer<array_entry<T>> entries;
 };
 template <scalar T>
-value_list<T> parse_values(const context& ctx, const source& file, const entry_rules& rules);
+value_list<T> parse_values(const context& ctx, const source& file, const header& h);
 
 }  // namespace tulle::matrix_market

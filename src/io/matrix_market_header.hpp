@@ -24,6 +24,7 @@ struct header {
   mm_symmetry symmetry = mm_symmetry::general;
   index_t rows = 0;
   index_t cols = 0;
+  bool no_diagonal = false;    // strict reading of a skew-symmetric matrix
   std::int64_t entries = 0;    // lines of data that must follow
   std::int64_t size_line = 0;  // line number of the size line
   std::size_t data = 0;        // where in the text the first line after it starts

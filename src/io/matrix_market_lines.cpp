@@ -18,39 +18,23 @@ std::size_t shortest_entry(const header& h) {
 }
 
 template <class E>
-inline constexpr bool has_position = requires(E e) {
-  e.row;
-};
-template <class E>
-inline constexpr bool has_value = !std::same_as<E, pattern_entry>;
-
-template <scalar T>
-T& value_of(T& value) {
-  return value;
-}
-template <scalar T>
-T& value_of(valued_entry<T>& entry) {
-  return entry.value;
-}
-
-template <class E>
-const char* read_position(const char* p, const entry_rules& rules, E& to) {
-  p = read_index(p, rules.head.rows, to.row);
+const char* read_position(const char* p, const header& h, E& to) {
+  p = read_index(p, h.rows, to.row);
   if (p == nullptr) return nullptr;
   to.col = 0;
-  if (!rules.head.vector) {
+  if (!h.vector) {
     if (!is_blank(*p)) return nullptr;
-    p = read_index(skip_blanks(p), rules.head.cols, to.col);
+    p = read_index(skip_blanks(p), h.cols, to.col);
     if (p == nullptr) return nullptr;
   }
-  return rules.no_diagonal && to.row == to.col ? nullptr : p;
+  return h.no_diagonal && to.row == to.col ? nullptr : p;
 }
 
 template <mm_field Field, scalar T>
-const char* read_value(const char* p, const entry_rules& rules, T& value) {
-  p = Field == mm_field::integer ? read_integer_as<T>(p, value) : read_real_as<T>(p, value);
+const char* read_value(const char* p, const char* end, const header& h, T& value) {
+  p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
   if constexpr (std::integral<T>) {  // whose negative is wanted too
-    const bool skew = rules.head.symmetry == mm_symmetry::skew_symmetric;
+    const bool skew = h.symmetry == mm_symmetry::skew_symmetric;
     if (skew && p != nullptr && value == std::numeric_limits<T>::min()) return nullptr;
   }
   return p;
@@ -58,17 +42,17 @@ const char* read_value(const char* p, const entry_rules& rules, T& value) {
 
 /// One entry, up to its line end; null when it is none.
 template <mm_field Field, class E>
-const char* read_entry(const char* p, const entry_rules& rules, E& to) {
-  if constexpr (has_position<E>) {
-    p = read_position(p, rules, to);
+const char* read_entry(const char* p, const char* end, const header& h, E& to) {
+  if constexpr (requires { to.row; }) {
+    p = read_position(p, h, to);
     if (p == nullptr) return nullptr;
   }
-  if constexpr (has_value<E>) {
-    if constexpr (has_position<E>) {
+  if constexpr (requires { to.value; }) {
+    if constexpr (requires { to.row; }) {
       if (!is_blank(*p)) return nullptr;
       p = skip_blanks(p);
     }
-    p = read_value<Field>(p, rules, value_of(to));
+    p = read_value<Field>(p, end, h, to.value);
     if (p == nullptr) return nullptr;
   }
   p = skip_blanks(p);
@@ -76,7 +60,7 @@ const char* read_entry(const char* p, const entry_rules& rules, E& to) {
 }
 
 template <mm_field Field, class E>
-void parse_lines(std::string_view lines, const entry_rules& rules, E* to, segment& s) {
+void parse_lines(std::string_view lines, const header& h, E* to, segment& s) {
   const char* p = lines.data();
   const char* end = p + lines.size();
   const E* first = to;
@@ -91,7 +75,7 @@ void parse_lines(std::string_view lines, const entry_rules& rules, E* to, segmen
       p = skip_to_line_end(p) + 1;
       continue;
     }
-    p = read_entry<Field>(p, rules, *to);
+    p = read_entry<Field>(p, end, h, *to);
     if (p == nullptr) {
       s.failed = true;
       s.error = s.begin + static_cast<std::size_t>(line - lines.data());
@@ -114,7 +98,6 @@ std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int 
   for (std::size_t begin = data; begin < size;) {
     std::size_t end = size;
     if (size - begin > step) end = std::min(file.text.find_first_of("\n\r", begin + step), size - 1) + 1;
-    if (size - end < read_ahead) end = size;
     segments.push_back({.begin = begin, .end = end});
     begin = end;
   }
@@ -134,7 +117,7 @@ std::int64_t bound_entries(std::string_view lines, const header& h) {
 
 template <class E>
 line_parser<E> parser_for(const header& h) {
-  if constexpr (!has_value<E>) {
+  if constexpr (std::same_as<E, pattern_entry>) {
     return parse_lines<mm_field::pattern, E>;
   } else {
     return h.field == mm_field::integer ? parse_lines<mm_field::integer, E> : parse_lines<mm_field::real, E>;
@@ -151,8 +134,8 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
   return line_of(file.text, s.end);
 }
 
-#define TULLE_INSTANTIATE(T)                            \
-  template line_parser<T> parser_for<T>(const header&); \
+#define TULLE_INSTANTIATE(T)                                                      \
+  template line_parser<array_entry<T>> parser_for<array_entry<T>>(const header&); \
   template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 template line_parser<pattern_entry> parser_for<pattern_entry>(const header&);

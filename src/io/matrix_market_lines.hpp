@@ -21,35 +21,33 @@ struct segment {
   std::size_t error = 0;
 };
 
-/// What an entry must keep to.
-struct entry_rules {
-  header head;
-  bool no_diagonal = false;  // strict skew-symmetric files
-};
-
-/// What a line holds, 0-based. A line of an array is a T alone.
+/// What a line holds, 0-based; `type` is the scalar that messages speak of.
 struct pattern_entry {
+  using type = double;
   index_t row;
   index_t col;
 };
 template <scalar T>
 struct valued_entry {
+  using type = T;
   index_t row;
   index_t col;
   T value;
 };
+template <scalar T>
+struct array_entry {
+  using type = T;
+  T value;
+};
 
-/// Parses lines, the last of which must have its line end and 8 readable bytes behind it, into entries of type E one
-/// after the other; sets count, and failed and error at the first line that is no entry, comment or blank.
+/// Parses lines, the last of which must have its line end, into entries of type E one after the other; sets count, and
+/// failed and error at the first line that is no entry, comment or blank.
 template <class E>
-using line_parser = void (*)(std::string_view lines, const entry_rules&, E*, segment&);
+using line_parser = void (*)(std::string_view lines, const header&, E*, segment&);
 template <class E>
 line_parser<E> parser_for(const header& h);
 
-/// Bytes behind a segment that the line parser may read.
-inline constexpr std::size_t read_ahead = 8;
-
-/// Every segment but the last has `read_ahead` bytes of text behind it.
+/// Segments of whole lines; the last one may lack its line end.
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads);
 /// Entries that these lines can hold at most.
 std::int64_t bound_entries(std::string_view lines, const header& h);
@@ -58,6 +56,6 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
 
 /// Says what is wrong with the line at `position`, which the parser could not read as an entry of a T matrix.
 template <scalar T>
-[[noreturn]] void diagnose(const source& file, const entry_rules& rules, std::size_t position);
+[[noreturn]] void diagnose(const source& file, const header& h, std::size_t position);
 
 }  // namespace tulle::matrix_market

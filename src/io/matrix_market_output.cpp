@@ -45,32 +45,24 @@ class plain_encoder final : public encoder {
 
 class gzip_encoder final : public encoder {
  public:
-  gzip_encoder(int fd, const std::string& name) : sink_(fd, name), out_(block) {
-    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-      throw error(status::out_of_memory, fmt::format("{}: no memory to compress it", name));
+  gzip_encoder(int fd, std::string name) : name_(std::move(name)), file_(gzdopen(dup(fd), "wb"), gzclose) {
+    if (file_ == nullptr) fail(name_, std::strerror(errno));
+    gzbuffer(file_.get(), block);
+  }
+  void write(std::string_view bytes) override {
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(block, bytes.size()))) {
+      if (gzwrite(file_.get(), bytes.data(), static_cast<unsigned>(std::min(block, bytes.size()))) == 0) {
+        fail(name_, std::strerror(errno));
+      }
     }
   }
-  ~gzip_encoder() override { deflateEnd(&stream_); }
-  void write(std::string_view bytes) override {
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(block, bytes.size()))) run(bytes.substr(0, block), Z_NO_FLUSH);
+  void finish() override {
+    if (gzclose(file_.release()) != Z_OK) fail(name_, std::strerror(errno));
   }
-  void finish() override { run({}, Z_FINISH); }
 
  private:
-  void run(std::string_view bytes, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-      stream_.avail_out = static_cast<uInt>(out_.size());
-      deflate(&stream_, flush);
-      sink_.write({out_.data(), out_.size() - stream_.avail_out});
-    } while (stream_.avail_out == 0);
-  }
-
-  plain_encoder sink_;
-  std::vector<char> out_;
-  z_stream stream_{};
+  std::string name_;
+  std::unique_ptr<gzFile_s, decltype(&gzclose)> file_;
 };
 
 class zstd_encoder final : public encoder {

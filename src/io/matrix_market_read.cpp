@@ -19,15 +19,15 @@ namespace {
 
 /// Number of the line that has (row, col), or its mirror image, for the second time.
 template <class E>
-std::int64_t line_of_second(const source& file, const entry_rules& rules, std::vector<segment> segments,
+std::int64_t line_of_second(const source& file, const header& h, std::vector<segment> segments,
                             std::int64_t row, std::int64_t col) {
   const terminated_text text(file, segments);
-  const bool general = rules.head.symmetry == mm_symmetry::general;
+  const bool general = h.symmetry == mm_symmetry::general;
   bool seen = false;
   for (segment& s : segments) {
     const auto count = static_cast<std::size_t>(std::exchange(s.count, 0));
     std::vector<E> entries(count);
-    parser_for<E>(rules.head)(text[s], rules, entries.data(), s);
+    parser_for<E>(h)(text[s], h, entries.data(), s);
     for (std::size_t k = 0; k < count; ++k) {
       const bool direct = entries[k].row == row && entries[k].col == col;
       const bool mirrored = !general && entries[k].row == col && entries[k].col == row;
@@ -36,7 +36,7 @@ std::int64_t line_of_second(const source& file, const entry_rules& rules, std::v
       seen = true;
     }
   }
-  return rules.head.size_line;
+  return h.size_line;
 }
 
 template <scalar T>
@@ -53,34 +53,33 @@ std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
 }
 
-/// Row offsets take 8 bytes a row whatever the file holds, so a header alone must not ask for gigabytes of them.
+/// Row offsets take 8 bytes per row whatever the file holds, so a header alone must not ask for gigabytes of them.
 void check_rows(const source& file, const header& h) {
   constexpr std::size_t always_allowed = std::size_t{1} << 30;
-  constexpr std::size_t bytes_a_character = 64;
+  constexpr std::size_t bytes_per_character = 64;
   const std::size_t offsets = (static_cast<std::size_t>(h.rows) + 1) * sizeof(std::int64_t);
-  if (offsets <= std::max(always_allowed, bytes_a_character * file.text.size())) return;
+  if (offsets <= std::max(always_allowed, bytes_per_character * file.text.size())) return;
   fail(status::out_of_memory, file, h.size_line,
-       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes a byte of text are allowed",
-                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_a_character));
+       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes per byte of text are allowed",
+                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_per_character));
 }
 
 template <scalar T, class E>
-csr<T> read_coordinates(const context& ctx, const source& file, const entry_rules& rules, bool strict,
+csr<T> read_coordinates(const context& ctx, const source& file, const header& h, bool strict,
                         matrix_market_info& info) {
-  const header& h = rules.head;
-  entry_list<E> list = parse_entries<E>(ctx, file, rules);
+  entry_list<E> list = parse_entries<E>(ctx, file, h);
   bool repeats = false;
   check_rows(file, h);
   csr<T> a = assemble_coordinates<T>(ctx, h, list, repeats);
   list.entries = {};
   const duplicates found = repeats ? find_duplicates(ctx, a) : duplicates{};
   if (found.count > 0 && strict) {
-    fail(status::invalid_format, file, line_of_second<E>(file, rules, list.segments, found.first_row, found.first_col),
+    fail(status::invalid_format, file, line_of_second<E>(file, h, list.segments, found.first_row, found.first_col),
          fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1,
                      found.first_col + 1));
   }
   if (found.count > 0) {
-    a = sum_duplicates(ctx, a, found.count, file);
+    a = sum_duplicates(ctx, a, file);
     info.duplicates_summed = h.symmetry == mm_symmetry::general ? found.count : found.lower;
     info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
   }
@@ -96,9 +95,9 @@ csr<T> read_coordinates(const context& ctx, const source& file, const entry_rule
 /// No more threads than there are pieces of text worth one.
 context context_for(const source& file, int threads) {
   if (threads < 0) throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", threads));
-  constexpr std::size_t worth_a_thread = std::size_t{1} << 15;
+  constexpr std::size_t bytes_per_thread = std::size_t{1} << 15;
   const context all = context::cpu(threads);
-  const std::size_t useful = file.text.size() / worth_a_thread + 1;
+  const std::size_t useful = file.text.size() / bytes_per_thread + 1;
   return useful < static_cast<std::size_t>(all.threads()) ? context::cpu(static_cast<int>(useful)) : all;
 }
 
@@ -106,23 +105,30 @@ template <scalar T>
 csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
   try {
     const context ctx = context_for(file, options.threads);
-    const header h = read_header(file);
+    header h = read_header(file);
+    h.no_diagonal = options.strict && h.symmetry == mm_symmetry::skew_symmetric;
     info.field = h.field;
     info.symmetry = h.symmetry;
     info.array = h.array;
     info.stored_entries = h.entries;
     info.bytes = static_cast<std::int64_t>(file.text.size());
-    const entry_rules rules{h, options.strict && h.symmetry == mm_symmetry::skew_symmetric};
-    if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, rules));
-    if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, rules, options.strict, info);
-    return read_coordinates<T, valued_entry<T>>(ctx, file, rules, options.strict, info);
+    if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, h));
+    if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, h, options.strict, info);
+    return read_coordinates<T, valued_entry<T>>(ctx, file, h, options.strict, info);
   } catch (const std::bad_alloc&) {
     throw error(status::out_of_memory, fmt::format("{}: no memory to read it", file.name));
   }
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// parse, and what there is to know of the file where the caller asks for it.
+template <scalar T>
+csr<T> parse_timed(const source& file, const matrix_market_options& options, matrix_market_info* info,
+                   std::chrono::steady_clock::time_point start) {
+  matrix_market_info learnt;
+  csr<T> a = parse<T>(file, options, learnt);
+  learnt.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (info != nullptr) *info = std::move(learnt);
+  return a;
 }
 
 }  // namespace
@@ -131,12 +137,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 template <scalar T>
 csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options,
                            matrix_market_info* info) {
-  const auto start = std::chrono::steady_clock::now();
-  matrix_market_info learnt;
-  csr<T> a = matrix_market::parse<T>({text, name}, options, learnt);
-  learnt.seconds = matrix_market::seconds_since(start);
-  if (info != nullptr) *info = std::move(learnt);
-  return a;
+  return matrix_market::parse_timed<T>({text, name}, options, info, std::chrono::steady_clock::now());
 }
 
 template <scalar T>
@@ -144,9 +145,7 @@ csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market
                           matrix_market_info* info) {
   const auto start = std::chrono::steady_clock::now();
   const matrix_market::file_text text(file);
-  csr<T> a = parse_matrix_market<T>(text.view(), file.string(), options, info);
-  if (info != nullptr) info->seconds = matrix_market::seconds_since(start);
-  return a;
+  return matrix_market::parse_timed<T>({text.view(), file.string()}, options, info, start);
 }
 
 #define TULLE_INSTANTIATE(T)                                                                               \

@@ -70,13 +70,13 @@ def check_files(folder, index, complaints, takes=lambda entry: True):
     with tempfile.TemporaryDirectory() as scratch:
         for entry in entries:
             file = folder / entry["file"]
-            if file.suffix == ".xz":
-                file = pathlib.Path(scratch) / file.stem
-                file.write_bytes(lzma.decompress((folder / entry["file"]).read_bytes()))
-            for complaint in complaints(entry, file):
+            unpacked = pathlib.Path(scratch) / file.stem if file.suffix == ".xz" else None
+            if unpacked:
+                unpacked.write_bytes(lzma.decompress(file.read_bytes()))
+            for complaint in complaints(entry, unpacked or file):
                 failures += 1
                 print(f"{entry['file']} ({entry.get('expectation', '-')}): {complaint}")
-            if file.parent != folder:
-                file.unlink()
+            if unpacked:
+                unpacked.unlink()  # nothing outside the scratch folder is ever touched
     print(f"{len(entries)} files, {failures} complaints")
     sys.exit(1 if failures or not entries else 0)

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n", status::overflow,
                  "line 3: value"},
         bad_text{"%%MatrixMarket matrix array real general\n1 2\n1 2\n", format,
-                 "line 3: an array has one value a line; this one has 2"},
+                 "line 3: an array has one value per line; this one has 2"},
         bad_text{"%%MatrixMarket matrix array real general\n1 2\n1\n", format,
                  "line 3: the file ends after value number 1"},
         bad_text{"%%MatrixMarket matrix array real general\n1 1\n1\n2\n", format, "line 4: value number 2"},

@@ -4,7 +4,6 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
 #include "core/wrapping_sum.hpp"
 #include "cpu/formats/formats.hpp"
 
@@ -48,7 +47,7 @@ bool fill_values(csr_view<T, O> a, index_t block_row, bsr<T, O>& out) {
 }
 
 template <scalar T, offset O>
-void fill_all_values(const context& ctx, csr_view<T, O> a, bsr<T, O>& out) {
+void update_bsr(const context& ctx, csr_view<T, O> a, bsr<T, O>& out) {
   bool found = true;
 #pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(&& : found)
   for (index_t block_row = 0; block_row < out.block_rows; ++block_row) {
@@ -75,8 +74,6 @@ buffer<index_t> distinct_blocks(const context& ctx, csr_view<T, O> a, index_t b,
   }
   return blocks;
 }
-
-}  // namespace
 
 template <scalar T, offset O>
 bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
@@ -110,58 +107,36 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
   }
   out.nnz = nnz;
   if (nnz == static_cast<std::int64_t>(blocks * places)) out.mask = {};
-  fill_all_values(ctx, a, out);
+  update_bsr(ctx, a, out);
   return out;
-}
-
-template <scalar T, offset O>
-void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
-  fill_all_values(ctx, from, to);
 }
 
 template <scalar T, offset O>
 csr<T, O> bsr_to_csr(const context& ctx, bsr_view<T, O> a) {
-  const int threads = ctx.threads();
-  csr<T, O> out{a.rows, a.cols, buffer<O>(ctx, static_cast<std::size_t>(a.rows) + 1), {}, {}};
-  O* rowptr = out.rowptr.data();
-  // f(column, value) for every place of row r that is in the pattern, by block and then by column.
-  const auto for_each_entry = [&](index_t r, auto f) {
-    const index_t i = r % a.block;
-    for (O k = a.rowptr[r / a.block]; k < a.rowptr[r / a.block + 1]; ++k) {
-      for (index_t j = 0; j < a.block; ++j) {
-        const index_t place = i * a.block + j;
-        const std::int64_t column = static_cast<std::int64_t>(a.colind[k]) * a.block + j;
-        if (column >= a.cols || (a.mask != nullptr && (a.mask[k] >> place & 1) == 0)) continue;
-        f(static_cast<index_t>(column), a.values[static_cast<std::int64_t>(k) * a.block * a.block + place]);
-      }
-    }
-  };
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
-  for (index_t r = 0; r < a.rows; ++r) {
-    O count = 0;
-    for_each_entry(r, [&](index_t, T) { ++count; });
-    rowptr[r + 1] = count;
-  }
-  scan_counts(threads, rowptr, a.rows);
-  out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[a.rows]));
-  out.values = buffer<T>(ctx, static_cast<std::size_t>(rowptr[a.rows]));
-  index_t* colind = out.colind.data();
-  T* values = out.values.data();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
-  for (index_t r = 0; r < a.rows; ++r) {
-    O at = rowptr[r];
-    for_each_entry(r, [&](index_t column, T value) {
-      colind[at] = column;
-      values[at++] = value;
-    });
-  }
-  return out;
+  return gather_rows<T, O>(
+      ctx, {a.rows, a.cols}, a.rows, [](std::int64_t row) { return static_cast<index_t>(row); },
+      [&](std::int64_t row, auto f) {
+        const std::int64_t i = row % a.block;
+        for (O k = a.rowptr[row / a.block]; k < a.rowptr[row / a.block + 1]; ++k) {
+          for (index_t j = 0; j < a.block; ++j) {
+            const std::int64_t place = i * a.block + j, column = static_cast<std::int64_t>(a.colind[k]) * a.block + j;
+            if (column >= a.cols || (a.mask != nullptr && (a.mask[k] >> place & 1) == 0)) continue;
+            f(static_cast<index_t>(column), a.values[static_cast<std::int64_t>(k) * a.block * a.block + place]);
+          }
+        }
+      });
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                 \
-  template bsr<T, O> csr_to_bsr<T, O>(const context&, csr_view<T, O>, index_t); \
-  template csr<T, O> bsr_to_csr<T, O>(const context&, bsr_view<T, O>);          \
-  template void update_bsr<T, O>(const context&, csr_view<T, O>, bsr<T, O>&);
+}  // namespace
+
+template <scalar T, offset O>
+void enter_bsr(format_kernels<T, O>& table) {
+  table.csr_to_bsr = csr_to_bsr<T, O>;
+  table.bsr_to_csr = bsr_to_csr<T, O>;
+  table.update_bsr = update_bsr<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_bsr<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
 
 namespace tulle::cpu {
@@ -22,8 +21,6 @@ buffer<O> sort_by_column(const context& ctx, const csr_view<T, O>& a, Place plac
         }
       });
 }
-
-}  // namespace
 
 template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
@@ -85,11 +82,17 @@ transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, co
   return out;
 }
 
-#define TULLE_INSTANTIATE(T, O)                                     \
-  template coo<T> csr_to_coo<T, O>(const context&, csr_view<T, O>); \
-  template csr<T, O> coo_to_csr<T, O>(const context&, coo_view<T>); \
-  template csc<T, O> csr_to_csc<T, O>(const context&, csr_view<T, O>); \
-  template transposed_pattern<O> transpose_pattern<T, O>(const context&, csr_view<T, O>, const std::int64_t*);
+}  // namespace
+
+template <scalar T, offset O>
+void enter_coo(format_kernels<T, O>& table) {
+  table.csr_to_coo = csr_to_coo<T, O>;
+  table.coo_to_csr = coo_to_csr<T, O>;
+  table.csr_to_csc = csr_to_csc<T, O>;
+  table.transpose_pattern = transpose_pattern<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_coo<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

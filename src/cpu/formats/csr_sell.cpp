@@ -4,7 +4,6 @@
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
 
 namespace tulle::cpu {
@@ -42,33 +41,20 @@ index_t row_of(const index_t* perm, std::int64_t lane, index_t rows) {
 
 /// Writes the values, and the column indices unless `colind` is null. False when a row is longer than its slice.
 template <scalar T, offset O>
-bool fill_slots(const context& ctx, csr_view<T, O> a, const sell<T>& layout, index_t* colind, T* values) {
+bool fill_sell(const context& ctx, csr_view<T, O> a, const sell<T>& layout, index_t* colind, T* values) {
   const std::int64_t* sliceptr = layout.sliceptr.data();
   bool fits = true;
 #pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(&& : fits)
   for (index_t slice = 0; slice < layout.slices; ++slice) {
-    O begin[sell_slice_rows];
-    O end[sell_slice_rows];
-    const std::int64_t width = (sliceptr[slice + 1] - sliceptr[slice]) / sell_slice_rows;
-    for (index_t l = 0; l < sell_slice_rows; ++l) {
-      const index_t r = row_of(layout.perm.data(), static_cast<std::int64_t>(slice) * sell_slice_rows + l, a.rows);
-      begin[l] = r < 0 ? O{0} : a.rowptr[r];
-      end[l] = r < 0 ? O{0} : a.rowptr[r + 1];
-      fits = fits && end[l] - begin[l] <= width;
-    }
-    for (std::int64_t s = 0; s < width; ++s) {
-      const std::int64_t at = sliceptr[slice] + s * sell_slice_rows;
-      for (index_t l = 0; l < sell_slice_rows; ++l) {
-        const bool used = s < end[l] - begin[l];
-        values[at + l] = used ? a.values[begin[l] + s] : T{0};
-        if (colind != nullptr) colind[at + l] = used ? a.colind[begin[l] + s] : -1;
-      }
-    }
+    const std::int64_t at = sliceptr[slice], first = static_cast<std::int64_t>(slice) * sell_slice_rows;
+    const bool here = fill_slots(
+        a, sell_slice_rows, [&](index_t l) { return row_of(layout.perm.data(), first + l, a.rows); },
+        (sliceptr[slice + 1] - at) / sell_slice_rows, sell_slice_rows, colind == nullptr ? nullptr : colind + at,
+        values + at);
+    fits = fits && here;
   }
   return fits;
 }
-
-}  // namespace
 
 template <scalar T, offset O>
 sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
@@ -92,60 +78,40 @@ sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
   scan_counts(ctx.threads(), sliceptr, out.slices);
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(sliceptr[out.slices]));
   out.values = buffer<T>(ctx, static_cast<std::size_t>(sliceptr[out.slices]));
-  fill_slots(ctx, a, out, out.colind.data(), out.values.data());
+  fill_sell(ctx, a, out, out.colind.data(), out.values.data());
   return out;
 }
 
 template <scalar T, offset O>
 void update_sell(const context& ctx, csr_view<T, O> from, sell<T>& to) {
-  if (!fill_slots<T, O>(ctx, from, to, nullptr, to.values.data())) {
+  if (!fill_sell<T, O>(ctx, from, to, nullptr, to.values.data())) {
     throw error(status::invalid_structure, "update_values: the CSR has a longer row than the SELL made from it");
   }
 }
 
 template <scalar T, offset O>
 csr<T, O> sell_to_csr(const context& ctx, sell_view<T> a) {
-  const int threads = ctx.threads();
-  csr<T, O> out{a.rows, a.cols, buffer<O>(ctx, static_cast<std::size_t>(a.rows) + 1), {}, {}};
-  O* rowptr = out.rowptr.data();
-  const std::int64_t lanes = static_cast<std::int64_t>(a.slices) * sell_slice_rows;
-  // f(row, slot) for every entry of lane `lane`, in order.
-  const auto for_each_entry = [&](std::int64_t lane, auto f) {
-    const std::int64_t slice = lane / sell_slice_rows;
-    for (std::int64_t k = a.sliceptr[slice] + lane % sell_slice_rows; k < a.sliceptr[slice + 1]; k += sell_slice_rows) {
-      if (a.colind[k] >= 0) f(k);
-    }
-  };
-#pragma omp parallel for num_threads(threads) schedule(static, 1024)
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    const index_t r = row_of(a.perm, lane, a.rows);
-    if (r < 0) continue;
-    O count = 0;
-    for_each_entry(lane, [&](std::int64_t) { ++count; });
-    rowptr[r + 1] = count;
-  }
-  scan_counts(threads, rowptr, a.rows);
-  out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[a.rows]));
-  out.values = buffer<T>(ctx, static_cast<std::size_t>(rowptr[a.rows]));
-  index_t* colind = out.colind.data();
-  T* values = out.values.data();
-#pragma omp parallel for num_threads(threads) schedule(static, 1024)
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    const index_t r = row_of(a.perm, lane, a.rows);
-    if (r < 0) continue;
-    O at = rowptr[r];
-    for_each_entry(lane, [&](std::int64_t k) {
-      colind[at] = a.colind[k];
-      values[at++] = a.values[k];
-    });
-  }
-  return out;
+  return gather_rows<T, O>(
+      ctx, {a.rows, a.cols}, static_cast<std::int64_t>(a.slices) * sell_slice_rows,
+      [&](std::int64_t lane) { return row_of(a.perm, lane, a.rows); },
+      [&](std::int64_t lane, auto f) {
+        const std::int64_t* slice = a.sliceptr + lane / sell_slice_rows;
+        for (std::int64_t k = slice[0] + lane % sell_slice_rows; k < slice[1]; k += sell_slice_rows) {
+          if (a.colind[k] >= 0) f(a.colind[k], a.values[k]);
+        }
+      });
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                \
-  template sell<T> csr_to_sell<T, O>(const context&, csr_view<T, O>, index_t); \
-  template csr<T, O> sell_to_csr<T, O>(const context&, sell_view<T>);          \
-  template void update_sell<T, O>(const context&, csr_view<T, O>, sell<T>&);
+}  // namespace
+
+template <scalar T, offset O>
+void enter_sell(format_kernels<T, O>& table) {
+  table.csr_to_sell = csr_to_sell<T, O>;
+  table.sell_to_csr = sell_to_csr<T, O>;
+  table.update_sell = update_sell<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_sell<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -1,53 +1,80 @@
-// The CPU's implementations of kernels/formats.hpp, one file a format; table.cpp lists them.
+// What the CPU's implementations of kernels/formats.hpp share: one file per format enters its own into the table.
 #pragma once
 
+#include "core/parallel.hpp"
 #include "kernels/formats.hpp"
 
 namespace tulle::cpu {
 
 template <scalar T, offset O>
-coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a);
+void enter_coo(format_kernels<T, O>& table);  // and CSC
 template <scalar T, offset O>
-csr<T, O> coo_to_csr(const context& ctx, coo_view<T> a);
+void enter_ell(format_kernels<T, O>& table);
 template <scalar T, offset O>
-csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a);
+void enter_sell(format_kernels<T, O>& table);
 template <scalar T, offset O>
-transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, const std::int64_t* positions);
+void enter_bsr(format_kernels<T, O>& table);
+template <scalar T, offset O>
+void enter_offsets(format_kernels<T, O>& table);
+template <scalar T, offset O>
+void enter_statistics(format_kernels<T, O>& table);
+template <scalar T, offset O>
+void enter_validation(format_kernels<T, O>& table);
 
-template <scalar T, offset O>
-ell<T> csr_to_ell(const context& ctx, csr_view<T, O> a, index_t width);
-template <scalar T, offset O>
-csr<T, O> ell_to_csr(const context& ctx, ell_view<T> a);
-template <scalar T, offset O>
-void update_ell(const context& ctx, csr_view<T, O> from, ell<T>& to);
+/// The CSR of a matrix that is stored as `lanes` rows in any order: row_of(lane) is a row, or -1, whose entries
+/// for_each_entry(lane, f) hands to f(column, value).
+template <scalar T, offset O, class RowOf, class ForEachEntry>
+csr<T, O> gather_rows(const context& ctx, shape s, std::int64_t lanes, RowOf row_of, ForEachEntry for_each_entry) {
+  csr<T, O> out{s.rows, s.cols, buffer<O>(ctx, static_cast<std::size_t>(s.rows) + 1), {}, {}};
+  O* rowptr = out.rowptr.data();
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    const index_t row = row_of(lane);
+    if (row < 0) continue;
+    O count = 0;
+    for_each_entry(lane, [&](index_t, T) { ++count; });
+    rowptr[row + 1] = count;
+  }
+  scan_counts(ctx.threads(), rowptr, s.rows);
+  out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[s.rows]));
+  out.values = buffer<T>(ctx, static_cast<std::size_t>(rowptr[s.rows]));
+  index_t* colind = out.colind.data();
+  T* values = out.values.data();
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    const index_t row = row_of(lane);
+    if (row < 0) continue;
+    O at = rowptr[row];
+    for_each_entry(lane, [&](index_t column, T value) {
+      colind[at] = column;
+      values[at++] = value;
+    });
+  }
+  return out;
+}
 
-template <scalar T, offset O>
-sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma);
-template <scalar T, offset O>
-csr<T, O> sell_to_csr(const context& ctx, sell_view<T> a);
-template <scalar T, offset O>
-void update_sell(const context& ctx, csr_view<T, O> from, sell<T>& to);
-
-template <scalar T, offset O>
-bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block);
-template <scalar T, offset O>
-csr<T, O> bsr_to_csr(const context& ctx, bsr_view<T, O> a);
-template <scalar T, offset O>
-void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to);
-
-template <offset O>
-buffer<std::int32_t> narrow_offsets(const context& ctx, const O* rowptr, std::size_t count);
-template <offset O>
-buffer<std::int64_t> widen_offsets(const context& ctx, const O* rowptr, std::size_t count);
-/// Throws OVERFLOW when a row has 2^31 entries or more.
-template <scalar T, offset O>
-index_t longest_row(const context& ctx, csr_view<T, O> a);
-
-template <scalar T, offset O>
-inspection inspect(const context& ctx, csr_view<T, O> a);
-template <scalar T, offset O>
-csr_stats statistics(const context& ctx, csr_view<T, O> a);
-template <scalar T, offset O>
-validation validate(const context& ctx, csr_view<T, O> a, validate_options options);
+/// Pads `count` rows, at most 32, to `width` slots: slot s of lane l is at s * stride + l. row_of(l): the row of a lane,
+/// or -1. Writes the values and, unless `colind` is null, the column indices. False when a row is longer than `width`.
+template <scalar T, offset O, class RowOf>
+bool fill_slots(csr_view<T, O> a, index_t count, RowOf row_of, std::int64_t width, std::int64_t stride, index_t* colind,
+                T* values) {
+  O begin[sell_slice_rows];
+  O end[sell_slice_rows];
+  bool fits = true;
+  for (index_t l = 0; l < count; ++l) {
+    const index_t row = row_of(l);
+    begin[l] = row < 0 ? O{0} : a.rowptr[row];
+    end[l] = row < 0 ? O{0} : a.rowptr[row + 1];
+    fits = fits && end[l] - begin[l] <= width;
+  }
+  for (std::int64_t s = 0; s < width; ++s) {
+    for (index_t l = 0; l < count; ++l) {
+      const bool used = s < end[l] - begin[l];
+      values[s * stride + l] = used ? a.values[begin[l] + s] : T{0};
+      if (colind != nullptr) colind[s * stride + l] = used ? a.colind[begin[l] + s] : -1;
+    }
+  }
+  return fits;
+}
 
 }  // namespace tulle::cpu

@@ -20,18 +20,6 @@ buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t coun
   return out;
 }
 
-}  // namespace
-
-template <offset O>
-buffer<std::int32_t> narrow_offsets(const context& ctx, const O* rowptr, std::size_t count) {
-  return convert_offsets<std::int32_t>(ctx, rowptr, count);
-}
-
-template <offset O>
-buffer<std::int64_t> widen_offsets(const context& ctx, const O* rowptr, std::size_t count) {
-  return convert_offsets<std::int64_t>(ctx, rowptr, count);
-}
-
 template <scalar T, offset O>
 index_t longest_row(const context& ctx, csr_view<T, O> a) {
   O longest = 0;
@@ -43,12 +31,16 @@ index_t longest_row(const context& ctx, csr_view<T, O> a) {
   return static_cast<index_t>(longest);
 }
 
-#define TULLE_INSTANTIATE_OFFSET(O)                                                       \
-  template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t); \
-  template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);
-TULLE_INSTANTIATE_OFFSET(std::int32_t)
-TULLE_INSTANTIATE_OFFSET(std::int64_t)
-#define TULLE_INSTANTIATE(T, O) template index_t longest_row<T, O>(const context&, csr_view<T, O>);
+}  // namespace
+
+template <scalar T, offset O>
+void enter_offsets(format_kernels<T, O>& table) {
+  table.narrow_offsets = convert_offsets<std::int32_t, O>;
+  table.widen_offsets = convert_offsets<std::int64_t, O>;
+  table.longest_row = longest_row<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_offsets<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

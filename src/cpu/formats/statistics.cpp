@@ -8,6 +8,7 @@
 #include "core/instantiate.hpp"
 #include "cpu/formats/block_fill.hpp"
 #include "cpu/formats/formats.hpp"
+#include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::int64_t sell_window = 1024;
 constexpr std::int64_t column_group = 128;
 constexpr int warp = 32;
 constexpr std::int64_t most_warps = 65536;
-constexpr index_t columns_a_sector = 4;  // 32 bytes of 8-byte values
+constexpr index_t columns_per_sector = 4;  // 32 bytes of 8-byte values
 
 /// `a` per `b`; 1 where there is nothing to divide by.
 double ratio(double a, double b) { return b == 0 ? 1.0 : a / b; }
@@ -120,7 +121,7 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
     span += std::int64_t{*high} - *low + 1;
     index_t touched[warp];
     index_t* end = touched;
-    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_a_sector;
+    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_per_sector;
     std::sort(touched, end);
     sectors += std::unique(touched, end) - touched;
   }
@@ -141,8 +142,6 @@ csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t wa
   return stats;
 }
 
-}  // namespace
-
 template <scalar T, offset O>
 csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   csr_stats stats = rows_and_gathers(ctx, a, most_warps);
@@ -155,14 +154,19 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
 template <scalar T, offset O>
 inspection inspect(const context& ctx, csr_view<T, O> a) {
   constexpr std::int64_t few_warps = 4096;
-  const validation found = cpu::validate(ctx, a, {});
+  const validation found = formats<T, O>().validate(ctx, a, {});
   return {found, found.ok() ? rows_and_gathers(ctx, a, few_warps) : csr_stats{}};
 }
 
-#define TULLE_INSTANTIATE_INSPECT(T, O) template inspection inspect<T, O>(const context&, csr_view<T, O>);
-TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE_INSPECT)
+}  // namespace
 
-#define TULLE_INSTANTIATE(T, O) template csr_stats statistics<T, O>(const context&, csr_view<T, O>);
+template <scalar T, offset O>
+void enter_statistics(format_kernels<T, O>& table) {
+  table.inspect = inspect<T, O>;
+  table.statistics = statistics<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_statistics<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -7,27 +7,14 @@ namespace tulle::cpu {
 
 template <scalar T, offset O>
 const format_kernels<T, O>& formats() {
-  static constexpr format_kernels<T, O> table = {
-      .csr_to_coo = csr_to_coo<T, O>,
-      .coo_to_csr = coo_to_csr<T, O>,
-      .csr_to_csc = csr_to_csc<T, O>,
-      .transpose_pattern = transpose_pattern<T, O>,
-      .csr_to_ell = csr_to_ell<T, O>,
-      .ell_to_csr = ell_to_csr<T, O>,
-      .csr_to_sell = csr_to_sell<T, O>,
-      .sell_to_csr = sell_to_csr<T, O>,
-      .csr_to_bsr = csr_to_bsr<T, O>,
-      .bsr_to_csr = bsr_to_csr<T, O>,
-      .update_ell = update_ell<T, O>,
-      .update_sell = update_sell<T, O>,
-      .update_bsr = update_bsr<T, O>,
-      .narrow_offsets = narrow_offsets<O>,
-      .widen_offsets = widen_offsets<O>,
-      .longest_row = longest_row<T, O>,
-      .inspect = inspect<T, O>,
-      .statistics = statistics<T, O>,
-      .validate = validate<T, O>,
-  };
+  static const format_kernels<T, O> table = [] {
+    format_kernels<T, O> made{};
+    for (const auto enter : {enter_coo<T, O>, enter_ell<T, O>, enter_sell<T, O>, enter_bsr<T, O>, enter_offsets<T, O>,
+                             enter_statistics<T, O>, enter_validation<T, O>}) {
+      enter(made);
+    }
+    return made;
+  }();
   return table;
 }
 

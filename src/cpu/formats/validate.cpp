@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "core/instantiate.hpp"
-#include "core/parallel.hpp"
 #include "cpu/formats/formats.hpp"
 
 namespace tulle::cpu {
@@ -27,7 +26,7 @@ validation validate_offsets(const context& ctx, csr_view<T, O> a) {
 
 /// The gravest defect of entry k of a row that begins at `begin`.
 template <scalar T, offset O>
-data_status inspect(csr_view<T, O> a, O begin, O k, validate_options options) {
+data_status defect_of(csr_view<T, O> a, O begin, O k, validate_options options) {
   const index_t column = a.colind[k];
   if (column < 0 || column >= a.cols) return data_status::index_out_of_range;
   if (k > begin && options.duplicates && column == a.colind[k - 1]) return data_status::duplicate;
@@ -43,14 +42,12 @@ template <scalar T, offset O>
 validation first_finding(csr_view<T, O> a, row_range range, validate_options options) {
   for (index_t r = range.begin; r < range.end; ++r) {
     for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) {
-      const data_status what = inspect(a, a.rowptr[r], k, options);
+      const data_status what = defect_of(a, a.rowptr[r], k, options);
       if (what != data_status::success) return {what, r, static_cast<std::int64_t>(k)};
     }
   }
   return {};
 }
-
-}  // namespace
 
 template <scalar T, offset O>
 validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
@@ -71,7 +68,14 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   return first_finding(a, balanced_rows(a.rows, a.rowptr, found, parts), options);
 }
 
-#define TULLE_INSTANTIATE(T, O) template validation validate<T, O>(const context&, csr_view<T, O>, validate_options);
+}  // namespace
+
+template <scalar T, offset O>
+void enter_validation(format_kernels<T, O>& table) {
+  table.validate = validate<T, O>;
+}
+
+#define TULLE_INSTANTIATE(T, O) template void enter_validation<T, O>(format_kernels<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

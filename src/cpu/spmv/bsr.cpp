@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "kernels/bsr_block.hpp"
 #include "kernels/spmv.hpp"
@@ -71,16 +72,10 @@ template <class T, class O>
 class bsr_kernel final : public spmv_operator {
  public:
   bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& stats, const spmv_options& options)
-      : storage_(ctx, a, stats, options), threads_(ctx.threads()), begin_(static_cast<std::size_t>(threads_) + 1, 0) {
-    const bsr_view<T, O>& blocks = storage_.view();
-    rows_ = by_block[static_cast<std::size_t>(blocks.block)];
-    for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
-      const auto target = static_cast<O>(static_cast<double>(blocks.blocks) * i / threads_);
-      const O* const found = std::lower_bound(blocks.rowptr, blocks.rowptr + blocks.block_rows, target);
-      begin_[i] = static_cast<index_t>(found - blocks.rowptr);
-    }
-    begin_.back() = blocks.block_rows;
-  }
+      : storage_(ctx, a, stats, options),
+        threads_(ctx.threads()),
+        rows_(by_block[static_cast<std::size_t>(storage_.view().block)]),
+        begin_(equal_shares(storage_.view().rowptr, storage_.view().block_rows, threads_)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
@@ -108,7 +103,7 @@ class bsr_kernel final : public spmv_operator {
 
   bsr_storage<T, O> storage_;
   int threads_;
-  rows_function rows_ = nullptr;
+  rows_function rows_;
   std::vector<index_t> begin_;  // the first block row of each thread, and the end
   isa isa_ = best_isa();
 };

@@ -1,4 +1,4 @@
-// csr.balanced: an equal share of rows and nonzeros a thread, whatever the row lengths.
+// csr.balanced: an equal share of rows and nonzeros per thread, whatever the row lengths.
 //
 // Method: merge-path split (Merrill, Garland: Merge-based Parallel Sparse Matrix-Vector Multiplication, SC16) at plan
 // time; long rows are cut between threads and their pieces are added in the order of the parts, so the result depends
@@ -10,7 +10,6 @@
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
-#include "cpu/spmv/merge_path.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -21,13 +20,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : csr_operator<T, O, finishing_operator<csr_balanced, T>>(a, ctx.threads(), ctx.threads() + 1),
         parts_(static_cast<std::size_t>(ctx.threads())) {
-    const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
-    for (int i = 0; i < this->threads_; ++i) {
-      const merge_coordinate begin = merge_path_split(i, this->threads_, a.rows, a.nnz, row_end);
-      const merge_coordinate end = merge_path_split(i + 1, this->threads_, a.rows, a.nnz, row_end);
-      const bool continues = begin.row < a.rows && begin.entry > a.rowptr[begin.row];
-      parts_[i] = {begin.row, end.row, begin.entry, end.entry, continues};
-    }
+    for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
 
   /// The rows that are cut between parts are the last share.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
-#include "cpu/spmv/merge_path.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -31,25 +30,23 @@ struct chunk_output : many_output<T> {
   }
 };
 
-/// Narrow chunks are summed in turns, so that an addition need not wait for the one before.
+/// Independent accumulators of each vector: in narrow chunks an addition need not wait for the one before.
 template <int Width>
-constexpr int turns = Width >= 16  ? 1
-                      : Width == 8 ? 2
-                                   : 4;
+constexpr int accumulators = Width >= 16 ? 1 : Width == 8 ? 2 : 4;
 
 template <scalar T, offset O, int Width, bool ByRow>
 [[gnu::always_inline]] inline void add_entries(csr_view<T, O> a, O begin, O end, chunk<T, Width, ByRow> x,
                                                sum_of<T>* sum) {
   constexpr int unrolled = 8;
-  sum_of<T> turn[turns<Width> * Width] = {};
+  sum_of<T> partial[accumulators<Width> * Width] = {};
   O k = begin;
   for (; end - k >= unrolled; k += unrolled) {
     prefetch_stream(a.values + k, a.colind + k);
-    for (int i = 0; i < unrolled; ++i) x.add(turn + i % turns<Width> * Width, a.values[k + i], a.colind[k + i]);
+    for (int i = 0; i < unrolled; ++i) x.add(partial + i % accumulators<Width> * Width, a.values[k + i], a.colind[k + i]);
   }
-  for (; k < end; ++k) x.add(turn, a.values[k], a.colind[k]);
+  for (; k < end; ++k) x.add(partial, a.values[k], a.colind[k]);
   for (int j = 0; j < Width; ++j) {
-    for (int t = 0; t < turns<Width>; ++t) sum[j] += turn[t * Width + j];
+    for (int t = 0; t < accumulators<Width>; ++t) sum[j] += partial[t * Width + j];
   }
 }
 
@@ -103,17 +100,7 @@ void multiply(csr_view<T, O> a, std::vector<many_part<T>>& parts, isa level, chu
 
 template <scalar T, offset O>
 csr_many<T, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<std::size_t>(threads)) {
-  const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
-  for (int i = 0; i < threads; ++i) {
-    const merge_coordinate begin = merge_path_split(i, threads, a.rows, a.nnz, row_end);
-    const merge_coordinate end = merge_path_split(i + 1, threads, a.rows, a.nnz, row_end);
-    many_part<T>& p = parts_[static_cast<std::size_t>(i)];
-    p.first = begin.row;
-    p.last = end.row;
-    p.begin = begin.entry;
-    p.end = end.entry;
-    p.continues = begin.row < a.rows && begin.entry > a.rowptr[begin.row];
-  }
+  for (int i = 0; i < threads; ++i) parts_[static_cast<std::size_t>(i)] = {merge_path_part(a, i, threads)};
 }
 
 template <scalar T, offset O>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "kernels/spmv.hpp"
 
@@ -44,16 +45,9 @@ void in_chunks(double alpha, const strided_vectors& x, double beta, const stride
   in_chunks<T, false, many_width / 2>(0, alpha, x, beta, y, f);
 }
 
-/// The share of one thread: rows [first, last) end in it, entries [begin, end) belong to it. Its first row may have
-/// begun in an earlier part (`continues`): the sums of what lies here are in `head`; those of the row that goes on, in
-/// `tail`.
+/// As `part`, with the sums of all vectors of a pass.
 template <scalar T>
-struct alignas(64) many_part {
-  index_t first = 0;
-  index_t last = 0;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  bool continues = false;
+struct alignas(64) many_part : part_range {
   sum_of<T> head[many_width] = {};
   sum_of<T> tail[many_width] = {};
 };

@@ -4,22 +4,22 @@
 // part takes an equal number of entries and adds a_ij x_i to its own copy of y; the copies are then added in the order
 // of the parts, so the result depends on the number of parts alone. There are as many parts as threads, or fewer, so
 // that the copies hold at most 4 values per entry. Bytes per nonzero: sizeof(T) + 4, and a read and a write of a private
-// y; per column 2 values a part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
+// y; per column 2 values per part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
 // costs 10 to 20 applications to make.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
 #include "kernels/backends.hpp"
-#include "cpu/spmv/arithmetic.hpp"
+#include "cpu/spmv/csr_operator.hpp"
 
 namespace tulle::cpu {
 namespace {
 
 template <class T, class O>
-class csr_transposed final : public spmv_operator {
+class csr_transposed final : public csr_operator<T, O> {
  public:
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : a_(a), threads_(ctx.threads()), parts_(part_count(a, threads_)), sums_(ctx, parts_ * columns()) {}
+      : csr_operator<T, O>(a, ctx.threads()), parts_(part_count(a, threads_)), sums_(ctx, parts_ * columns()) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     run({alpha, beta}, static_cast<const T*>(x), 1, static_cast<T*>(y), 1);
@@ -31,17 +31,15 @@ class csr_transposed final : public spmv_operator {
           static_cast<T*>(y.data) + j * y.vector_stride, y.row_stride);
     }
   }
-  void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return sums_.bytes(); }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) +
-           (static_cast<std::size_t>(a_.rows) + 1) * sizeof(O);
-  }
   [[nodiscard]] std::string parameters() const override {
     return "threads=" + std::to_string(threads_) + " parts=" + std::to_string(parts_);
   }
 
  private:
+  using csr_operator<T, O>::a_;
+  using csr_operator<T, O>::threads_;
+
   static std::size_t part_count(csr_view<T, O> a, int threads) {
     const std::int64_t most = 4 * static_cast<std::int64_t>(a.nnz) / std::max<std::int64_t>(a.cols, 1);
     return static_cast<std::size_t>(std::clamp<std::int64_t>(most, 1, threads));
@@ -79,8 +77,6 @@ class csr_transposed final : public spmv_operator {
     }
   }
 
-  csr_view<T, O> a_;
-  int threads_;
   std::size_t parts_;
   buffer<sum_of<T>> sums_;  // parts * cols
 };

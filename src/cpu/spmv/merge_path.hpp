@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <tulle/core/types.hpp>
 
 namespace tulle::cpu {
@@ -19,17 +20,11 @@ struct merge_coordinate {
 /// rowptr[r + 1], the end of row r.
 template <class RowEnd>
 merge_coordinate merge_path_search(std::int64_t diagonal, index_t rows, std::int64_t nnz, const RowEnd& row_end) {
-  std::int64_t low = std::max<std::int64_t>(diagonal - nnz, 0);
-  std::int64_t high = std::min<std::int64_t>(diagonal, rows);
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (row_end(static_cast<index_t>(middle)) <= diagonal - middle - 1) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return {static_cast<index_t>(low), diagonal - low};
+  const auto first = static_cast<index_t>(std::max<std::int64_t>(diagonal - nnz, 0));
+  const auto last = static_cast<index_t>(std::min<std::int64_t>(diagonal, rows));
+  const auto ended = [&](index_t row) { return row_end(row) <= diagonal - row - 1; };
+  const index_t row = *std::ranges::partition_point(std::views::iota(first, last), ended);
+  return {row, diagonal - row};
 }
 
 /// Start of part `part` of `parts` parts of equal work (rows + nonzeros).

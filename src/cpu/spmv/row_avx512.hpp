@@ -9,7 +9,7 @@
 
 namespace tulle::cpu {
 
-/// The 512-bit operations for one value type. `index` registers hold one column a lane.
+/// The 512-bit operations for one value type. `index` registers hold one column per lane.
 template <scalar T>
 struct avx512;
 

@@ -10,6 +10,7 @@
 #include <tulle/formats/convert.hpp>
 #include <vector>
 
+#include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/spmv.hpp"
@@ -47,15 +48,7 @@ class sell_kernel final : public spmv_operator {
       : ctx_(ctx),
         sigma_(choose_sigma(stats, options)),
         a_(to_sell(ctx, a, sigma_)),
-        begin_(static_cast<std::size_t>(ctx.threads()) + 1, 0) {
-    const std::int64_t* sliceptr = a_.sliceptr.data();
-    const std::int64_t slots = a_.slices > 0 ? sliceptr[a_.slices] : 0;
-    for (std::size_t i = 1; i + 1 < begin_.size(); ++i) {
-      const auto target = static_cast<std::int64_t>(static_cast<double>(slots) * i / ctx.threads());
-      begin_[i] = static_cast<index_t>(std::lower_bound(sliceptr, sliceptr + a_.slices, target) - sliceptr);
-    }
-    begin_.back() = a_.slices;
-  }
+        begin_(equal_shares(a_.sliceptr.data(), a_.slices, ctx.threads())) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<V> out(alpha, beta);
@@ -95,7 +88,7 @@ support supports_sell(const csr_stats& stats, type_key, const device_info&) {
   const double padding = stats.sell_sorted_padding;
   if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
   return {false,
-          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots a nonzero: the limit is 3, or "
+          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots per nonzero: the limit is 3, or "
                       "65536 slots",
                       default_sigma, padding)};
 }

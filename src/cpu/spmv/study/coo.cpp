@@ -1,4 +1,4 @@
-// coo: one row index a nonzero instead of row offsets, an equal number of nonzeros a thread.
+// coo: one row index per nonzero instead of row offsets, an equal number of nonzeros per thread.
 //
 // Method: segmented sum over sorted coordinates (Blelloch, Heroux, Zagha: Segmented Operations for Sparse Matrix
 // Computation on Vector Multiprocessors, CMU-CS-93-173). The column indices and values are those of the CSR, in place.
@@ -51,7 +51,7 @@ class coo_kernel final : public csr_operator<T, O> {
     const auto row = [&](int p) { return p == 0 ? 0 : start(p) == nnz ? this->a_.rows : rowind_.data()[start(p)]; };
     const std::int64_t begin = start(i);
     const bool continues = begin > 0 && begin < nnz && rowind_.data()[begin - 1] == rowind_.data()[begin];
-    return {row(i), i + 1 == parts ? this->a_.rows : row(i + 1), begin, start(i + 1), continues};
+    return {{row(i), i + 1 == parts ? this->a_.rows : row(i + 1), begin, start(i + 1), continues}};
   }
 
   void take(part<T>& p, epilogue<T> out, const T* x, T* y) const {

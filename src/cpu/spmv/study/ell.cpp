@@ -76,7 +76,7 @@ support supports_ell(const csr_stats& stats, type_key, const device_info&) {
   const double slots = static_cast<double>(stats.rows) * stats.max;
   if (stats.ell_padding <= 3 || slots <= 65536) return {};
   return {false,
-          fmt::format("padding to the longest row ({}) makes {:.1f} slots a nonzero: the limit is 3, or 65536 slots",
+          fmt::format("padding to the longest row ({}) makes {:.1f} slots per nonzero: the limit is 3, or 65536 slots",
                       stats.max, stats.ell_padding)};
 }
 
