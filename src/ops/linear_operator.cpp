@@ -1,6 +1,6 @@
-#include <tulle/ops/linear_operator.hpp>
-
 #include <fmt/format.h>
+
+#include <tulle/ops/linear_operator.hpp>
 
 #include "ops/vector_checks.hpp"
 
@@ -8,7 +8,7 @@ namespace tulle {
 namespace {
 
 [[noreturn]] void refuse(const linear_operator& op, operation what, bool transposed) {
-  const std::string_view lack = transposed                         ? "does not multiply by the transpose"
+  const std::string_view lack = transposed                      ? "does not multiply by the transpose"
                                 : what == operation::apply_many ? "takes one right-hand side at a time"
                                 : what == operation::apply_dots ? "has no fused dot products"
                                 : what == operation::jacobi     ? "has no fused Jacobi step"
@@ -18,16 +18,18 @@ namespace {
 
 /// What the vectors of a call are held to.
 detail::vector_rules rules_of(const linear_operator& op, bool transposed) {
+  const context& ctx = op.ctx();
   const shape a = op.dimensions();
-  return {op.ctx().space(), op.ctx().device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a,
+  return {ctx.space(), ctx.device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a,
           transposed ? "A^T" : op.matrix_label()};
 }
 
 bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
 
-void check_factors(const linear_operator& op, double alpha, double beta) {
-  detail::check_factor("alpha", alpha, op.vector_type());
-  detail::check_factor("beta", beta, op.vector_type());
+void check_factors(const detail::vector_rules& rules, double alpha, double beta) {
+  if (rules.type != scalar_type::i32) return;
+  detail::check_factor("alpha", alpha, rules.type);
+  detail::check_factor("beta", beta, rules.type);
 }
 
 /// A vector with a stride is a multivector of one vector.
@@ -39,8 +41,8 @@ basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
 void require_no_stride(std::string_view what, std::initializer_list<const_vector_ref> vectors) {
   for (const const_vector_ref& v : vectors) {
     if (is_strided(v)) {
-      throw error(status::unsupported, fmt::format("{} takes vectors whose elements are side by side: a stride is {}",
-                                                   what, v.stride));
+      throw error(status::unsupported,
+                  fmt::format("{} takes vectors whose elements are side by side: a stride is {}", what, v.stride));
     }
   }
 }
@@ -65,8 +67,8 @@ linear_operator::call linear_operator::checked(operation what, const apply_optio
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
   const call how = checked(operation::apply, options);
-  check_factors(*this, alpha, beta);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
+  check_factors(rules, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   rules.check_apart("y", y, {{"x", x}});
@@ -80,8 +82,9 @@ void linear_operator::apply(double alpha, const const_vector_ref& x, double beta
 void linear_operator::apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_many, options);
-  check_factors(*this, alpha, beta);
-  rules_of(*this, options.transposed).check_multivectors(x, y);
+  const detail::vector_rules rules = rules_of(*this, options.transposed);
+  check_factors(rules, alpha, beta);
+  rules.check_multivectors(x, y);
   if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
 }
 
@@ -89,8 +92,8 @@ void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double
                                  const const_vector_ref& w, const vector_ref& dots,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_dots, options);
-  check_factors(*this, alpha, beta);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
+  check_factors(rules, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   rules.check_rows("w", w);
@@ -107,8 +110,8 @@ void linear_operator::jacobi(double omega, const const_vector_ref& x, const cons
   const call how = checked(operation::jacobi, options);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
   if (rules.a.rows != rules.a.cols) {
-    throw error(status::invalid_dimensions,
-                fmt::format("{} is {} x {}: a Jacobi step needs a square matrix", rules.matrix, rules.a.rows, rules.a.cols));
+    throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix",
+                                                        rules.matrix, rules.a.rows, rules.a.cols));
   }
   rules.check_rows("x", x);
   rules.check_rows("b", b);

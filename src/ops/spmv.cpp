@@ -98,6 +98,7 @@ struct any_spmv_plan::impl {
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
     : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
+  options.vector_type = types().vector;
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
@@ -257,7 +258,7 @@ any_spmv_plan::~any_spmv_plan() = default;
 
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
-scalar_type any_spmv_plan::vector_type() const noexcept { return impl_->types().vector; }
+scalar_type any_spmv_plan::vector_type() const noexcept { return *impl_->options.vector_type; }
 
 std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
 

@@ -86,21 +86,21 @@ void vector_rules::check_elements(std::string_view name, const const_vector_ref&
   check_pointer(name, v.data, v.size > 0);
 }
 
-void vector_rules::check_columns(std::string_view name, const const_vector_ref& v) const {
+void vector_rules::refuse_columns(std::string_view name, const const_vector_ref& v) const {
   if (v.size != a.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} columns", name, v.size, matrix, a.cols));
   }
   check_elements(name, v);
 }
 
-void vector_rules::check_rows(std::string_view name, const const_vector_ref& v) const {
+void vector_rules::refuse_rows(std::string_view name, const const_vector_ref& v) const {
   if (v.size != a.rows) {
     throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} rows", name, v.size, matrix, a.rows));
   }
   check_elements(name, v);
 }
 
-void vector_rules::check_size(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
+void vector_rules::refuse_size(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
   if (v.size != size) {
     throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} are needed", name, v.size, size));
   }
