@@ -26,7 +26,11 @@ constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
 }  // namespace
 
 bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x8b"); }
-bool is_zstd(std::string_view bytes) noexcept { return bytes.starts_with("\x28\xb5\x2f\xfd"); }
+bool is_zstd(std::string_view bytes) noexcept {
+  if (bytes.starts_with("\x28\xb5\x2f\xfd")) return true;
+  // A skippable frame, with which pzstd begins.
+  return bytes.size() > 3 && bytes.substr(1, 3) == "\x2a\x4d\x18" && (bytes[0] & 0xf0) == 0x50;
+}
 
 growing_text decompress_gzip(std::string_view bytes, const std::string& name) {
   growing_text text;

@@ -39,6 +39,7 @@ inline const char* skip_word(const char* p) {
 /// A 1-based index of 1 .. `limit`, returned 0-based.
 inline const char* read_index(const char* p, index_t limit, index_t& index) {
   if (*p == '+') ++p;
+  while (*p == '0') ++p;
   const char* first = p;
   std::uint64_t number = 0;
   for (unsigned digit = digit_of(*p); digit < 10; digit = digit_of(*++p)) number = 10 * number + digit;
