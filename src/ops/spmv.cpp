@@ -172,11 +172,11 @@ void any_spmv_plan::impl::choose(bool quick) {
   } else {
     analyse();
   }
-  const type_key types = source.ref().types;
-  const spmv_choice choice = choose_spmv(stats, types, ctx.info(), options.policy);
-  const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, this->types());
+  const type_key stored = source.ref().types;
+  const spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
+  const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, types());
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
-  if (const support s = chosen->supports(stats, types, ctx.info()); !s.ok) return build_without_set_up(s.reason);
+  if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
     build(*chosen, choice.reason);
   } catch (const error& e) {
@@ -229,8 +229,8 @@ void any_spmv_plan::impl::make_many() {
 
 void any_spmv_plan::impl::tune(double budget) {
   const matrix_ref& a = source.ref();
-  const std::string key = fmt::format("{}/{}.{}/{}/{}", statistics_hash(stats), describe(types()),
-                                      name(a.types.offset), ctx.info().name, ctx.info().multiprocessors);
+  const std::string key = fmt::format("{}/{}/{}/{}", statistics_hash(stats), types_label(types()), ctx.info().name,
+                                      ctx.info().multiprocessors);
   if (const auto known = cached_winner(key)) {
     for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
       if (k.name == *known && contains(k.types, types()) && k.supports(stats, a.types, ctx.info()).ok) {

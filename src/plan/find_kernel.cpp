@@ -47,6 +47,11 @@ std::string describe(const operation_types& types) {
   return fmt::format("{} values under {} vectors", name(types.value), name(types.vector));
 }
 
+std::string types_label(const operation_types& types) {
+  const std::string vectors = types.vector == types.value ? "" : fmt::format("_{}", name(types.vector));
+  return fmt::format("{}{}.{}", name(types.value), vectors, name(types.offset));
+}
+
 std::vector<kernel_info> kernels(backend_kind backend) {
   std::vector<kernel_info> all;
   const auto add = [&](const auto& table, kernel_operation operation) {

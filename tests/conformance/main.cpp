@@ -10,6 +10,7 @@
 
 #include "conformance/spmv_case.hpp"
 #include "kernels/backends.hpp"
+#include "plan/find_kernel.hpp"
 #include "support/registered.hpp"
 
 namespace tulle::test {
@@ -106,7 +107,7 @@ void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
     for_types(kernel, true, [&](const spmv_case& c) {
       add_test(c.name(), [ctx, c] { run_transposed_case(ctx, c); });
-      const auto name = fmt::format("{}/plan.transposed/{}/{}", tulle::name(ctx.backend()), text(c.types), c.matrix->name);
+      const auto name = fmt::format("{}/plan.transposed/{}/{}", tulle::name(ctx.backend()), types_label(c.types), c.matrix->name);
       add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types.matrix(), *c.matrix); });
     });
   }

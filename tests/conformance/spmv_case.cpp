@@ -5,6 +5,7 @@
 #include <tulle/ops/verify.hpp>
 #include <vector>
 
+#include "plan/find_kernel.hpp"
 #include "support/guarded_vector.hpp"
 #include "support/registered.hpp"
 #include "support/typed_matrix.hpp"
@@ -76,13 +77,8 @@ void run_typed(const context& ctx, const spmv_case& c) {
 }  // namespace
 
 std::string spmv_case::name() const {
-  std::string out = fmt::format("{}/{}/{}/{}", tulle::name(kernel->backend), kernel->name, text(types), matrix->name);
+  std::string out = fmt::format("{}/{}/{}/{}", tulle::name(kernel->backend), kernel->name, types_label(types), matrix->name);
   return options_text.empty() ? out : out + "/" + options_text;
-}
-
-std::string text(const operation_types& types) {
-  const std::string vectors = types.vector == types.value ? "" : fmt::format("_{}", name(types.vector));
-  return fmt::format("{}{}.{}", name(types.value), vectors, name(types.offset));
 }
 
 void run_spmv_case(const context& ctx, const spmv_case& c) {

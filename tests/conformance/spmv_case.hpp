@@ -46,9 +46,6 @@ void run_transposed_plan_case(const context& ctx, type_key types, const battery_
 /// device has less than 100 GB or the host less than 64 GB.
 void run_past_2_31(const context& ctx);
 
-/// The combination, as a test's name has it.
-std::string text(const operation_types& types);
-
 /// Whether the kernel takes the matrix, and why not.
 support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix);
 
