@@ -2,16 +2,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
-#include <optional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "conformance/spmv_case.hpp"
 #include "kernels/backends.hpp"
 #include "plan/find_kernel.hpp"
 #include "support/registered.hpp"
+#include "support/typed_matrix.hpp"
 
 namespace tulle::test {
 namespace {
@@ -26,75 +28,49 @@ void add_case(const context& ctx, const spmv_case& c) {
 
 /// A skip must not hide a kernel: each takes at least half of the battery.
 void expect_supports_half(const context& ctx, const spmv_kernel& kernel) {
-  std::size_t taken = 0;
-  for (const battery_matrix& m : battery()) {
-    taken += supports(ctx, kernel, type_key_of<double, std::int32_t>, m).ok ? 1 : 0;
-  }
-  EXPECT_GE(taken, battery().size() / 2) << "of " << battery().size() << " matrices";
-}
-
-struct option_sweep {
-  std::string_view option;
-  std::vector<int> settings;
-  int spmv_options::*member;
-};
-
-/// The options that a kernel listens to, and the values to try.
-std::vector<option_sweep> sweeps(const spmv_kernel& kernel) {
-  std::vector<option_sweep> out;
-  const auto add = [&](bool listens, std::string_view option, std::vector<int> settings, int spmv_options::*member) {
-    if (listens) out.push_back({option, std::move(settings), member});
+  const auto is_taken = [&](const battery_matrix& m) {
+    const typed_matrix<double, std::int32_t> a(ctx, m);
+    return kernel.supports(statistics(ctx, a.device()), type_key_of<double, std::int32_t>, ctx.info()).ok;
   };
-  const spmv_kernel::tunables& to = kernel.listens_to;
-  add(to.block_size, "block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size);
-  add(to.lanes, "lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes);
-  add(to.sigma, "sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma);
-  add(to.block, "block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block);
-  return out;
+  EXPECT_GE(std::ranges::count_if(battery(), is_taken), battery().size() / 2) << "of " << battery().size() << " matrices";
 }
 
+/// Values of the options that the kernel listens to.
 void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
-  for (const option_sweep& sweep : sweeps(kernel)) {
-    for (const int setting : sweep.settings) {
+  const auto sweep = [&](bool listens, std::string_view option, std::initializer_list<int> settings,
+                         int spmv_options::*member) {
+    if (!listens) return;
+    for (const int setting : settings) {
       for (const char* matrix : {"short_rows", "rmat", "lengths_mixed", "block3", "x_not_finite_where_untouched"}) {
-        spmv_case c;
-        c.kernel = &kernel;
-        c.matrix = &battery_matrix_named(matrix);
-        c.options_text = fmt::format("{}={}", sweep.option, setting);
-        c.options.*sweep.member = setting;
+        spmv_case c{.kernel = &kernel, .matrix = &battery_matrix_named(matrix)};
+        c.options_text = fmt::format("{}={}", option, setting);
+        c.options.*member = setting;
         add_case(ctx, c);
       }
     }
-  }
+  };
+  const spmv_kernel::tunables& to = kernel.listens_to;
+  sweep(to.block_size, "block_size", {32, 64, 96, 128, 256, 512, 1024}, &spmv_options::block_size);
+  sweep(to.lanes, "lanes", {1, 2, 4, 8, 16, 32}, &spmv_options::lanes);
+  sweep(to.sigma, "sigma", {1, 32, 96, 1024, 65536}, &spmv_options::sigma);
+  sweep(to.block, "block", {2, 3, 4, 5, 6, 7, 8}, &spmv_options::block);
 }
 
-/// The combinations of types that a kernel is built for; `few`: each with one width of offsets.
-std::vector<operation_types> combinations(const spmv_kernel& kernel, bool few) {
-  std::vector<operation_types> out;
+/// Calls add(case) for the combinations of types that a kernel is built for and all matrices that fit them; `few`: each
+/// combination with one width of offsets.
+template <class Add>
+void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
   for_each_combination([&](auto line) {
     if (!overlap(kernel.types, line.set)) return;
     for (const offset_type offset : {offset_type::i32, offset_type::i64}) {
       const operation_types types = line.with(offset);
-      if (!few || (offset == offset_type::i64) == (types.value == scalar_type::f32)) out.push_back(types);
+      if (few && (offset == offset_type::i64) != (types.value == scalar_type::f32)) continue;
+      for (const battery_matrix& m : battery()) {
+        if (m.floating_only && types.value == scalar_type::i32) continue;
+        add(spmv_case{&kernel, types, &m, {.vector_type = types.vector}});
+      }
     }
   });
-  return out;
-}
-
-/// Calls add(case) for combinations of types and all matrices that fit them.
-template <class Add>
-void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
-  for (const operation_types& types : combinations(kernel, few)) {
-    for (const battery_matrix& m : battery()) {
-      if (m.floating_only && types.value == scalar_type::i32) continue;
-      spmv_case c;
-      c.kernel = &kernel;
-      c.types = types;
-      c.options.vector_type = types.vector;
-      c.matrix = &m;
-      add(c);
-    }
-  }
 }
 
 void add_many(const context& ctx, const spmv_kernel& kernel) {
@@ -137,22 +113,14 @@ void add_backend(const context& ctx) {
   add_transposed(ctx);
 }
 
-void add_cuda() {
-  if (cuda_device_count() == 0) {
-    add_test("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
-    return;
-  }
-  const context ctx = context::cuda();
-  add_backend(ctx);
-  if (!quick()) add_test("cuda/past_2_31", [ctx] { run_past_2_31(ctx); });
+void add_past_2_31(const context& ctx) {
+  add_test("cuda/past_2_31", [ctx] { run_past_2_31(ctx); });
 }
 
 }  // namespace
 }  // namespace tulle::test
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  tulle::test::add_backend(tulle::context::cpu(3));  // an odd number, so that parts are unequal
-  tulle::test::add_cuda();
-  return RUN_ALL_TESTS();
+  using namespace tulle::test;
+  return run_registered(argc, argv, "conformance", add_backend, add_past_2_31);
 }

@@ -2,14 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-#include <string_view>
-#include <tulle/ops/verify.hpp>
-#include <vector>
-
-#include "support/guarded_vector.hpp"
-#include "support/typed_matrix.hpp"
+#include "conformance/checks.hpp"
 
 namespace tulle::test {
 namespace {
@@ -77,9 +70,7 @@ struct problem {
     for (index_t j = 0; j < 17; ++j) {
       x.push_back(random_vector<T>(m.cols, 42 + static_cast<std::uint64_t>(j), m.x_special));
       y0.push_back(initial_y<T>(m.rows, beta));
-      const host_span<const T> before = beta == 0 ? host_span<const T>() : host_span<const T>(y0.back());
-      reference.push_back(reference_spmv(context::cpu(1), static_cast<T>(alpha), a.host(), host_span<const T>(x.back()),
-                                         static_cast<T>(beta), before));
+      reference.push_back(reference_of(alpha, a.host(), x.back(), beta, y0.back()));
     }
   }
 };
@@ -91,54 +82,40 @@ void apply_and_check(const context& ctx, const spmv_case& c, spmv_operator& op, 
                            p.alpha, p.beta));
   const bool vendor = c.kernel->role == kernel_role::vendor;
   guarded_vector<T> x(ctx, stored(in, p.x), c.matrix->misaligned);
-  std::vector<T> first;
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    guarded_vector<T> y(ctx, stored(out, p.y0), c.matrix->misaligned);
-    op.apply_many(p.alpha, in.ref(x.data()), p.beta, out.ref(y.data()), ctx.stream());
-    const std::vector<T> now = y.values();
-    EXPECT_TRUE(y.guards_intact() && gaps_intact(out, now)) << "wrote outside Y";
-    if (repeat == 0) {
-      first = now;
-    } else if (!vendor) {
-      EXPECT_TRUE(same_bits(first, now)) << "the second run gave other bits";
-    }
-  }
+  const std::vector<T> all = written_twice(
+      ctx, stored(out, p.y0), c.matrix->misaligned, !vendor,
+      [&](T* y) { op.apply_many(p.alpha, in.ref(x.data()), p.beta, out.ref(y), ctx.stream()); },
+      [&](const std::vector<T>& now) { return gaps_intact(out, now); });
   EXPECT_TRUE(x.unchanged()) << "wrote to X or around it";
   for (index_t j = 0; j < out.count; ++j) {
-    const std::vector<T> y = vector_of(out, first, j);
+    const std::vector<T> y = vector_of(out, all, j);
     const double ratio = error_ratio(p.reference[static_cast<std::size_t>(j)], host_span<const T>(y));
     if (vendor && !(ratio <= 1)) GTEST_SKIP() << "the vendor's answer is " << ratio << " times its bound";
     EXPECT_LE(ratio, 1) << "vector " << j;
   }
 }
 
-template <scalar S, scalar T, offset O>
-void run_typed(const context& ctx, const spmv_case& c) {
-  const battery_matrix& m = *c.matrix;
-  if (m.misaligned && c.kernel->role == kernel_role::vendor) GTEST_SKIP() << "the vendor's routines are not asked for this";
-  const typed_matrix<S, O, T> a(ctx, m);
-  const csr_stats stats = statistics(ctx, a.device());
-  if (const support s = c.kernel->supports(stats, c.types.matrix(), ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
-  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
-  const problem<S, T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
-  const auto check = [&](const problem<S, T, O>& p, index_t count, vector_order x, vector_order y) {
-    apply_and_check<S, T, O>(ctx, c, *op, p, {m.cols, count, x}, {m.rows, count, y});
-  };
-  for (const index_t count : {1, 2, 3, 8, 17}) {
-    check(adds, count, row_major, row_major);
-    check(overwrites, count, column_major, column_major);
-  }
-  check(overwrites, 8, row_major, row_major);
-  check(adds, 8, column_major, column_major);
-  if (c.kernel->role == kernel_role::vendor) return;  // the vendor's routines want both in one order
-  check(overwrites, 3, row_major, column_major);
-  check(adds, 3, column_major, row_major);
-}
-
 }  // namespace
 
 void run_many_case(const context& ctx, const spmv_case& c) {
-  dispatch_operation<every_type>(c.types, [&]<class S, class T, class O>() { run_typed<S, T, O>(ctx, c); });
+  const battery_matrix& m = *c.matrix;
+  const bool vendor = c.kernel->role == kernel_role::vendor;
+  if (m.misaligned && vendor) GTEST_SKIP() << "the vendor's routines are not asked for this";
+  with_operator(ctx, c, [&]<scalar S, scalar T, offset O>(const typed_matrix<S, O, T>& a, spmv_operator& op) {
+    const problem<S, T, O> overwrites(a, m, 1, 0), adds(a, m, 3, -1);
+    const auto check = [&](const problem<S, T, O>& p, index_t count, vector_order x, vector_order y) {
+      apply_and_check(ctx, c, op, p, {m.cols, count, x}, {m.rows, count, y});
+    };
+    for (const index_t count : {1, 2, 3, 8, 17}) {
+      check(adds, count, row_major, row_major);
+      check(overwrites, count, column_major, column_major);
+    }
+    check(overwrites, 8, row_major, row_major);
+    check(adds, 8, column_major, column_major);
+    if (vendor) return;  // the vendor's routines want both in one order
+    check(overwrites, 3, row_major, column_major);
+    check(adds, 3, column_major, row_major);
+  });
 }
 
 }  // namespace tulle::test

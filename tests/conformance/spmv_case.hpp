@@ -14,8 +14,8 @@ struct spmv_case {
   const spmv_kernel* kernel = nullptr;
   operation_types types = type_key_of<double, std::int32_t>;
   const battery_matrix* matrix = nullptr;
-  spmv_options options;
-  std::string options_text;  // "sigma=32", or empty
+  spmv_options options = {};
+  std::string options_text = {};  // "sigma=32", or empty
 
   /// "cuda/csr.merge/f64.i32/rmat"; "f32_f64.i32" where the vectors are of another type.
   [[nodiscard]] std::string name() const;
@@ -43,10 +43,7 @@ void run_transposed_case(const context& ctx, const spmv_case& c);
 void run_transposed_plan_case(const context& ctx, type_key types, const battery_matrix& matrix);
 
 /// Every CUDA kernel on a matrix of 2.28e9 nonzeros (f32 values, 64-bit offsets), every row checked. Skips where the
-/// device has less than 100 GB or the host less than 64 GB.
+/// device has less than 100 GB or the host less than 28 GB.
 void run_past_2_31(const context& ctx);
-
-/// Whether the kernel takes the matrix, and why not.
-support supports(const context& ctx, const spmv_kernel& kernel, type_key types, const battery_matrix& matrix);
 
 }  // namespace tulle::test

@@ -4,12 +4,9 @@
 
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/spmv.hpp>
-#include <tulle/ops/verify.hpp>
 #include <utility>
-#include <vector>
 
-#include "support/guarded_vector.hpp"
-#include "support/typed_matrix.hpp"
+#include "conformance/checks.hpp"
 
 namespace tulle::test {
 namespace {
@@ -21,7 +18,7 @@ template <scalar T, offset O>
 class transposed_check {
  public:
   transposed_check(csr_view<T, O> host, const battery_matrix& m)
-      : turned_(transpose(to_csc(context::cpu(1), host))),
+      : transposed_(transpose(to_csc(context::cpu(1), host))),
         misaligned_(m.misaligned),
         x_(random_vector<T>(m.rows, 42)) {}
 
@@ -29,29 +26,16 @@ class transposed_check {
   template <class Apply>
   void run(const context& ctx, double alpha, double beta, bool reproducible, const Apply& apply) const {
     SCOPED_TRACE(fmt::format("alpha={} beta={}", alpha, beta));
-    const std::vector<T> y0 = initial_y<T>(turned_.rows, beta);
+    const std::vector<T> y0 = initial_y<T>(transposed_.rows, beta);
     guarded_vector<T> x(ctx, x_, misaligned_);
-    std::vector<T> first;
-    for (int repeat = 0; repeat < 2; ++repeat) {
-      guarded_vector<T> y(ctx, y0, misaligned_);
-      apply(alpha, x.data(), beta, y.data());
-      const std::vector<T> now = y.values();
-      EXPECT_TRUE(y.guards_intact()) << "wrote outside y";
-      if (repeat == 0) {
-        first = now;
-      } else if (reproducible) {
-        EXPECT_TRUE(same_bits(first, now)) << "the second run gave other bits";
-      }
-    }
+    const std::vector<T> y = written_twice(ctx, y0, misaligned_, reproducible,
+                                           [&](T* to) { apply(alpha, x.data(), beta, to); });
     EXPECT_TRUE(x.unchanged()) << "wrote to x or around it";
-    const host_span<const T> before = beta == 0 ? host_span<const T>() : host_span<const T>(y0);
-    const spmv_reference reference = reference_spmv(context::cpu(1), static_cast<T>(alpha), turned_.view(),
-                                                    host_span<const T>(x_), static_cast<T>(beta), before);
-    EXPECT_LE(error_ratio(reference, host_span<const T>(first)), 1);
+    EXPECT_LE(error_ratio(reference_of(alpha, transposed_.view(), x_, beta, y0), host_span<const T>(y)), 1);
   }
 
  private:
-  csr<T, O> turned_;
+  csr<T, O> transposed_;
   bool misaligned_;
   std::vector<T> x_;
 };
@@ -75,10 +59,7 @@ void run_plan(const context& ctx, const battery_matrix& m, spmv_effort effort) {
   SCOPED_TRACE(name(effort));
   typed_matrix<T, O> a(ctx, m);
   const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T> || effort != spmv_effort::none;
-  spmv_options options;
-  options.transpose = true;
-  options.effort = effort;
-  spmv_plan<T> plan(ctx, a.device(), options);
+  spmv_plan<T> plan(ctx, a.device(), {.effort = effort, .transpose = true});
   EXPECT_EQ(plan.dimensions(), (shape{m.cols, m.rows}));
   const auto apply = [&](double alpha, const T* x, double beta, T* y) {
     const auto rows = static_cast<std::size_t>(m.rows), cols = static_cast<std::size_t>(m.cols);

@@ -112,14 +112,7 @@ void add_backend(const context& ctx) {
   }
 }
 
-void add_cuda() {
-  if (cuda_device_count() == 0) {
-    add("cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
-    return;
-  }
-  const context ctx = context::cuda();
-  add_backend(ctx);
-  if (quick()) return;
+void add_past_2_31(const context& ctx) {
   add("cuda.plan/past_2_31/nnz", [ctx] { run_plan_past_2_31(ctx); });
   for (const spgemm_kernel& kernel : spgemm_kernels(backend_kind::cuda)) {
     const std::string prefix = fmt::format("cuda.{}/past_2_31/", kernel.name);
@@ -133,8 +126,6 @@ void add_cuda() {
 }  // namespace tulle::test
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  tulle::test::add_backend(tulle::context::cpu(3));  // an odd number, so that parts are unequal
-  tulle::test::add_cuda();
-  return RUN_ALL_TESTS();
+  using namespace tulle::test;
+  return run_registered(argc, argv, "spgemm", add_backend, add_past_2_31);
 }

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string_view>
 #include <tulle/ops/matrix.hpp>
-#include <utility>
 
 #include "core/memory_status.hpp"
 #include "kernels/backends.hpp"
@@ -70,6 +69,12 @@ plain_csr<T> filled(const context& ctx, spgemm_operator& op, const spgemm_proble
   op.fill(p.values(alpha), room.sink());
   EXPECT_TRUE(room.guards_intact()) << "wrote outside C";
   return room.read();
+}
+
+/// TULLE_SPGEMM_REPEATS, or 3: how often the same product must give the same bits.
+int repeats() {
+  const char* text = std::getenv("TULLE_SPGEMM_REPEATS");
+  return text != nullptr ? std::max(1, std::atoi(text)) : 3;
 }
 
 template <scalar T, offset O>
@@ -344,11 +349,6 @@ plain_csr<double> moved_to(index_t cols, plain_csr<double> m) {
 void run_far_columns(const context& ctx, const spgemm_kernel& kernel, const operands& pair, index_t cols) {
   const operands far{pair.a, {moved_to(cols, pair.b)}};
   EXPECT_TRUE(same_bits(multiply(ctx, kernel, far), moved_to(cols, multiply(ctx, kernel, pair))));
-}
-
-int repeats() {
-  const char* text = std::getenv("TULLE_SPGEMM_REPEATS");
-  return text != nullptr ? std::max(1, std::atoi(text)) : 3;
 }
 
 std::string spgemm_case::name() const {

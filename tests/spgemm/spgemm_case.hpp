@@ -31,9 +31,6 @@ void run_allocation_faults(const context& ctx, const spgemm_case& c, bool masked
 /// C, moved to columns up to `cols`, must be C: the same offsets, its columns moved, the same bits.
 void run_far_columns(const context& ctx, const spgemm_kernel& kernel, const operands& pair, index_t cols);
 
-/// TULLE_SPGEMM_REPEATS, or 3: how often the same product must give the same bits.
-int repeats();
-
 // More than 2^31 products, and more than 2^31 entries of C, for real, on the GPU.
 
 /// A full 4096 x 1024 times a full 1024 x 1024: 4.3e9 products, 4.2e6 entries. Sampled rows are held to the bound.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tulle/core/context.hpp>
 #include <utility>
 
 namespace tulle::test {
@@ -29,6 +30,22 @@ inline void add_test(const char* suite, const std::string& name, std::function<v
 inline bool quick() {
   const char* text = std::getenv("TULLE_CONFORMANCE");
   return text != nullptr && std::string_view(text) == "quick";
+}
+
+/// Registers the tests of the CPU and of the GPU (without one a test that is skipped, saying why), and runs them.
+/// `add_past_2_31` adds those of the GPU that are left out of quick runs.
+inline int run_registered(int argc, char** argv, const char* suite, void (*add_backend)(const context&),
+                          void (*add_past_2_31)(const context&)) {
+  testing::InitGoogleTest(&argc, argv);
+  add_backend(context::cpu(3));  // an odd number, so that parts are unequal
+  if (cuda_device_count() > 0) {
+    const context ctx = context::cuda();
+    add_backend(ctx);
+    if (!quick()) add_past_2_31(ctx);
+  } else {
+    add_test(suite, "cuda", [] { GTEST_SKIP() << cuda_unavailable_reason(); });
+  }
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace tulle::test
