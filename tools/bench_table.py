@@ -44,30 +44,28 @@ def markdown(header: list[str], rows: list[list[str]], left: int = 1) -> str:
     return "".join("| " + " | ".join(cells) + " |\n" for cells in [header, rule, *rows])
 
 
-def choice_row(matrix: str, records: list[dict]) -> tuple[float, list[str]] | None:
-    """Speed of the plan's choice over the vendor's best (or over our best, without one), and the row."""
-    chosen = next((r for r in records if r["chosen"]), None)
-    own = fastest([r for r in records if not r["vendor"]])
-    vendor = fastest([r for r in records if r["vendor"]])
-    if chosen is None or own is None:
-        return None
-    time = chosen["real_time"]
-    regret = time / own["real_time"]
-    speedup = vendor["real_time"] / time if vendor else None
-    row = [matrix, f"{chosen['rows']:,}", f"{chosen['nnz']:,}", f"`{chosen['kernel']}`", f"{time:.1f}",
-           f"{chosen['gbs']:.0f}", f"{chosen['percent_of_bandwidth']:.0f}", f"{regret:.2f} (`{own['kernel']}`)"]
-    if vendor is None:
-        return 1 / regret, [*row, "-", "-"]
-    ratio = f"{speedup:.2f}"
-    return speedup, [*row, f"{vendor['real_time']:.1f} (`{vendor['kernel']}`)", f"**{ratio}**" if speedup < 1 else ratio]
+def bold_below(number: float, bar: float = 1.0) -> str:
+    return f"**{number:.2f}**" if number < bar else f"{number:.2f}"
 
 
 def choice_table(by_matrix: dict[str, list[dict]]) -> str:
-    """One row a matrix, the worst result first; results below 1 in bold."""
-    rows = sorted(filter(None, (choice_row(m, r) for m, r in by_matrix.items())), key=lambda row: row[0])
+    """Speed of the plan's choice over the vendor's best (or over our best, without one); results below 1 in bold."""
+    rows = []
+    for matrix, records in by_matrix.items():
+        chosen = next((r for r in records if r["chosen"]), None)
+        own = fastest([r for r in records if not r["vendor"]])
+        vendor = fastest([r for r in records if r["vendor"]])
+        if chosen is None or own is None:
+            continue
+        time = chosen["real_time"]
+        speedup = (vendor or own)["real_time"] / time
+        rows.append((speedup, [
+            matrix, f"{chosen['rows']:,}", f"{chosen['nnz']:,}", f"`{chosen['kernel']}`", f"{time:.1f}", f"{chosen['gbs']:.0f}",
+            f"{chosen['percent_of_bandwidth']:.0f}", f"{time / own['real_time']:.2f} (`{own['kernel']}`)",
+            f"{vendor['real_time']:.1f} (`{vendor['kernel']}`)" if vendor else "-", bold_below(speedup) if vendor else "-"]))
     header = ["matrix", "rows", "nonzeros", "chosen", "µs", "GB/s", "% of bandwidth", "time / best of ours",
               "vendor's best, µs", "speed / vendor"]
-    return markdown(header, [row for _, row in rows])
+    return markdown(header, [row for _, row in sorted(rows, key=lambda row: row[0])])
 
 
 def kernels_table(by_matrix: dict[str, list[dict]]) -> str:
@@ -87,10 +85,6 @@ def kernels_table(by_matrix: dict[str, list[dict]]) -> str:
 
 def geometric_mean(numbers: list[float]) -> float:
     return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else math.nan
-
-
-def bold_below(number: float, bar: float = 1.0) -> str:
-    return f"**{number:.2f}**" if number < bar else f"{number:.2f}"
 
 
 def vendor_table(by_matrix: dict[str, list[dict]]) -> str:
@@ -140,10 +134,6 @@ def spmm_table(by_matrix: dict[str, list[dict]], singles: dict[tuple[str, str], 
     return markdown(["matrix", "right-hand sides", "packed, µs", "vendor's best, µs", "speed", "against as many single products"], rows)
 
 
-def of_phase(records: list[dict], phase: str) -> list[dict]:
-    return [r for r in records if r["phase"] == phase]
-
-
 def human_bytes(count: float) -> str:
     unit = next(u for u in (1e9, 1e6, 1e3) if count >= u or u == 1e3)
     return f"{count / unit:.3g} {({1e9: 'GB', 1e6: 'MB', 1e3: 'kB'})[unit]}"
@@ -153,11 +143,12 @@ def spgemm_table(by_matrix: dict[str, list[dict]]) -> str:
     """The whole call and the numeric phase of the choice, and the whole call of the vendor's fastest algorithm that was right."""
     rows, speeds = [], []
     for matrix, records in by_matrix.items():
-        whole = next((r for r in of_phase(records, "whole") if r["chosen"] and fastest([r])), None)
-        numeric = next((r for r in of_phase(records, "numeric") if r["chosen"]), None)
+        wholes = [r for r in records if r["phase"] == "whole"]
+        whole = fastest([r for r in wholes if r["chosen"]])
+        numeric = next((r for r in records if r["phase"] == "numeric" and r["chosen"]), None)
         if whole is None or numeric is None:
             continue
-        vendor = fastest([r for r in of_phase(records, "whole") if r["vendor"]])
+        vendor = fastest([r for r in wholes if r["vendor"]])
         speed = vendor["real_time"] / whole["real_time"] if vendor else math.inf
         if vendor:
             speeds.append(speed)
@@ -229,9 +220,8 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
             by_matrix.setdefault(r["matrix"], []).append(r | {"read_gbs": read})
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")
-    make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table,
-            "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "latency": latency_table,
-            "spgemm": spgemm_table}
+    make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table, "latency": latency_table,
+            "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "spgemm": spgemm_table}
     if settings["kind"] not in make:
         raise SystemExit(f"bench_table: no kind '{settings['kind']}'; there are: {', '.join(make)}")
     return make[settings["kind"]](by_matrix) + caption(run)
@@ -271,11 +261,9 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
-        if "results" in run:
-            return marker[1] + cpu_table(run) + marker[4]
-        if "limits" in run:
-            return marker[1] + limits_table(run) + marker[4]
-        return marker[1] + table(run, DEFAULTS | given, results) + marker[4]
+        made = cpu_table(run) if "results" in run else limits_table(run) if "limits" in run else table(
+            run, DEFAULTS | given, results)
+        return marker[1] + made + marker[4]
 
     return MARKER.sub(write, text)
 

@@ -51,6 +51,10 @@ class BenchTable(unittest.TestCase):
         (Path(folder.name) / "run.json").write_text(json.dumps(RUN))
         (Path(folder.name) / "latency.json").write_text(json.dumps(LATENCIES))
 
+    def table(self, settings, *options):
+        """Exit code, page and messages for a page that has this table alone."""
+        return self.run_tool(f"before\n<!-- table:{settings} -->\n<!-- /table -->\nafter\n", *options)
+
     def run_tool(self, text, *options):
         if text is not None:
             self.page.write_text(text, encoding="utf-8")
@@ -59,24 +63,21 @@ class BenchTable(unittest.TestCase):
         return result.returncode, self.page.read_text(encoding="utf-8"), result.stderr
 
     def test_losses_come_first_and_are_bold(self):
-        code, text, _ = self.run_tool("before\n<!-- table:run -->\n<!-- /table -->\nafter\n")
+        code, text, _ = self.table("run")
         self.assertEqual(code, 0)
         self.assertLess(text.index("| lost |"), text.index("| won |"))
         self.assertIn("**0.50**", text)
         self.assertIn("| 2.00 |", text)
         self.assertIn("1.20 (`csr.merge`)", text)
+        self.assertNotIn("broken", text)  # a wrong answer is never the best
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
 
-    def test_wrong_answers_are_never_the_best(self):
-        _, text, _ = self.run_tool("<!-- table:run -->\n<!-- /table -->\n")
-        self.assertNotIn("broken", text)
-
     def test_kernels_table_marks_fastest_and_chosen(self):
-        _, text, _ = self.run_tool("<!-- table:run kind=kernels -->\n<!-- /table -->\n")
+        _, text, _ = self.table("run kind=kernels")
         self.assertIn("| won | **10.0*** | 20.0 |", text)
 
     def test_latencies_stand_beside_the_vendors_best_of_each_clock(self):
-        code, text, _ = self.run_tool("<!-- table:latency cache=warm kind=latency -->\n<!-- /table -->\n")
+        code, text, _ = self.table("latency cache=warm kind=latency")
         self.assertEqual(code, 0)
         self.assertLess(text.index("| smaller |"), text.index("| larger |"))
         self.assertIn("| larger | 5,000 | standard | `csr.warp` | 5.0 (2.00) | 10.0 (**0.90**) | 2.0 (1.50) | 4.0 (2.00) | 2.0 | 8.0 |", text)
@@ -86,7 +87,7 @@ class BenchTable(unittest.TestCase):
         self.assertIn("| **geometric mean** |  | none |  | (2.58) |", text)  # of 5/3 and 4
 
     def test_check_changes_nothing_and_tells(self):
-        code, text, _ = self.run_tool("<!-- table:run -->\n<!-- /table -->\n", "--check")
+        code, text, _ = self.table("run", "--check")
         self.assertEqual(code, 1)
         self.assertNotIn("| won |", text)
         self.run_tool(None)
@@ -100,12 +101,10 @@ class BenchTable(unittest.TestCase):
         self.assertNotIn("old", once)
 
     def test_refuses_settings_and_selections_that_do_not_exist(self):
-        code, _, message = self.run_tool("<!-- table:run colour=red -->\n<!-- /table -->\n")
-        self.assertNotEqual(code, 0)
-        self.assertIn("colour", message)
-        code, _, message = self.run_tool("<!-- table:run precision=f32 -->\n<!-- /table -->\n")
-        self.assertNotEqual(code, 0)
-        self.assertIn("f32", message)
+        for settings, wrong in (("run colour=red", "colour"), ("run precision=f32", "f32")):
+            code, _, message = self.table(settings)
+            self.assertNotEqual(code, 0)
+            self.assertIn(wrong, message)
 
 
 if __name__ == "__main__":

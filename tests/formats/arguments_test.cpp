@@ -1,5 +1,4 @@
 // What the conversions refuse, and that the message says what was wrong.
-#include <limits>
 
 #include "support/on_battery.hpp"
 

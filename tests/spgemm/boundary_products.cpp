@@ -238,12 +238,10 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   };
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
-    add(
-        fmt::format("products_{}", k), [k] { return products_per_row(k); }, quick);
-    add(
-        fmt::format("entries_{}", k), [k] { return entries_per_row(k); }, quick);
-    add(
-        fmt::format("span_{}", k), [k] { return span_per_row(k); }, quick);
+    for (const auto& [what, make] :
+         {std::pair{"products", products_per_row}, {"entries", entries_per_row}, {"span", span_per_row}}) {
+      add(fmt::format("{}_{}", what, k), std::bind_front(make, k), quick);
+    }
   }
   add("products_mixed", [counts] { return products_mixed(counts, 0); });
   add("products_among_many", [counts] { return products_mixed(counts, 4200); });

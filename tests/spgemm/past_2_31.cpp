@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <utility>
 
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"

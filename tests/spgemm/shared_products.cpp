@@ -1,5 +1,4 @@
 #include <map>
-#include <memory>
 #include <tulle/io/matrix_market.hpp>
 
 #include "spgemm/operands.hpp"

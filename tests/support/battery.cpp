@@ -65,6 +65,11 @@ battery_matrix shuffled(battery_matrix m, std::string name) {
   return m;
 }
 
+battery_matrix misaligned(battery_matrix m) {
+  m.misaligned = true;
+  return m;
+}
+
 /// Every entry of a row twice: side by side in even rows, apart in odd ones.
 battery_matrix duplicates() {
   std::mt19937_64 random(3);
@@ -155,13 +160,9 @@ void add_orders_and_values(std::vector<battery_matrix>& all) {
   all.push_back(shuffled(banded("", 300, 20), "unsorted"));
   all.push_back(duplicates());
   all.push_back({{3, 4, {0, 2, 2, 5}, {0, 3, 0, 1, 3}, random_numbers(5, 1)}, "base1"});
-  battery_matrix misaligned = random_rows("misaligned", 777, 777, [](index_t row) { return row % 50; });
-  misaligned.misaligned = true;
-  all.push_back(std::move(misaligned));
-  battery_matrix misaligned_blocks = blocks(4);
-  misaligned_blocks.name = "misaligned_block4";
-  misaligned_blocks.misaligned = true;
-  all.push_back(std::move(misaligned_blocks));
+  all.push_back(misaligned(random_rows("misaligned", 777, 777, [](index_t row) { return row % 50; })));
+  all.push_back(misaligned(blocks(4)));
+  all.back().name = "misaligned_block4";
   all.push_back(non_finite());
   all.push_back(untouched_not_finite());
 }

@@ -2,9 +2,7 @@
 // instruction set that this machine has. Numbers are small integers, so sums are exact in any order.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <set>
 #include <vector>

@@ -20,11 +20,7 @@ csr<float> thirds(index_t n) {
   return a;
 }
 
-spmv_options under_f64(spmv_effort effort = spmv_effort::standard, bool transpose = false) {
-  spmv_options options = with_effort(effort, transpose);
-  options.vector_type = scalar_type::f64;
-  return options;
-}
+const spmv_options under_f64{.vector_type = scalar_type::f64};
 
 /// y against the same product with the values widened.
 void expect_as_exact_as_f64(const any_spmv_plan& plan, const csr<float>& a) {
@@ -42,7 +38,7 @@ TEST(VectorType, SumsAreAsExactAsTheVectors) {
   const csr<float> a = thirds(40);
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard, spmv_effort::max}) {
     for (const bool transpose : {false, true}) {
-      any_spmv_plan plan(ctx, a, under_f64(effort, transpose));
+      any_spmv_plan plan(ctx, a, {.effort = effort, .transpose = transpose, .vector_type = scalar_type::f64});
       EXPECT_EQ(plan.vector_type(), scalar_type::f64);
       expect_as_exact_as_f64(plan, a);
       plan.autotune();
@@ -53,7 +49,7 @@ TEST(VectorType, SumsAreAsExactAsTheVectors) {
 
 TEST(VectorType, NewValuesAreOfTheMatrixsType) {
   csr<float> a = thirds(20);
-  any_spmv_plan plan(ctx, a, under_f64());
+  any_spmv_plan plan(ctx, a, under_f64);
   for (float& v : a.values.host()) v = -v;
   plan.update_values();
   expect_as_exact_as_f64(plan, a);
@@ -63,7 +59,7 @@ TEST(VectorType, NewValuesAreOfTheMatrixsType) {
 
 TEST(VectorType, OtherVectorsAreRefused) {
   const csr<float> a = thirds(20);
-  const any_spmv_plan plan(ctx, a, under_f64());
+  const any_spmv_plan plan(ctx, a, under_f64);
   const std::vector<float> x(static_cast<std::size_t>(a.cols), 1);
   std::vector<float> y(static_cast<std::size_t>(a.rows));
   EXPECT_EQ(status_of([&] { plan.apply(1, x, 0, y); }), status::invalid_argument);
@@ -72,18 +68,15 @@ TEST(VectorType, OtherVectorsAreRefused) {
 
 TEST(VectorType, WhatNoKernelHasIsRefused) {
   const csr<double> a = generate<double>(ctx, "gen:stencil:n=20");
-  spmv_options options;
-  options.vector_type = scalar_type::f32;
-  expect_error(status::unsupported, "f64 values under f32 vectors", [&] { any_spmv_plan(ctx, a, options); });
-  options = under_f64();
-  options.kernel = "csr.serial";
+  expect_error(status::unsupported, "f64 values under f32 vectors",
+               [&] { any_spmv_plan(ctx, a, {.vector_type = scalar_type::f32}); });
   expect_error(status::invalid_argument, "no kernel 'csr.serial' on backend cpu for f32 values under f64 vectors",
-               [&] { any_spmv_plan(ctx, thirds(5), options); });
+               [&] { any_spmv_plan(ctx, thirds(5), {.kernel = "csr.serial", .vector_type = scalar_type::f64}); });
 }
 
 TEST(VectorType, TheMatrixsOwnTypeChangesNothing) {
   const csr<double> a = generate<double>(ctx, "gen:stencil:n=20");
-  EXPECT_EQ(any_spmv_plan(ctx, a, under_f64()).kernel(), any_spmv_plan(ctx, a).kernel());
+  EXPECT_EQ(any_spmv_plan(ctx, a, under_f64).kernel(), any_spmv_plan(ctx, a).kernel());
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // What vector operations refuse, and that they name it.
-#include <array>
 
 #include "vector_fixture.hpp"
 

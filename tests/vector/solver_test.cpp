@@ -1,6 +1,5 @@
 // Conjugate gradients (Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 6.18) by vector operations
 // alone, the same source on every backend: no scalar of the iteration visits the host.
-#include <cmath>
 #include <limits>
 
 #include "vector_fixture.hpp"
