@@ -119,14 +119,9 @@ void null_in_turn(tulle_status (*call)(P...), std::initializer_list<const char*>
 /// A context of the C API on the test's backend.
 class on_each_backend : public on_backend {
  protected:
-  void SetUp() override {
-    on_backend::SetUp();
-    if (IsSkipped()) return;
-    context = is_cpu() ? cpu_context() : made<context_handle>(tulle_context_create_cuda, 0);
-  }
-  static bool is_cpu() { return GetParam() == std::string("cpu"); }
+  [[nodiscard]] bool is_cpu() const { return ctx().backend() == backend_kind::cpu; }
 
-  context_handle context;
+  context_handle context = is_cpu() ? cpu_context() : made<context_handle>(tulle_context_create_cuda, 0);
 };
 
 }  // namespace tulle::test

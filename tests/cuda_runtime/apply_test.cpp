@@ -8,24 +8,17 @@ namespace {
 
 class cuda_apply_test : public cuda_test {
  protected:
-  void SetUp() override {
-    cuda_test::SetUp();
-    if (IsSkipped()) return;
-    host_ = small_matrix();
-    for (index_t i = 0; i < host_.cols; ++i) x_host_.push_back(0.1 * (i % 17) - 0.75);
-    x_ = to_buffer(ctx(), x_host_);
-    y_ = buffer<double>(ctx(), static_cast<std::size_t>(host_.rows));
-    fill_with_nan();
-  }
-
   void fill_with_nan() { fill_bytes(ctx(), y_.data(), memory_space::device, 0xff, y_.bytes()); }
 
   void expect_y_applied(double alpha) { expect_applied(alpha, host_, x_host_, to_vector(ctx(), y_)); }
 
-  csr<double> host_;
-  std::vector<double> x_host_;
-  buffer<double> x_;
-  buffer<double> y_;
+  csr<double> host_ = small_matrix();
+  std::vector<double> x_host_ = [&] {
+    std::vector<double> x;
+    for (index_t i = 0; i < host_.cols; ++i) x.push_back(0.1 * (i % 17) - 0.75);
+    return x;
+  }();
+  buffer<double> x_ = to_buffer(ctx(), x_host_), y_{ctx(), static_cast<std::size_t>(host_.rows)};
 };
 
 TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {

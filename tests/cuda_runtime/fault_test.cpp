@@ -80,13 +80,11 @@ TEST_F(cuda_fault_test, copies) {
 
 /// Rows in reverse order of their columns.
 csr<double> reversed(const context& ctx, const csr<double>& host) {
-  std::vector<index_t> columns(host.colind.host().begin(), host.colind.host().end());
-  const host_span<const std::int64_t> rowptr = host.rowptr.host();
-  for (index_t r = 0; r < host.rows; ++r) {
-    std::reverse(columns.begin() + rowptr[static_cast<std::size_t>(r)],
-                 columns.begin() + rowptr[static_cast<std::size_t>(r) + 1]);
+  plain_csr<> m = plain(host);
+  for (index_t r = 0; r < m.rows; ++r) {
+    std::reverse(m.colind.begin() + m.rowptr[r], m.colind.begin() + m.rowptr[r + 1]);
   }
-  return {host.rows, host.cols, clone(ctx, host.rowptr), to_buffer(ctx, columns), clone(ctx, host.values)};
+  return m.on(ctx);
 }
 
 TEST_F(cuda_fault_test, conversions) {

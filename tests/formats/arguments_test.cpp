@@ -7,12 +7,7 @@ namespace {
 
 class refusing : public on_backend {
  protected:
-  void SetUp() override {
-    on_backend::SetUp();
-    if (!IsSkipped()) a = upload<double, std::int32_t>(ctx(), battery_matrix_named("unsorted"));
-  }
-
-  csr<double, std::int32_t> a;
+  csr<double, std::int32_t> a = upload<double, std::int32_t>(ctx(), battery_matrix_named("unsorted"));
 };
 TULLE_ON_BACKENDS(refusing, "cpu1", "cpu2", "cpu5", "cuda");
 

@@ -3,49 +3,50 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <tulle/core/context.hpp>
 
 namespace tulle::test {
 
-/// A context of "cpu" (2 threads), "cpu1", "cpu5" (so many) or "cuda"; empty where there is no device.
-inline std::optional<context> make_context(const std::string& backend) {
-  if (backend != "cuda") return context::cpu(backend == "cpu" ? 2 : std::stoi(backend.substr(3)));
-  if (cuda_device_count() == 0) return std::nullopt;
-  return context::cuda();
-}
-
-/// What tests of one backend share: `ctx`, once set_up has run.
-class with_context {
+/// A test with a context of "cpu" (2 threads), "cpu1", "cpu5" (so many) or "cuda". Where there is no device the test is
+/// skipped, and what its members are made in is the CPU's.
+template <class Test>
+class test_on : public Test {
  public:
-  const context& ctx() const { return *ctx_; }
+  const context& ctx() const { return ctx_; }
 
  protected:
-  void set_up(const std::string& backend) {
-    ctx_ = make_context(backend);
-    if (!ctx_) GTEST_SKIP() << cuda_unavailable_reason();
+  explicit test_on(const std::string& backend)
+      : has_device_(backend != "cuda" || cuda_device_count() > 0), ctx_(context_of(has_device_ ? backend : "cpu")) {}
+  void SetUp() override {
+    if (!has_device_) GTEST_SKIP() << cuda_unavailable_reason();
   }
 
  private:
-  std::optional<context> ctx_;
+  static context context_of(const std::string& backend) {
+    if (backend == "cuda") return context::cuda();
+    return context::cpu(backend == "cpu" ? 2 : std::stoi(backend.substr(3)));
+  }
+
+  bool has_device_;
+  context ctx_;
 };
 
 /// Tests of either backend, named in the parameter.
-class on_backend : public testing::TestWithParam<const char*>, public with_context {
+class on_backend : public test_on<testing::TestWithParam<const char*>> {
  protected:
-  void SetUp() override { set_up(GetParam()); }
+  on_backend() : test_on(GetParam()) {}
 };
 
 /// Tests of the GPU alone.
-class cuda_test : public testing::Test, public with_context {
+class cuda_test : public test_on<testing::Test> {
  protected:
-  void SetUp() override { set_up("cuda"); }
+  cuda_test() : test_on("cuda") {}
 };
 
 inline std::string backend_name(const testing::TestParamInfo<const char*>& backend) { return backend.param; }
 
-/// The tests of `suite` on these backends, named as make_context takes them; on a CPU and a GPU.
+/// The tests of `suite` on these backends, named as test_on takes them; on a CPU and a GPU.
 #define TULLE_ON_BACKENDS(suite, ...) \
   INSTANTIATE_TEST_SUITE_P(backends, suite, testing::Values(__VA_ARGS__), backend_name)
 #define TULLE_ON_BOTH_BACKENDS(suite) TULLE_ON_BACKENDS(suite, "cpu", "cuda")

@@ -63,10 +63,10 @@ void expect_entries(const context& ctx, const matrix_ref& got, const plain_csr<T
   expect_same(plain<T>(ctx, got), want);
 }
 
-/// Tests of one matrix on one backend, which is named as make_context takes it.
-class on_battery : public testing::TestWithParam<std::tuple<const char*, std::size_t>>, public with_context {
+/// Tests of one matrix on one backend, which is named as test_on takes it.
+class on_battery : public test_on<testing::TestWithParam<std::tuple<const char*, std::size_t>>> {
  protected:
-  void SetUp() override { set_up(std::get<0>(GetParam())); }
+  on_battery() : test_on(std::get<0>(GetParam())) {}
   [[nodiscard]] static const matrix& subject() { return format_battery()[std::get<1>(GetParam())]; }
 };
 inline std::string battery_name(const testing::TestParamInfo<on_battery::ParamType>& which) {

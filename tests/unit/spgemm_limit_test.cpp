@@ -69,13 +69,6 @@ std::size_t least_of(const context& ctx, const std::function<void(std::size_t)>&
 /// A, of so many rows that they take more than the least limit, which few do not, and B.
 class SpgemmLimit : public on_backend {
  protected:
-  void SetUp() override {
-    on_backend::SetUp();
-    if (IsSkipped()) return;
-    a_ = random_matrix(ctx(), ctx().backend() == backend_kind::cuda ? 5000 : 700, 600, 6, 1);
-    b_ = random_matrix(ctx(), 600, cols, 7, 2);
-  }
-
   static constexpr index_t cols = 900;
 
   [[nodiscard]] std::size_t least_limit(const char* kernel) const {
@@ -117,7 +110,8 @@ class SpgemmLimit : public on_backend {
     return csr_bytes(a_.rows, product.nnz());
   }
 
-  matrix a_, b_;
+  matrix a_ = random_matrix(ctx(), ctx().backend() == backend_kind::cuda ? 5000 : 700, 600, 6, 1),
+         b_ = random_matrix(ctx(), 600, cols, 7, 2);
 };
 TULLE_ON_BOTH_BACKENDS(SpgemmLimit);
 

@@ -47,7 +47,7 @@ TEST_P(memory_test, clone_goes_to_the_host_from_wherever_the_data_is) {
   const context cpu = context::cpu(1);
   constexpr std::size_t n = 5000001;
   buffer<double> x(ctx(), n);
-  for (int round = 0; round <= 20; ++round) ops_->fill(round, x);  // still queued when the copy is asked for
+  for (int round = 0; round <= 20; ++round) ops_.fill(round, x);  // still queued when the copy is asked for
   const buffer<double> copy = clone(cpu, x);
   ASSERT_EQ(copy.space(), memory_space::host);
   EXPECT_EQ(to_vector(cpu, copy), std::vector<double>(n, 20));

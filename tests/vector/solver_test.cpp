@@ -35,7 +35,7 @@ struct shifts {
 
 TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
   constexpr std::size_t n = 20000;
-  const vector_ops& ops = *ops_;
+  const vector_ops& ops = ops_;
   shifts a(ops, n);
   const auto b = random<double>(1, n);
   buffer<double> x(ctx(), n), r(ctx(), n), p(ctx(), n), q(ctx(), n), pq(ctx(), 2), rr(ctx(), 2), next(ctx(), 2);

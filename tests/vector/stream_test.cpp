@@ -16,11 +16,11 @@ TEST_P(stream_test, work_of_another_stream_is_ordered_by_an_event) {
   event written(ctx());
   buffer<double> x(ctx(), many), y(ctx(), many), result(ctx(), 1);
   ctx().synchronize();  // the memory is there for both streams
-  for (int round = 0; round < 20; ++round) ops_->fill(round, x, other);
+  for (int round = 0; round < 20; ++round) ops_.fill(round, x, other);
   written.record(other);
   written.make_wait(ctx().stream());
-  ops_->copy(x, y);
-  ops_->dot(x, y, result);
+  ops_.copy(x, y);
+  ops_.dot(x, y, result);
   EXPECT_EQ(host(result)[0], 19.0 * 19.0 * static_cast<double>(many));
   EXPECT_TRUE(written.is_done());
   other.synchronize();
@@ -30,7 +30,7 @@ TEST_P(stream_test, events_tell_the_time_between_two_points) {
   event begin(ctx()), end(ctx());
   buffer<double> x(ctx(), many);
   begin.record(ctx().stream());
-  ops_->random(1, x);
+  ops_.random(1, x);
   end.record(ctx().stream());
   end.synchronize();
   EXPECT_TRUE(end.is_done());
@@ -50,7 +50,7 @@ TEST_P(stream_test, a_graph_runs_what_was_captured) {
   auto bits = on<std::int32_t>({0});
   const auto work = [&] {
     fill_bytes(ctx(), bits.data(), bits.space(), 0xff, bits.bytes());
-    ops_->axpby_dots(1, one, 1, x, one, dots);
+    ops_.axpby_dots(1, one, 1, x, one, dots);
   };
   if (ctx().backend() == backend_kind::cpu) {
     EXPECT_EQ(error_of([&] { graph(ctx(), work); }),

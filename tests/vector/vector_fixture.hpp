@@ -11,11 +11,6 @@ namespace tulle::test {
 
 class vector_fixture : public on_backend {
  protected:
-  void SetUp() override {
-    on_backend::SetUp();
-    if (!IsSkipped()) ops_.emplace(ctx());
-  }
-
   /// A vector of the backend with these elements.
   template <class T>
   buffer<T> on(const std::vector<T>& from) {
@@ -28,11 +23,11 @@ class vector_fixture : public on_backend {
   template <class T>
   buffer<T> random(std::uint64_t seed, std::size_t n) {
     buffer<T> x(ctx(), n);
-    ops_->random(seed, x);
+    ops_.random(seed, x);
     return x;
   }
 
-  std::optional<vector_ops> ops_;
+  const vector_ops ops_{ctx()};
 };
 
 #define TULLE_ON_VECTORS(suite) TULLE_ON_BACKENDS(suite, "cpu1", "cpu3", "cuda")
