@@ -76,12 +76,8 @@ class AnyFormat : public testing::Test {
   void check(const matrix_ref& m, const char* what) {
     SCOPED_TRACE(what);
     for (const bool transpose : {false, true}) {
-      any_spmv_plan plan(ctx, m, with_effort(spmv_effort::standard, transpose));
-      const shape s = plan.dimensions();
-      vec x(static_cast<std::size_t>(s.cols)), y(static_cast<std::size_t>(s.rows));
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
-      plan.apply(1, x, 0, y);
-      expect_applied(1, transpose ? test::transposed(plain(a)).on(ctx) : clone(ctx, a.view()), x, y);
+      const any_spmv_plan plan(ctx, m, {.transpose = transpose});
+      expect_applies(plan, 1, transpose ? test::transposed(plain(a)).on(ctx) : clone(ctx, a.view()));
     }
     const matrix_ref c = spgemm(ctx, m, m), expected = spgemm(ctx, a, a);
     EXPECT_EQ(values_of(ctx, c), values_of(ctx, expected));
