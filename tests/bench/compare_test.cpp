@@ -1,6 +1,6 @@
 #include "bench/compare.hpp"
 
-#include <gtest/gtest.h>
+#include "support/errors.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -53,12 +53,7 @@ TEST(Compare, ShowsRegressionsFirst) {
 
 TEST(Compare, RefusesWhatIsNoRecord) {
   for (const json& bad : {json::object(), json{{"benchmarks", {json{{"name", "a"}}}}}, json::array()}) {
-    try {
-      compare(bad, run_of({}), 5);
-      ADD_FAILURE() << bad;
-    } catch (const error& e) {
-      EXPECT_EQ(e.code(), status::invalid_format);
-    }
+    EXPECT_EQ(test::status_of([&] { compare(bad, run_of({}), 5); }), status::invalid_format) << bad;
   }
 }
 

@@ -28,13 +28,8 @@ struct layout {
 };
 
 template <scalar T>
-T gap() {
-  return std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(0x3c3c3c3c);
-}
-
-template <scalar T>
 std::vector<T> stored(const layout& l, const std::vector<std::vector<T>>& vectors) {
-  std::vector<T> out(l.size(), gap<T>());
+  std::vector<T> out(l.size(), guarded_vector<T>::canary());
   for (index_t j = 0; j < l.count; ++j) {
     for (index_t i = 0; i < l.rows; ++i)
       out[l.at(i, j)] = vectors[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
@@ -53,9 +48,9 @@ std::vector<T> vector_of(const layout& l, const std::vector<T>& from, index_t j)
 template <scalar T>
 bool gaps_intact(const layout& l, std::vector<T> now) {
   for (index_t j = 0; j < l.count; ++j) {
-    for (index_t i = 0; i < l.rows; ++i) now[l.at(i, j)] = gap<T>();
+    for (index_t i = 0; i < l.rows; ++i) now[l.at(i, j)] = guarded_vector<T>::canary();
   }
-  return same_bits(now, std::vector<T>(l.size(), gap<T>()));
+  return same_bits(now, std::vector<T>(l.size(), guarded_vector<T>::canary()));
 }
 
 /// 17 vectors x and y and what must come of them, for one alpha and beta.

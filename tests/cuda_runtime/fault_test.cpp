@@ -17,12 +17,23 @@ using operation = std::function<std::vector<double>()>;  // its result, or nothi
 /// What an operation may do without, so that its failure goes unnoticed.
 enum class may_fail { nothing, allocations, anything };
 
+/// Rows in reverse order of their columns.
+csr<double> reversed(const context& ctx, const csr<double>& host) {
+  plain_csr<> m = plain(host);
+  for (index_t r = 0; r < m.rows; ++r) {
+    std::reverse(m.colind.begin() + m.rowptr[r], m.colind.begin() + m.rowptr[r + 1]);
+  }
+  return m.on(ctx);
+}
+
 class cuda_fault_test : public cuda_test {
  protected:
   /// `another`: the reference for a result that another kernel may have made after a failure; without one the result
   /// must have the same bits.
   void fail_each_call(const std::string& name, const operation& run, may_fail unnoticed = may_fail::nothing,
                       const spmv_reference* another = nullptr);
+
+  const csr<double> host_ = small_matrix(), a_ = clone(ctx(), host_.view()), unsorted_ = reversed(ctx(), host_);
 };
 
 void cuda_fault_test::fail_each_call(const std::string& name, const operation& run, may_fail unnoticed,
@@ -69,8 +80,7 @@ TEST_F(cuda_fault_test, contexts) {
 }
 
 TEST_F(cuda_fault_test, copies) {
-  const csr<double> host = small_matrix();
-  fail_each_call("clone", [&] { return to_vector(ctx(), clone(ctx(), host.view()).values); });
+  fail_each_call("clone", [&] { return to_vector(ctx(), clone(ctx(), host_.view()).values); });
   fail_each_call("fill", [&] {
     buffer<double> b(ctx(), 100);
     fill_bytes(ctx(), b.data(), memory_space::device, 0, b.bytes());
@@ -78,20 +88,9 @@ TEST_F(cuda_fault_test, copies) {
   });
 }
 
-/// Rows in reverse order of their columns.
-csr<double> reversed(const context& ctx, const csr<double>& host) {
-  plain_csr<> m = plain(host);
-  for (index_t r = 0; r < m.rows; ++r) {
-    std::reverse(m.colind.begin() + m.rowptr[r], m.colind.begin() + m.rowptr[r + 1]);
-  }
-  return m.on(ctx);
-}
-
 TEST_F(cuda_fault_test, conversions) {
-  const csr<double> a = clone(ctx(), small_matrix().view());
-  const csr<double> unsorted = reversed(ctx(), small_matrix());
-  for (const auto& view : {a.view(), unsorted.view()}) {
-    SCOPED_TRACE(view.colind == a.colind.data() ? "sorted rows" : "unsorted rows");
+  for (const auto& view : {a_.view(), unsorted_.view()}) {
+    SCOPED_TRACE(view.colind == a_.colind.data() ? "sorted rows" : "unsorted rows");
     const auto values_of = [&](const auto& m) { return to_vector(ctx(), m.values); };
     fail_each_call("with_offsets", [&] { return values_of(with_offsets<std::int32_t>(ctx(), view)); });
     fail_each_call("coo", [&] { return values_of(to_csr(ctx(), to_coo(ctx(), view).view())); });
@@ -103,9 +102,7 @@ TEST_F(cuda_fault_test, conversions) {
 }
 
 TEST_F(cuda_fault_test, inspection) {
-  const csr<double> a = clone(ctx(), small_matrix().view());
-  const csr<double> unsorted = reversed(ctx(), small_matrix());
-  for (const auto& view : {a.view(), unsorted.view()}) {
+  for (const auto& view : {a_.view(), unsorted_.view()}) {
     fail_each_call("statistics", [&] {
       const csr_stats s = statistics(ctx(), view);
       return std::vector<double>{s.stddev, s.sell_sorted_padding, s.block_fill[3], s.gather_sectors};
@@ -118,10 +115,9 @@ TEST_F(cuda_fault_test, inspection) {
 }
 
 TEST_F(cuda_fault_test, plans) {
-  const csr<double> host = small_matrix();
-  const std::vector<double> host_x(static_cast<std::size_t>(host.cols), 1.5);
+  const std::vector<double> host_x(static_cast<std::size_t>(host_.cols), 1.5);
   // y = A x, then y = 2 A x + y: each within gamma(n + 2) of its terms, 4 |A| |x| of them together where 3 A x has 3.
-  spmv_reference both = reference_spmv<double>(context::cpu(), 3, host.view(), host_span<const double>(host_x), 0, {});
+  spmv_reference both = reference_spmv<double>(context::cpu(), 3, host_.view(), host_span<const double>(host_x), 0, {});
   for (double& bound : both.bound) bound *= 1.34;
   const buffer<double> x = to_buffer(ctx(), host_x);
   std::vector<std::string> names = {""};  // the one that is chosen
@@ -132,10 +128,10 @@ TEST_F(cuda_fault_test, plans) {
     fail_each_call(
         "plan " + kernel,
         [&] {
-          spmv_plan<double> plan(ctx(), host, with_kernel(kernel));  // copies the matrix to the device
-          buffer<double> y(ctx(), static_cast<std::size_t>(host.rows));
+          spmv_plan<double> plan(ctx(), host_, with_kernel(kernel));  // copies the matrix to the device
+          buffer<double> y(ctx(), static_cast<std::size_t>(host_.rows));
           plan.apply(1, x, 0, y);
-          plan.update_values(host.values.host());
+          plan.update_values(host_.values.host());
           plan.apply(2, x, 1, y);
           return to_vector(ctx(), y);
         },
@@ -145,7 +141,6 @@ TEST_F(cuda_fault_test, plans) {
 
 /// A product that begins before its operands are known to be sound begins again where that fails.
 TEST_F(cuda_fault_test, products) {
-  const csr<double> a = clone(ctx(), small_matrix().view());
   const csr<double> many = clone(ctx(), generate<double>(context::cpu(), "gen:stencil:points=27,n=17").view());
   const auto product = [&](const csr<double>& m, const spgemm_options& options, const spgemm_terms& terms) {
     return [&, options, terms] {
@@ -157,15 +152,14 @@ TEST_F(cuda_fault_test, products) {
     };
   };
   for (const char* kernel : {"gustavson", "kernel0"}) {
-    fail_each_call(kernel, product(a, {.kernel = kernel}, {}), may_fail::anything);
+    fail_each_call(kernel, product(a_, {.kernel = kernel}, {}), may_fail::anything);
   }
   fail_each_call("more than 4096 rows", product(many, {}, {}), may_fail::anything);
-  fail_each_call("transposed", product(a, {.transpose_a = true, .transpose_b = true}, {}));
-  const csr<double> unsorted = reversed(ctx(), small_matrix());
-  fail_each_call("unsorted", product(unsorted, {}, {}), may_fail::anything);
-  fail_each_call("mask and D", product(a, {}, {.mask = unsorted.view(), .d = unsorted.view()}));
+  fail_each_call("transposed", product(a_, {.transpose_a = true, .transpose_b = true}, {}));
+  fail_each_call("unsorted", product(unsorted_, {}, {}), may_fail::anything);
+  fail_each_call("mask and D", product(a_, {}, {.mask = unsorted_.view(), .d = unsorted_.view()}));
   fail_each_call(
-      "R A P", [&] { return values_of(ctx(), triple_product(ctx(), a, a, a)); }, may_fail::anything);
+      "R A P", [&] { return values_of(ctx(), triple_product(ctx(), a_, a_, a_)); }, may_fail::anything);
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ TEST_P(refusing, entries_that_offsets_cannot_count_are_refused) {
 
 TEST_P(refusing, update_refuses_another_shape) {
   const auto b = upload<double, std::int32_t>(ctx(), battery_matrix_named("duplicates"));
-  auto e = to_ell(ctx(), a.view());
-  auto s = to_sell(ctx(), a.view());
-  auto k = to_bsr(ctx(), a.view(), 2);
-  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), e); }), status::invalid_dimensions);
-  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), s); }), status::invalid_dimensions);
-  EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), k); }), status::invalid_dimensions);
+  const auto refuses = [&](auto other) {
+    EXPECT_EQ(status_of([&] { update_values(ctx(), b.view(), other); }), status::invalid_dimensions);
+  };
+  refuses(to_ell(ctx(), a.view()));
+  refuses(to_sell(ctx(), a.view()));
+  refuses(to_bsr(ctx(), a.view(), 2));
 }
 
 TEST(memory_space_check, device_arrays_are_refused_on_the_host) {

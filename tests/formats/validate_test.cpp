@@ -35,15 +35,11 @@ TEST_P(validating, sound_matrices_pass) {
 }
 
 TEST_P(validating, offsets) {
-  struct defect {
-    std::size_t at;
-    std::int64_t value;
-    std::int64_t row;
-  };
   constexpr std::int64_t huge = std::numeric_limits<std::int32_t>::max();
-  for (const auto& [at, value, row] :
-       {defect{0, 1, 0}, defect{0, -1, 0}, defect{1, -5, 0}, defect{1, 4, 1}, defect{2, 2, 1}, defect{3, 7, 2},
-        defect{3, huge, 2}, defect{3, -huge, 2}, defect{4, 5, 3}, defect{4, 7, 3}, defect{4, 0, 3}}) {
+  const std::tuple<std::size_t, std::int64_t, std::int64_t> defects[] = {
+      {0, 1, 0},    {0, -1, 0},    {1, -5, 0}, {1, 4, 1}, {2, 2, 1}, {3, 7, 2},
+      {3, huge, 2}, {3, -huge, 2}, {4, 5, 3},  {4, 7, 3}, {4, 0, 3}};
+  for (const auto& [at, value, row] : defects) {
     SCOPED_TRACE(testing::Message() << "rowptr[" << at << "] = " << value);
     matrix m = sound();
     m.rowptr[at] = value;

@@ -277,10 +277,9 @@ const std::vector<battery_matrix>& format_battery() {
 }
 
 const battery_matrix& battery_matrix_named(const std::string& name) {
-  for (const battery_matrix& m : battery()) {
-    if (m.name == name) return m;
-  }
-  throw std::invalid_argument("no matrix of the battery is named " + name);
+  const auto found = std::ranges::find(battery(), name, &battery_matrix::name);
+  if (found == battery().end()) throw std::invalid_argument("no matrix of the battery is named " + name);
+  return *found;
 }
 
 }  // namespace tulle::test

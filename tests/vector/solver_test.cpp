@@ -35,21 +35,20 @@ struct shifts {
 
 TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
   constexpr std::size_t n = 20000;
-  const vector_ops& ops = ops_;
-  shifts a(ops, n);
+  shifts a(ops_, n);
   const auto b = random<double>(1, n);
   buffer<double> x(ctx(), n), r(ctx(), n), p(ctx(), n), q(ctx(), n), pq(ctx(), 2), rr(ctx(), 2), next(ctx(), 2);
-  ops.fill(0, x);
-  ops.copy(b, r);
-  ops.copy(b, p);
-  ops.dot(r, r, vector_ref(scalar_type::f64, rr.data(), 1, rr.space()));
+  ops_.fill(0, x);
+  ops_.copy(b, r);
+  ops_.copy(b, p);
+  ops_.dot(r, r, vector_ref(scalar_type::f64, rr.data(), 1, rr.space()));
   const auto first = [](const buffer<double>& v) { return scalar_ref(scalar_type::f64, v.data(), v.space()); };
   const auto step = [&] {
     a.apply(p, q, pq);
     const coefficient alpha(1, first(rr), first(pq));
-    ops.axpby_pair_dots({alpha, p, 1, x}, {-alpha, q, 1, r}, r, next);
-    ops.axpby(1, r, coefficient(1, first(next), first(rr)), p);
-    ops.copy(next, rr);
+    ops_.axpby_pair_dots({alpha, p, 1, x}, {-alpha, q, 1, r}, r, next);
+    ops_.axpby(1, r, coefficient(1, first(next), first(rr)), p);
+    ops_.copy(next, rr);
   };
   constexpr int steps = 60;
   if (ctx().backend() == backend_kind::cuda) {
@@ -62,9 +61,9 @@ TEST_P(solver_test, conjugate_gradients_without_a_scalar_on_the_host) {
   // The error falls by (sqrt 5 - 1) / (sqrt 5 + 1) = 0.38 a step: rounding is all that is left.
   buffer<double> norm(ctx(), 1), size(ctx(), 1);
   a.apply(x, q, pq);
-  ops.axpby(1, b, -1, q);
-  ops.norm2(q, norm);
-  ops.norm2(b, size);
+  ops_.axpby(1, b, -1, q);
+  ops_.norm2(q, norm);
+  ops_.norm2(b, size);
   EXPECT_LE(host(norm)[0], 100 * std::numeric_limits<double>::epsilon() * host(size)[0]);
 }
 
