@@ -61,7 +61,7 @@ battery_matrix aggregation(index_t n) {
   return matrix_of(n, (n + 7) / 8, [](index_t row) { return columns{row / 8}; });
 }
 
-battery_matrix turned(const battery_matrix& m) { return {transposed(m)}; }
+battery_matrix transpose_of(const battery_matrix& m) { return {transposed(m)}; }
 
 battery_matrix named(const char* name) { return battery_matrix_named(name); }
 
@@ -103,7 +103,7 @@ void add_shape_products(std::vector<product_recipe>& all) {
   add("permuted_rows", [] { return operands{permutation(1331, 3), stencil27(11)}; });
   add("permuted_columns", [] { return operands{stencil27(11), permutation(1331, 4)}; });
   add("galerkin", [] { return operands{stencil27(11), aggregation(1331)}; });
-  add("restriction", [] { return operands{turned(aggregation(1331)), stencil27(11)}; });
+  add("restriction", [] { return operands{transpose_of(aggregation(1331)), stencil27(11)}; });
   square("stencil5", [] { return stencil5(40); });
   square("stencil27", [] { return stencil27(11); });
   square("banded", [] { return named("banded"); });
@@ -113,8 +113,8 @@ void add_shape_products(std::vector<product_recipe>& all) {
   square("fem_block3", [] { return named("block3"); });
   square("fem_block6", [] { return named("block6"); });
   square("short_rows", [] { return named("short_rows"); });
-  add("wide_transposed", [] { return operands{named("wide"), turned(named("wide"))}; });
-  add("tall_transposed", [] { return operands{turned(named("tall")), named("tall")}; });
+  add("wide_transposed", [] { return operands{named("wide"), transpose_of(named("wide"))}; });
+  add("tall_transposed", [] { return operands{transpose_of(named("tall")), named("tall")}; });
   add("lengths_mixed", [] { return operands{named("lengths_mixed"), random_matrix(3000, 3000, 5)}; });
   add("lengths_mixed_in_b", [] { return operands{random_matrix(500, 120, 4), named("lengths_mixed")}; });
   add("row_of_100k", [] { return operands{named("row_of_100k"), random_matrix(120000, 3000, 2)}; });
