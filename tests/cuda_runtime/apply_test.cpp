@@ -10,6 +10,17 @@ class cuda_apply_test : public cuda_test {
  protected:
   void fill_with_nan() { fill_bytes(ctx(), y_.data(), memory_space::device, 0xff, y_.bytes()); }
 
+  /// Calls body(kernel, its plan) for every kernel, with NaN in y.
+  template <class Body>
+  void for_each_kernel(const Body& body) {
+    for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
+      SCOPED_TRACE(kernel.name);
+      const spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
+      fill_with_nan();
+      body(kernel, plan);
+    }
+  }
+
   void expect_y_applied(double alpha) { expect_applied(alpha, host_, x_host_, to_vector(ctx(), y_)); }
 
   csr<double> host_ = small_matrix();
@@ -22,44 +33,36 @@ class cuda_apply_test : public cuda_test {
 };
 
 TEST_F(cuda_apply_test, neither_allocates_nor_synchronises) {
-  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
-    SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
-    fill_with_nan();
+  for_each_kernel([&](const spmv_kernel& kernel, const spmv_plan<double>& plan) {
     const std::int64_t launches = launches_of([&] {
       plan.apply(1, x_, 0, y_);
       plan.apply(-2.5, x_, 0, y_);
     });
     EXPECT_TRUE(kernel.role == kernel_role::vendor || launches > 0);  // the vendor's launches are not seen
     expect_y_applied(-2.5);
-  }
+  });
 }
 
 TEST_F(cuda_apply_test, can_be_captured_in_a_graph) {
-  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
-    SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
+  for_each_kernel([&](const spmv_kernel&, const spmv_plan<double>& plan) {
     const auto graph = cuda_runtime()->capture(0, ctx().stream(), [&] { plan.apply(1.5, x_, 0, y_); });
     for (int run = 0; run < 2; ++run) {
       fill_with_nan();
       graph->launch(ctx().stream());
       expect_y_applied(1.5);
     }
-  }
+  });
 }
 
 TEST_F(cuda_apply_test, works_on_another_stream) {
   const context other = context::cuda();
-  for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
-    SCOPED_TRACE(kernel.name);
-    spmv_plan<double> plan(ctx(), host_, with_kernel(kernel.name));
-    fill_with_nan();
+  for_each_kernel([&](const spmv_kernel&, const spmv_plan<double>& plan) {
     ctx().synchronize();
     plan.apply(3, device_span<const double>(x_.data(), x_.size()), 0, device_span<double>(y_.data(), y_.size()),
                {.stream = other.stream()});
     other.synchronize();
     expect_y_applied(3);
-  }
+  });
 }
 
 /// And `work` must be fit for a graph.
