@@ -25,8 +25,8 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
   });
 }
 
-/// What write(y) leaves in a y that held `before`, of which intact(y) must hold: nothing around it is written, and where
-/// the result is `reproducible` a second run gives the same bits.
+/// What write(y) leaves in a y that held `before`, of which intact(y) must hold: nothing around it is written, and
+/// where the result is `reproducible` a second run gives the same bits.
 template <scalar T, class Write, class Intact>
 std::vector<T> written_twice(const context& ctx, const std::vector<T>& before, bool misaligned, bool reproducible,
                              const Write& write, const Intact& intact) {

@@ -1,11 +1,10 @@
-#include "conformance/spmv_case.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <string_view>
 
 #include "conformance/checks.hpp"
+#include "conformance/spmv_case.hpp"
 
 namespace tulle::test {
 namespace {

@@ -32,7 +32,7 @@ void expect_supports_half(const context& ctx, const spmv_kernel& kernel) {
     const typed_matrix<double, std::int32_t> a(ctx, m);
     return kernel.supports(statistics(ctx, a.device()), type_key_of<double, std::int32_t>, ctx.info()).ok;
   };
-  EXPECT_GE(std::ranges::count_if(battery(), is_taken), battery().size() / 2) << "of " << battery().size() << " matrices";
+  EXPECT_GE(std::ranges::count_if(battery(), is_taken), std::ssize(battery()) / 2);
 }
 
 /// Values of the options that the kernel listens to.

@@ -1,8 +1,7 @@
-#include "conformance/spmv_case.hpp"
-
 #include <fmt/format.h>
 
 #include "conformance/checks.hpp"
+#include "conformance/spmv_case.hpp"
 
 namespace tulle::test {
 namespace {

@@ -17,9 +17,8 @@ void apply_and_check(const context& ctx, spmv_operator& op, const typed_matrix<S
   SCOPED_TRACE(fmt::format("alpha={} beta={} {}", alpha, beta, op.parameters()));
   const std::vector<T> x = random_vector<T>(m.cols, 42, m.x_special), y0 = initial_y<T>(m.rows, beta);
   guarded_vector<T> guarded_x(ctx, x, m.misaligned);
-  const std::vector<T> y = written_twice(ctx, y0, m.misaligned, !vendor, [&](T* to) {
-    op.apply(alpha, guarded_x.data(), beta, to, ctx.stream());
-  });
+  const std::vector<T> y = written_twice(ctx, y0, m.misaligned, !vendor,
+                                         [&](T* to) { op.apply(alpha, guarded_x.data(), beta, to, ctx.stream()); });
   EXPECT_TRUE(guarded_x.unchanged()) << "wrote to x or around it";
   const double ratio = error_ratio(reference_of(alpha, a.host(), x, beta, y0), host_span<const T>(y));
   // cuSPARSE 12.6.3, CSR algorithm 1, f64: the first answer for this matrix is wrong, the second right.

@@ -1,5 +1,3 @@
-#include "conformance/spmv_case.hpp"
-
 #include <fmt/format.h>
 
 #include <tulle/formats/convert.hpp>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "conformance/checks.hpp"
+#include "conformance/spmv_case.hpp"
 
 namespace tulle::test {
 namespace {
@@ -19,8 +18,8 @@ void check_transposed(const context& ctx, const csr_view<T, O>& host, const batt
   const csr<T, O> transposed = transpose(to_csc(context::cpu(1), host));
   const std::vector<T> x = random_vector<T>(m.rows, 42), y0 = initial_y<T>(m.cols, beta);
   guarded_vector<T> guarded_x(ctx, x, m.misaligned);
-  const std::vector<T> y = written_twice(ctx, y0, m.misaligned, reproducible,
-                                         [&](T* to) { apply(alpha, guarded_x.data(), beta, to); });
+  const std::vector<T> y =
+      written_twice(ctx, y0, m.misaligned, reproducible, [&](T* to) { apply(alpha, guarded_x.data(), beta, to); });
   EXPECT_TRUE(guarded_x.unchanged()) << "wrote to x or around it";
   EXPECT_LE(error_ratio(reference_of(alpha, transposed.view(), x, beta, y0), host_span<const T>(y)), 1);
 }
