@@ -73,12 +73,6 @@ void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
   });
 }
 
-void add_many(const context& ctx, const spmv_kernel& kernel) {
-  if (!kernel.has.many) return;
-  for_types(kernel, true,
-            [&](const spmv_case& c) { add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); }); });
-}
-
 void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
     for_types(kernel, true, [&](const spmv_case& c) {
@@ -89,9 +83,10 @@ void add_transposed(const context& ctx) {
   }
 }
 
-/// Fused dot products and Jacobi steps, on floating-point types.
-void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
+/// Several right-hand sides; fused dot products and Jacobi steps, on floating-point types.
+void add_other_passes(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, true, [&](const spmv_case& c) {
+    if (kernel.has.many) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
     if (c.types.vector == scalar_type::i32) return;
     if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
     const bool square = c.matrix->rows == c.matrix->cols;
@@ -100,10 +95,9 @@ void add_epilogues(const context& ctx, const spmv_kernel& kernel) {
 }
 
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
-  add_many(ctx, kernel);
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
-  add_epilogues(ctx, kernel);
+  add_other_passes(ctx, kernel);
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }

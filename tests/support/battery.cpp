@@ -167,12 +167,6 @@ void add_orders_and_values(std::vector<battery_matrix>& all) {
   all.push_back(untouched_not_finite());
 }
 
-/// 1, 2, ... 1000, 1, 2, ...
-battery_matrix with_whole_values(battery_matrix m) {
-  for (std::size_t k = 0; k < m.values.size(); ++k) m.values[k] = static_cast<double>(k % 1000 + 1);
-  return m;
-}
-
 /// Any columns in any order, repeats included: at most `most` per row.
 battery_matrix any_rows(std::string name, index_t rows, index_t cols, index_t most, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -208,7 +202,9 @@ void add_formats(std::vector<battery_matrix>& all) {
   all.push_back(any_rows("tall", 3000, 40, 6, 2));
   all.push_back(any_rows("windows", 2500, 2500, 9, 3));
   all.push_back(any_rows("scan_in_parts", 33000, 600, 3, 4));
-  for (battery_matrix& m : all) m = with_whole_values(std::move(m));
+  for (battery_matrix& m : all) {  // 1, 2, ... 1000, 1, 2, ...
+    for (std::size_t k = 0; k < m.values.size(); ++k) m.values[k] = static_cast<double>(k % 1000 + 1);
+  }
   all.push_back({{2, 9, {0, 5, 7}, {8, 2, 8, 2, 2, 0, 0}, {1, 2, 3, 4, 5, 6, 7}}, "repeated_twice"});
   all.push_back({{3, 3, {0, 2, 3, 6}, {0, 2, 1, 0, 1, 2}, {0, 5, 0, 0, 0, 0}}, "stored_zeros"});
   all.push_back({{5, 4, {0, 2, 3, 5, 5, 7}, {0, 1, 1, 0, 3, 2, 2}, {nan, infinity, -infinity, -0.0, 0.0, -0.0, -0.0}},

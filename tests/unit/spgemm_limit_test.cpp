@@ -21,12 +21,6 @@ matrix random_matrix(const context& ctx, index_t rows, index_t cols, index_t per
   return random_csr<double, std::int32_t>(rows, cols, per_row, seed).on(ctx);
 }
 
-/// Bytes of a CSR like the operands.
-std::size_t csr_bytes(std::int64_t rows, std::int64_t nnz) {
-  return static_cast<std::size_t>(rows + 1) * sizeof(std::int32_t) +
-         static_cast<std::size_t>(nnz) * (sizeof(index_t) + sizeof(double));
-}
-
 /// What is held beyond C stays within the limit, before there is a C as well.
 class watched {
  public:
@@ -106,8 +100,7 @@ class SpgemmLimit : public on_backend {
   [[nodiscard]] std::size_t joined_bytes(const spgemm_terms& terms) const {
     if (!terms.d) return 0;
     spgemm_plan<double> product(ctx(), a_.view(), b_.view(), {}, {.mask = terms.mask});
-    product.symbolic();
-    return csr_bytes(a_.rows, product.nnz());
+    return bytes_of(product.multiply());
   }
 
   matrix a_ = random_matrix(ctx(), ctx().backend() == backend_kind::cuda ? 5000 : 700, 600, 6, 1),

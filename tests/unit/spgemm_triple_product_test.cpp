@@ -21,10 +21,9 @@ class TripleProduct : public on_backend {
 
   /// The rows of one matrix above those of another.
   static matrix stacked(matrix top, const matrix& bottom, index_t cols) {
-    for (index_t i = 0; i < bottom.rows; ++i) top.rowptr.push_back(top.nnz() + bottom.rowptr[i + 1]);
-    top.rows += bottom.rows;
+    const auto begin = bottom.colind.begin();
+    for (index_t i = 0; i < bottom.rows; ++i) top.add_row({begin + bottom.rowptr[i], begin + bottom.rowptr[i + 1]});
     top.cols = cols;
-    top.colind.insert(top.colind.end(), bottom.colind.begin(), bottom.colind.end());
     top.values.insert(top.values.end(), bottom.values.begin(), bottom.values.end());
     return top;
   }
