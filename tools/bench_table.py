@@ -7,7 +7,7 @@ A table stands between two markers, and is replaced as a whole:
     <!-- /table -->
 
 NAME.json is looked up in bench/results. The settings are optional; those shown are the defaults. Kinds: `choice`, one
-row a matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
+row per matrix, what a plan chooses beside the best of our kernels and the vendor's best, losses first; `kernels`, the
 microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algorithm and its best routine of all, of the
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
@@ -238,7 +238,7 @@ def cpu_table(run: dict) -> str:
 
 
 def limits_table(run: dict) -> str:
-    """One row a matrix: its least memory limit, and under each multiple of it the bytes counted and the time."""
+    """One row per matrix: its least memory limit, and under each multiple of it the bytes counted and the time."""
     times = sorted({r["limit"] // r["least"] for r in run["limits"] if r["limit"]})
     cells: dict[str, dict[int | None, str]] = {}
     for r in run["limits"]:

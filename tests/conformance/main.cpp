@@ -1,4 +1,4 @@
-// Registers one test a kernel, combination of types and matrix, for every backend that is built.
+// Registers one test per kernel, combination of types and matrix, for every backend that is built.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -239,7 +239,7 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   for (const index_t k : counts) {
     const bool quick = k == 1 || k == 8 || k == 33 || k == 257 || k == 1025;
     for (const auto& [what, make] :
-         {std::pair{"products", products_per_row}, {"entries", entries_per_row}, {"span", span_per_row}}) {
+         {std::pair{"products", &products_per_row}, {"entries", &entries_per_row}, {"span", &span_per_row}}) {
       add(fmt::format("{}_{}", what, k), std::bind_front(make, k), quick);
     }
   }

@@ -1,4 +1,4 @@
-// Registers one test a SpGEMM kernel, product and combination of types, for every backend that is built.
+// Registers one test per SpGEMM kernel, product and combination of types, for every backend that is built.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
