@@ -41,6 +41,7 @@ spmv_options options_of(const tulle_spmv_options* from) {
   if (from->kernel != nullptr) options.kernel = from->kernel;
   options.effort = effort_of(from->effort, "options->effort");
   options.transpose = checked_flag(from->transpose, "options->transpose");
+  if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
 }
 
@@ -52,14 +53,15 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
   return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
     tulle::spmv_options options;
     if (kernel != nullptr) options.kernel = kernel;
-    return new tulle_spmv_plan{{context->value, matrix->ref, options}, {}};
+    return new tulle_spmv_plan{{context->value, matrix->ref, options}, matrix->ref.types.value, {}};
   });
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan) {
   return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    return new tulle_spmv_plan{{context->value, matrix->ref, tulle::capi::options_of(options)}, {}};
+    return new tulle_spmv_plan{
+        {context->value, matrix->ref, tulle::capi::options_of(options)}, matrix->ref.types.value, {}};
   });
 }
 
@@ -103,7 +105,7 @@ tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* va
     const std::int64_t size = tulle::capi::checked_size(count, "count");
     if (size > 0) require(values, "values");
     plan->value.update_values(
-        tulle::const_vector_ref(plan->value.vector_type(), values, size, tulle::capi::space_of(space, "space")));
+        tulle::const_vector_ref(plan->type, values, size, tulle::capi::space_of(space, "space")));
   });
 }
 
