@@ -275,16 +275,15 @@ def main() -> int:
                         help="folder of the JSON files")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
-    stale = []
+    stale = False
     for file in options.files:
         before = file.read_text(encoding="utf-8")
         after = replace_tables(before, options.results)
         if after == before:
             continue
-        stale.append(file)
+        stale = True
         if not options.check:
             file.write_text(after, encoding="utf-8")
-    for file in stale:
         print(f"{file}: {'out of date' if options.check else 'written'}")
     return 1 if options.check and stale else 0
 

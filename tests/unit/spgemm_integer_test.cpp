@@ -38,12 +38,11 @@ class SpgemmIntegers : public on_backend {
         EXPECT_EQ(status_of([&] { spgemm(ctx(), a.on(ctx()), b.on(ctx()), options); }), status::unsupported);
         continue;
       }
-      spgemm_expectation<std::int32_t, std::int32_t> expected{.a = a.view(), .b = b.view()};
+      spgemm_expectation<std::int32_t, std::int32_t> expected{
+          .a = a.view(), .b = b.view(), .alpha = alpha, .beta = beta};
       spgemm_terms terms;
       if (mask) expected.mask = mask->view(), terms.mask = mask->on(ctx());
       if (d) expected.d = d->view(), terms.d = d->on(ctx());
-      expected.alpha = alpha;
-      expected.beta = beta;
       spgemm_plan<std::int32_t> plan(ctx(), a.on(ctx()), b.on(ctx()), options, terms);
       expect_plan(plan, expected);
     }
