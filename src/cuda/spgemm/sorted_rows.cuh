@@ -171,7 +171,7 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
     }
     batch(mine, mine < end);
     const int after = warp_inclusive_sum<Lanes>(length);
-#pragma unroll
+#pragma unroll 2
     for (int j = 0; j < Lanes; j += depth) {
       if (!__any_sync(full_warp, base + j < end)) break;
       O from[depth];
