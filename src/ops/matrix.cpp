@@ -214,9 +214,7 @@ void add_into(const context& ctx, double alpha, const matrix_ref& a, double beta
     }
   }
   detail::vector_rules{ctx.space(), ctx.device(), c.types.value}.check_size("values", values, c.nnz);
-  if (values.stride != 1 && values.size > 1) {
-    throw error(status::invalid_argument, fmt::format("values has a stride of {}: must be 1", values.stride));
-  }
+  detail::require_no_stride("add_into", {{"values", values}});
   matrices_of(ctx.backend()).add_values(ctx, alpha, a, beta, b, c, values.data);
 }
 

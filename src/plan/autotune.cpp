@@ -109,19 +109,15 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
 
 std::string statistics_hash(const csr_stats& s) {
   std::uint64_t hash = 0;
-  const auto add = [&](auto v) {
-    if constexpr (std::is_floating_point_v<decltype(v)>) {
-      hash = split_mix(hash ^ std::bit_cast<std::uint64_t>(v));
-    } else {
-      hash = split_mix(hash ^ static_cast<std::uint64_t>(v));
-    }
-  };
-  for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max},
-                       std::int64_t{s.empty_rows}, std::int64_t{s.bandwidth}, std::int64_t{s.column_window}}) {
-    add(v);
+  const auto add = [&](std::uint64_t v) { hash = split_mix(hash ^ v); };
+  for (const std::int64_t v :
+       std::initializer_list<std::int64_t>{s.rows, s.cols, s.nnz, s.max, s.empty_rows, s.bandwidth, s.column_window}) {
+    add(static_cast<std::uint64_t>(v));
   }
-  for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) add(v);
-  for (const double v : s.block_fill) add(v);
+  for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) {
+    add(std::bit_cast<std::uint64_t>(v));
+  }
+  for (const double v : s.block_fill) add(std::bit_cast<std::uint64_t>(v));
   return fmt::format("{:016x}", hash);
 }
 

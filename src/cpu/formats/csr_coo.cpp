@@ -85,14 +85,14 @@ transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, co
 }  // namespace
 
 template <scalar T, offset O>
-void enter_coo(format_kernels<T, O>& table) {
-  table.csr_to_coo = csr_to_coo<T, O>;
-  table.coo_to_csr = coo_to_csr<T, O>;
-  table.csr_to_csc = csr_to_csc<T, O>;
-  table.transpose_pattern = transpose_pattern<T, O>;
+void enter<T, O>::coo(table& made) {
+  made.csr_to_coo = csr_to_coo<T, O>;
+  made.coo_to_csr = coo_to_csr<T, O>;
+  made.csr_to_csc = csr_to_csc<T, O>;
+  made.transpose_pattern = transpose_pattern<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_coo<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::coo(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu
