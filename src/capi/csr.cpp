@@ -128,7 +128,7 @@ tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arr
                static_cast<tulle_scalar_type>(ref.types.value),
                static_cast<tulle_offset_type>(ref.types.offset),
                0,
-               to_c(ref.space),
+               static_cast<tulle_memory_space>(ref.space),
                ref.rowptr,
                ref.colind,
                ref.values};

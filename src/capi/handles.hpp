@@ -74,8 +74,4 @@ matrix_ref described(const Arrays& a) {
   return ref;
 }
 
-constexpr tulle_memory_space to_c(memory_space space) {
-  return space == memory_space::host ? TULLE_HOST : TULLE_DEVICE;
-}
-
 }  // namespace tulle::capi

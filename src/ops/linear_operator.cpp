@@ -11,8 +11,7 @@ namespace {
   const std::string_view lack = transposed                      ? "does not multiply by the transpose"
                                 : what == operation::apply_many ? "takes one right-hand side at a time"
                                 : what == operation::apply_dots ? "has no fused dot products"
-                                : what == operation::jacobi     ? "has no fused Jacobi step"
-                                                                : "has no apply";
+                                                                : "has no fused Jacobi step";
   throw error(status::unsupported, fmt::format("{} {}", op.label(), lack));
 }
 
@@ -48,7 +47,8 @@ std::string_view name(operation what) noexcept {
 }
 
 linear_operator::call linear_operator::checked(operation what, const apply_options& options) const {
-  if (!can(what, options.transposed)) refuse(*this, what, options.transposed);
+  const bool always = what == operation::apply && !options.transposed;
+  if (!always && !can(what, options.transposed)) refuse(*this, what, options.transposed);
   return {options.stream ? *options.stream : ctx().stream(), options.transposed};
 }
 

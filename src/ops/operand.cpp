@@ -20,7 +20,7 @@ decltype(auto) with_formats(const context& ctx, const matrix_ref& a, F&& f) {
       a.types, [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
 }
 
-/// The pattern of a BSR's blocks, or of the row indices of a COO as one row: what `validate` can look at.
+/// What `validate` can look at: of a BSR the pattern of its blocks.
 matrix_ref pattern_to_validate(const matrix_ref& a) {
   if (a.format != matrix_format::bsr) return a;
   matrix_ref blocks = a;

@@ -81,21 +81,17 @@ std::string_view vector_rules::matrix_label() const {
   return transposed ? "A^T" : of != nullptr ? of->matrix_label() : "A";
 }
 
-void vector_rules::check_elements(std::string_view name, const const_vector_ref& v) const {
-  if (v.size > 0) check_place(name, v.type, v.space, v.device);
-  if (v.size > 1 && v.stride < 1) {
-    throw error(status::invalid_argument, fmt::format("{} has a stride of {}: must be positive", name, v.stride));
-  }
-  check_pointer(name, v.data, v.size > 0);
-}
-
 void vector_rules::refuse(std::string_view name, const const_vector_ref& v, std::int64_t size, const char* unit) const {
   if (v.size != size) {
     const std::string needed =
         unit == nullptr ? fmt::format("{} are needed", size) : fmt::format("{} has {} {}", matrix_label(), size, unit);
     throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {}", name, v.size, needed));
   }
-  check_elements(name, v);
+  if (v.size > 0) check_place(name, v.type, v.space, v.device);
+  if (v.size > 1 && v.stride < 1) {
+    throw error(status::invalid_argument, fmt::format("{} has a stride of {}: must be positive", name, v.stride));
+  }
+  check_pointer(name, v.data, v.size > 0);
 }
 
 void vector_rules::check_multivector(std::string_view name, const const_multivector_ref& v, index_t extent,

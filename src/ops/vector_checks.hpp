@@ -14,9 +14,10 @@ namespace tulle::detail {
 /// Throws INVALID_ARGUMENT where values are i32 and the factor is no such number.
 void check_factor(std::string_view name, double factor, scalar_type type);
 
+/// For the time of a call: the vector is not copied.
 struct named_vector {
   std::string_view name;
-  const_vector_ref vector;
+  const const_vector_ref& vector;
 };
 
 inline bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
@@ -73,9 +74,9 @@ struct vector_rules {
     const bool here = v.space == space && (space == memory_space::host || v.device < 0 || v.device == device);
     return here && v.type == type && v.data != nullptr && v.stride >= 1;
   }
+  /// Throws what `holds` finds wrong.
   void refuse(std::string_view name, const const_vector_ref& v, std::int64_t size, const char* unit) const;
   void check_place(std::string_view name, scalar_type type, memory_space where, int on) const;
-  void check_elements(std::string_view name, const const_vector_ref& v) const;
   void check_multivector(std::string_view name, const const_multivector_ref& v, index_t extent,
                          std::string_view unit) const;
 };

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <concepts>
 #include <limits>
 #include <optional>
 #include <tulle/ops/verify.hpp>
@@ -148,19 +147,25 @@ spgemm_verdict check_rows(const context& ctx, const spgemm_expectation<T, O>& ex
 
 /// Throws where its pattern cannot be read on the host.
 template <scalar T, offset O>
-void check_on_host(std::string_view name, const csr_view<T, O>& m) {
+void check_on_host(const std::string& matrix, const csr_view<T, O>& m) {
+  const std::string name = "check_spgemm: " + matrix;
   check_dimensions(name, m.rows, m.cols, m.nnz);
   check_array(name, "rowptr", m.rowptr, std::int64_t{m.rows} + 1);
   check_array(name, "colind", m.colind, m.nnz);
   if (m.space != memory_space::host) {
-    throw error(status::invalid_argument, fmt::format("{} is in device memory; it must be on the host", name));
+    throw error(status::invalid_argument, name + " is in device memory; it must be on the host");
   }
 }
 
-void check_shape(std::string_view name, index_t rows, index_t cols, index_t wanted_rows, index_t wanted_cols) {
-  if (rows == wanted_rows && cols == wanted_cols) return;
-  throw error(status::invalid_dimensions,
-              fmt::format("check_spgemm: {} is {} x {}, A B is {} x {}", name, rows, cols, wanted_rows, wanted_cols));
+/// The same of the mask or D, which have the shape of A B.
+template <scalar T, offset O>
+void check_term(const char* name, const std::optional<csr_view<T, O>>& m, shape wanted) {
+  if (!m) return;
+  if (m->rows != wanted.rows || m->cols != wanted.cols) {
+    throw error(status::invalid_dimensions, fmt::format("check_spgemm: {} is {} x {}, A B is {} x {}", name, m->rows,
+                                                        m->cols, wanted.rows, wanted.cols));
+  }
+  check_on_host(name, *m);
 }
 
 }  // namespace
@@ -169,20 +174,14 @@ template <scalar T, offset O, offset P>
 spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
                             std::int64_t most_products) {
   const auto& [a, b, mask, d, alpha, beta] = expected;
-  check_on_host("check_spgemm: A", a);
-  check_on_host("check_spgemm: B", b);
-  check_on_host("check_spgemm: C", c);
+  check_on_host("A", a);
+  check_on_host("B", b);
+  check_on_host("C", c);
   if (a.cols != b.rows) {
     throw error(status::invalid_dimensions, fmt::format("check_spgemm: A has {} columns, B {} rows", a.cols, b.rows));
   }
-  if (mask) {
-    check_shape("the mask", mask->rows, mask->cols, a.rows, b.cols);
-    check_on_host("check_spgemm: the mask", *mask);
-  }
-  if (d) {
-    check_shape("D", d->rows, d->cols, a.rows, b.cols);
-    check_on_host("check_spgemm: D", *d);
-  }
+  check_term("the mask", mask, {a.rows, b.cols});
+  check_term("D", d, {a.rows, b.cols});
   if (c.rows != a.rows || c.cols != b.cols) {
     return {infinity, 0, fmt::format("C is {} x {}", c.rows, c.cols)};
   }

@@ -1,5 +1,5 @@
 // Statistics of a CSR: sums over the offsets by windows of 1024 rows, over the columns by groups of 128 rows, then the
-// two samples (blocks in block_fill.cpp). Everything is summed in integers, so that no order shows.
+// two samples (blocks in block_fill.hpp). Everything is summed in integers, so that no order shows.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
