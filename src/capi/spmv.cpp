@@ -48,11 +48,8 @@ spmv_options options_of(const tulle_spmv_options* from) {
 
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
-  return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    tulle::spmv_options options;
-    if (kernel != nullptr) options.kernel = kernel;
-    return new tulle_spmv_plan{{context->value, matrix->ref, options}, {}};
-  });
+  const tulle_spmv_options options{.kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0};
+  return tulle_spmv_plan_create_with(context, matrix, &options, plan);
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,

@@ -18,6 +18,10 @@ inline std::size_t csr_bytes(index_t rows, std::int64_t nnz, type_key types) noe
          static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(types.value));
 }
 
+/// An array of a matrix's own, and what owns those that it shares with another one.
+template <class Array>
+using own_array = std::pair<Array, std::shared_ptr<const void>>;
+
 /// A CSR that owns its arrays.
 inline matrix_ref csr_of(const context& ctx, shape s, scalar_type type, offsets_buffer rowptr, buffer<index_t> colind,
                          buffer<std::byte> values) {

@@ -77,10 +77,9 @@ struct spgemm_plan_impl {
   matrix_ref new_c() {
     if (!sum) return new_csr(ctx, factors.dimensions(), *nnz, c_types);
     const std::size_t bytes = static_cast<std::size_t>(*nnz) * size_of(c_types.value);
-    auto owner = std::make_shared<std::pair<std::shared_ptr<const entry_map>, buffer<std::byte>>>(
-        sum, buffer<std::byte>(ctx, bytes));
+    auto owner = std::make_shared<own_array<buffer<std::byte>>>(buffer<std::byte>(ctx, bytes), sum);
     matrix_ref c = pattern_of_sum();
-    c.values = owner->second.data();
+    c.values = owner->first.data();
     c.owner = std::move(owner);
     return c;
   }

@@ -19,10 +19,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-double microseconds_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-}
-
 /// Applications of the fastest kernel that effort max may spend on measuring.
 constexpr double max_effort_applications = 500;
 
@@ -102,7 +98,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
-  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks(ctx.backend())) : wanted;
+  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks) : wanted;
   const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
   const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
                      options.policy == spmv_policy::standard;

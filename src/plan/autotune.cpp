@@ -26,10 +26,6 @@ constexpr double hopeless = 4;
 constexpr double conversion_guess = 50;
 constexpr double in_place_guess = 3;
 
-double microseconds_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-}
-
 /// x = 0 and a scratch y, and what times an application.
 class bench_stand {
  public:
@@ -70,6 +66,10 @@ class bench_stand {
 };
 
 }  // namespace
+
+double microseconds_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+}
 
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
