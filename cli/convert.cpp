@@ -1,4 +1,5 @@
 // tulle convert: from anything that can be read to a Matrix Market file.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "common/command.hpp"

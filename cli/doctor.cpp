@@ -1,4 +1,5 @@
 // tulle doctor: what this machine and this build can do, and what is missing.
+#include <CLI/CLI.hpp>
 #include <fmt/color.h>
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // tulle generate: writes a matrix made from a formula, or lists the formulas.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "common/command.hpp"

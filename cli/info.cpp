@@ -1,4 +1,5 @@
 // tulle info: what a matrix looks like, what moving it costs, and which kernel would be chosen for it.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <array>

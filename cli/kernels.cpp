@@ -1,4 +1,5 @@
 // tulle kernels: the kernel table, and with a matrix, which of its entries can take that matrix.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,8 +31,14 @@ std::string_view json_name(kernel_operation o) {
   return o == kernel_operation::spmv ? "spmv" : o == kernel_operation::spgemm ? "spgemm" : "spmv_transposed";
 }
 
-std::vector<std::string_view> types(const kernel_info& k) {
-  return k.takes_i32 ? std::vector<std::string_view>{"f32", "f64", "i32"} : std::vector<std::string_view>{"f32", "f64"};
+/// "f64", or "f32/f64" for f32 values under f64 vectors.
+std::vector<std::string> types(const kernel_info& k) {
+  std::vector<std::string> names;
+  for (const operation_types& t : k.types) {
+    std::string& label = names.emplace_back(name(t.value));
+    if (t.vector != t.value) label += fmt::format("/{}", name(t.vector));
+  }
+  return names;
 }
 
 bool chosen_silently(const kernel_info& k) { return k.role == kernel_role::production; }
@@ -56,7 +63,7 @@ void print_text(const kernels_result& r) {
       if (std::exchange(is_first, false)) {
         fmt::print("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
       }
-      fmt::print("{:<20} {:<5} {:<12} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")),
+      fmt::print("{:<20} {:<5} {:<15} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")),
                  k.summary, chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
       if (refusal && !refusal->empty()) fmt::print("{:<20} cannot take this matrix: {}\n", "", *refusal);
     }
@@ -98,7 +105,7 @@ int run(const settings& s) {
 
 void add_kernels(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
-                                  "Example: tulle kernels gen:arrow:n=1000 --backend cpu", run);
+                                  "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
   command.add_option("matrix", s.matrix, matrix_help);
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);

@@ -1,4 +1,5 @@
 // tulle: sparse linear algebra on the command line. Parses, runs one command, turns every failure into an exit code.
+#include <CLI/CLI.hpp>
 #include <fmt/color.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // tulle spgemm: C = M o (alpha A B) + beta D, or with A^T or B^T: made, timed, checked and written.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

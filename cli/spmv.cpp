@@ -1,4 +1,5 @@
 // tulle spmv: y = alpha A x + beta y, or with A^T, or several right-hand sides: timed, checked and explained.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // tulle spy: a picture of the pattern of a matrix.
 #include "spy.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The options of `tulle bench`.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "common/command.hpp"

@@ -82,7 +82,10 @@ void study_type(const context& ctx, std::int64_t length, std::span<const kernel_
 
 std::vector<rounding> study_errors(const context& ctx, const std::vector<std::string>& names) {
   std::vector<kernel_info> kernels = select_kernels(kernels_of(ctx.backend(), kernel_operation::spmv), names, {});
-  if (std::ranges::find(names, "all") != names.end()) std::erase_if(kernels, std::not_fn(&kernel_info::takes_i32));
+  constexpr auto i32 = type_key_of<std::int32_t, std::int32_t>;  // what takes it takes f32 and f64 too
+  if (std::ranges::find(names, "all") != names.end()) {
+    std::erase_if(kernels, [&](const kernel_info& k) { return !k.takes(i32); });
+  }
   std::vector<rounding> study;
   for (std::int64_t length = 1; length <= longest_row; length *= 4) {
     study_type<std::int32_t>(ctx, length, kernels, study);

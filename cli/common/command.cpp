@@ -1,5 +1,6 @@
 #include "command.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <initializer_list>
 
@@ -14,6 +15,14 @@ int exit_code_of(status s) noexcept {
     return invalid_input;
   }
   return is({not_converged, breakdown, indefinite}) ? cli::not_converged : device_or_memory;
+}
+
+CLI::App& declare_command(CLI::App& app, int& result, const char* name, const char* summary, const char* footer,
+                          std::function<int()> run) {
+  CLI::App& command = *app.add_subcommand(name, summary);
+  command.footer(footer);
+  command.callback([run = std::move(run), &result] { result = run(); });
+  return command;
 }
 
 }  // namespace tulle::cli

@@ -1,9 +1,13 @@
 // The commands, how one is declared, and the exit codes by kind of failure.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <tulle/core/status.hpp>
+
+namespace CLI {
+class App;
+}
 
 namespace tulle::cli {
 
@@ -24,15 +28,16 @@ struct declared {
   Settings& s;
 };
 
-/// Declares a command; `run(settings)` returns its exit code, which goes into `result`.
+/// Declares a command; `run()` returns its exit code, which goes into `result`.
+CLI::App& declare_command(CLI::App& app, int& result, const char* name, const char* summary, const char* footer,
+                          std::function<int()> run);
+
+/// The same, where `run(settings)` does.
 template <class Settings>
 declared<Settings> add_command(CLI::App& app, int& result, const char* name, const char* summary, const char* footer,
                                int (*run)(const Settings&)) {
-  CLI::App& command = *app.add_subcommand(name, summary);
   const auto s = std::make_shared<Settings>();
-  command.footer(footer);
-  command.callback([s, run, &result] { result = run(*s); });
-  return {command, *s};
+  return {declare_command(app, result, name, summary, footer, [s, run] { return run(*s); }), *s};
 }
 
 /// Each command has a file that defines one of these; --help lists them in this order.

@@ -1,7 +1,6 @@
 // The options that several commands take.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +8,11 @@
 #include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}
 
 namespace tulle::cli {
 

@@ -1,5 +1,6 @@
 #include "workload.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <limits>

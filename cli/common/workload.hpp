@@ -7,6 +7,10 @@
 
 #include "matrix.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace tulle::cli {
 
 struct workload {

@@ -254,13 +254,15 @@ typedef struct tulle_spmv_options {
   int32_t transpose; /* 1: the plan multiplies by the transpose of A, so that x has rows and y has cols elements. With
                         TULLE_EFFORT_NONE on a GPU it adds by atomics: floating-point results may differ from run to run
                         within the error bound. */
+  const tulle_scalar_type* vector_type; /* of x and y, where it is not A's scalar type; NULL: it is. UNSUPPORTED where no
+                                           kernel has the combination */
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan);
 
-/* x has cols and y has rows elements of the matrix's scalar type, in the memory of the plan's context; they must not
+/* x has cols and y has rows elements of the matrix's scalar type (or the plan's vector_type), in the memory of the plan's context; they must not
  * overlap. beta = 0 overwrites y, NaN included. Queued on the context's stream: neither allocates nor synchronises.
  * For TULLE_I32 alpha and beta must be whole numbers of 32 bits. */
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
@@ -273,7 +275,7 @@ typedef struct tulle_multivector {
   int64_t count;
   int64_t ld;
   tulle_vector_order order;
-  void* data; /* of the matrix's scalar type, in the memory of the plan's context */
+  void* data; /* of the type of the plan's vectors, in the memory of its context */
 } tulle_multivector;
 
 /* Y = alpha A X + beta Y for several right-hand sides at once; each vector as in tulle_spmv_plan_apply. X is not
@@ -289,7 +291,7 @@ tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, con
  * `size` elements, A is square, and y overlaps none of the others. UNSUPPORTED as above. */
 tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const void* x, const void* b,
                                     const void* inverse_diagonal, void* y, int64_t size);
-/* New numbers (as many as A has nonzeros, in A's order) in the same pattern. Values are read at planning and at this
+/* New numbers (as many as A has nonzeros, in A's order and of its scalar type) in the same pattern. Values are read at planning and at this
  * call, and a kernel may read them again in any application: they must outlive the plan or the next call of this. After
  * values have changed in place, results are unspecified until this was called with them. */
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,

@@ -28,6 +28,7 @@ struct tulle_csr {
 
 struct tulle_spmv_plan {
   tulle::any_spmv_plan value;
+  tulle::scalar_type type;  // of A's values
   std::string explanation;
 };
 

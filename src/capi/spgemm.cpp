@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <utility>
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

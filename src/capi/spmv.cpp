@@ -40,6 +40,7 @@ spmv_options options_of(const tulle_spmv_options* from) {
   constexpr spmv_effort efforts[] = {spmv_effort::standard, spmv_effort::none, spmv_effort::max};  // as C numbers them
   options.effort = efforts[checked_choice(from->effort, "options->effort", TULLE_EFFORT_STANDARD, TULLE_EFFORT_MAX)];
   options.transpose = checked_flag(from->transpose, "options->transpose");
+  if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
 }
 
@@ -48,14 +49,15 @@ spmv_options options_of(const tulle_spmv_options* from) {
 
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
-  const tulle_spmv_options options{.kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0};
+  const tulle_spmv_options options{
+      .kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0, .vector_type = nullptr};
   return tulle_spmv_plan_create_with(context, matrix, &options, plan);
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan) {
   return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    return new tulle_spmv_plan{{context->value, matrix->ref, options_of(options)}, {}};
+    return new tulle_spmv_plan{{context->value, matrix->ref, options_of(options)}, matrix->ref.types.value, {}};
   });
 }
 
@@ -92,8 +94,7 @@ tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* va
   return guard({{plan, "plan"}}, [&] {
     const std::int64_t size = checked_size(count, "count");
     if (size > 0) require(values, "values");
-    plan->value.update_values(
-        tulle::const_vector_ref(plan->value.vector_type(), values, size, space_of(space, "space")));
+    plan->value.update_values(tulle::const_vector_ref(plan->type, values, size, space_of(space, "space")));
   });
 }
 

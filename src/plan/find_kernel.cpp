@@ -56,8 +56,11 @@ std::vector<kernel_info> kernels(backend_kind backend) {
   std::vector<kernel_info> all;
   const auto add = [&](const auto& table, kernel_operation operation) {
     for (const auto& k : table) {
-      const bool takes_i32 = contains(k.types, type_key_of<std::int32_t, std::int32_t>);
-      all.push_back({k.name, k.summary, k.backend, operation, k.role, takes_i32, deterministic(k)});
+      std::vector<operation_types> types;
+      for_each_combination([&](auto line) {
+        if (overlap(k.types, line.set)) types.push_back(line.with(offset_type::i32));
+      });
+      all.push_back({k.name, k.summary, k.backend, operation, k.role, std::move(types), deterministic(k)});
     }
   };
   add(spmv_kernels(backend), kernel_operation::spmv);

@@ -81,9 +81,14 @@ TEST_F(capi_arguments, plan_create_with) {
     refused(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made), TULLE_STATUS_INVALID_ARGUMENT,
             words);
   };
-  refuse({nullptr, 3, 0}, "options->effort = 3");
-  refuse({nullptr, TULLE_EFFORT_STANDARD, 2}, "options->transpose = 2");
-  refuse({"csr.nonsense", TULLE_EFFORT_STANDARD, 0}, "csr.nonsense");
+  refuse({nullptr, 3, 0, nullptr}, "options->effort = 3");
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 2, nullptr}, "options->transpose = 2");
+  refuse({"csr.nonsense", TULLE_EFFORT_STANDARD, 0, nullptr}, "csr.nonsense");
+  const tulle_scalar_type unknown = 7, f32 = TULLE_F32;
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, &unknown}, "options->vector_type = 7");
+  const tulle_spmv_options no_such_kernel{nullptr, TULLE_EFFORT_STANDARD, 0, &f32};
+  refused(tulle_spmv_plan_create_with(context.get(), matrix.get(), &no_such_kernel, &made), TULLE_STATUS_UNSUPPORTED,
+          "f64 values under f32 vectors");
   EXPECT_EQ(made, nullptr);
   EXPECT_NE(test::made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, nullptr), nullptr);
 }

@@ -193,7 +193,7 @@ TEST(UnsupportedReason, SaysWhyAKernelCannotTakeAMatrix) {
       EXPECT_THROW(unsupported_reason(k, uneven, f64, cpu), error) << k.name;
       continue;
     }
-    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu), k.takes_i32 ? "" : "not built for i32 values") << k.name;
+    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu), k.takes(type_key_of<std::int32_t, std::int32_t>) ? "" : "not built for i32 values") << k.name;
     EXPECT_EQ(unsupported_reason(k, uneven, f64, cpu).empty(), k.name != "ell") << k.name;
   }
   kernel_info unknown;

@@ -1,6 +1,7 @@
 // What there is to choose from: the kernels of every operation, as their entries describe them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,10 @@ struct kernel_info {
   backend_kind backend = backend_kind::cpu;
   kernel_operation operation = kernel_operation::spmv;
   kernel_role role = kernel_role::production;
-  bool takes_i32 = false;     // beside f32 and f64
-  bool deterministic = true;  // the same bits on every run
+  std::vector<operation_types> types;  // offsets left out: every kernel takes those of 32 and of 64 bits
+  bool deterministic = true;           // the same bits on every run
+
+  [[nodiscard]] bool takes(const operation_types& t) const { return std::ranges::find(types, t) != types.end(); }
 };
 
 /// Empty where the backend is not built.
