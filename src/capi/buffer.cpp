@@ -4,9 +4,7 @@
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 namespace {
 

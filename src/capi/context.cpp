@@ -2,9 +2,7 @@
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 tulle_status tulle_context_create_best(tulle_context** context) {
   return create(context, "context", {}, [] { return new tulle_context{tulle::context::best()}; });
@@ -24,7 +22,8 @@ tulle_status tulle_context_create_cuda_stream(int device, void* stream, tulle_co
 }
 
 tulle_status tulle_context_space(const tulle_context* context, tulle_memory_space* space) {
-  return guard({{context, "context"}, {space, "space"}}, [&] { *space = tulle::capi::to_c(context->value.space()); });
+  return guard({{context, "context"}, {space, "space"}},
+               [&] { *space = static_cast<tulle_memory_space>(context->value.space()); });
 }
 
 tulle_status tulle_context_synchronize(const tulle_context* context) {

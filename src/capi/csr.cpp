@@ -11,9 +11,7 @@
 #include "kernels/types.hpp"
 #include "ops/operand.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 namespace tulle::capi {
 namespace {
@@ -21,9 +19,7 @@ namespace {
 /// The arrays as they stand, still with their own index base. Sizes, types and pointers are checked, contents are not.
 matrix_ref checked_ref(const tulle_csr_arrays& a) {
   matrix_ref ref = described(a);
-  if (a.index_base != 0 && a.index_base != 1) {
-    throw error(status::invalid_argument, fmt::format("arrays->index_base = {}: must be 0 or 1", a.index_base));
-  }
+  checked_choice(a.index_base, "arrays->index_base", 0, 1);
   const bool narrow = ref.types.offset == offset_type::i32;
   ref.nnz = ref.stored =
       checked_count(a.nnz, "arrays->nnz",
@@ -40,11 +36,9 @@ matrix_ref checked_ref(const tulle_csr_arrays& a) {
 }
 
 /// The arrays must be as long as nnz says before they are read that far.
-template <class O>
 void check_last_offset(const context& ctx, const matrix_ref& ref, std::int32_t base) {
-  O last = 0;
-  copy_bytes(ctx, &last, memory_space::host, static_cast<const O*>(ref.rowptr) + ref.rows, ref.space, sizeof(O));
-  if (std::int64_t{last} != ref.nnz + base) {
+  const std::int64_t last = offset_at(ctx, ref, ref.rows);
+  if (last != ref.nnz + base) {
     throw error(status::invalid_structure,
                 fmt::format("arrays->rowptr: the last offset, rowptr[{}], is {}, not nnz + index_base = {}", ref.rows,
                             last, ref.nnz + base));
@@ -63,15 +57,22 @@ void subtract(std::int32_t base, const void* indices, std::int64_t count) {
 
 enum class ownership { copy, borrow };
 
-template <class O>
-tulle_csr* make_csr(const context& ctx, matrix_ref ref, std::int32_t base, ownership how, bool trusted) {
-  if (!trusted) check_last_offset<O>(ctx, ref, base);
+tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays, ownership how, bool trusted = false) {
+  const tulle::context& ctx = context->value;
+  const std::int32_t base = arrays->index_base;
+  matrix_ref ref = checked_ref(*arrays);
+  if (ref.space == memory_space::device && ctx.backend() == backend_kind::cpu) {
+    throw error(status::invalid_argument, "arrays->space is TULLE_DEVICE: the context must be a CUDA one");
+  }
+  if (!trusted) check_last_offset(ctx, ref, base);
   // Borrowed host arrays stay on the host whatever the context is.
-  const context home = how == ownership::borrow && ref.space == memory_space::host ? context::cpu() : ctx;
+  const tulle::context home = how == ownership::borrow && ref.space == memory_space::host ? tulle::context::cpu() : ctx;
   const void* const borrowed = how == ownership::borrow ? std::exchange(ref.values, nullptr) : nullptr;
   if (base != 0) {
-    ref = copied(context::cpu(), ref);
-    subtract<O>(base, ref.rowptr, std::int64_t{ref.rows} + 1);
+    ref = copied(tulle::context::cpu(), ref);
+    const auto subtract_offsets =
+        ref.types.offset == offset_type::i64 ? subtract<std::int64_t> : subtract<std::int32_t>;
+    subtract_offsets(base, ref.rowptr, std::int64_t{ref.rows} + 1);
     subtract<index_t>(base, ref.colind, ref.nnz);
     ref = placed(home, ref);
   } else if (how == ownership::copy) {
@@ -85,17 +86,6 @@ tulle_csr* make_csr(const context& ctx, matrix_ref ref, std::int32_t base, owner
   return new tulle_csr{ref, 0};
 }
 
-tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays, ownership how, bool trusted = false) {
-  const matrix_ref ref = checked_ref(*arrays);
-  if (ref.space == memory_space::device && context->value.backend() == backend_kind::cpu) {
-    throw error(status::invalid_argument, "arrays->space is TULLE_DEVICE: the context must be a CUDA one");
-  }
-  if (ref.types.offset == offset_type::i64) {
-    return make_csr<std::int64_t>(context->value, ref, arrays->index_base, how, trusted);
-  }
-  return make_csr<std::int32_t>(context->value, ref, arrays->index_base, how, trusted);
-}
-
 template <class T>
 tulle_csr* read_csr(const context& ctx, const char* path) {
   return new tulle_csr{placed(ctx, read_matrix_market<T>(path, {.threads = ctx.threads()})), 0};
@@ -104,30 +94,28 @@ tulle_csr* read_csr(const context& ctx, const char* path) {
 }  // namespace
 }  // namespace tulle::capi
 
-using tulle::capi::ownership;
-
 tulle_status tulle_csr_copy(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {arrays, "arrays"}},
-                [&] { return tulle::capi::make_csr(context, arrays, ownership::copy); });
+                [&] { return make_csr(context, arrays, ownership::copy); });
 }
 
 tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {arrays, "arrays"}},
-                [&] { return tulle::capi::make_csr(context, arrays, ownership::borrow); });
+                [&] { return make_csr(context, arrays, ownership::borrow); });
 }
 
 tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
                                       tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {arrays, "arrays"}},
-                [&] { return tulle::capi::make_csr(context, arrays, ownership::borrow, true); });
+                [&] { return make_csr(context, arrays, ownership::borrow, true); });
 }
 
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {path, "path"}}, [&] {
-    const tulle::type_key types{tulle::capi::scalar_type_of(scalar_type, "scalar_type"), tulle::offset_type::i64};
-    return tulle::dispatch<tulle::type_set::all>(
-        types, [&]<class T, class>() { return tulle::capi::read_csr<T>(context->value, path); });
+    const tulle::type_key types{scalar_type_of(scalar_type, "scalar_type"), tulle::offset_type::i64};
+    return tulle::dispatch<tulle::type_set::all>(types,
+                                                 [&]<class T, class>() { return read_csr<T>(context->value, path); });
   });
 }
 
@@ -140,7 +128,7 @@ tulle_status tulle_csr_get_arrays(const tulle_csr* matrix, tulle_csr_arrays* arr
                static_cast<tulle_scalar_type>(ref.types.value),
                static_cast<tulle_offset_type>(ref.types.offset),
                0,
-               tulle::capi::to_c(ref.space),
+               static_cast<tulle_memory_space>(ref.space),
                ref.rowptr,
                ref.colind,
                ref.values};

@@ -42,19 +42,26 @@ struct tulle_spgemm_plan {
 
 namespace tulle::capi {
 
-/// Throws INVALID_ARGUMENT naming the argument when the number is none of the enumeration's.
-memory_space space_of(tulle_memory_space space, const char* name);
-scalar_type scalar_type_of(tulle_scalar_type type, const char* name);
-offset_type offset_type_of(tulle_offset_type type, const char* name);
+/// Throws INVALID_ARGUMENT naming the argument where the number is not one of first .. last.
+std::int32_t checked_choice(std::int32_t value, const char* name, std::int32_t first, std::int32_t last);
+inline bool checked_flag(std::int32_t value, const char* name) { return checked_choice(value, name, 0, 1) == 1; }
+inline memory_space space_of(tulle_memory_space space, const char* name) {
+  return static_cast<memory_space>(checked_choice(space, name, TULLE_HOST, TULLE_DEVICE));
+}
+inline scalar_type scalar_type_of(tulle_scalar_type type, const char* name) {
+  return static_cast<scalar_type>(checked_choice(type, name, TULLE_F32, TULLE_I32));
+}
+inline offset_type offset_type_of(tulle_offset_type type, const char* name) {
+  return static_cast<offset_type>(checked_choice(type, name, TULLE_OFFSET_I32, TULLE_OFFSET_I64));
+}
+inline vector_order vector_order_of(tulle_vector_order order, const char* name) {
+  return static_cast<vector_order>(checked_choice(order, name, TULLE_ROW_MAJOR, TULLE_COLUMN_MAJOR));
+}
 /// Throws INVALID_DIMENSIONS where the number is negative or above `most`.
 std::int64_t checked_count(std::int64_t value, std::string_view name, std::int64_t most);
 index_t checked_index(std::int64_t value, std::string_view name);
 /// Throws INVALID_DIMENSIONS where the number is negative.
 std::int64_t checked_size(std::int64_t size, const char* name);
-/// 0 or 1. Throws INVALID_ARGUMENT.
-bool checked_flag(std::int32_t value, const char* name);
-vector_order vector_order_of(tulle_vector_order order, const char* name);
-spmv_effort effort_of(tulle_spmv_effort effort, const char* name);
 
 /// Types, memory and shape of a caller's arrays, all else left out.
 template <class Arrays>
@@ -66,10 +73,6 @@ matrix_ref described(const Arrays& a) {
   ref.rows = checked_index(a.rows, "arrays->rows");
   ref.cols = checked_index(a.cols, "arrays->cols");
   return ref;
-}
-
-constexpr tulle_memory_space to_c(memory_space space) {
-  return space == memory_space::host ? TULLE_HOST : TULLE_DEVICE;
 }
 
 }  // namespace tulle::capi

@@ -18,9 +18,7 @@
 #include "kernels/types.hpp"
 #include "ops/operand.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 namespace tulle::capi {
 namespace {
@@ -72,10 +70,7 @@ matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
                : a.format == TULLE_CSC ? matrix_format::csc
                                        : matrix_format::bsr;
   if (ref.format != matrix_format::bsr) return ref;
-  ref.block = a.block;
-  if (a.block < 2 || a.block > 8) {
-    throw error(status::invalid_argument, fmt::format("arrays->block = {}: must be 2 to 8", a.block));
-  }
+  ref.block = checked_choice(a.block, "arrays->block", 2, 8);
   if (ref.stored > std::numeric_limits<std::int64_t>::max() / 1024) {
     throw error(status::invalid_dimensions, fmt::format("arrays->nnz = {}: so many blocks do not fit memory", a.nnz));
   }
@@ -84,9 +79,7 @@ matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
 }
 
 tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
-  if (a.format < TULLE_COO || a.format > TULLE_DENSE) {
-    throw error(status::invalid_argument, fmt::format("arrays->format = {}: must be 0 to 3", a.format));
-  }
+  checked_choice(a.format, "arrays->format", TULLE_COO, TULLE_DENSE);
   matrix_ref made = described(a);
   if (a.format == TULLE_DENSE) {
     const shape s = made.dimensions();
@@ -112,9 +105,8 @@ void on_host(const matrix_ref& a, const F& f) {
   });
 }
 
-template <class F>
 tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle_csr** out, const char* name,
-                    const F& f) {
+                    matrix_ref (*f)(const tulle::context&, const matrix_ref&)) {
   return create(out, name, {{context, "context"}, {matrix, "matrix"}}, [&] {
     return new tulle_csr{f(context->value, matrix->ref), 0};
   });
@@ -125,13 +117,13 @@ tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle
 
 tulle_status tulle_csr_convert(const tulle_context* context, const tulle_matrix_arrays* arrays, tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {arrays, "arrays"}},
-                [&] { return tulle::capi::convert(context->value, *arrays); });
+                [&] { return convert(context->value, *arrays); });
 }
 
 tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_csr* matrix, int32_t* rowind) {
   return guard({{context, "context"}, {matrix, "matrix"}}, [&] {
     if (matrix->ref.nnz > 0) require(rowind, "rowind");
-    tulle::capi::on_host(matrix->ref, [&](const auto& a) {
+    on_host(matrix->ref, [&](const auto& a) {
       const auto offsets = a.rowptr.host();
       for (tulle::index_t r = 0; r < a.rows; ++r) {
         std::fill(rowind + offsets[static_cast<std::size_t>(r)], rowind + offsets[static_cast<std::size_t>(r) + 1], r);
@@ -144,15 +136,15 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
                                       int64_t ld, void* values) {
   return guard({{context, "context"}, {matrix, "matrix"}}, [&] {
     const tulle::shape s = matrix->ref.dimensions();
-    const auto by = tulle::capi::vector_order_of(order, "order");
-    tulle::capi::check_ld(ld, s, by);
+    const auto by = vector_order_of(order, "order");
+    check_ld(ld, s, by);
     if (s.rows > 0 && s.cols > 0) require(values, "values");
-    tulle::capi::on_host(matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
+    on_host(matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
       T* const dense = static_cast<T*>(values);
       for (tulle::index_t i = 0; i < s.rows; ++i) {
-        for (tulle::index_t j = 0; j < s.cols; ++j) dense[tulle::capi::at(i, j, ld, by)] = 0;
+        for (tulle::index_t j = 0; j < s.cols; ++j) dense[at(i, j, ld, by)] = 0;
         for (std::int64_t k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
-          T& element = dense[tulle::capi::at(i, a.colind.data()[k], ld, by)];
+          T& element = dense[at(i, a.colind.data()[k], ld, by)];
           element = tulle::wrapping_sum(element, a.values.data()[k]);
         }
       }
@@ -164,7 +156,7 @@ tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_cs
                                     int64_t* blocks, int64_t* rowptr, int32_t* colind, void* values) {
   return guard({{context, "context"}, {matrix, "matrix"}, {blocks, "blocks"}}, [&] {
     const tulle::context host = tulle::context::cpu();
-    tulle::capi::on_host(matrix->ref, [&](const auto& a) {
+    on_host(matrix->ref, [&](const auto& a) {
       const auto made = to_bsr(host, a.view(), block);
       *blocks = static_cast<std::int64_t>(made.colind.size());
       if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);
@@ -176,20 +168,17 @@ tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_cs
 }
 
 tulle_status tulle_csr_transpose(const tulle_context* context, const tulle_csr* matrix, tulle_csr** transpose) {
-  return tulle::capi::derive(context, matrix, transpose, "transpose",
-                             [](const auto& ctx, const auto& a) { return tulle::transpose(ctx, a).matrix; });
+  return derive(context, matrix, transpose, "transpose",
+                [](const tulle::context& ctx, const tulle::matrix_ref& a) { return tulle::transpose(ctx, a).matrix; });
 }
 tulle_status tulle_csr_sort(const tulle_context* context, const tulle_csr* matrix, tulle_csr** sorted) {
-  return tulle::capi::derive(context, matrix, sorted, "sorted",
-                             [](const auto& ctx, const auto& a) { return tulle::sort(ctx, a); });
+  return derive(context, matrix, sorted, "sorted", tulle::sort);
 }
 tulle_status tulle_csr_sum_duplicates(const tulle_context* context, const tulle_csr* matrix, tulle_csr** summed) {
-  return tulle::capi::derive(context, matrix, summed, "summed",
-                             [](const auto& ctx, const auto& a) { return tulle::sum_duplicates(ctx, a); });
+  return derive(context, matrix, summed, "summed", tulle::sum_duplicates);
 }
 tulle_status tulle_csr_eliminate_zeros(const tulle_context* context, const tulle_csr* matrix, tulle_csr** smaller) {
-  return tulle::capi::derive(context, matrix, smaller, "smaller",
-                             [](const auto& ctx, const auto& a) { return tulle::eliminate_zeros(ctx, a); });
+  return derive(context, matrix, smaller, "smaller", tulle::eliminate_zeros);
 }
 
 tulle_status tulle_csr_add(const tulle_context* context, double alpha, const tulle_csr* a, double beta,
@@ -228,7 +217,7 @@ tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_
 tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
                                            int32_t symmetric) {
   return guard({{context, "context"}, {matrix, "matrix"}, {path, "path"}},
-               [&] { write_matrix_market(path, matrix->ref, tulle::capi::checked_flag(symmetric, "symmetric")); });
+               [&] { write_matrix_market(path, matrix->ref, checked_flag(symmetric, "symmetric")); });
 }
 
 tulle_status tulle_kernel_count(const tulle_context* context, int64_t* count) {

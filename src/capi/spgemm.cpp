@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <utility>
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 namespace tulle::capi {
 namespace {
@@ -61,7 +58,7 @@ const_vector_ref values_of(const tulle_spgemm_plan& plan, int which, const void*
 tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
                                       const tulle_spgemm_options* options, tulle_spgemm_plan** plan) {
   return create(plan, "plan", {{context, "context"}, {a, "a"}, {b, "b"}},
-                [&] { return tulle::capi::make_plan(context->value, *a, *b, options); });
+                [&] { return make_plan(context->value, *a, *b, options); });
 }
 
 tulle_status tulle_spgemm_plan_symbolic(tulle_spgemm_plan* plan, int64_t* nnz) {
@@ -81,8 +78,7 @@ tulle_status tulle_spgemm_plan_multiply_into(tulle_spgemm_plan* plan, double alp
                                              tulle_offset_type offset_type, void* rowptr, int32_t* colind,
                                              void* values) {
   return guard({{plan, "plan"}}, [&] {
-    plan->value.multiply_into({tulle::capi::offset_type_of(offset_type, "offset_type"), rowptr, colind, values}, alpha,
-                              beta);
+    plan->value.multiply_into({offset_type_of(offset_type, "offset_type"), rowptr, colind, values}, alpha, beta);
   });
 }
 
@@ -98,7 +94,6 @@ tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, do
 
 tulle_status tulle_spgemm_plan_update_values(tulle_spgemm_plan* plan, const void* a, const void* b, const void* d) {
   return guard({{plan, "plan"}}, [&] {
-    using tulle::capi::values_of;
     if (d == nullptr && plan->value_counts[2] == 0) {
       plan->value.update_values(values_of(*plan, 0, a, "a"), values_of(*plan, 1, b, "b"));
     } else {
@@ -139,7 +134,7 @@ tulle_status tulle_spgemm(const tulle_context* context, const tulle_csr* a, cons
 tulle_status tulle_triple_product(const tulle_context* context, const tulle_csr* r, const tulle_csr* a,
                                   const tulle_csr* p, const tulle_spgemm_options* options, tulle_csr** c) {
   return create(c, "c", {{context, "context"}, {r, "r"}, {a, "a"}, {p, "p"}}, [&] {
-    const auto given = tulle::capi::options_without_terms(options);
+    const auto given = options_without_terms(options);
     return new tulle_csr{triple_product(context->value, r->ref, a->ref, p->ref, given), 0};
   });
 }
@@ -147,7 +142,7 @@ tulle_status tulle_triple_product(const tulle_context* context, const tulle_csr*
 tulle_status tulle_estimate_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
                                    const tulle_spgemm_options* options, tulle_spgemm_estimate* estimate) {
   return guard({{context, "context"}, {a, "a"}, {b, "b"}, {estimate, "estimate"}}, [&] {
-    const auto e = estimate_spgemm(context->value, a->ref, b->ref, tulle::capi::options_without_terms(options));
+    const auto e = estimate_spgemm(context->value, a->ref, b->ref, options_without_terms(options));
     *estimate = {e.products, e.nnz_bound, e.nnz, e.c_bytes_bound};
   });
 }

@@ -6,9 +6,7 @@
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
-using tulle::capi::create;
-using tulle::capi::guard;
-using tulle::capi::require;
+using namespace tulle::capi;
 
 namespace tulle::capi {
 namespace {
@@ -39,7 +37,8 @@ spmv_options options_of(const tulle_spmv_options* from) {
   spmv_options options;
   if (from == nullptr) return options;
   if (from->kernel != nullptr) options.kernel = from->kernel;
-  options.effort = effort_of(from->effort, "options->effort");
+  constexpr spmv_effort efforts[] = {spmv_effort::standard, spmv_effort::none, spmv_effort::max};  // as C numbers them
+  options.effort = efforts[checked_choice(from->effort, "options->effort", TULLE_EFFORT_STANDARD, TULLE_EFFORT_MAX)];
   options.transpose = checked_flag(from->transpose, "options->transpose");
   if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
@@ -50,41 +49,33 @@ spmv_options options_of(const tulle_spmv_options* from) {
 
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
-  return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    tulle::spmv_options options;
-    if (kernel != nullptr) options.kernel = kernel;
-    return new tulle_spmv_plan{{context->value, matrix->ref, options}, matrix->ref.types.value, {}};
-  });
+  const tulle_spmv_options options{
+      .kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0, .vector_type = nullptr};
+  return tulle_spmv_plan_create_with(context, matrix, &options, plan);
 }
 
 tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tulle_csr* matrix,
                                          const tulle_spmv_options* options, tulle_spmv_plan** plan) {
   return create(plan, "plan", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    return new tulle_spmv_plan{
-        {context->value, matrix->ref, tulle::capi::options_of(options)}, matrix->ref.types.value, {}};
+    return new tulle_spmv_plan{{context->value, matrix->ref, options_of(options)}, matrix->ref.types.value, {}};
   });
 }
 
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size) {
-  return guard({{plan, "plan"}}, [&] {
-    using namespace tulle::capi;
-    plan->value.apply(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"));
-  });
+  return guard({{plan, "plan"}},
+               [&] { plan->value.apply(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y")); });
 }
 
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y) {
-  return guard({{plan, "plan"}, {x, "x"}, {y, "y"}}, [&] {
-    using namespace tulle::capi;
-    plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y"));
-  });
+  return guard({{plan, "plan"}, {x, "x"}, {y, "y"}},
+               [&] { plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y")); });
 }
 
 tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                         void* y, int64_t y_size, const void* w, void* dots) {
   return guard({{plan, "plan"}}, [&] {
-    using namespace tulle::capi;
     plan->value.apply_dots(alpha, vector(*plan, x, x_size, "x"), beta, vector(*plan, y, y_size, "y"),
                            like(*plan, w, y_size, "w"), like(*plan, dots, 2, "dots"));
   });
@@ -93,7 +84,6 @@ tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, con
 tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const void* x, const void* b,
                                     const void* inverse_diagonal, void* y, int64_t size) {
   return guard({{plan, "plan"}}, [&] {
-    using namespace tulle::capi;
     plan->value.jacobi(omega, vector(*plan, x, size, "x"), like(*plan, b, size, "b"),
                        like(*plan, inverse_diagonal, size, "inverse_diagonal"), like(*plan, y, size, "y"));
   });
@@ -102,10 +92,9 @@ tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const v
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
                                            tulle_memory_space space) {
   return guard({{plan, "plan"}}, [&] {
-    const std::int64_t size = tulle::capi::checked_size(count, "count");
+    const std::int64_t size = checked_size(count, "count");
     if (size > 0) require(values, "values");
-    plan->value.update_values(
-        tulle::const_vector_ref(plan->type, values, size, tulle::capi::space_of(space, "space")));
+    plan->value.update_values(tulle::const_vector_ref(plan->type, values, size, space_of(space, "space")));
   });
 }
 

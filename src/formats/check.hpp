@@ -45,13 +45,18 @@ void check_offsets_hold(std::string_view function, std::int64_t nnz) {
   }
 }
 
+/// Column indices and values, `size` of each.
+inline void check_entries(std::string_view function, const void* colind, const void* values, std::int64_t size) {
+  check_array(function, "colind", colind, size);
+  check_array(function, "values", values, size);
+}
+
 /// Dimensions and arrays of a CSR.
 template <scalar T, offset O>
 void check_csr(std::string_view function, const csr_view<T, O>& a) {
   check_dimensions(function, a.rows, a.cols, a.nnz);
   check_array(function, "rowptr", a.rowptr, static_cast<std::int64_t>(a.rows) + 1);
-  check_array(function, "colind", a.colind, a.nnz);
-  check_array(function, "values", a.values, a.nnz);
+  check_entries(function, a.colind, a.values, a.nnz);
 }
 
 /// The same, and that it is in the context's memory.

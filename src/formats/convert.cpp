@@ -19,6 +19,16 @@ void check_source(const context& ctx, const View& a) {
   check_offsets_hold<O>("to_csr", a.nnz);
 }
 
+/// A copy of a CSR, with offsets that are there already.
+template <scalar T, offset O, offset To>
+csr<T, To> with_rowptr(const context& ctx, const csr_view<T, O>& a, buffer<To> rowptr) {
+  const auto nnz = static_cast<std::size_t>(a.nnz);
+  csr<T, To> out{a.rows, a.cols, std::move(rowptr), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  copy_bytes(ctx, out.colind.data(), ctx.space(), a.colind, a.space, out.colind.bytes());
+  copy_bytes(ctx, out.values.data(), ctx.space(), a.values, a.space, out.values.bytes());
+  return out;
+}
+
 /// Writes the values of a CSR into the matrix that was made from it.
 template <scalar T, offset O, class Converted>
 void refresh(const context& ctx, csr_view<T, O> from, Converted& to,
@@ -38,30 +48,22 @@ void refresh(const context& ctx, csr_view<T, O> from, Converted& to,
 template <scalar T, offset O>
 csr<T, O> clone(const context& ctx, csr_view<T, O> a) {
   check_csr("clone", a);
-  const auto nnz = static_cast<std::size_t>(a.nnz);
-  csr<T, O> out{a.rows, a.cols, buffer<O>(ctx, static_cast<std::size_t>(a.rows) + 1), buffer<index_t>(ctx, nnz),
-                buffer<T>(ctx, nnz)};
-  copy_bytes(ctx, out.rowptr.data(), ctx.space(), a.rowptr, a.space, out.rowptr.bytes());
-  copy_bytes(ctx, out.colind.data(), ctx.space(), a.colind, a.space, out.colind.bytes());
-  copy_bytes(ctx, out.values.data(), ctx.space(), a.values, a.space, out.values.bytes());
-  return out;
+  buffer<O> rowptr(ctx, static_cast<std::size_t>(a.rows) + 1);
+  copy_bytes(ctx, rowptr.data(), ctx.space(), a.rowptr, a.space, rowptr.bytes());
+  return with_rowptr(ctx, a, std::move(rowptr));
 }
 
 template <offset To, scalar T, offset O>
 csr<T, To> with_offsets(const context& ctx, csr_view<T, O> a) {
   check_csr("with_offsets", ctx, a);
   check_offsets_hold<To>("with_offsets", a.nnz);
-  const auto nnz = static_cast<std::size_t>(a.nnz);
   const auto& kernels = formats_of<T, O>(ctx.backend());
-  csr<T, To> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
+  const auto count = static_cast<std::size_t>(a.rows) + 1;
   if constexpr (std::same_as<To, std::int32_t>) {
-    out.rowptr = kernels.narrow_offsets(ctx, a.rowptr, static_cast<std::size_t>(a.rows) + 1);
+    return with_rowptr(ctx, a, kernels.narrow_offsets(ctx, a.rowptr, count));
   } else {
-    out.rowptr = kernels.widen_offsets(ctx, a.rowptr, static_cast<std::size_t>(a.rows) + 1);
+    return with_rowptr(ctx, a, kernels.widen_offsets(ctx, a.rowptr, count));
   }
-  copy_bytes(ctx, out.colind.data(), ctx.space(), a.colind, a.space, out.colind.bytes());
-  copy_bytes(ctx, out.values.data(), ctx.space(), a.values, a.space, out.values.bytes());
-  return out;
 }
 
 template <scalar T, offset O>
@@ -74,8 +76,7 @@ template <offset O, scalar T>
 csr<T, O> to_csr(const context& ctx, coo_view<T> a) {
   check_source<O>(ctx, a);
   check_array("to_csr", "rowind", a.rowind, a.nnz);
-  check_array("to_csr", "colind", a.colind, a.nnz);
-  check_array("to_csr", "values", a.values, a.nnz);
+  check_entries("to_csr", a.colind, a.values, a.nnz);
   return formats_of<T, O>(ctx.backend()).coo_to_csr(ctx, a);
 }
 
@@ -112,8 +113,7 @@ csr<T, O> to_csr(const context& ctx, ell_view<T> a) {
   check_source<O>(ctx, a);
   if (a.width < 0) throw error(status::invalid_dimensions, fmt::format("to_csr: ELL width {} is negative", a.width));
   const std::int64_t slots = static_cast<std::int64_t>(a.rows) * a.width;
-  check_array("to_csr", "colind", a.colind, slots);
-  check_array("to_csr", "values", a.values, slots);
+  check_entries("to_csr", a.colind, a.values, slots);
   return formats_of<T, O>(ctx.backend()).ell_to_csr(ctx, a);
 }
 
@@ -135,8 +135,7 @@ csr<T, O> to_csr(const context& ctx, sell_view<T> a) {
                 fmt::format("to_csr: SELL has {} slices; {} rows need {}", a.slices, a.rows, slices));
   }
   check_array("to_csr", "sliceptr", a.sliceptr, slices + 1);
-  check_array("to_csr", "colind", a.colind, a.nnz);
-  check_array("to_csr", "values", a.values, a.nnz);
+  check_entries("to_csr", a.colind, a.values, a.nnz);
   return formats_of<T, O>(ctx.backend()).sell_to_csr(ctx, a);
 }
 
@@ -162,8 +161,7 @@ csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a) {
                                                         a.block_rows, a.blocks, a.rows, block_rows));
   }
   check_array("to_csr", "rowptr", a.rowptr, block_rows + 1);
-  check_array("to_csr", "colind", a.colind, a.blocks);
-  check_array("to_csr", "values", a.values, a.blocks);
+  check_entries("to_csr", a.colind, a.values, a.blocks);
   return formats_of<T, O>(ctx.backend()).bsr_to_csr(ctx, a);
 }
 

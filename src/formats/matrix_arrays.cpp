@@ -53,6 +53,14 @@ matrix_arrays arrays_of(const context& ctx, const matrix_ref& a) {
   throw error(status::invalid_argument, fmt::format("{} is no matrix format", static_cast<int>(a.format)));
 }
 
+std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row) {
+  const auto read = [&]<class O>(O value) -> std::int64_t {
+    copy_bytes(ctx, &value, memory_space::host, static_cast<const O*>(a.rowptr) + row, a.space, sizeof(O));
+    return value;
+  };
+  return a.types.offset == offset_type::i64 ? read(std::int64_t{0}) : read(std::int32_t{0});
+}
+
 void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a, bool reads_values) {
   if (a.rows < 0 || a.cols < 0 || a.nnz < 0 || a.stored < 0)
     throw error(status::invalid_dimensions, fmt::format("{} has a negative dimension or nnz", name));

@@ -20,6 +20,9 @@ struct matrix_arrays {
 /// Reads the last offset of a SELL, which may wait for a device; else from sizes alone.
 matrix_arrays arrays_of(const context& ctx, const matrix_ref& a);
 
+/// The offset of a row (or, of a CSC, of a column), wherever it is; waits for a device.
+std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row);
+
 /// Throws INVALID_DIMENSIONS (a negative or inconsistent size), NULL_POINTER (an array is missing), INVALID_ARGUMENT (the
 /// context cannot reach the arrays). `name` is what messages call the matrix; values may be missing where only the
 /// pattern is read.

@@ -3,75 +3,65 @@
 #include "core/instantiate.hpp"
 
 namespace tulle {
+namespace {
 
+// Where CUDA is not built nothing of it is defined, and what `if constexpr` discards is not asked for.
 #ifdef TULLE_HAS_CUDA
-device_runtime* cuda_runtime() noexcept { return &cuda::runtime(); }
+constexpr bool has_cuda = true;
 #else
-device_runtime* cuda_runtime() noexcept { return nullptr; }
+constexpr bool has_cuda = false;
 #endif
+
+[[noreturn, maybe_unused]] void refuse_cuda() { throw error(status::unsupported, "this tulle was built without CUDA"); }
+
+}  // namespace
+
+device_runtime* cuda_runtime() noexcept {
+  if constexpr (has_cuda) return &cuda::runtime();
+  return nullptr;
+}
 
 std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept {
   if (backend == backend_kind::cpu) return cpu::spmv_table();
-#ifdef TULLE_HAS_CUDA
-  return cuda::spmv_table();
-#else
+  if constexpr (has_cuda) return cuda::spmv_table();
   return {};
-#endif
 }
 
 std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept {
   if (backend == backend_kind::cpu) return cpu::spmv_transposed_table();
-#ifdef TULLE_HAS_CUDA
-  return cuda::spmv_transposed_table();
-#else
+  if constexpr (has_cuda) return cuda::spmv_transposed_table();
   return {};
-#endif
 }
 
 std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept {
   if (backend == backend_kind::cpu) return cpu::spgemm_table();
-#ifdef TULLE_HAS_CUDA
-  return cuda::spgemm_table();
-#else
+  if constexpr (has_cuda) return cuda::spgemm_table();
   return {};
-#endif
 }
 
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
   if (ctx.backend() == backend_kind::cpu) return cpu::count_products(ctx, problem);
-#ifdef TULLE_HAS_CUDA
-  return cuda::count_products(ctx, problem);
-#else
-  throw error(status::unsupported, "this tulle was built without CUDA");
-#endif
+  if constexpr (has_cuda) return cuda::count_products(ctx, problem);
+  refuse_cuda();
 }
 
 const vector_kernels& vectors_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::vectors();
-#ifdef TULLE_HAS_CUDA
-  return cuda::vectors();
-#else
-  throw error(status::unsupported, "this tulle was built without CUDA");
-#endif
+  if constexpr (has_cuda) return cuda::vectors();
+  refuse_cuda();
 }
 
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
-#ifdef TULLE_HAS_CUDA
-  return cuda::matrices();
-#else
-  throw error(status::unsupported, "this tulle was built without CUDA");
-#endif
+  if constexpr (has_cuda) return cuda::matrices();
+  refuse_cuda();
 }
 
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();
-#ifdef TULLE_HAS_CUDA
-  return cuda::formats<T, O>();
-#else
-  throw error(status::unsupported, "this tulle was built without CUDA");
-#endif
+  if constexpr (has_cuda) return cuda::formats<T, O>();
+  refuse_cuda();
 }
 
 #define TULLE_INSTANTIATE(T, O) template const format_kernels<T, O>& formats_of<T, O>(backend_kind);

@@ -11,40 +11,27 @@ namespace {
   const std::string_view lack = transposed                      ? "does not multiply by the transpose"
                                 : what == operation::apply_many ? "takes one right-hand side at a time"
                                 : what == operation::apply_dots ? "has no fused dot products"
-                                : what == operation::jacobi     ? "has no fused Jacobi step"
-                                                                : "has no apply";
+                                                                : "has no fused Jacobi step";
   throw error(status::unsupported, fmt::format("{} {}", op.label(), lack));
 }
 
-/// What the vectors of a call are held to.
-detail::vector_rules rules_of(const linear_operator& op, bool transposed) {
-  const context& ctx = op.ctx();
+/// What the vectors of a call are held to; its factors are checked here.
+detail::vector_rules rules_of(const linear_operator& op, bool transposed, double alpha = 1, double beta = 0) {
+  const memory_space space = op.ctx().space();
+  const int device = space == memory_space::device ? op.ctx().device() : -1;
   const shape a = op.dimensions();
-  return {ctx.space(), ctx.device(), op.vector_type(), transposed ? shape{a.cols, a.rows} : a,
-          transposed ? "A^T" : op.matrix_label()};
-}
-
-bool is_strided(const const_vector_ref& v) { return v.stride != 1 && v.size > 1; }
-
-void check_factors(const detail::vector_rules& rules, double alpha, double beta) {
-  if (rules.type != scalar_type::i32) return;
-  detail::check_factor("alpha", alpha, rules.type);
-  detail::check_factor("beta", beta, rules.type);
+  const scalar_type type = op.vector_type();
+  if (type == scalar_type::i32) {
+    detail::check_factor("alpha", alpha, type);
+    detail::check_factor("beta", beta, type);
+  }
+  return {space, device, type, transposed ? shape{a.cols, a.rows} : a, &op, transposed};
 }
 
 /// A vector with a stride is a multivector of one vector.
 template <class Void>
 basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
   return {v.type, static_cast<index_t>(v.size), 1, v.stride, vector_order::row_major, v.data, v.space, v.device};
-}
-
-void require_no_stride(std::string_view what, std::initializer_list<const_vector_ref> vectors) {
-  for (const const_vector_ref& v : vectors) {
-    if (is_strided(v)) {
-      throw error(status::unsupported,
-                  fmt::format("{} takes vectors whose elements are side by side: a stride is {}", what, v.stride));
-    }
-  }
 }
 
 }  // namespace
@@ -60,20 +47,20 @@ std::string_view name(operation what) noexcept {
 }
 
 linear_operator::call linear_operator::checked(operation what, const apply_options& options) const {
-  if (!can(what, options.transposed)) refuse(*this, what, options.transposed);
-  return {options.stream.value_or(ctx().stream()), options.transposed};
+  const bool always = what == operation::apply && !options.transposed;
+  if (!always && !can(what, options.transposed)) refuse(*this, what, options.transposed);
+  return {options.stream ? *options.stream : ctx().stream(), options.transposed};
 }
 
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
   const call how = checked(operation::apply, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed);
-  check_factors(rules, alpha, beta);
+  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
-  rules.check_apart("y", y, {{"x", x}});
-  if (is_strided(x) || is_strided(y)) {
-    if (!can(operation::apply_many, options.transposed)) require_no_stride("apply", {x, y});
+  detail::check_apart("y", y, {{"x", x}});
+  if (detail::is_strided(x) || detail::is_strided(y)) {
+    if (!can(operation::apply_many, options.transposed)) detail::require_no_stride("apply", {{"x", x}, {"y", y}});
     return do_apply_many(alpha, as_column(x), beta, as_column(y), how);
   }
   do_apply(alpha, x, beta, y, how);
@@ -82,8 +69,7 @@ void linear_operator::apply(double alpha, const const_vector_ref& x, double beta
 void linear_operator::apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_many, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed);
-  check_factors(rules, alpha, beta);
+  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
   rules.check_multivectors(x, y);
   if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
 }
@@ -92,15 +78,14 @@ void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double
                                  const const_vector_ref& w, const vector_ref& dots,
                                  const apply_options& options) const {
   const call how = checked(operation::apply_dots, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed);
-  check_factors(rules, alpha, beta);
+  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   rules.check_rows("w", w);
   rules.check_size("dots", dots, 2);
-  rules.check_apart("y", y, {{"x", x}, {"w", w}, {"dots", dots}});
-  rules.check_apart("dots", dots, {{"x", x}, {"w", w}});
-  require_no_stride("apply_dots", {x, y, w, dots});
+  detail::check_apart("y", y, {{"x", x}, {"w", w}, {"dots", dots}});
+  detail::check_apart("dots", dots, {{"x", x}, {"w", w}});
+  detail::require_no_stride("apply_dots", {{"x", x}, {"y", y}, {"w", w}, {"dots", dots}});
   do_apply_dots(alpha, x, beta, y, w, dots, how);
 }
 
@@ -111,14 +96,14 @@ void linear_operator::jacobi(double omega, const const_vector_ref& x, const cons
   const detail::vector_rules rules = rules_of(*this, options.transposed);
   if (rules.a.rows != rules.a.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix",
-                                                        rules.matrix, rules.a.rows, rules.a.cols));
+                                                        rules.matrix_label(), rules.a.rows, rules.a.cols));
   }
   rules.check_rows("x", x);
   rules.check_rows("b", b);
   rules.check_rows("inverse_diagonal", inverse_diagonal);
   rules.check_rows("y", y);
-  rules.check_apart("y", y, {{"x", x}, {"b", b}, {"inverse_diagonal", inverse_diagonal}});
-  require_no_stride("jacobi", {x, b, inverse_diagonal, y});
+  detail::check_apart("y", y, {{"x", x}, {"b", b}, {"inverse_diagonal", inverse_diagonal}});
+  detail::require_no_stride("jacobi", {{"x", x}, {"b", b}, {"inverse_diagonal", inverse_diagonal}, {"y", y}});
   do_jacobi(omega, x, b, inverse_diagonal, y, how);
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/validate.hpp>
@@ -16,18 +15,11 @@
 namespace tulle {
 namespace {
 
-/// What a result has of its own, beside the arrays that it shares with another matrix.
-struct own_arrays {
-  offsets_buffer rowptr;
-  buffer<std::byte> values;
-  std::shared_ptr<const void> shared;
-};
-
 /// The same matrix with offsets of the type.
 matrix_ref fit_offsets(const context& ctx, matrix_ref a, offset_type type) {
   if (a.types.offset == type) return a;
-  auto owned = std::make_shared<own_arrays>(own_arrays{detail::other_offsets(ctx, a), {}, a.owner});
-  a.rowptr = data_of(owned->rowptr);
+  auto owned = std::make_shared<detail::own_array<offsets_buffer>>(detail::other_offsets(ctx, a), a.owner);
+  a.rowptr = data_of(owned->first);
   a.types.offset = type;
   a.owner = std::move(owned);
   return a;
@@ -130,11 +122,11 @@ matrix_ref scale(const context& ctx, const matrix_ref& a, const const_vector_ref
   const matrix_ref from = result(ctx, csr_on(ctx, "A", a));
   const detail::vector_rules rules{ctx.space(), ctx.device(), from.types.value, from.dimensions()};
   by_column ? rules.check_columns("factors", factors) : rules.check_rows("factors", factors);
-  auto held = std::make_shared<own_arrays>(
-      own_arrays{{}, values_for(ctx, from.types.value, static_cast<std::size_t>(from.nnz)), from.owner});
-  matrices_of(ctx.backend()).scale(ctx, from, {by_column, factors.data, factors.stride}, held->values.data());
+  auto held = std::make_shared<detail::own_array<buffer<std::byte>>>(
+      values_for(ctx, from.types.value, static_cast<std::size_t>(from.nnz)), from.owner);
+  matrices_of(ctx.backend()).scale(ctx, from, {by_column, factors.data, factors.stride}, held->first.data());
   matrix_ref out = from;
-  out.values = held->values.data();
+  out.values = held->first.data();
   out.owner = std::move(held);
   return out;
 }
@@ -214,9 +206,7 @@ void add_into(const context& ctx, double alpha, const matrix_ref& a, double beta
     }
   }
   detail::vector_rules{ctx.space(), ctx.device(), c.types.value}.check_size("values", values, c.nnz);
-  if (values.stride != 1 && values.size > 1) {
-    throw error(status::invalid_argument, fmt::format("values has a stride of {}: must be 1", values.stride));
-  }
+  detail::require_no_stride("add_into", {{"values", values}});
   matrices_of(ctx.backend()).add_values(ctx, alpha, a, beta, b, c, values.data);
 }
 

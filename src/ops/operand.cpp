@@ -6,9 +6,9 @@
 #include <tulle/ops/matrix.hpp>
 #include <utility>
 
+#include "formats/matrix_arrays.hpp"
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
-#include "formats/matrix_arrays.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -20,7 +20,7 @@ decltype(auto) with_formats(const context& ctx, const matrix_ref& a, F&& f) {
       a.types, [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
 }
 
-/// The pattern of a BSR's blocks, or of the row indices of a COO as one row: what `validate` can look at.
+/// What `validate` can look at: of a BSR the pattern of its blocks.
 matrix_ref pattern_to_validate(const matrix_ref& a) {
   if (a.format != matrix_format::bsr) return a;
   matrix_ref blocks = a;
@@ -47,9 +47,7 @@ void check_row_indices(const context& ctx, const std::string& name, const matrix
 
 /// Of the arrays, but for those that only some formats have.
 std::size_t bytes_of(const matrix_ref& a, std::int64_t values) noexcept {
-  const auto offsets = static_cast<std::size_t>(a.format == matrix_format::csc ? a.cols : a.rows) + 1;
-  return offsets * size_of(a.types.offset) +
-         static_cast<std::size_t>(values) * (sizeof(index_t) + size_of(a.types.value));
+  return csr_bytes(a.format == matrix_format::csc ? a.cols : a.rows, values, a.types);
 }
 
 }  // namespace
@@ -103,17 +101,17 @@ csr_stats operand::statistics() const {
 }
 
 /// Another pattern of entries that are in the source.
-void operand::take(any_buffer rowptr, buffer<index_t> colind) {
+void operand::take(offsets_buffer rowptr, buffer<index_t> colind) {
   offsets_ = std::move(rowptr);
-  ref_.nnz = ref_.stored = static_cast<std::int64_t>(colind.size());
-  columns_ = any_buffer(std::move(colind));
-  ref_.rowptr = offsets_.data();
-  ref_.colind = static_cast<const index_t*>(columns_.data());
+  columns_ = std::move(colind);
+  ref_.nnz = ref_.stored = static_cast<std::int64_t>(columns_.size());
+  ref_.rowptr = data_of(offsets_);
+  ref_.colind = columns_.data();
 }
 
 void operand::make_room_for_values() {
   if (!has_values_) return;
-  values_ = any_buffer(buffer<std::byte>(ctx_, static_cast<std::size_t>(ref_.nnz) * size_of(ref_.types.value)));
+  values_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(ref_.nnz) * size_of(ref_.types.value));
   ref_.values = values_.data();
 }
 
@@ -123,7 +121,7 @@ void operand::transpose_pattern() {
     auto made = backend.transpose_pattern(ctx_, view, positions_.data());
     positions_ = std::move(made.positions);
     std::swap(ref_.rows, ref_.cols);
-    take(any_buffer(std::move(made.rowptr)), std::move(made.colind));
+    take(std::move(made.rowptr), std::move(made.colind));
   });
 }
 
@@ -143,14 +141,14 @@ void operand::fold() {
   all.distinct = true;
   entry_map map = matrices_of(ctx_.backend()).select(ctx_, ref_, all);
   segments_ = std::move(map.positions);
-  std::visit([&](auto& rowptr) { take(any_buffer(std::move(rowptr)), std::move(map.colind)); }, map.rowptr);
+  take(std::move(map.rowptr), std::move(map.colind));
   make_room_for_values();
 }
 
 void operand::fit_offsets(offset_type type) {
   if (ref_.types.offset == type) return;
-  std::visit([&](auto&& made) { offsets_ = any_buffer(std::move(made)); }, other_offsets(ctx_, ref_));
-  ref_.rowptr = offsets_.data();
+  offsets_ = other_offsets(ctx_, ref_);
+  ref_.rowptr = data_of(offsets_);
   ref_.types.offset = type;
 }
 
@@ -165,7 +163,7 @@ void operand::update_values(const void* values, memory_space space) {
   if (space != ctx_.space()) {
     const std::size_t size = size_of(given_.types.value);
     if (own_values_ == nullptr) {
-      new_values_ = any_buffer(buffer<std::byte>(ctx_, static_cast<std::size_t>(value_count_) * size));
+      new_values_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(value_count_) * size);
       own_values_ = new_values_.data();
     }
     copy_bytes(ctx_, own_values_, ctx_.space(), values, space, static_cast<std::size_t>(value_count_) * size);
@@ -196,8 +194,8 @@ std::size_t operand::bytes() const noexcept {
   std::size_t sum = 0;
   if (placed_.owner != given_.owner) sum += bytes_of(placed_, value_count_);
   if (source_.owner != placed_.owner) sum += bytes_of(source_, source_.nnz);
-  for (const any_buffer* b : {&new_values_, &offsets_, &columns_, &values_}) sum += b->bytes();
-  return sum + positions_.bytes() + segments_.bytes();
+  sum += std::visit([](const auto& offsets) { return offsets.bytes(); }, offsets_);
+  return sum + new_values_.bytes() + columns_.bytes() + values_.bytes() + positions_.bytes() + segments_.bytes();
 }
 
 }  // namespace tulle::detail

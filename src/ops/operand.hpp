@@ -11,7 +11,6 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/matrix.hpp"
-#include "ops/any_buffer.hpp"
 
 namespace tulle::detail {
 
@@ -63,7 +62,7 @@ class operand {
 
  private:
   [[nodiscard]] matrix_ref as_source(const matrix_ref& a) const;
-  void take(any_buffer rowptr, buffer<index_t> colind);
+  void take(offsets_buffer rowptr, buffer<index_t> colind);
   void transpose_pattern();
   void make_room_for_values();
 
@@ -77,11 +76,13 @@ class operand {
   matrix_ref ref_;
   std::int64_t value_count_ = 0;
   bool converts_bsr_ = false;
-  void* own_values_ = nullptr;             // where values from the other memory go
-  any_buffer new_values_;
-  any_buffer offsets_, columns_, values_;  // of another pattern
-  buffer<std::int64_t> positions_;         // of the pattern's entries (before folding) in the source; empty: in order
-  buffer<std::int64_t> segments_;          // of entries that were folded
+  void* own_values_ = nullptr;  // where values from the other memory go
+  buffer<std::byte> new_values_;
+  offsets_buffer offsets_;  // of another pattern, as the next two
+  buffer<index_t> columns_;
+  buffer<std::byte> values_;
+  buffer<std::int64_t> positions_;  // of the pattern's entries (before folding) in the source; empty: in order
+  buffer<std::int64_t> segments_;   // of entries that were folded
 };
 
 }  // namespace tulle::detail

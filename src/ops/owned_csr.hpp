@@ -12,6 +12,16 @@
 
 namespace tulle::detail {
 
+/// Bytes of a CSR's arrays.
+inline std::size_t csr_bytes(index_t rows, std::int64_t nnz, type_key types) noexcept {
+  return (static_cast<std::size_t>(rows) + 1) * size_of(types.offset) +
+         static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(types.value));
+}
+
+/// An array of a matrix's own, and what owns those that it shares with another one.
+template <class Array>
+using own_array = std::pair<Array, std::shared_ptr<const void>>;
+
 /// A CSR that owns its arrays.
 inline matrix_ref csr_of(const context& ctx, shape s, scalar_type type, offsets_buffer rowptr, buffer<index_t> colind,
                          buffer<std::byte> values) {

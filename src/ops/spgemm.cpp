@@ -12,7 +12,6 @@
 #include "ops/spgemm_panels.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/choose_spgemm.hpp"
-#include "plan/find_kernel.hpp"
 
 namespace tulle {
 
@@ -27,7 +26,7 @@ struct spgemm_plan_impl {
         c_types(in.a.types) {
     try {  // the product is set going, where it can be, before the operands are known to be sound
       const std::optional<spgemm_problem> expected = factors.expected_problem();
-      if (expected && limit == 0) choose(*expected, options.kernel);
+      if (expected && limit == 0) choice = choose_spgemm(ctx, *expected, options.kernel);
       if (choice.kernel != nullptr && choice.kernel->begins_early) {
         product.emplace(ctx, *choice.kernel, *expected, limit);
         product->begin(factors.check());
@@ -38,13 +37,8 @@ struct spgemm_plan_impl {
     if (factors.wait() && product) return;
     product.reset();
     factors.finish();
-    choose(factors.problem(), options.kernel);
+    choice = choose_spgemm(ctx, factors.problem(), options.kernel);
     product.emplace(ctx, *choice.kernel, factors.problem(), limit);
-  }
-
-  void choose(const spgemm_problem& problem, const std::string& wanted) {
-    choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
-                           requested_kernel(kernel_operation::spgemm, ctx.backend(), wanted));
   }
 
   /// The present ones, in the order of the patterns that the kernel sees. Neither allocates nor synchronises.
@@ -82,14 +76,10 @@ struct spgemm_plan_impl {
   /// Its arrays uninitialised, but for the pattern of a sum.
   matrix_ref new_c() {
     if (!sum) return new_csr(ctx, factors.dimensions(), *nnz, c_types);
-    struct shared_pattern {
-      std::shared_ptr<const entry_map> pattern;
-      buffer<std::byte> values;
-    };
     const std::size_t bytes = static_cast<std::size_t>(*nnz) * size_of(c_types.value);
-    auto owner = std::make_shared<shared_pattern>(shared_pattern{sum, buffer<std::byte>(ctx, bytes)});
+    auto owner = std::make_shared<own_array<buffer<std::byte>>>(buffer<std::byte>(ctx, bytes), sum);
     matrix_ref c = pattern_of_sum();
-    c.values = owner->values.data();
+    c.values = owner->first.data();
     c.owner = std::move(owner);
     return c;
   }
@@ -150,17 +140,9 @@ struct spgemm_plan_impl {
 namespace {
 
 /// Throws where `values` cannot take the place of the operand's.
-void check_values(const char* name, const const_vector_ref& values, const operand& of, memory_space space) {
-  if (values.size != of.value_count()) {
-    throw error(status::invalid_dimensions,
-                fmt::format("the values of {} have {} elements, {} are needed", name, values.size, of.value_count()));
-  }
-  if (values.size == 0) return;
-  if (values.data == nullptr) throw error(status::null_pointer, fmt::format("the values of {} are null", name));
-  if (values.type != of.given().types.value || values.space != space || values.stride != 1) {
-    throw error(status::invalid_argument, fmt::format("the values of {} must be {} in {} memory, side by side", name,
-                                                      tulle::name(of.given().types.value), tulle::name(space)));
-  }
+void check_values(const context& ctx, const char* name, const const_vector_ref& values, const operand& of) {
+  vector_rules{ctx.space(), ctx.device(), of.given().types.value}.check_size(name, values, of.value_count());
+  require_no_stride("update_values", {{name, values}});
 }
 
 }  // namespace
@@ -225,9 +207,9 @@ void any_spgemm_plan::read_values(const const_vector_ref& a, const const_vector_
                                   const std::optional<const_vector_ref>& d) {
   detail::spgemm_factors& of = impl_->factors;
   if (d && !of.has_d()) throw error(status::invalid_argument, "values of D for a plan without a D");
-  detail::check_values("A", a, of.a(), ctx().space());
-  detail::check_values("B", b, of.b(), ctx().space());
-  if (d) detail::check_values("D", *d, of.d(), ctx().space());
+  detail::check_values(ctx(), "a", a, of.a());
+  detail::check_values(ctx(), "b", b, of.b());
+  if (d) detail::check_values(ctx(), "d", *d, of.d());
   of.a().update_values(a.data, a.space);
   of.b().update_values(b.data, b.space);
   if (d) of.d().update_values(d->data, d->space);
@@ -251,9 +233,8 @@ std::int64_t any_spgemm_plan::products() {
 std::size_t any_spgemm_plan::workspace_bytes() const noexcept {
   std::size_t bytes = impl_->factors.bytes() + impl_->product->workspace_bytes();
   if (impl_->sum) {
-    const auto offsets = static_cast<std::size_t>(dimensions().rows) + 1;
-    bytes += 2 * offsets * size_of(impl_->c_types.offset) + impl_->sum->colind.bytes() +
-             static_cast<std::size_t>(impl_->product_c.nnz) * (sizeof(index_t) + size_of(impl_->c_types.value));
+    bytes += detail::csr_bytes(dimensions().rows, impl_->product_c.nnz, impl_->c_types) + impl_->sum->colind.bytes() +
+             std::visit([](const auto& offsets) { return offsets.bytes(); }, impl_->sum->rowptr);
   }
   return bytes;
 }

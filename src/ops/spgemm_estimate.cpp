@@ -3,10 +3,10 @@
 #include <tulle/ops/spgemm.hpp>
 
 #include "kernels/backends.hpp"
+#include "ops/owned_csr.hpp"
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "plan/choose_spgemm.hpp"
-#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
@@ -37,17 +37,11 @@ spgemm_estimate estimate_spgemm(const context& ctx, const matrix_ref& a, const m
   detail::spgemm_factors factors(ctx, {a, b}, options);
   factors.settle();
   const spgemm_problem problem = factors.problem();
-  const auto choice = choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
-                                    requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel));
+  const spgemm_choice choice = choose_spgemm(ctx, problem, options.kernel);
   const spgemm_work work = count_products(ctx, problem);
-  spgemm_estimate e;
-  e.products = work.products;
-  e.nnz_bound = work.nnz_bound;
-  e.nnz = estimate_nnz(ctx, *choice.kernel, problem, work);
-  const auto entries = static_cast<std::size_t>(work.nnz_bound), offsets = static_cast<std::size_t>(problem.a.rows) + 1;
-  e.c_bytes_bound =
-      offsets * size_of(offsets_for(work.nnz_bound)) + entries * (sizeof(index_t) + size_of(problem.a.types.value));
-  return e;
+  const type_key c_types{problem.a.types.value, offsets_for(work.nnz_bound)};
+  return {work.products, work.nnz_bound, estimate_nnz(ctx, *choice.kernel, problem, work),
+          detail::csr_bytes(problem.a.rows, work.nnz_bound, c_types)};
 }
 
 }  // namespace tulle

@@ -3,19 +3,11 @@
 #include <utility>
 
 #include "core/limited_memory.hpp"
-#include "kernels/types.hpp"
+#include "formats/matrix_arrays.hpp"
 #include "ops/halving.hpp"
 
 namespace tulle::detail {
 namespace {
-
-std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row) {
-  return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> std::int64_t {
-    O value = 0;
-    copy_bytes(ctx, &value, memory_space::host, static_cast<const O*>(a.rowptr) + row, a.space, sizeof(O));
-    return value;
-  });
-}
 
 matrix_ref rows_of(const context& ctx, const matrix_ref& a, row_panel p) {
   matrix_ref rows = a;

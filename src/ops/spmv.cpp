@@ -1,14 +1,14 @@
-#include <tulle/ops/spmv.hpp>
-
 #include <fmt/format.h>
 
 #include <chrono>
 #include <limits>
+#include <tulle/ops/spmv.hpp>
 #include <utility>
 
-#include "kernels/backends.hpp"
 #include "core/memory_status.hpp"
+#include "kernels/backends.hpp"
 #include "ops/operand.hpp"
+#include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
 #include "plan/autotune_cache.hpp"
 #include "plan/choose_spmv.hpp"
@@ -18,10 +18,6 @@ namespace tulle {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-double microseconds_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-}
 
 /// Applications of the fastest kernel that effort max may spend on measuring.
 constexpr double max_effort_applications = 500;
@@ -102,7 +98,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
-  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks(ctx.backend())) : wanted;
+  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks) : wanted;
   const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
   const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
                      options.policy == spmv_policy::standard;
@@ -264,7 +260,8 @@ std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->op
 
 bool any_spmv_plan::can(operation what, bool transposed) const noexcept {
   if (transposed) return false;
-  return has_pass(*impl_->kernel, what, vector_type()) || (what == operation::apply_many && impl_->takes_many_by_another());
+  return has_pass(*impl_->kernel, what, *impl_->options.vector_type) ||
+         (what == operation::apply_many && impl_->takes_many_by_another());
 }
 
 void any_spmv_plan::do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const {
@@ -289,19 +286,12 @@ void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const con
 }
 
 void any_spmv_plan::read_values(const const_vector_ref& values) {
-  const std::int64_t count = impl_->source.value_count();
-  if (values.size != count) {
-    throw error(status::invalid_dimensions,
-                fmt::format("values has {} elements, A has {} nonzeros", values.size, count));
-  }
-  if (const scalar_type held = impl_->types().value; values.type != held) {
-    throw error(status::invalid_argument, fmt::format("values holds {} elements, A {}", name(values.type), name(held)));
-  }
-  if (values.stride != 1 && count > 1) throw error(status::unsupported, "values with a stride");
-  if (count > 0 && values.data == nullptr) throw error(status::null_pointer, "values is null");
-  if (count > 0 && values.space == memory_space::device && ctx().backend() == backend_kind::cpu) {
+  if (values.size > 0 && values.space == memory_space::device && ctx().backend() == backend_kind::cpu) {
     throw error(status::invalid_argument, "values is in device memory, the plan runs on cpu");
   }
+  const detail::vector_rules rules{values.space, ctx().device(), impl_->types().value};
+  rules.check_size("values", values, impl_->source.value_count());
+  detail::require_no_stride("update_values", {{"values", values}});
   impl_->source.update_values(values.data, values.space);
   impl_->source.refresh();
   impl_->op->update_values(impl_->source.ref());

@@ -14,7 +14,6 @@
 #include "ops/spgemm_factors.hpp"
 #include "ops/spgemm_panels.hpp"
 #include "plan/choose_spgemm.hpp"
-#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
@@ -44,25 +43,17 @@ class triple {
     ap_.settle();
     first_ = ra_.problem();
     p_ = ap_.b().ref();
-    kernel_ = choose_spgemm(spgemm_kernels(ctx.backend()), first_, ctx.info(),
-                            requested_kernel(kernel_operation::spgemm, ctx.backend(), options.kernel))
-                  .kernel;
+    kernel_ = choose_spgemm(ctx, first_, options.kernel).kernel;
     cut({0, first_.a.rows});
   }
 
   matrix_ref multiply() const { return limit_ > 0 || panels_.size() == 1 ? counted() : grown(); }
 
  private:
-  /// Bytes of T with `rows` rows and `nnz` entries.
-  [[nodiscard]] std::size_t t_bytes(std::int64_t rows, std::int64_t nnz) const {
-    return static_cast<std::size_t>(rows + 1) * size_of(p_.types.offset) +
-           static_cast<std::size_t>(nnz) * (sizeof(index_t) + size_of(p_.types.value));
-  }
-
   /// Whether T is neither too large nor has too many entries for the operands' offsets.
   [[nodiscard]] bool fits(detail::row_panel p) const {
     const std::int64_t nnz = count_products(ctx_, detail::panel_of(ctx_, first_, p)).nnz_bound;
-    return t_bytes(p.rows(), nnz) <= most_t_bytes && offsets_for(nnz) <= p_.types.offset;
+    return detail::csr_bytes(p.rows(), nnz, p_.types) <= most_t_bytes && offsets_for(nnz) <= p_.types.offset;
   }
 
   void cut(detail::row_panel p) {
@@ -88,7 +79,7 @@ class triple {
     return detail::halving(ctx_, first_, limit_).run(panels, [&](detail::row_panel panel, std::size_t& held) {
       const auto memory = std::make_shared<limited_memory>(ctx_, limit_);
       const matrix_ref t = times_a(limit_ == 0 ? ctx_ : ctx_.with_memory(memory), panel);
-      held = t_bytes(panel.rows(), t.nnz);
+      held = detail::csr_bytes(panel.rows(), t.nnz, p_.types);
       const std::size_t left = limit_ == 0 ? 0 : std::max<std::size_t>(limit_ - held, 1);
       spgemm_problem problem = first_;
       problem.a = t;

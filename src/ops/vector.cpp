@@ -30,15 +30,7 @@ class call_rules {
   void take(std::string_view name, const const_vector_ref& v) const { take(name, v, size_); }
   void take(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
     rules_.check_size(name, v, size);
-    if (v.stride != 1 && v.size > 1) {
-      throw error(status::unsupported,
-                  fmt::format("{} takes vectors whose elements are side by side: {} has a stride of {}", what_, name,
-                              v.stride));
-    }
-  }
-  void apart(std::string_view name, const const_vector_ref& written,
-             std::initializer_list<detail::named_vector> others) const {
-    rules_.check_apart(name, written, others);
+    detail::require_no_stride(what_, {{name, v}});
   }
   /// The numbers of a permutation, of as many elements as the call has.
   void take(std::string_view name, const permutation_ref& p, const const_vector_ref& written) const {
@@ -48,7 +40,7 @@ class call_rules {
       throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} are needed", name, p.size, size_));
     }
     detail::vector_rules{ctx_.space(), ctx_.device(), scalar_type::i32}.check_size(name, numbers, words * size_);
-    apart("y", written, {{name, numbers}});
+    detail::check_apart("y", written, {{name, numbers}});
   }
 
   /// A number on the host is read now.
@@ -60,7 +52,7 @@ class call_rules {
     if (ctx_.space() != memory_space::device) {
       throw error(status::invalid_argument, fmt::format("{} is in device memory, the work is on host memory", name));
     }
-    apart("y", written, {{name, const_vector_ref(s.type(), s.data(), 1, s.space())}});
+    detail::check_apart("y", written, {{name, const_vector_ref(s.type(), s.data(), 1, s.space())}});
     return read;
   }
   [[nodiscard]] coefficient_operand operand(std::string_view name, const coefficient& c,
@@ -105,7 +97,7 @@ void vector_ops::copy(const const_vector_ref& x, const vector_ref& y, on_stream 
   const call_rules rules(ctx_, "copy", y.type, y.size, types::all);
   rules.take("x", x);
   rules.take("y", y);
-  rules.apart("y", y, {{"x", x}});
+  detail::check_apart("y", y, {{"x", x}});
   kernels(ctx_).copy({ctx_, stream_of(stream), y.type, y.size, nullptr}, x.data, y.data);
 }
 
@@ -132,8 +124,8 @@ void vector_ops::update(std::string_view what, std::span<const axpby_term> terms
     rules.take(n[3], out);
     for (std::size_t s = 0; s < terms.size(); ++s) {
       const auto& other = names[terms.size() == 1 ? 0 : s + 1];
-      rules.apart(n[3], out, {{other[1], terms[s].x}});
-      if (s < t) rules.apart(n[3], out, {{other[3], terms[s].y}});
+      detail::check_apart(n[3], out, {{other[1], terms[s].x}});
+      if (s < t) detail::check_apart(n[3], out, {{other[3], terms[s].y}});
     }
     operands[t] = {rules.operand(n[0], a, out), x.data, rules.operand(n[2], b, out), out.data};
   }
@@ -141,10 +133,10 @@ void vector_ops::update(std::string_view what, std::span<const axpby_term> terms
   if (dots != nullptr) {
     rules.take("w", *w);
     rules.take("dots", *dots, 2);
-    rules.apart("dots", *dots, {{"w", *w}});
+    detail::check_apart("dots", *dots, {{"w", *w}});
     for (const axpby_term& t : terms) {
-      rules.apart("dots", *dots, {{"x", t.x}, {"y", t.y}});
-      if (&t != &terms.back() || w->data != y.data) rules.apart("y", t.y, {{"w", *w}});
+      detail::check_apart("dots", *dots, {{"x", t.x}, {"y", t.y}});
+      if (&t != &terms.back() || w->data != y.data) detail::check_apart("y", t.y, {{"w", *w}});
     }
     if (w->data != y.data) w_data = w->data;
   }
@@ -179,7 +171,7 @@ void vector_ops::sum(std::string_view what, std::span<const dot_pair> pairs, boo
   for (const dot_pair& p : pairs) {
     rules.take("x", p.x);
     rules.take("y", p.y);
-    rules.apart("results", results, {{"x", p.x}, {"y", p.y}});
+    detail::check_apart("results", results, {{"x", p.x}, {"y", p.y}});
   }
   for (std::size_t first = 0; first < pairs.size(); first += most_dots) {
     std::array<dot_operand, most_dots> operands;
@@ -211,7 +203,7 @@ void vector_ops::gather(const permutation_ref& from, const const_vector_ref& x, 
   rules.take("x", x, x.size);
   rules.take("y", y);
   rules.take("from", from, y);
-  rules.apart("y", y, {{"x", x}});
+  detail::check_apart("y", y, {{"x", x}});
   kernels(ctx_).gather({ctx_, stream_of(stream), y.type, y.size, nullptr}, from.type, from.data, x.data, y.data);
 }
 
@@ -221,7 +213,7 @@ void vector_ops::scatter(const permutation_ref& to, const const_vector_ref& x, c
   rules.take("x", x);
   rules.take("y", y, y.size);
   rules.take("to", to, y);
-  rules.apart("y", y, {{"x", x}});
+  detail::check_apart("y", y, {{"x", x}});
   kernels(ctx_).scatter({ctx_, stream_of(stream), y.type, x.size, nullptr}, to.type, to.data, x.data, y.data);
 }
 

@@ -8,20 +8,6 @@
 namespace tulle::detail {
 namespace {
 
-bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
-  return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
-}
-
-[[noreturn]] void refuse_overlap(std::string_view a, std::string_view b) {
-  throw error(status::invalid_argument, fmt::format("{} and {} overlap", a, b));
-}
-
-/// From the first byte to the one after the last.
-std::size_t span_of(const const_vector_ref& v) {
-  return v.size == 0 ? 0 : static_cast<std::size_t>((v.size - 1) * v.stride + 1) * size_of(v.type);
-}
-
 /// Elements that lie together, and how often: a row of a row-major multivector, a vector of a column-major one.
 struct stripes {
   std::int64_t length;
@@ -54,6 +40,19 @@ void check_pointer(std::string_view name, const void* data, bool needed) {
 
 }  // namespace
 
+void refuse_overlap(std::string_view a, std::string_view b) {
+  throw error(status::invalid_argument, fmt::format("{} and {} overlap", a, b));
+}
+
+void require_no_stride(std::string_view what, std::initializer_list<named_vector> vectors) {
+  for (const auto& [name, v] : vectors) {
+    if (!is_strided(v)) continue;
+    throw error(
+        status::unsupported,
+        fmt::format("{} takes vectors whose elements are side by side: {} has a stride of {}", what, name, v.stride));
+  }
+}
+
 void check_factor(std::string_view name, double factor, scalar_type type) {
   using limits = std::numeric_limits<std::int32_t>;
   if (type != scalar_type::i32) return;
@@ -78,40 +77,21 @@ void vector_rules::check_place(std::string_view name, scalar_type held, memory_s
   }
 }
 
-void vector_rules::check_elements(std::string_view name, const const_vector_ref& v) const {
+std::string_view vector_rules::matrix_label() const {
+  return transposed ? "A^T" : of != nullptr ? of->matrix_label() : "A";
+}
+
+void vector_rules::refuse(std::string_view name, const const_vector_ref& v, std::int64_t size, const char* unit) const {
+  if (v.size != size) {
+    const std::string needed =
+        unit == nullptr ? fmt::format("{} are needed", size) : fmt::format("{} has {} {}", matrix_label(), size, unit);
+    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {}", name, v.size, needed));
+  }
   if (v.size > 0) check_place(name, v.type, v.space, v.device);
   if (v.size > 1 && v.stride < 1) {
     throw error(status::invalid_argument, fmt::format("{} has a stride of {}: must be positive", name, v.stride));
   }
   check_pointer(name, v.data, v.size > 0);
-}
-
-void vector_rules::refuse_columns(std::string_view name, const const_vector_ref& v) const {
-  if (v.size != a.cols) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} columns", name, v.size, matrix, a.cols));
-  }
-  check_elements(name, v);
-}
-
-void vector_rules::refuse_rows(std::string_view name, const const_vector_ref& v) const {
-  if (v.size != a.rows) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} has {} rows", name, v.size, matrix, a.rows));
-  }
-  check_elements(name, v);
-}
-
-void vector_rules::refuse_size(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
-  if (v.size != size) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} elements, {} are needed", name, v.size, size));
-  }
-  check_elements(name, v);
-}
-
-void vector_rules::check_apart(std::string_view name, const const_vector_ref& written,
-                               std::initializer_list<named_vector> others) const {
-  for (const auto& [other_name, other] : others) {
-    if (overlap(other.data, span_of(other), written.data, span_of(written))) refuse_overlap(other_name, name);
-  }
 }
 
 void vector_rules::check_multivector(std::string_view name, const const_multivector_ref& v, index_t extent,
@@ -122,7 +102,8 @@ void vector_rules::check_multivector(std::string_view name, const const_multivec
                 fmt::format("order = {}: must be row_major (0) or column_major (1)", static_cast<int>(v.order)));
   }
   if (v.rows != extent) {
-    throw error(status::invalid_dimensions, fmt::format("{} has {} rows, {} has {} {}", name, v.rows, matrix, extent, unit));
+    throw error(status::invalid_dimensions,
+                fmt::format("{} has {} rows, {} has {} {}", name, v.rows, matrix_label(), extent, unit));
   }
   if (v.count < 0) throw error(status::invalid_dimensions, fmt::format("{} has {} vectors", name, v.count));
   const stripes s = stripes_of(v);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <concepts>
 #include <limits>
 #include <optional>
 #include <tulle/ops/verify.hpp>
@@ -24,20 +23,15 @@ struct entry {
   term_sum<T> product, d;
 };
 
-template <scalar T>
-using expectation = spgemm_expectation<T, std::int64_t>;
-template <scalar T>
-using matrix = csr_view<T, std::int64_t>;
-
 /// What one thread needs: a slot for each column, 0 where the row of C has none.
-template <scalar T>
+template <scalar T, offset O, offset P>
 class row_checker {
  public:
-  explicit row_checker(const expectation<T>& x)
+  explicit row_checker(const spgemm_expectation<T, O>& x)
       : x_(x), slot_(static_cast<std::size_t>(x.b.cols), 0), allowed_(x.mask ? slot_.size() : 0, -1) {}
 
   /// The largest error of the row over its bound; `wrong` where that is infinite for the pattern.
-  double check(index_t row, matrix<T> c, std::string& wrong) {
+  double check(index_t row, csr_view<T, P> c, std::string& wrong) {
     const std::int64_t first = c.rowptr[row], last = c.rowptr[row + 1];
     if (first < 0 || last < first || last > c.nnz) {
       wrong = fmt::format("row {}: its offsets are {} and {}", row, first, last);
@@ -65,7 +59,7 @@ class row_checker {
  private:
   [[nodiscard]] bool in_range(index_t column) const { return column >= 0 && column < x_.b.cols; }
 
-  std::string claim(index_t row, matrix<T> c) {
+  std::string claim(index_t row, csr_view<T, P> c) {
     for (std::int64_t k = c.rowptr[row]; k < c.rowptr[row + 1]; ++k) {
       if (!in_range(c.colind[k])) return fmt::format("row {}: column {} is out of range", row, c.colind[k]);
       if (k > c.rowptr[row] && c.colind[k] <= c.colind[k - 1]) {
@@ -104,15 +98,15 @@ class row_checker {
     return {};
   }
 
-  const expectation<T>& x_;
+  const spgemm_expectation<T, O>& x_;
   std::vector<index_t> slot_;     // 1 + position in the row of C
   std::vector<index_t> allowed_;  // the last row whose mask had the column
   std::vector<entry<T>> entries_;
 };
 
 /// The distance between the rows that are checked.
-template <scalar T>
-index_t sampling_stride(const expectation<T>& x, std::int64_t most_products) {
+template <scalar T, offset O>
+index_t sampling_stride(const spgemm_expectation<T, O>& x, std::int64_t most_products) {
   std::int64_t products = 0;
   for (index_t i = 0; i < x.a.rows; ++i) {
     for (std::int64_t k = x.a.rowptr[i]; k < x.a.rowptr[i + 1]; ++k) {
@@ -122,15 +116,16 @@ index_t sampling_stride(const expectation<T>& x, std::int64_t most_products) {
   return static_cast<index_t>(std::min<std::int64_t>(1 + products / most_products, std::max(x.a.rows, 1)));
 }
 
-template <scalar T>
-spgemm_verdict check_rows(const context& ctx, const expectation<T>& expected, matrix<T> c, std::int64_t most_products) {
+template <scalar T, offset O, offset P>
+spgemm_verdict check_rows(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
+                          std::int64_t most_products) {
   spgemm_verdict verdict;
   const index_t stride = sampling_stride(expected, most_products);
   const index_t rows = (c.rows + stride - 1) / stride;
   index_t first_wrong = rows;
 #pragma omp parallel num_threads(ctx.threads())
   {
-    row_checker<T> checker(expected);
+    row_checker<T, O, P> checker(expected);
     double worst = 0;
     std::string wrong;
 #pragma omp for schedule(dynamic, 16)
@@ -150,36 +145,27 @@ spgemm_verdict check_rows(const context& ctx, const expectation<T>& expected, ma
   return verdict;
 }
 
-/// Matrices with 64-bit offsets, which it copies where they are narrower.
-template <scalar T>
-class widened {
- public:
-  template <offset O>
-  widened(std::string_view name, csr_view<T, O> m) : view_{m.rows, m.cols, m.nnz, nullptr, m.colind, m.values} {
-    check_dimensions(name, m.rows, m.cols, m.nnz);
-    check_array(name, "rowptr", m.rowptr, std::int64_t{m.rows} + 1);
-    check_array(name, "colind", m.colind, m.nnz);
-    if (m.space != memory_space::host) {
-      throw error(status::invalid_argument, fmt::format("{} is in device memory; it must be on the host", name));
-    }
-    if constexpr (std::same_as<O, std::int64_t>) {
-      view_.rowptr = m.rowptr;
-    } else {
-      rowptr_.assign(m.rowptr, m.rowptr + m.rows + 1);
-      view_.rowptr = rowptr_.data();
-    }
+/// Throws where its pattern cannot be read on the host.
+template <scalar T, offset O>
+void check_on_host(const std::string& matrix, const csr_view<T, O>& m) {
+  const std::string name = "check_spgemm: " + matrix;
+  check_dimensions(name, m.rows, m.cols, m.nnz);
+  check_array(name, "rowptr", m.rowptr, std::int64_t{m.rows} + 1);
+  check_array(name, "colind", m.colind, m.nnz);
+  if (m.space != memory_space::host) {
+    throw error(status::invalid_argument, name + " is in device memory; it must be on the host");
   }
-  [[nodiscard]] matrix<T> view() const { return view_; }
+}
 
- private:
-  std::vector<std::int64_t> rowptr_;
-  matrix<T> view_;
-};
-
-void check_shape(std::string_view name, index_t rows, index_t cols, index_t wanted_rows, index_t wanted_cols) {
-  if (rows == wanted_rows && cols == wanted_cols) return;
-  throw error(status::invalid_dimensions,
-              fmt::format("check_spgemm: {} is {} x {}, A B is {} x {}", name, rows, cols, wanted_rows, wanted_cols));
+/// The same of the mask or D, which have the shape of A B.
+template <scalar T, offset O>
+void check_term(const char* name, const std::optional<csr_view<T, O>>& m, shape wanted) {
+  if (!m) return;
+  if (m->rows != wanted.rows || m->cols != wanted.cols) {
+    throw error(status::invalid_dimensions, fmt::format("check_spgemm: {} is {} x {}, A B is {} x {}", name, m->rows,
+                                                        m->cols, wanted.rows, wanted.cols));
+  }
+  check_on_host(name, *m);
 }
 
 }  // namespace
@@ -187,28 +173,22 @@ void check_shape(std::string_view name, index_t rows, index_t cols, index_t want
 template <scalar T, offset O, offset P>
 spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
                             std::int64_t most_products) {
-  const widened<T> a("check_spgemm: A", expected.a), b("check_spgemm: B", expected.b), got("check_spgemm: C", c);
-  expectation<T> wide{a.view(), b.view(), {}, {}, expected.alpha, expected.beta};
-  if (wide.a.cols != wide.b.rows) {
-    throw error(status::invalid_dimensions,
-                fmt::format("check_spgemm: A has {} columns, B {} rows", wide.a.cols, wide.b.rows));
+  const auto& [a, b, mask, d, alpha, beta] = expected;
+  check_on_host("A", a);
+  check_on_host("B", b);
+  check_on_host("C", c);
+  if (a.cols != b.rows) {
+    throw error(status::invalid_dimensions, fmt::format("check_spgemm: A has {} columns, B {} rows", a.cols, b.rows));
   }
-  std::optional<widened<T>> mask, d;
-  if (expected.mask) {
-    check_shape("the mask", expected.mask->rows, expected.mask->cols, wide.a.rows, wide.b.cols);
-    wide.mask = mask.emplace("check_spgemm: the mask", *expected.mask).view();
-  }
-  if (expected.d) {
-    check_shape("D", expected.d->rows, expected.d->cols, wide.a.rows, wide.b.cols);
-    wide.d = d.emplace("check_spgemm: D", *expected.d).view();
-  }
-  if (c.rows != wide.a.rows || c.cols != wide.b.cols) {
+  check_term("the mask", mask, {a.rows, b.cols});
+  check_term("D", d, {a.rows, b.cols});
+  if (c.rows != a.rows || c.cols != b.cols) {
     return {infinity, 0, fmt::format("C is {} x {}", c.rows, c.cols)};
   }
   if (const auto end = static_cast<std::int64_t>(c.rowptr[c.rows]); c.rowptr[0] != 0 || end != c.nnz) {
     return {infinity, 0, fmt::format("the offsets of C run from {} to {}", c.rowptr[0], end)};
   }
-  return check_rows(ctx, wide, got.view(), most_products);
+  return check_rows(ctx, expected, c, most_products);
 }
 
 #define TULLE_INSTANTIATE(T, O)                                                                                    \

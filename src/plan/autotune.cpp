@@ -26,10 +26,6 @@ constexpr double hopeless = 4;
 constexpr double conversion_guess = 50;
 constexpr double in_place_guess = 3;
 
-double microseconds_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-}
-
 /// x = 0 and a scratch y, and what times an application.
 class bench_stand {
  public:
@@ -71,6 +67,10 @@ class bench_stand {
 
 }  // namespace
 
+double microseconds_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+}
+
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
   const auto begin = clock::now();
@@ -109,19 +109,15 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
 
 std::string statistics_hash(const csr_stats& s) {
   std::uint64_t hash = 0;
-  const auto add = [&](auto v) {
-    if constexpr (std::is_floating_point_v<decltype(v)>) {
-      hash = split_mix(hash ^ std::bit_cast<std::uint64_t>(v));
-    } else {
-      hash = split_mix(hash ^ static_cast<std::uint64_t>(v));
-    }
-  };
-  for (const auto v : {std::int64_t{s.rows}, std::int64_t{s.cols}, s.nnz, std::int64_t{s.max},
-                       std::int64_t{s.empty_rows}, std::int64_t{s.bandwidth}, std::int64_t{s.column_window}}) {
-    add(v);
+  const auto add = [&](std::uint64_t v) { hash = split_mix(hash ^ v); };
+  for (const std::int64_t v :
+       std::initializer_list<std::int64_t>{s.rows, s.cols, s.nnz, s.max, s.empty_rows, s.bandwidth, s.column_window}) {
+    add(static_cast<std::uint64_t>(v));
   }
-  for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) add(v);
-  for (const double v : s.block_fill) add(v);
+  for (const double v : {s.stddev, s.ell_padding, s.sell_padding, s.sell_sorted_padding, s.gather_sectors}) {
+    add(std::bit_cast<std::uint64_t>(v));
+  }
+  for (const double v : s.block_fill) add(std::bit_cast<std::uint64_t>(v));
   return fmt::format("{:016x}", hash);
 }
 

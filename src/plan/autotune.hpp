@@ -1,6 +1,7 @@
 // Measures kernels on a matrix.
 #pragma once
 
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <string>
@@ -9,6 +10,8 @@
 #include "kernels/spmv.hpp"
 
 namespace tulle {
+
+double microseconds_since(std::chrono::steady_clock::time_point begin);
 
 /// What every candidate is planned with.
 struct tuning_subject {

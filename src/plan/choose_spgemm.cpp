@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/backends.hpp"
+#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
@@ -48,6 +49,11 @@ spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_p
   }
   throw error(status::unsupported, fmt::format("no kernel makes this product on backend {}{}{}", name(device.backend),
                                                refusals.empty() ? "" : ": ", refusals));
+}
+
+spgemm_choice choose_spgemm(const context& ctx, const spgemm_problem& problem, const std::string& option) {
+  return choose_spgemm(spgemm_kernels(ctx.backend()), problem, ctx.info(),
+                       requested_kernel(kernel_operation::spgemm, ctx.backend(), option));
 }
 
 }  // namespace tulle

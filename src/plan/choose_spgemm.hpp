@@ -19,4 +19,7 @@ struct spgemm_choice {
 spgemm_choice choose_spgemm(std::span<const spgemm_kernel> table, const spgemm_problem& problem,
                             const device_info& device, std::string_view wanted);
 
+/// The same from the context's table, where `option` or else TULLE_KERNEL names the kernel.
+spgemm_choice choose_spgemm(const context& ctx, const spgemm_problem& problem, const std::string& option);
+
 }  // namespace tulle

@@ -139,7 +139,6 @@ std::string_view kernel_without_set_up(backend_kind backend) {
 std::string_view kernel_for_many(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.warp";
 }
-std::string_view kernel_for_blocks(backend_kind) { return "bsr"; }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
   if (device.backend == backend_kind::cpu) return choose_cpu(stats, types, device);

@@ -11,6 +11,6 @@ std::string_view kernel_without_set_up(backend_kind backend);
 /// The kernel that takes several right-hand sides where the one chosen takes one at a time; it has no set-up.
 std::string_view kernel_for_many(backend_kind backend);
 /// The kernel that reads a BSR in place.
-std::string_view kernel_for_blocks(backend_kind backend);
+inline constexpr std::string_view kernel_for_blocks = "bsr";
 
 }  // namespace tulle

@@ -1,14 +1,106 @@
-// How full the b x b blocks of a matrix are.
+// How full the b x b blocks of a matrix are: by merging the b sorted rows of a block row. Unsorted rows are sorted into
+// a copy first.
 #pragma once
 
-#include <tulle/core/context.hpp>
-#include <tulle/core/types.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <tulle/core/buffer.hpp>
+
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
+
+inline constexpr index_t exact_rows = 65536;
+inline constexpr std::int64_t most_block_rows = 4096;
+
+/// The sampled block rows: sample i starts at row first_row(i).
+struct block_sample {
+  index_t rows;
+  index_t block;
+  std::int64_t block_rows;
+  std::int64_t count;
+
+  block_sample(index_t all_rows, index_t b)
+      : rows(all_rows),
+        block(b),
+        block_rows((static_cast<std::int64_t>(all_rows) + b - 1) / b),
+        count(all_rows <= exact_rows ? block_rows : std::min(block_rows, most_block_rows)) {}
+  [[nodiscard]] std::int64_t first_row(std::int64_t i) const { return i * block_rows / count * block; }
+  [[nodiscard]] std::int64_t end_row(std::int64_t i) const {
+    return std::min<std::int64_t>(first_row(i) + block, rows);
+  }
+};
+
+struct fill_count {
+  std::int64_t blocks = 0;
+  std::int64_t entries = 0;
+};
+
+/// Merges up to 8 sorted rows [at[i], end[i]) block column by block column.
+inline fill_count count_blocks(std::array<const index_t*, 8> at, const std::array<const index_t*, 8>& end, int rows,
+                               index_t b) {
+  fill_count found;
+  constexpr index_t none = std::numeric_limits<index_t>::max();
+  for (;;) {
+    index_t column = none;
+    for (int i = 0; i < rows; ++i) {
+      if (at[i] != end[i]) column = std::min(column, *at[i]);
+    }
+    if (column == none) return found;
+    const std::int64_t past = (static_cast<std::int64_t>(column) / b + 1) * b;
+    ++found.blocks;
+    for (int i = 0; i < rows; ++i) {
+      for (index_t previous = -1; at[i] != end[i] && *at[i] < past; ++at[i]) {
+        found.entries += *at[i] != previous;
+        previous = *at[i];
+      }
+    }
+  }
+}
+
+/// Where a sorted copy of each sampled block row starts.
+template <offset O>
+buffer<std::int64_t> copy_offsets(const context& ctx, const block_sample& sample, const O* rowptr) {
+  buffer<std::int64_t> offsets(ctx, static_cast<std::size_t>(sample.count) + 1);
+  for (std::int64_t i = 0; i < sample.count; ++i) {
+    offsets.data()[i + 1] = rowptr[sample.end_row(i)] - rowptr[sample.first_row(i)];
+  }
+  scan_counts(1, offsets.data(), sample.count);
+  return offsets;
+}
 
 /// Distinct entries over slots of the b x b blocks that hold one (1 when there is none); from all block rows up to
 /// 65536 rows, then from block rows i * block_rows / 4096. `sorted`: every row is in order of its columns.
 template <offset O>
-double block_fill(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t b, bool sorted);
+double block_fill(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t b, bool sorted) {
+  const block_sample sample(rows, b);
+  const buffer<std::int64_t> offsets = sorted ? buffer<std::int64_t>() : copy_offsets(ctx, sample, rowptr);
+  buffer<index_t> copy(ctx, sorted ? 0 : static_cast<std::size_t>(offsets.data()[sample.count]));
+  std::int64_t blocks = 0;
+  std::int64_t entries = 0;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 16) reduction(+ : blocks, entries)
+  for (std::int64_t i = 0; i < sample.count; ++i) {
+    const std::int64_t first = sample.first_row(i);
+    const auto count = static_cast<int>(sample.end_row(i) - first);
+    std::array<const index_t*, 8> begin{};
+    std::array<const index_t*, 8> end{};
+    for (int r = 0; r < count; ++r) {
+      begin[r] = colind + rowptr[first + r];
+      end[r] = colind + rowptr[first + r + 1];
+      if (sorted) continue;
+      index_t* to = copy.data() + offsets.data()[i] + (rowptr[first + r] - rowptr[first]);
+      index_t* to_end = std::copy(begin[r], end[r], to);
+      std::sort(to, to_end);
+      begin[r] = to;
+      end[r] = to_end;
+    }
+    const fill_count found = count_blocks(begin, end, count, b);
+    blocks += found.blocks;
+    entries += found.entries;
+  }
+  return blocks == 0 ? 1.0 : static_cast<double>(entries) / (static_cast<double>(blocks) * b * b);
+}
 
 }  // namespace tulle::cpu

@@ -130,13 +130,13 @@ csr<T, O> bsr_to_csr(const context& ctx, bsr_view<T, O> a) {
 }  // namespace
 
 template <scalar T, offset O>
-void enter_bsr(format_kernels<T, O>& table) {
-  table.csr_to_bsr = csr_to_bsr<T, O>;
-  table.bsr_to_csr = bsr_to_csr<T, O>;
-  table.update_bsr = update_bsr<T, O>;
+void enter<T, O>::bsr(table& made) {
+  made.csr_to_bsr = csr_to_bsr<T, O>;
+  made.bsr_to_csr = bsr_to_csr<T, O>;
+  made.update_bsr = update_bsr<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_bsr<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::bsr(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -8,16 +8,23 @@
 namespace tulle::cpu {
 namespace {
 
-/// Calls place(new position, row, entry) for every entry in the order of columns, stable. Returns the column offsets.
-template <scalar T, offset O, class Place>
-buffer<O> sort_by_column(const context& ctx, const csr_view<T, O>& a, Place place) {
+/// The entries in the order of columns, stable: the row and value_of(entry) of each. Returns the column offsets.
+template <scalar T, offset O, class V, class ValueOf>
+buffer<O> sort_by_column(const context& ctx, const csr_view<T, O>& a, buffer<index_t>& rows, buffer<V>& values,
+                         ValueOf value_of) {
+  rows = buffer<index_t>(ctx, static_cast<std::size_t>(a.nnz));
+  values = buffer<V>(ctx, static_cast<std::size_t>(a.nnz));
+  index_t* to_row = rows.data();
+  V* to_value = values.data();
   return counting_sort<O>(
       ctx, a.nnz, a.cols, [&](std::int64_t k) { return a.colind[k]; },
       [&](std::int64_t begin, std::int64_t end, auto next) {
         auto row = static_cast<index_t>(std::upper_bound(a.rowptr, a.rowptr + a.rows, begin) - a.rowptr) - 1;
         for (std::int64_t k = begin; k < end; ++k) {
           while (a.rowptr[row + 1] <= k) ++row;
-          place(next(a.colind[k]), row, k);
+          const O at = next(a.colind[k]);
+          to_row[at] = row;
+          to_value[at] = value_of(k);
         }
       });
 }
@@ -58,41 +65,30 @@ csr<T, O> coo_to_csr(const context& ctx, coo_view<T> a) {
 
 template <scalar T, offset O>
 csc<T, O> csr_to_csc(const context& ctx, csr_view<T, O> a) {
-  const auto nnz = static_cast<std::size_t>(a.nnz);
-  csc<T, O> out{a.rows, a.cols, {}, buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
-  index_t* rowind = out.rowind.data();
-  T* values = out.values.data();
-  out.colptr = sort_by_column(ctx, a, [&](O at, index_t row, std::int64_t k) {
-    rowind[at] = row;
-    values[at] = a.values[k];
-  });
+  csc<T, O> out{a.rows, a.cols, {}, {}, {}};
+  out.colptr = sort_by_column(ctx, a, out.rowind, out.values, [&](std::int64_t k) { return a.values[k]; });
   return out;
 }
 
 template <scalar T, offset O>
 transposed_pattern<O> transpose_pattern(const context& ctx, csr_view<T, O> a, const std::int64_t* positions) {
-  const auto nnz = static_cast<std::size_t>(a.nnz);
-  transposed_pattern<O> out{{}, buffer<index_t>(ctx, nnz), buffer<std::int64_t>(ctx, nnz)};
-  index_t* colind = out.colind.data();
-  std::int64_t* to = out.positions.data();
-  out.rowptr = sort_by_column(ctx, a, [&](O at, index_t row, std::int64_t k) {
-    colind[at] = row;
-    to[at] = positions ? positions[k] : k;
-  });
+  transposed_pattern<O> out;
+  out.rowptr =
+      sort_by_column(ctx, a, out.colind, out.positions, [&](std::int64_t k) { return positions ? positions[k] : k; });
   return out;
 }
 
 }  // namespace
 
 template <scalar T, offset O>
-void enter_coo(format_kernels<T, O>& table) {
-  table.csr_to_coo = csr_to_coo<T, O>;
-  table.coo_to_csr = coo_to_csr<T, O>;
-  table.csr_to_csc = csr_to_csc<T, O>;
-  table.transpose_pattern = transpose_pattern<T, O>;
+void enter<T, O>::coo(table& made) {
+  made.csr_to_coo = csr_to_coo<T, O>;
+  made.coo_to_csr = coo_to_csr<T, O>;
+  made.csr_to_csc = csr_to_csc<T, O>;
+  made.transpose_pattern = transpose_pattern<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_coo<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::coo(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -53,13 +53,13 @@ csr<T, O> ell_to_csr(const context& ctx, ell_view<T> a) {
 }  // namespace
 
 template <scalar T, offset O>
-void enter_ell(format_kernels<T, O>& table) {
-  table.csr_to_ell = csr_to_ell<T, O>;
-  table.ell_to_csr = ell_to_csr<T, O>;
-  table.update_ell = update_ell<T, O>;
+void enter<T, O>::ell(table& made) {
+  made.csr_to_ell = csr_to_ell<T, O>;
+  made.ell_to_csr = ell_to_csr<T, O>;
+  made.update_ell = update_ell<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_ell<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::ell(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

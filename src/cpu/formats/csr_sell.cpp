@@ -105,13 +105,13 @@ csr<T, O> sell_to_csr(const context& ctx, sell_view<T> a) {
 }  // namespace
 
 template <scalar T, offset O>
-void enter_sell(format_kernels<T, O>& table) {
-  table.csr_to_sell = csr_to_sell<T, O>;
-  table.sell_to_csr = sell_to_csr<T, O>;
-  table.update_sell = update_sell<T, O>;
+void enter<T, O>::sell(table& made) {
+  made.csr_to_sell = csr_to_sell<T, O>;
+  made.sell_to_csr = sell_to_csr<T, O>;
+  made.update_sell = update_sell<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_sell<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::sell(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -7,19 +7,11 @@
 namespace tulle::cpu {
 
 template <scalar T, offset O>
-void enter_coo(format_kernels<T, O>& table);  // and CSC
-template <scalar T, offset O>
-void enter_ell(format_kernels<T, O>& table);
-template <scalar T, offset O>
-void enter_sell(format_kernels<T, O>& table);
-template <scalar T, offset O>
-void enter_bsr(format_kernels<T, O>& table);
-template <scalar T, offset O>
-void enter_offsets(format_kernels<T, O>& table);
-template <scalar T, offset O>
-void enter_statistics(format_kernels<T, O>& table);
-template <scalar T, offset O>
-void enter_validation(format_kernels<T, O>& table);
+struct enter {
+  using table = format_kernels<T, O>;
+  static void coo(table&);  // and CSC
+  static void ell(table&), sell(table&), bsr(table&), offsets(table&), analysis(table&), validation(table&);
+};
 
 /// The CSR of a matrix that is stored as `lanes` rows in any order: row_of(lane) is a row, or -1, whose entries
 /// for_each_entry(lane, f) hands to f(column, value).

@@ -34,13 +34,13 @@ index_t longest_row(const context& ctx, csr_view<T, O> a) {
 }  // namespace
 
 template <scalar T, offset O>
-void enter_offsets(format_kernels<T, O>& table) {
-  table.narrow_offsets = convert_offsets<std::int32_t, O>;
-  table.widen_offsets = convert_offsets<std::int64_t, O>;
-  table.longest_row = longest_row<T, O>;
+void enter<T, O>::offsets(table& made) {
+  made.narrow_offsets = convert_offsets<std::int32_t, O>;
+  made.widen_offsets = convert_offsets<std::int64_t, O>;
+  made.longest_row = longest_row<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_offsets<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::offsets(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

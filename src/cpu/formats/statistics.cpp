@@ -1,5 +1,5 @@
 // Statistics of a CSR: sums over the offsets by windows of 1024 rows, over the columns by groups of 128 rows, then the
-// two samples (blocks in block_fill.cpp). Everything is summed in integers, so that no order shows.
+// two samples (blocks in block_fill.hpp). Everything is summed in integers, so that no order shows.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -161,12 +161,12 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
 }  // namespace
 
 template <scalar T, offset O>
-void enter_statistics(format_kernels<T, O>& table) {
-  table.inspect = inspect<T, O>;
-  table.statistics = statistics<T, O>;
+void enter<T, O>::analysis(table& made) {
+  made.inspect = inspect<T, O>;
+  made.statistics = statistics<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_statistics<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::analysis(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -9,10 +9,9 @@ template <scalar T, offset O>
 const format_kernels<T, O>& formats() {
   static const format_kernels<T, O> table = [] {
     format_kernels<T, O> made{};
-    for (const auto enter : {enter_coo<T, O>, enter_ell<T, O>, enter_sell<T, O>, enter_bsr<T, O>, enter_offsets<T, O>,
-                             enter_statistics<T, O>, enter_validation<T, O>}) {
-      enter(made);
-    }
+    using own = enter<T, O>;
+    for (const auto f : {own::coo, own::ell, own::sell, own::bsr, own::offsets, own::analysis, own::validation})
+      f(made);
     return made;
   }();
   return table;

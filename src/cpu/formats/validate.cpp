@@ -71,11 +71,11 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
 }  // namespace
 
 template <scalar T, offset O>
-void enter_validation(format_kernels<T, O>& table) {
-  table.validate = validate<T, O>;
+void enter<T, O>::validation(table& made) {
+  made.validate = validate<T, O>;
 }
 
-#define TULLE_INSTANTIATE(T, O) template void enter_validation<T, O>(format_kernels<T, O>&);
+#define TULLE_INSTANTIATE(T, O) template void enter<T, O>::validation(table&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cpu

@@ -7,7 +7,7 @@
 
 #include "cpu/spgemm/column_groups.hpp"
 #include "cpu/spgemm/row_product.hpp"
-#include "cpu/spgemm/simd.hpp"
+#include "cpu/spmv/intrinsics.hpp"
 
 namespace tulle::cpu {
 

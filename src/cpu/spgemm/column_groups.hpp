@@ -8,7 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
-#include "cpu/spgemm/simd.hpp"
+#include "cpu/spmv/intrinsics.hpp"
 
 namespace tulle::cpu {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "cpu/spgemm/row_product.hpp"
-#include "cpu/spgemm/simd.hpp"
+#include "cpu/spmv/intrinsics.hpp"
 
 #if TULLE_X86
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "cpu/spgemm/row_product.hpp"
-#include "cpu/spgemm/simd.hpp"
+#include "cpu/spmv/intrinsics.hpp"
 
 namespace tulle::cpu {
 

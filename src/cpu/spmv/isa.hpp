@@ -9,6 +9,8 @@
 #define TULLE_X86 1
 /// Attributes of a function compiled for AVX-512 (attributes take no constant, so this is a macro).
 #define TULLE_AVX512 gnu::target("avx512f,avx512dq,avx512vl,avx2,fma,bmi,popcnt")
+/// The same with what every processor that isa::avx512 stands for has beside it, and without fma.
+#define TULLE_AVX512BW gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi,bmi2,lzcnt,popcnt")
 #else
 #define TULLE_X86 0
 #endif

@@ -22,13 +22,10 @@
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
+#include "cpu/spmv/slots.hpp"
 
 namespace tulle::cpu {
 namespace {
-
-constexpr index_t default_sigma = 1024;
-constexpr double most_padding = 3;
-constexpr double small_slots = 65536;
 
 template <class T, class O>
 class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
@@ -151,13 +148,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   isa isa_ = best_isa();
 };
 
-support supports_packed(const csr_stats& stats, type_key, const device_info&) {
-  const double padding = stats.sell_sorted_padding;
-  if (padding <= most_padding || padding * static_cast<double>(stats.nnz) <= small_slots) return {};
-  return {false, fmt::format("sorted in windows, 32 rows make {:.1f} slots a nonzero: the limit is {:.0f}, or {:.0f} slots", padding,
-                             most_padding, small_slots)};
-}
-
 }  // namespace
 
 spmv_kernel packed_entry() {
@@ -168,7 +158,7 @@ spmv_kernel packed_entry() {
       .types = type_set::floating,
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.sigma = true},
-      .supports = supports_packed,
+      .supports = supports_slices,
       .make = make_operator<packed_kernel, type_set::floating>,
   };
 }

@@ -18,8 +18,6 @@
 namespace tulle::cpu {
 namespace {
 
-constexpr index_t default_sigma = 1024;
-
 template <scalar T, scalar V>
 [[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, epilogue<V> out, const V* x, V* y) {
   constexpr index_t lanes = slot_lanes<T>;
@@ -84,15 +82,6 @@ class sell_kernel final : public spmv_operator {
   isa isa_ = best_isa();
 };
 
-support supports_sell(const csr_stats& stats, type_key, const device_info&) {
-  const double padding = stats.sell_sorted_padding;
-  if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
-  return {false,
-          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots per nonzero: the limit is 3, or "
-                      "65536 slots",
-                      default_sigma, padding)};
-}
-
 }  // namespace
 
 spmv_kernel sell_entry() {
@@ -102,7 +91,7 @@ spmv_kernel sell_entry() {
       .backend = backend_kind::cpu,
       .types = type_set::floating | type_set::narrow,
       .listens_to = {.sigma = true},
-      .supports = supports_sell,
+      .supports = supports_slices,
       .make = make_operator<sell_kernel, type_set::floating | type_set::narrow>,
   };
 }

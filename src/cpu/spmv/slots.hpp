@@ -1,7 +1,10 @@
-// One step of the padded formats: a slot of several neighbouring rows at once.
+// What the padded formats share: a slot of several neighbouring rows at once, and when slices of 32 rows pad too much.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "cpu/spmv/arithmetic.hpp"
+#include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
 
@@ -19,6 +22,18 @@ template <scalar T, scalar V>
     const V product = V{values[l]} * x[column < 0 ? 0 : column];
     sum[l] += column < 0 ? V{0} : product;
   }
+}
+
+/// Rows of a window within which slices are sorted by length.
+inline constexpr index_t default_sigma = 1024;
+
+inline support supports_slices(const csr_stats& stats, type_key, const device_info&) {
+  const double padding = stats.sell_sorted_padding;
+  if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
+  return {false,
+          fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots per nonzero: the limit is 3, "
+                      "or 65536 slots",
+                      default_sigma, padding)};
 }
 
 }  // namespace tulle::cpu
