@@ -58,6 +58,13 @@ path name_beside(const path& file) {
   return file.parent_path() / fmt::format("{}.{:016x}.tmp", file.filename().string().substr(0, longest), number);
 }
 
+/// /dev/stdout where that goes to a file: what the caller reads must not be replaced.
+bool is_standard_output(const struct stat& file) {
+  struct stat out {};
+  return fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(file.st_mode) && out.st_dev == file.st_dev &&
+         out.st_ino == file.st_ino;
+}
+
 }  // namespace
 
 namespace detail {
@@ -65,8 +72,8 @@ namespace detail {
 output_file::output_file(const path& file) : name_(file.string()), file_(target_of(file)) {
   struct stat old {};
   const bool exists = file != "-" && stat(file_.c_str(), &old) == 0;
-  if (file == "-") {
-    name_ = "standard output";
+  if (file == "-") name_ = "standard output";
+  if (file == "-" || (exists && is_standard_output(old))) {
     fd_ = dup(STDOUT_FILENO);
   } else if ((exists && !S_ISREG(old.st_mode)) || (!exists && errno != ENOENT)) {
     fd_ = open(file_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -75,7 +82,7 @@ output_file::output_file(const path& file) : name_(file.string()), file_(target_
   }
   if (fd_ < 0) fail_to_write(name_, std::strerror(errno));
   try {
-    if (exists && unfinished_) static_cast<void>(fchmod(fd_, old.st_mode & 07777));
+    if (exists && unfinished_) static_cast<void>(fchmod(fd_, old.st_mode & 0777));
     encoder_ = make_encoder(file, fd_);
   } catch (...) {
     close();

@@ -168,6 +168,12 @@ class Outputs(unittest.TestCase):
             (self.folder / f"c.mtx.{number}.tmp").touch()
         self.assertEqual(self.run_it("convert a.mtx -o c.mtx")[0], 0)
 
+    def test_dev_stdout_is_standard_output(self):
+        with (self.folder / "both").open("wb") as out:
+            self.assertEqual(self.run_it("spmv a.mtx -o /dev/stdout", stdout=out)[0], 0)
+        self.assertIn(b"%%MatrixMarket", (self.folder / "both").read_bytes())
+        self.assertIn(b"GFLOP/s", (self.folder / "both").read_bytes())
+
     def test_permissions_stay_and_a_link_leads_to_what_is_replaced(self):
         target = self.folder / "c.mtx"
         target.write_text("old")
