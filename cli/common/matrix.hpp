@@ -50,10 +50,10 @@ template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
 
 inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
-/// Writes a matrix and notes how fast that went. Throws FILE_IO.
+/// Writes a matrix and notes how fast that went. Throws FILE_IO, and reader_gone for "-".
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false);
 /// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
-/// same number. Throws FILE_IO.
+/// same number. Throws FILE_IO, and reader_gone for "-".
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 

@@ -13,7 +13,7 @@
 
 #include "core/instantiate.hpp"
 #include "formats/matrix_arrays.hpp"
-#include "io/matrix_market_output.hpp"
+#include "io/output_file.hpp"
 #include "kernels/types.hpp"
 
 namespace tulle {
@@ -66,7 +66,7 @@ char* append(char* p, T number, char after) {
 }
 
 template <scalar T, offset O>
-void write_entries(output_file& out, csr_view<T, O> a, bool lower_only) {
+void write_entries(detail::output_file& out, csr_view<T, O> a, bool lower_only) {
   std::string text(full + longest_line, '\0');
   char* p = text.data();
   for (index_t r = 0; r < a.rows; ++r) {
@@ -91,7 +91,7 @@ void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bo
   if (a.space != memory_space::host)
     throw error(status::invalid_argument, "a: in device memory; copy it to the host first");
   if (symmetric) matrix_market::check_symmetric(a);
-  matrix_market::output_file out(file);
+  detail::output_file out(file);
   out.write(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n", std::integral<T> ? "integer" : "real",
                         symmetric ? "symmetric" : "general", a.rows, a.cols,
                         symmetric ? matrix_market::count_lower(a) : static_cast<std::int64_t>(a.nnz)));

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <limits>
 #include <random>
+#include <tulle/io/write_file.hpp>
 
 #include "parse.hpp"
 
@@ -131,6 +132,24 @@ TEST_F(MatrixMarketWrite, ReplacesTheTargetOfALink) {
   write_matrix_market(directory_ / "link.mtx", diagonal_matrix<double>({1}).view());
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link.mtx"));
   EXPECT_EQ(read_matrix_market<double>(directory_ / "real.mtx").nnz(), 1);
+}
+
+TEST_F(MatrixMarketWrite, FilesOfBytesAreReplacedWithTheirPermissions) {
+  const auto file = directory_ / "a.txt";
+  tulle::write_file(file, "old");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  tulle::write_file(file, "new");
+  EXPECT_EQ(read_file(file), "new");
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(file).permissions()), 0600u);
+  check_writable(file);
+  EXPECT_EQ(read_file(file), "new");
+  check_writable(directory_ / "b.txt");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "b.txt"));
+  expect_error(status::file_io, "none/b.txt", [&] { check_writable(directory_ / "none/b.txt"); });
+  expect_error(status::file_io, "directory", [&] { check_writable(directory_.path()); });
+  const std::string longest(255, 'x');
+  tulle::write_file(directory_ / longest, "as long as names may be");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / longest));
 }
 
 }  // namespace
