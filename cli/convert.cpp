@@ -21,7 +21,7 @@ int run(const settings& s) {
     note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz,
                      human_bytes(static_cast<double>(a.info.bytes)), read_rate(a.info)));
   }
-  write_matrix(s.output, a.matrix, s.symmetric);
+  write_matrix(s.output, a.matrix, s.symmetric, a.info.field);
   return ok;
 }
 

@@ -142,18 +142,19 @@ int run(const settings& s) {
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
   const problem p = load_problem(s);
-  r.measured = measure(ctx, p, s.repeat, r.options);
+  const std::string names = p.a.name + " * " + p.b.name;
+  r.measured = in_memory_for(names, [&] { return measure(ctx, p, s.repeat, r.options); });
   r.measured.renewed.reset();
   const matrix_ref c = on_host(r.measured.c);
   r.a = p.a.facts();
   r.b = p.b.facts();
-  r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz};
+  r.c = {names, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
   r.precision = s.run.precision;
   r.backend = name(ctx.backend());
   r.hash = matrix_hash(c);
-  if (s.verify) r.verdict = verify(p, s, c);
+  if (s.verify) r.verdict = in_memory_for(names, [&] { return verify(p, s, c); });
   if (!s.output.empty()) write_matrix(s.output, c);
   if (s.run.json || s.output != "-") print(r, s.run.json);
   return !r.verdict || r.verdict->ok() ? ok : not_converged;

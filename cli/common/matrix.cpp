@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <span>
 #include <tulle/formats/convert.hpp>
@@ -74,12 +73,8 @@ named_matrix load(const std::string& spec, const run_options& o) {
     if (is_generator(spec)) {
       a.name = spec;
       a.matrix = generate<T>(context::cpu(o.threads), spec);
-    } else if (spec == "-") {
-      a.name = "stdin";
-      const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-      a.matrix = parse_matrix_market<T>(text, a.name, options, &a.info);
     } else {
-      a.name = short_name(spec);
+      a.name = spec == "-" ? "stdin" : short_name(spec);
       a.matrix = read_matrix_market<T>(spec, options, &a.info);
     }
   });
@@ -114,9 +109,9 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
   return x;
 }
 
-void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric) {
+void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric, mm_field wish) {
   const auto start = clock::now();
-  guard_pipe(file, [&] { write_matrix_market(file, a, symmetric); });
+  guard_pipe(file, [&] { write_matrix_market(file, a, symmetric, wish); });
   const double seconds = seconds_since(start);
   if (file == "-" || !std::filesystem::is_regular_file(file)) return;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));

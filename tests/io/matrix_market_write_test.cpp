@@ -45,6 +45,28 @@ TEST_F(MatrixMarketWrite, Text) {
             "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
 }
 
+TEST_F(MatrixMarketWrite, FieldsThatTheValuesAllow) {
+  const auto field_of = [&](const auto& a, mm_field wish) {
+    matrix_market_info info;
+    write_matrix_market(directory_ / "f.mtx", a.view(), false, wish);
+    EXPECT_EQ(plain(read_matrix_market<double>(directory_ / "f.mtx", {}, &info)).values,
+              std::vector<double>(a.values.begin(), a.values.end()));
+    return info.field;
+  };
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 1}), mm_field::pattern), mm_field::pattern);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 2}), mm_field::pattern), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 0.5}), mm_field::pattern), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, 0x1p53}), mm_field::integer), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, 0x1p54}), mm_field::integer), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, HUGE_VAL}), mm_field::integer), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 1}), mm_field::real), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<float>({-3, 1e7F}), mm_field::integer), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<std::int32_t>({1, 1}), mm_field::pattern), mm_field::pattern);
+  EXPECT_EQ(field_of(diagonal_matrix<std::int32_t>({1, 7}), mm_field::real), mm_field::integer);
+  write_matrix_market(directory_ / "p.mtx", diagonal_matrix<double>({1, 1}).view(), true, mm_field::pattern);
+  EXPECT_EQ(read_file(directory_ / "p.mtx"), "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 2\n");
+}
+
 TEST_F(MatrixMarketWrite, RoundTripsAreExact) {
   auto doubles = random_finite<double, std::uint64_t>(20000);
   doubles.insert(doubles.end(),
