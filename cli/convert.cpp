@@ -21,7 +21,7 @@ int run(const settings& s) {
     note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz,
                      human_bytes(static_cast<double>(a.info.bytes)), read_rate(a.info)));
   }
-  write_matrix(s.output, a.matrix, s.symmetric);
+  write_matrix(s.output, a.matrix, s.symmetric, a.info.field);
   return ok;
 }
 
@@ -31,7 +31,7 @@ void add_convert(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "convert", "Read a matrix and write it as Matrix Market",
                                   "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric", run);
   command.add_option("input", s.input, matrix_help)->required();
-  command.add_option("-o,--output,output", s.output, output_help)->required();
+  command.add_option("-o,--output", s.output, output_help)->required();
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

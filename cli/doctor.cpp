@@ -1,9 +1,8 @@
 // tulle doctor: what this machine and this build can do, and what is missing.
-#include <CLI/CLI.hpp>
-#include <fmt/color.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -96,37 +95,37 @@ json to_json(const doctor_result& r) {
 }
 
 void print_heading(std::string_view text) {
-  fmt::print(use_colour(stdout) ? fmt::text_style(fmt::emphasis::bold) : fmt::text_style{}, "{}", text);
-  fmt::print("\n");
+  put_styled(stdout, look::bold, printable(text));
+  put("\n");
 }
 
 void print_memory(const bench::machine& m, const char* cache) {
-  fmt::print("  memory           {}, {} {}\n", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
-             human_bytes(static_cast<double>(m.device.l2_bytes)));
-  fmt::print("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.read / 1e9, m.copy / 1e9,
-             m.triad / 1e9);
+  put("  memory           {}, {} {}\n", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
+      human_bytes(static_cast<double>(m.device.l2_bytes)));
+  put("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.read / 1e9, m.copy / 1e9,
+      m.triad / 1e9);
 }
 
 void print_text(const doctor_result& r) {
   print_heading(fmt::format("CPU: {}", r.cpu.device.name));
-  fmt::print("  threads          {}\n", r.cpu.threads);
+  put("  threads          {}\n", r.cpu.threads);
   print_memory(r.cpu, "last-level cache");
   for (std::size_t i = 0; i < r.gpus.size(); ++i) {
     const device_info& gpu = r.gpus[i].device;
     print_heading(fmt::format("GPU {}: {}", i, gpu.name));
-    fmt::print("  capability       {}, {} multiprocessors, driver for CUDA {}\n", capability(gpu), gpu.multiprocessors,
-               bench::cuda_version(gpu.driver_version));
+    put("  capability       {}, {} multiprocessors, driver for CUDA {}\n", capability(gpu), gpu.multiprocessors,
+        bench::cuda_version(gpu.driver_version));
     print_memory(r.gpus[i], "L2");
-    fmt::print("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
+    put("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
   }
   print_heading("tulle");
-  fmt::print("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
-             built_from().flags);
-  fmt::print("  CUDA backend     {}\n", built_from().cuda.empty() ? "not built" : built_from().cuda);
-  fmt::print("  nvcc             {}\n", r.nvcc.empty() ? "not found" : r.nvcc);
-  fmt::print("  cache directory  {}\n", r.cache_directory);
+  put("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
+      built_from().flags);
+  put("  CUDA backend     {}\n", built_from().cuda.empty() ? "not built" : built_from().cuda);
+  put("  nvcc             {}\n", r.nvcc.empty() ? "not found" : r.nvcc);
+  put("  cache directory  {}\n", r.cache_directory);
   print_heading(r.missing.empty() ? "Nothing is missing." : "Missing");
-  for (const auto& [what, how] : r.missing) fmt::print("  {}\n    {}\n", what, how);
+  for (const auto& [what, how] : r.missing) put("  {}\n    {}\n", what, how);
 }
 
 int run(const run_options& o) {

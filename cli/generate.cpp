@@ -22,9 +22,9 @@ struct generator_list {
 
 void print_text(const generator_list& list) {
   for (const generator_info& g : list.generators) {
-    fmt::print("{:<10} {}\n{:<10} {}\n", g.name, g.summary, "", g.parameters);
+    put("{:<10} {}\n{:<10} {}\n", g.name, g.summary, "", g.parameters);
   }
-  fmt::print("\nEvery one takes values=random|spd|integer and seed=1.\n");
+  put("\nEvery one takes values=random|spd|integer and seed=1.\n");
 }
 
 json to_json(const generator_list& list) {

@@ -40,28 +40,27 @@ const char* name(mm_symmetry symmetry) {
 
 void print_text(const info_result& r) {
   const csr_stats& s = r.stats;
-  fmt::print("{}\n", headline(r.matrix));
+  put("{}\n", headline(r.matrix));
   if (r.file) {
-    fmt::print("  file          {} {} {}, {} entries stored\n", format_of(*r.file), name(r.file->field),
-               name(r.file->symmetry), r.file->stored_entries);
+    put("  file          {} {} {}, {} entries stored\n", format_of(*r.file), name(r.file->field),
+        name(r.file->symmetry), r.file->stored_entries);
   }
-  fmt::print("  row lengths   mean {:.2f}, max {}, standard deviation {:.2f}, skew {:.2f}, {} empty\n", s.mean, s.max,
-             s.stddev, s.skew, s.empty_rows);
-  fmt::print("  columns       bandwidth {}, window of 128 rows {}\n", s.bandwidth, s.column_window);
-  fmt::print("  padding       ell {:.2f}x, sell {:.2f}x, sell sorted {:.2f}x\n", s.ell_padding, s.sell_padding,
-             s.sell_sorted_padding);
-  fmt::print("  block fill   ");
-  for (std::size_t b = 2; b < s.block_fill.size(); ++b) fmt::print(" {0}x{0} {1:.0f}%", b, 100 * s.block_fill[b]);
-  fmt::print("\n  gather        {:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)\n",
-             s.gather_sectors);
-  fmt::print("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
-             human_bytes(compulsory_bytes(s, 4)));
+  put("  row lengths   mean {:.2f}, max {}, standard deviation {:.2f}, skew {:.2f}, {} empty\n", s.mean, s.max,
+      s.stddev, s.skew, s.empty_rows);
+  put("  columns       bandwidth {}, window of 128 rows {}\n", s.bandwidth, s.column_window);
+  put("  padding       ell {:.2f}x, sell {:.2f}x, sell sorted {:.2f}x\n", s.ell_padding, s.sell_padding,
+      s.sell_sorted_padding);
+  put("  block fill   ");
+  for (std::size_t b = 2; b < s.block_fill.size(); ++b) put(" {0}x{0} {1:.0f}%", b, 100 * s.block_fill[b]);
+  put("\n  gather        {:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)\n", s.gather_sectors);
+  put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
+      human_bytes(compulsory_bytes(s, 4)));
   for (const auto& [backend, chosen] : r.choices) {
-    fmt::print("  on {:<10} {}: {}\n", backend, chosen.kernel, chosen.reason);
+    put("  on {:<10} {}: {}\n", backend, chosen.kernel, chosen.reason);
   }
   if (!r.file) return;
-  fmt::print("  reading       {:.0f} MB/s: {} of text in {:.3f} s\n", read_rate(*r.file),
-             human_bytes(static_cast<double>(r.file->bytes)), r.file->seconds);
+  put("  reading       {:.0f} MB/s: {} of text in {:.3f} s\n", read_rate(*r.file),
+      human_bytes(static_cast<double>(r.file->bytes)), r.file->seconds);
 }
 
 json to_json(const matrix_market_info& file) {

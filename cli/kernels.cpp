@@ -1,8 +1,8 @@
 // tulle kernels: the kernel table, and with a matrix, which of its entries can take that matrix.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <tulle/ops/spmv.hpp>
 
@@ -61,11 +61,11 @@ void print_text(const kernels_result& r) {
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
       if (std::exchange(is_first, false)) {
-        fmt::print("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
+        put("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
       }
-      fmt::print("{:<20} {:<5} {:<15} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")),
-                 k.summary, chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
-      if (refusal && !refusal->empty()) fmt::print("{:<20} cannot take this matrix: {}\n", "", *refusal);
+      put("{:<20} {:<5} {:<15} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")), k.summary,
+          chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
+      if (refusal && !refusal->empty()) put("{:<20} cannot take this matrix: {}\n", "", *refusal);
     }
   }
 }
@@ -104,8 +104,9 @@ int run(const settings& s) {
 }  // namespace
 
 void add_kernels(CLI::App& app, int& result) {
-  auto [command, s] = add_command(app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
-                                  "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
+  auto [command, s] = add_command(
+      app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
+      "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
   command.add_option("matrix", s.matrix, matrix_help);
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);

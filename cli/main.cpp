@@ -1,13 +1,17 @@
 // tulle: sparse linear algebra on the command line. Parses, runs one command, turns every failure into an exit code.
-#include <CLI/CLI.hpp>
-#include <fmt/color.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <span>
-#include <system_error>
+#include <sstream>
+#include <tulle/io/write_file.hpp>
 #include <tulle/version.hpp>
 #include <vector>
 
@@ -48,13 +52,27 @@ std::string unknown_command(std::span<CLI::App* const> commands, const std::stri
 
 int fail(int code, std::string_view status_name, std::string_view message, bool as_json) {
   if (as_json) print_record(object(field("error", object(field("status", status_name), field("message", message)))));
-  const auto style = use_colour(stderr) ? fmt::fg(fmt::terminal_color::red) : fmt::text_style{};
-  fmt::print(stderr, style, "tulle:");
-  fmt::print(stderr, " {}\n", message);
+  put_styled(stderr, look::red, "tulle:");
+  put_raw(stderr, fmt::format(" {}\n", printable(message)));
   return code;
 }
 
-int lost_output() { return fail(invalid_input, name(status::file_io), "standard output cannot be written", false); }
+/// As by SIGPIPE, which callers know: `tulle ... | head` ends quietly.
+int end_quietly() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  return 128 + SIGPIPE;
+}
+
+/// The exit code of a command that ended with `code`: what standard output has lost is a failure of its own, unless
+/// there is another.
+int after_printing(int code) {
+  const int why = lost_output();
+  if (code != ok || why == 0) return code;
+  if (why == EPIPE) return end_quietly();
+  return fail(invalid_input, name(status::file_io),
+              fmt::format("standard output cannot be written: {}", std::strerror(why)), false);
+}
 
 /// What to write instead of `--json FILE`, which bench once took; empty where --json is the flag that it is.
 std::string json_with_a_file(std::span<char*> arguments) {
@@ -74,11 +92,16 @@ int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int&
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
+    std::ostringstream text;
+    const int code = app.exit(help_or_version, text, text);
+    put_raw(stdout, text.str());
+    return code;
   } catch (const CLI::ParseError& e) {
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "tulle" : fmt::format("tulle {}", chosen.front()->get_name());
-    return fail(usage, name(status::invalid_argument), fmt::format("{}\nRun '{} --help'.", e.what(), help), as_json);
+    const int code = fail(usage, name(status::invalid_argument), e.what(), as_json);
+    put_raw(stderr, fmt::format("Run '{} --help'.\n", help));
+    return code;
   }
   return result;
 }
@@ -106,14 +129,13 @@ int run(int argc, char** argv) {
     if (const std::string misuse = json_with_a_file(arguments); !misuse.empty()) {
       return fail(usage, name(status::invalid_argument), misuse, as_json);
     }
-    const int code = parse_and_run(app, argc, argv, as_json, result);
-    return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 ? lost_output() : code;
+    return after_printing(parse_and_run(app, argc, argv, as_json, result));
+  } catch (const reader_gone&) {
+    return end_quietly();
   } catch (const device_error& e) {
     return fail(device_or_memory, name(e.code()), e.what(), as_json);
   } catch (const error& e) {
     return fail(exit_code_of(e.code()), name(e.code()), e.what(), as_json);
-  } catch (const std::system_error&) {  // what fmt throws where a stream is full or closed
-    return lost_output();
   } catch (const std::bad_alloc&) {
     return fail(device_or_memory, name(status::out_of_memory), "out of memory", as_json);
   } catch (const std::exception& e) {
@@ -121,10 +143,37 @@ int run(int argc, char** argv) {
   }
 }
 
+/// A file that is opened must not become the standard output of a caller that closed it: what is printed would go
+/// there. The stand-ins fail where the closed ones would have.
+void fill_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+void end_by(int number) {
+  remove_unfinished_files();
+  std::raise(number);
+}
+
+/// What is half written goes when a person or a scheduler ends the command; a second signal ends it at once. Pipes that
+/// nobody reads and files over the limit are errors of a write.
+void set_signals() {
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;  // as nohup says
+    action.sa_handler = end_by;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    sigaction(number, &action, nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace tulle::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // `tulle ... | head` ends quietly, whatever the parent set
+  tulle::cli::fill_standard_streams();
+  tulle::cli::set_signals();
   return tulle::cli::run(argc, argv);
 }

@@ -1,8 +1,9 @@
 // tulle spgemm: C = M o (alpha A B) + beta D, or with A^T or B^T: made, timed, checked and written.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <tulle/ops/verify.hpp>
 
@@ -65,13 +66,13 @@ json to_json(const spgemm_result& r) {
 
 void print_text(const spgemm_result& r) {
   const bench::spgemm_record& whole = r.measured.whole;
-  fmt::print("{}, {}\n", headline(r.c), r.precision);
-  fmt::print("  kernel        {}\n  backend       {}\n", r.measured.reason, r.backend);
-  fmt::print("  products      {}, {:.2f} for each entry of C\n", whole.products, whole.compression());
-  fmt::print("  time          {:.2f} us (median)", whole.time.median);
-  if (r.measured.numeric.count > 0) fmt::print(", {:.2f} us for the values alone", r.measured.numeric.median);
-  fmt::print("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C\n", whole.gflops(),
-             human_bytes(static_cast<double>(whole.peak_bytes)));
+  put("{}, {}\n", headline(r.c), r.precision);
+  put("  kernel        {}\n  backend       {}\n", r.measured.reason, r.backend);
+  put("  products      {}, {:.2f} for each entry of C\n", whole.products, whole.compression());
+  put("  time          {:.2f} us (median)", whole.time.median);
+  if (r.measured.numeric.count > 0) put(", {:.2f} us for the values alone", r.measured.numeric.median);
+  put("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C, copies of A and B included\n",
+      whole.gflops(), human_bytes(static_cast<double>(whole.peak_bytes)));
   if (!r.verdict) return;
   const auto& [ratio, checked, wrong] = *r.verdict;
   std::string text = wrong;
@@ -141,18 +142,19 @@ int run(const settings& s) {
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
   const problem p = load_problem(s);
-  r.measured = measure(ctx, p, s.repeat, r.options);
+  const std::string names = p.a.name + " * " + p.b.name;
+  r.measured = in_memory_for(names, [&] { return measure(ctx, p, s.repeat, r.options); });
   r.measured.renewed.reset();
   const matrix_ref c = on_host(r.measured.c);
   r.a = p.a.facts();
   r.b = p.b.facts();
-  r.c = {r.a.name + " * " + r.b.name, c.rows, c.cols, c.nnz};
+  r.c = {names, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
   r.precision = s.run.precision;
   r.backend = name(ctx.backend());
   r.hash = matrix_hash(c);
-  if (s.verify) r.verdict = verify(p, s, c);
+  if (s.verify) r.verdict = in_memory_for(names, [&] { return verify(p, s, c); });
   if (!s.output.empty()) write_matrix(s.output, c);
   if (s.run.json || s.output != "-") print(r, s.run.json);
   return !r.verdict || r.verdict->ok() ? ok : not_converged;
@@ -175,10 +177,11 @@ void add_spgemm(CLI::App& app, int& result) {
   command.add_flag("--transpose-a", s.transpose_a, "Multiply A^T");
   command.add_flag("--transpose-b", s.transpose_b, "Multiply by B^T");
   command.add_option("--memory-limit", s.memory_limit,
-                     "Bytes to use at most beyond A, B and C, as 500000, 64K, 100M or 2G; C is the same");
+                     "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as\n"
+                     "500000, 64K, 100M or 2G; C is the same");
   command.add_option("--kernel", s.run.kernel, "A name from `tulle kernels`");
-  command.add_option("--tile-size", s.tile_size, "Columns of an accumulator of kernel0; 0: as many as it chooses")
-      ->check(CLI::NonNegativeNumber);
+  add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,
+            "Columns of an accumulator of kernel0; 0: as many as it chooses");
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after one to warm up");
   command.add_flag("--verify", s.verify,
                    "Compare with higher precision; an entry beyond its error bound is exit code 4");

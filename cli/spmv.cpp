@@ -79,30 +79,30 @@ json to_json(const spmv_result& r) {
 }
 
 void print_table(const spmv_result& result) {
-  fmt::print("  {:<20} {:>12} {:>10} {:>10} {:>12}  {}\n", "kernel", "us (median)", "GFLOP/s", "GB/s", "plan us",
-             "error / bound");
+  put("  {:<20} {:>12} {:>10} {:>10} {:>12}  {}\n", "kernel", "us (median)", "GFLOP/s", "GB/s", "plan us",
+      "error / bound");
   for (const bench::spmv_record& r : result.records) {
     const auto ratio = result.error_ratio(r);
-    fmt::print("  {:<20} {:>12.2f} {:>10.3f} {:>10.3f} {:>12.0f}  {}\n", r.kernel, r.time.median, r.gflops(), r.gbs(),
-               r.plan_us, ratio ? fmt::format("{:.3f}{}", *ratio, r.is_right() ? "" : " WRONG") : "-");
+    put("  {:<20} {:>12.2f} {:>10.3f} {:>10.3f} {:>12.0f}  {}\n", r.kernel, r.time.median, r.gflops(), r.gbs(),
+        r.plan_us, ratio ? fmt::format("{:.3f}{}", *ratio, r.is_right() ? "" : " WRONG") : "-");
   }
-  for (const auto& [kernel, reason] : result.skipped) fmt::print("  {:<20} not run: {}\n", kernel, reason);
+  for (const auto& [kernel, reason] : result.skipped) put("  {:<20} not run: {}\n", kernel, reason);
 }
 
 void print_text(const spmv_result& result) {
-  fmt::print("{}, {}\n", headline(result.problem.matrix), result.problem.precision());
+  put("{}, {}\n", headline(result.problem.matrix), result.problem.precision());
   if (result.all) return print_table(result);
   const bench::spmv_record& r = result.records.front();
-  fmt::print("  kernel        {}\n  backend       {}\n  time          {:.2f} us (median)\n", r.reason, result.backend,
-             r.time.median);
-  fmt::print("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r.gflops(), r.gbs());
-  fmt::print("  plan          {:.0f} us (effort {}), {} of its own\n", r.plan_us, r.effort,
-             human_bytes(static_cast<double>(r.workspace_bytes)));
+  put("  kernel        {}\n  backend       {}\n  time          {:.2f} us (median)\n", r.reason, result.backend,
+      r.time.median);
+  put("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r.gflops(), r.gbs());
+  put("  plan          {:.0f} us (effort {}), {} of its own\n", r.plan_us, r.effort,
+      human_bytes(static_cast<double>(r.workspace_bytes)));
   if (const auto ratio = result.error_ratio(r)) {
     print_verdict(r.is_right(), fmt::format("largest error is {:.3f} of its bound", *ratio));
   }
   for (const auto& [kernel, reason] : result.candidates) {
-    fmt::print("  {:<13} {}\n", kernel, reason.empty() ? "takes this matrix" : reason);
+    put("  {:<13} {}\n", kernel, reason.empty() ? "takes this matrix" : reason);
   }
 }
 

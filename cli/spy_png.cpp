@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <tulle/io/write_file.hpp>
 
 #include "spy.hpp"
 
@@ -43,9 +45,12 @@ void write_png(const std::string& file, const pattern_grid& grid, int pixels) {
   description.width = static_cast<png_uint_32>(width);
   description.height = static_cast<png_uint_32>(height);
   description.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&description, file.c_str(), 0, image.data(), 0, nullptr) == 0) {
-    throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, description.message));
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(description);
+  const auto packed = std::make_unique_for_overwrite<char[]>(size);
+  if (png_image_write_to_memory(&description, packed.get(), &size, 0, image.data(), 0, nullptr) == 0) {
+    throw error(status::internal, fmt::format("{}: no PNG can be made: {}", file, description.message));
   }
+  write_file(file, {packed.get(), size});
 }
 
 }  // namespace tulle::cli

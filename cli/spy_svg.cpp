@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tulle/io/write_file.hpp>
 
 #include "spy.hpp"
 

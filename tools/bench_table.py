@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py, compare_spgemm_cpu.py and
-measure_spgemm_limits.py have tables of their own, whatever the settings.
+measure_spgemm_limits.py, and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -253,6 +253,18 @@ def limits_table(run: dict) -> str:
     return markdown(header, rows) + f"\n{device}; commit {c['commit']}, {c['date'][:10]}.\n"
 
 
+def kept_table(run: dict) -> str:
+    """Speed kept between two commits, one row per operation: cases, geometric mean, least."""
+    kept: dict[str, list[float]] = {}
+    for r in run["benchmarks"]:
+        if "speed_kept" in r:
+            kept.setdefault(r["name"].split("/")[0], []).append(r["speed_kept"])
+    rows = [[operation, str(len(k)), f"{geometric_mean(k):.3f}", f"{min(k):.3f}"] for operation, k in kept.items()]
+    c = run["context"]
+    return markdown(["operation", "cases", "speed kept, geometric mean", "least"], rows) + (
+        f"\n{c['device']}; commit {c['commit_before']} before, {c['commit']} after, {c['date'][:10]}.\n")
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -261,8 +273,8 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
-        made = cpu_table(run) if "results" in run else limits_table(run) if "limits" in run else table(
-            run, DEFAULTS | given, results)
+        made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
+                else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))
         return marker[1] + made + marker[4]
 
     return MARKER.sub(write, text)

@@ -93,7 +93,7 @@ void add_bench(CLI::App& app, int& result) {
   command.add_flag("--warm", o->warm, "Only with runs back to back");
   command.add_flag("!--no-diagnosis", o->diagnose, "Leave out the runs on altered matrices that tell the bottleneck");
   add_json_option(command, o->run);
-  command.add_option("-o,--output", o->output, "Write the records to a file, as JSON; - is stdout");
+  command.add_option("-o,--output", o->output, "Write the records to a file, as JSON: a new one, or that of an earlier run; - is stdout");
   command.add_option("--compare", o->compare, "Records of an earlier run, as -o wrote them")->check(CLI::ExistingFile);
   command.add_option("--tolerance", o->tolerance, "Per cent slower that --compare lets pass")
       ->check(CLI::Range(0.0, 1000.0))

@@ -23,14 +23,24 @@ std::string name_today(std::string name) {
   return name.starts_with(before) ? name.replace(0, before.size(), today) : name;
 }
 
-std::map<std::string, timing> timings_by_name(const json& run, std::string_view which) try {
+std::map<std::string, timing> timings_by_name(const json& run, std::string_view which) {
+  const auto require = [&](bool is_there, const std::string& what) {
+    if (!is_there) throw error(status::invalid_format, fmt::format("{}: no record of tulle bench: {}", which, what));
+  };
+  const auto list = run.find("benchmarks");
+  require(list != run.end() && list->is_array(), "there is no list of benchmarks");
   std::map<std::string, timing> timings;
-  for (const json& b : run.at("benchmarks")) {
-    timings[name_today(b.at("name"))] = {b.at("real_time").get<double>(), b.value("stddev", 0.0)};
+  int position = 0;
+  for (const json& b : *list) {
+    const auto of = [&](const char* key) { return b.is_object() && b.contains(key) ? b.at(key) : json(); };
+    const std::string number = fmt::format("benchmark {}", ++position);
+    require(of("name").is_string(), number + " has no name");
+    require(of("real_time").is_number(), number + " has no real_time, or it is no number");
+    const json stddev = of("stddev");
+    require(stddev.is_null() || stddev.is_number(), "the stddev of " + number + " is no number");
+    timings[name_today(of("name"))] = {of("real_time").get<double>(), stddev.is_null() ? 0.0 : stddev.get<double>()};
   }
   return timings;
-} catch (const json::exception& e) {
-  throw error(status::invalid_format, fmt::format("{} run is not a benchmark record: {}", which, e.what()));
 }
 
 bool is_regression(const timing& before, const timing& after, double tolerance) {
@@ -44,7 +54,7 @@ bool is_regression(const timing& before, const timing& after, double tolerance) 
 bool comparisons::any_regression() const { return std::ranges::any_of(matched, &comparison::regression); }
 
 comparisons compare(const json& old_run, const json& new_run, double tolerance) {
-  const auto before = timings_by_name(old_run, "the old"), after = timings_by_name(new_run, "the new");
+  const auto before = timings_by_name(old_run, "the old run"), after = timings_by_name(new_run, "the new run");
   comparisons result;
   for (const auto& [name, time] : before) {
     const auto match = after.find(name);
@@ -83,7 +93,17 @@ json read_run(const std::string& file) {
   if (!stream) throw error(status::file_io, fmt::format("{}: cannot be opened: {}", file, std::strerror(errno)));
   json run = json::parse(stream, nullptr, false);
   if (run.is_discarded()) throw error(status::invalid_format, fmt::format("{}: not JSON", file));
+  timings_by_name(run, file);
   return run;
+}
+
+bool is_run(const std::string& file) {
+  std::ifstream stream(file);
+  const json run = json::parse(stream, nullptr, false);
+  const auto context = run.find("context");
+  if (context == run.end() || !context->is_object()) return false;
+  const auto program = context->find("executable");
+  return program != context->end() && *program == "tulle bench";
 }
 
 }  // namespace tulle::cli::bench

@@ -33,5 +33,7 @@ std::string comparison_table(const comparisons& c, double tolerance);
 
 /// Reads a file that --output wrote. Throws FILE_IO, INVALID_FORMAT.
 json read_run(const std::string& file);
+/// Whether --output wrote a file.
+bool is_run(const std::string& file);
 
 }  // namespace tulle::cli::bench

@@ -1,28 +1,38 @@
 #include "session.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <tulle/io/write_file.hpp>
 
 #include "compare.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
-std::ofstream open_records(const std::string& file) {
-  std::ofstream stream;
-  if (file.empty() || file == "-") return stream;
-  stream.open(file);
-  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, std::strerror(errno)));
-  return stream;
+/// Nothing but a record of an earlier run is replaced: `bench a.mtx -o *.mtx` must not cost a matrix.
+const bench_options& checked(const bench_options& o) {
+  const std::string& file = o.output;
+  if (file.empty() || file == "-") return o;
+  if (file.ends_with(".gz") || file.ends_with(".zst")) {
+    throw error(status::invalid_argument, fmt::format("-o {}: records are not compressed", file));
+  }
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(file, unknown) && std::filesystem::file_size(file, unknown) > 0 &&
+      !is_run(file)) {
+    throw error(
+        status::file_io,
+        fmt::format("{}: not overwritten: it is no record of tulle bench; remove it or name another file", file));
+  }
+  check_writable(file);
+  return o;
 }
 
 }  // namespace
 
 session::session(const bench_options& options, context on)
-    : o_(options),
+    : o_(checked(options)),
       before_(options.compare.empty() ? json() : read_run(options.compare)),
-      file_(open_records(options.output)),
       ctx(std::move(on)),
       host(measure_machine(ctx)),
       clock(ctx, options.warmup, options.repeat) {
@@ -33,22 +43,20 @@ void session::show(std::string_view what) {
   if (!is_terminal(stderr)) return;
   constexpr std::size_t width = 30;
   const std::size_t filled = std::min(width, width * done_ / std::max<std::size_t>(steps_, 1));
-  fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(width - filled, ' '), done_,
-             steps_, what.substr(0, 80));
-  std::fflush(stderr);
+  put_raw(stderr, fmt::format("\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(width - filled, ' '),
+                              done_, steps_, printable(what.substr(0, 80))));
   bar_shown_ = true;
 }
 
 void session::clear_bar() {
-  if (bar_shown_) fmt::print(stderr, "\r\033[K");
+  if (bar_shown_) put_raw(stderr, "\r\033[K");
   bar_shown_ = false;
-  std::fflush(stderr);
 }
 
 void session::print(const std::string& text) {
   clear_bar();
   std::FILE* const stream = o_.json_on_stdout() ? stderr : stdout;
-  fmt::print(stream, "{}", text);
+  put_raw(stream, printable_lines(text));
   std::fflush(stream);
 }
 
@@ -62,10 +70,9 @@ omission session::give_up(omission o, status code, const std::string& reason) {
 
 int session::write(const json& document) {
   if (o_.json_on_stdout()) print_json(document);
-  if (file_.is_open()) {
-    file_ << document.dump(1) << '\n';
-    file_.close();
-    if (!file_) throw error(status::file_io, fmt::format("{}: cannot be written", o_.output));
+  const bool learnt_nothing = code_ != ok && document.at("benchmarks").empty() && !document.contains("errors");
+  if (!o_.output.empty() && o_.output != "-" && !learnt_nothing) {
+    write_file(o_.output, document.dump(1, ' ', false, json::error_handler_t::replace) + '\n');
   }
   if (code_ != ok || o_.compare.empty()) return code_;
   const comparisons compared = compare(before_, document, o_.tolerance);

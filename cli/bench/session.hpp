@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "common/command.hpp"
 #include "harness.hpp"
 #include "machine.hpp"
@@ -16,8 +14,8 @@ namespace tulle::cli::bench {
 
 class session {
  public:
-  /// Reads what --compare names and opens what --output names before anything is measured: a name that cannot be
-  /// written costs no run. Then measures the machine. Throws FILE_IO, INVALID_FORMAT.
+  /// Reads what --compare names and checks what --output names before anything is measured: a file that cannot be
+  /// written, or is none to overwrite, costs no run. Then measures the machine. Throws FILE_IO, INVALID_FORMAT.
   session(const bench_options& options, context on);
   ~session() { clear_bar(); }
   session(const session&) = delete;
@@ -33,7 +31,8 @@ class session {
   /// To stdout, or to stderr where the JSON goes to stdout.
   void print(const std::string& text);
 
-  /// Prints what failed and writes the records, with `more` at the end of the document. Returns the exit code.
+  /// Prints what failed and writes the records, with `more` at the end of the document, where there are any. Returns
+  /// the exit code.
   template <class Record>
   int finish(const results<Record>& all, const json& more = json::object());
 
@@ -44,12 +43,11 @@ class session {
 
   const bench_options& o_;
   json before_;
-  std::ofstream file_;
   std::size_t steps_ = 1, done_ = 0;
   bool bar_shown_ = false;
   int code_ = ok;  // of the first matrix that could not be had
 
- public:  // made after the files were opened
+ public:  // made after the files were looked at
   const context ctx;
   const machine host;
   harness clock;
@@ -77,6 +75,7 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
   const std::vector<case_name> all = cases(o_.suite, o_.matrices);
   steps_ = all.size() * (o_.run.precision == "both" ? 2 : 1);
   for (const case_name& which : all) {
+    if (o_.output.empty() && lost_output() != 0) break;  // nobody would see what is measured
     if (o_.run.precision != "f32") one(which, "f64");
     if (o_.run.precision != "f64") one(which, "f32");
   }

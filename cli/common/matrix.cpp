@@ -1,14 +1,16 @@
 #include "matrix.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <span>
 #include <tulle/formats/convert.hpp>
+#include <tulle/io/write_file.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <type_traits>
 
@@ -28,6 +30,22 @@ std::string short_name(const std::filesystem::path& file) {
   return name.string();
 }
 
+bool has_no_reader(int fd) {
+  pollfd asked{fd, POLLOUT, 0};
+  return poll(&asked, 1, 0) == 1 && (asked.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/// Throws reader_gone where `write` fails since nobody reads what goes to standard output.
+template <class F>
+void guard_pipe(const std::string& file, const F& write) {
+  try {
+    write();
+  } catch (const error&) {
+    if (file == "-" && has_no_reader(STDOUT_FILENO)) throw reader_gone();
+    throw;
+  }
+}
+
 }  // namespace
 
 json to_json(const matrix_facts& a) {
@@ -35,7 +53,7 @@ json to_json(const matrix_facts& a) {
 }
 
 std::string headline(const matrix_facts& a) {
-  return fmt::format("{}: {} x {}, {} nonzeros", a.name, a.rows, a.cols, a.nnz);
+  return fmt::format("{}: {} x {}, {} nonzeros", printable(a.name), a.rows, a.cols, a.nnz);
 }
 
 json to_json(const csr_stats& s) {
@@ -55,12 +73,8 @@ named_matrix load(const std::string& spec, const run_options& o) {
     if (is_generator(spec)) {
       a.name = spec;
       a.matrix = generate<T>(context::cpu(o.threads), spec);
-    } else if (spec == "-") {
-      a.name = "stdin";
-      const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-      a.matrix = parse_matrix_market<T>(text, a.name, options, &a.info);
     } else {
-      a.name = short_name(spec);
+      a.name = spec == "-" ? "stdin" : short_name(spec);
       a.matrix = read_matrix_market<T>(spec, options, &a.info);
     }
   });
@@ -95,9 +109,9 @@ std::vector<T> load_vector(const std::string& spec, index_t size, std::string_vi
   return x;
 }
 
-void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric) {
+void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric, mm_field wish) {
   const auto start = clock::now();
-  write_matrix_market(file, a, symmetric);
+  guard_pipe(file, [&] { write_matrix_market(file, a, symmetric, wish); });
   const double seconds = seconds_since(start);
   if (file == "-" || !std::filesystem::is_regular_file(file)) return;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
@@ -111,7 +125,7 @@ void write_vector(const std::string& file, host_span<const T> x, index_t columns
   fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
                  std::is_integral_v<T> ? "integer" : "real", x.size() / static_cast<std::size_t>(columns), columns);
   for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-  write_file(file, {text.data(), text.size()});
+  guard_pipe(file, [&] { write_file(file, {text.data(), text.size()}); });
 }
 
 matrix_ref transposed(const matrix_ref& a, const run_options& o) {

@@ -1,6 +1,9 @@
 // Matrices that commands read, describe and write.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <new>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/matrices.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -25,7 +28,7 @@ json to_json(const matrix_facts& a);
 std::string headline(const matrix_facts& a);
 json to_json(const csr_stats& stats);
 
-/// A matrix named on the command line: a file, "-" (Matrix Market text on stdin) or "gen:NAME:key=value,...".
+/// A matrix named on the command line: a file, "-" (a file on stdin, compressed or not) or "gen:NAME:key=value,...".
 struct named_matrix {
   matrix_ref matrix;        // owns its arrays: a CSR in host memory with values of the precision and 64-bit offsets
   std::string name;         // short: "cant" or the generator spec
@@ -39,6 +42,18 @@ struct named_matrix {
 };
 /// Notes (duplicates summed and the like) go to stderr.
 named_matrix load(const std::string& spec, const run_options& o);
+/// Returns f(); where memory does not suffice, the message begins with the name of what it was for.
+template <class F>
+decltype(auto) in_memory_for(std::string_view name, F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw error(status::out_of_memory, fmt::format("{}: out of memory", name));
+  } catch (const error& e) {
+    if (e.code() != status::out_of_memory) throw;
+    throw error(status::out_of_memory, fmt::format("{}: {}", name, e.what()));
+  }
+}
 /// All statistics of such a matrix.
 csr_stats statistics(const matrix_ref& a, const run_options& o);
 /// Millions of bytes of text a second; 0 for a generator.
@@ -50,10 +65,11 @@ template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
 
 inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
-/// Writes a matrix and notes how fast that went. Throws FILE_IO.
-void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false);
+/// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and
+/// reader_gone for "-".
+void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false, mm_field wish = mm_field::real);
 /// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
-/// same number. Throws FILE_IO.
+/// same number. Throws FILE_IO, and reader_gone for "-".
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -32,7 +33,7 @@ void add_backend_options(CLI::App& app, run_options& o) {
   add_choice(app, "--backend", o.backend, {"auto", "cpu", "cuda"},
              "Where to run: auto is the GPU if there is one, else the CPU");
   add_threads_option(app, o);
-  app.add_option("--device", o.device, "Number of the GPU; 0 otherwise")->check(CLI::NonNegativeNumber);
+  app.add_option("--device", o.device, "Number of the GPU; 0 otherwise")->check(CLI::Range(0, INT_MAX));
 }
 
 void add_plan_options(CLI::App& app, run_options& o) {

@@ -3,18 +3,67 @@
 #include <fmt/color.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <tulle/core/status.hpp>
 
 namespace tulle::cli {
+namespace {
+
+int lost = 0;
+
+/// The length of the control character that `text` begins with, in UTF-8, or 0: also U+0080 to U+009F, where a terminal
+/// finds the 8-bit forms of escape sequences.
+std::size_t control_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  return text.size() > 1 && byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;
+}
+
+/// `escape` formats the last byte of a control character.
+std::string escaped(std::string_view text, fmt::format_string<int> escape, bool keep_lines) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = keep_lines && text[0] == '\n' ? 0 : control_length(text);
+    if (length == 0) {
+      out += text[0];
+    } else {
+      out += fmt::format(escape, int{static_cast<unsigned char>(text[length - 1])});
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+void put_raw(std::FILE* stream, std::string_view text) noexcept {
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() && stream == stdout && lost == 0) lost = errno;
+}
+
+void put_styled(std::FILE* stream, look style, std::string_view text) {
+  const char* no_color = std::getenv("NO_COLOR");
+  if (!is_terminal(stream) || (no_color != nullptr && *no_color != '\0')) return put_raw(stream, text);
+  const auto as = style == look::bold ? fmt::text_style(fmt::emphasis::bold)
+                                      : fmt::fg(style == look::red ? fmt::terminal_color::red : fmt::terminal_color::green);
+  put_raw(stream, fmt::format(as, "{}", text));
+}
+
+int lost_output() noexcept {
+  if (std::fflush(stdout) != 0 && lost == 0) lost = errno;
+  if (std::ferror(stdout) != 0 && lost == 0) lost = EIO;  // of what others print
+  return lost;
+}
+
+std::string printable(std::string_view text) { return escaped(text, "\\x{:02x}", false); }
+
+std::string printable_lines(std::string_view text) { return escaped(text, "\\x{:02x}", true); }
 
 void print_json(const json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace);
+  put_raw(stdout, escaped(text, "\\u00{:02x}", true) + '\n');
 }
 
 void print_record(const json& record) {
@@ -29,18 +78,7 @@ json number(double v) {
   return v;
 }
 
-void write_file(const std::string& file, std::string_view content) {
-  if (file == "-") {
-    std::fwrite(content.data(), 1, content.size(), stdout);
-    return;
-  }
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-  stream.close();
-  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be written: {}", file, std::strerror(errno)));
-}
-
-void note(std::string_view text) { fmt::print(stderr, "tulle: {}\n", text); }
+void note(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
 
 std::string human_bytes(double bytes) {
   constexpr std::array units{"B", "kB", "MB", "GB", "TB"};
@@ -50,16 +88,10 @@ std::string human_bytes(double bytes) {
 }
 
 void print_verdict(bool right, std::string_view text) {
-  const auto colour = fmt::fg(right ? fmt::terminal_color::green : fmt::terminal_color::red);
-  fmt::print(use_colour(stdout) ? colour : fmt::text_style{}, "  {:<13}", right ? "verified" : "WRONG");
-  fmt::print(" {}\n", text);
+  put_styled(stdout, right ? look::green : look::red, fmt::format("  {:<13}", right ? "verified" : "WRONG"));
+  put(" {}\n", text);
 }
 
 bool is_terminal(std::FILE* stream) noexcept { return isatty(fileno(stream)) == 1; }
-
-bool use_colour(std::FILE* stream) noexcept {
-  const char* no_color = std::getenv("NO_COLOR");
-  return is_terminal(stream) && (no_color == nullptr || *no_color == '\0');
-}
 
 }  // namespace tulle::cli

@@ -1,8 +1,14 @@
-// What commands write: JSON records, notes, files, and the phrases that several of them print.
+// What commands print: text, JSON records, notes, and the phrases that several of them share.
+//
+// Printing throws nothing: what a closed or full standard output has lost is asked for at the end (lost_output), and
+// what standard error has lost matters to nobody.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <concepts>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -23,6 +29,28 @@ json object(Fields&&... fields) {
   ((result[fields.first] = std::move(fields.second)), ...);
   return result;
 }
+/// Prints text as it is.
+void put_raw(std::FILE* stream, std::string_view text) noexcept;
+enum class look { bold, red, green };
+/// The same in colour or bold, where `stream` is a terminal and NO_COLOR is unset.
+void put_styled(std::FILE* stream, look style, std::string_view text);
+/// Formats and prints text to stdout; control characters other than ends of lines become \x1b and the like.
+template <class... Arguments>
+void put(fmt::format_string<Arguments...> format, Arguments&&... arguments);
+/// Why standard output has lost what was printed, an errno; 0 where nothing was lost.
+int lost_output() noexcept;
+/// Nobody reads standard output any more: the command ends quietly, as by SIGPIPE.
+class reader_gone : public std::exception {};
+/// `text` with its control characters as \x1b, ends of lines among them: what a terminal can be given of a name.
+std::string printable(std::string_view text);
+/// The same, but ends of lines stay.
+std::string printable_lines(std::string_view text);
+
+template <class... Arguments>
+void put(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  put_raw(stdout, printable_lines(fmt::format(format, std::forward<Arguments>(arguments)...)));
+}
+
 /// Prints one JSON document to stdout.
 void print_json(const json& document);
 /// The same with the schema's version in front: the record of one command.
@@ -45,9 +73,7 @@ json nullable(const std::optional<T>& v) {
   return v ? json(*v) : json(nullptr);
 }
 
-/// Replaces the content of a file; "-" is stdout. Throws FILE_IO.
-void write_file(const std::string& file, std::string_view content);
-/// A note for a person, to stderr: "tulle: ...".
+/// A note of one line for a person, to stderr: "tulle: ...".
 void note(std::string_view text);
 /// "1.23 GB", "45.6 kB" (powers of 1000).
 std::string human_bytes(double bytes);
@@ -55,7 +81,5 @@ std::string human_bytes(double bytes);
 void print_verdict(bool right, std::string_view text);
 
 bool is_terminal(std::FILE* stream) noexcept;
-/// True where `stream` is a terminal and NO_COLOR is unset.
-bool use_colour(std::FILE* stream) noexcept;
 
 }  // namespace tulle::cli

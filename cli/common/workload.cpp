@@ -1,5 +1,7 @@
 #include "workload.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
@@ -52,6 +54,16 @@ void add_vectors(const context& ctx, const spmv_request& request, const run_opti
   };
 }
 
+/// Refuses before anything is allocated what cannot fit: x and y, which are twice in memory.
+void check_vectors(const named_matrix& a, const workload& work, const run_options& o) {
+  const double size = with_precision(o, []<class T>() { return static_cast<double>(sizeof(T)); });
+  const double bytes = 2 * size * work.rhs * (static_cast<double>(a.matrix.rows) + a.matrix.cols);
+  const auto available = static_cast<double>(context::cpu(1).info().memory_bytes);
+  if (available <= 0 || bytes <= available) return;
+  throw error(status::out_of_memory, fmt::format("{}: x and y would take {}; this machine has {} of memory", a.name,
+                                                 human_bytes(bytes), human_bytes(available)));
+}
+
 }  // namespace
 
 void add_workload_options(CLI::App& app, workload& w) {
@@ -95,13 +107,16 @@ spmv_problem make_problem(const context& ctx, const spmv_request& request, const
   const workload& work = request.work;
   const double alpha = scalar_option("--alpha", request.alpha, o), beta = scalar_option("--beta", request.beta, o);
   const named_matrix loaded = load(request.matrix, o);
-  const matrix_ref a = work.transpose ? transposed(loaded.matrix, o) : loaded.matrix;
-  spmv_problem p{loaded.facts(), matrix_hash(loaded.matrix), work, alpha, beta};
-  p.stats = statistics(a, o);
-  with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
-  p.a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
-  if (ctx.space() == memory_space::host) p.storage = loaded.matrix.owner;
-  return p;
+  check_vectors(loaded, work, o);
+  return in_memory_for(loaded.name, [&] {
+    const matrix_ref a = work.transpose ? transposed(loaded.matrix, o) : loaded.matrix;
+    spmv_problem p{loaded.facts(), matrix_hash(loaded.matrix), work, alpha, beta};
+    p.stats = statistics(a, o);
+    with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
+    p.a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
+    if (ctx.space() == memory_space::host) p.storage = loaded.matrix.owner;
+    return p;
+  });
 }
 
 template <scalar T>

@@ -313,8 +313,9 @@ typedef struct tulle_spgemm_options {
   const char* kernel;     /* a name that `tulle kernels` prints; NULL or "": choose */
   int32_t transpose_a;    /* 1: A^T B */
   int32_t transpose_b;    /* 1: A B^T */
-  size_t memory_limit;    /* bytes to hold at most beyond A, B and C; 0: no limit. C is the same bit for bit. A limit
-                             that one row passes is OUT_OF_MEMORY, and the message says what that row needed */
+  size_t memory_limit;    /* bytes to hold at most beyond A, B, C and copies of operands (transposed, sorted, on the
+                             device); 0: no limit. C is the same bit for bit. A limit that one row passes is
+                             OUT_OF_MEMORY, and the message says what that row needed */
   int32_t eliminate_zeros; /* 1: drop the entries of C that are 0, as those that cancel are; C keeps them otherwise. Not
                               with tulle_spgemm_plan_numeric and _multiply_into */
   const tulle_csr* mask;  /* M, or NULL: only the entries of A B that are in its pattern */

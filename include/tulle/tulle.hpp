@@ -19,6 +19,7 @@
 #include <tulle/formats/views.hpp>
 #include <tulle/io/generate.hpp>
 #include <tulle/io/matrix_market.hpp>
+#include <tulle/io/write_file.hpp>
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>

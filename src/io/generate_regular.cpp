@@ -31,11 +31,12 @@ struct grid {
         : x(i % g.nx), y(i / g.nx % g.ny), z(i / g.nx / g.ny), in_x(x, g.nx), in_y(y, g.ny), in_z(z, g.nz) {}
   };
 
-  /// With every node inside: at most that, and nearly that for large grids.
-  [[nodiscard]] double expected_entries() const {
-    const int dimensions = nz > 1 ? 3 : 2;
-    const double points = box ? (dimensions == 3 ? 27 : 9) : 2 * dimensions + 1;
-    return points * nx * ny * nz * dof * dof;
+  [[nodiscard]] double entries() const {
+    const auto pairs = [](double n) { return std::max(3 * n - 2, 0.0); };  // of neighbours on a line of n nodes
+    const double x = nx, y = ny, z = nz, nodes = x * y * z;
+    const double adjacent =
+        box ? pairs(x) * pairs(y) * pairs(z) : pairs(x) * y * z + x * pairs(y) * z + x * y * pairs(z) - 2 * nodes;
+    return adjacent * dof * dof;
   }
 
   [[nodiscard]] std::int64_t length(index_t row) const {
@@ -65,7 +66,7 @@ struct grid {
 pattern make_grid(const context& ctx, std::string_view name, const grid& g) {
   const index_t rows = dimension_product(name, {g.nx, g.ny, g.nz, g.dof});
   return build_pattern(
-      ctx, rows, rows, g.expected_entries(), [g](index_t r) { return g.length(r); },
+      ctx, rows, rows, g.entries(), [g](index_t r) { return g.length(r); },
       [g](index_t r, index_t* to, index_t*) { g.fill(r, to); }, true);
 }
 

@@ -27,8 +27,15 @@ struct duplicates {
 template <scalar T>
 duplicates find_duplicates(const context& ctx, const csr<T>& a);
 
-/// The matrix with duplicates added up in their order. Throws OVERFLOW naming the entry when a sum does not fit i32.
+/// Duplicates whose sum T cannot hold, though it holds every one of them.
+struct overflows {
+  std::int64_t count = 0;
+  std::int64_t lower = 0;  // on or below the diagonal
+  std::int64_t first_row = -1;
+  std::int64_t first_col = -1;
+};
+/// The matrix with duplicates added up in their order.
 template <scalar T>
-csr<T> sum_duplicates(const context& ctx, const csr<T>& a, const source& file);
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, overflows& found);
 
 }  // namespace tulle::matrix_market

@@ -1,11 +1,11 @@
 // gzip and zstd data to text, as a stream: the memory held is the text that is there, whatever the headers claim.
-#include <algorithm>
-#include <memory>
-
 #include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
+#include <algorithm>
+#include <memory>
 #include <tulle/core/status.hpp>
 
 #include "io/matrix_market_text.hpp"
@@ -13,7 +13,10 @@
 namespace tulle::matrix_market {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
+constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr std::size_t largest_piece = 4 * piece;  // of text between two looks of the judge
+constexpr const char* bytes_follow = "corrupt (bytes follow the end)";
+constexpr int largest_window_log = sizeof(void*) == 8 ? 31 : 30;  // all that zstd can do
 
 [[noreturn]] void fail(const std::string& name, const char* format, const char* why) {
   throw error(status::file_io, fmt::format("{}: the {} data are {}", name, format, why));
@@ -21,6 +24,14 @@ constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
 [[noreturn]] void fail_memory(const std::string& name) {
   throw error(status::out_of_memory, fmt::format("{}: no memory to decompress it", name));
+}
+
+[[noreturn]] void fail_zstd(const std::string& name, ZSTD_ErrorCode code) {
+  if (code == ZSTD_error_memory_allocation) fail_memory(name);
+  if (code != ZSTD_error_frameParameter_windowTooLarge) fail(name, "zstd", "corrupt");
+  throw error(status::file_io,
+              fmt::format("{}: the zstd data need a window of more than {} MiB, the most that is supported", name,
+                          std::size_t{1} << (largest_window_log - 20)));
 }
 
 }  // namespace
@@ -32,54 +43,63 @@ bool is_zstd(std::string_view bytes) noexcept {
   return bytes.size() > 3 && bytes.substr(1, 3) == "\x2a\x4d\x18" && (bytes[0] & 0xf0) == 0x50;
 }
 
-growing_text decompress_gzip(std::string_view bytes, const std::string& name) {
+growing_text decompress_gzip(std::string_view first, byte_source& rest, const std::string& name) {
   growing_text text;
+  text_judge judge(name);
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) fail_memory(name);
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> ending(&stream, inflateEnd);
-  while (true) {
-    const std::size_t offered = std::min(bytes.size(), piece);
-    char* to = text.reserve(1, name);
-    const std::size_t room = std::min(text.room(), piece);
+  bool between_members = false;
+  bool more_text = false;  // to come from the bytes that were taken
+  for (std::string_view bytes = first; !bytes.empty() || more_text;) {
+    if (between_members && bytes.front() != '\x1f') {  // zeros may pad the file to a block
+      if (bytes.find_first_not_of('\0') != std::string_view::npos) fail(name, "gzip", bytes_follow);
+      bytes = rest.next();
+      continue;
+    }
+    char* to = text.reserve(piece, name);
+    const std::size_t room = std::min(text.room(), largest_piece);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(offered);
+    stream.avail_in = static_cast<uInt>(bytes.size());
     stream.next_out = reinterpret_cast<Bytef*>(to);
     stream.avail_out = static_cast<uInt>(room);
     const int result = inflate(&stream, Z_NO_FLUSH);
-    bytes.remove_prefix(offered - stream.avail_in);
-    text.grow(room - stream.avail_out);
-    if (result == Z_STREAM_END) {
-      // Another member may follow; zeros that pad the file to a block may not be taken for one.
-      if (bytes.find_first_not_of('\0') == std::string_view::npos) return text;
-      if (!is_gzip(bytes)) fail(name, "gzip", "corrupt (bytes follow the end)");
-      inflateReset(&stream);
-    } else if (result == Z_MEM_ERROR) {
-      fail_memory(name);
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      fail(name, "gzip", "corrupt");
-    } else if (bytes.empty() && stream.avail_out > 0) {
-      fail(name, "gzip", "truncated");
+    if (result == Z_MEM_ERROR) fail_memory(name);
+    if (result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END) {
+      fail(name, "gzip", between_members ? bytes_follow : "corrupt");
     }
+    text.grow(room - stream.avail_out);
+    judge(text.view());
+    bytes.remove_prefix(bytes.size() - stream.avail_in);
+    between_members = result == Z_STREAM_END;
+    if (between_members) inflateReset(&stream);
+    more_text = stream.avail_out == 0 && !between_members;
+    if (bytes.empty() && !more_text) bytes = rest.next();
   }
+  if (!between_members) fail(name, "gzip", "truncated");
+  return text;
 }
 
-growing_text decompress_zstd(std::string_view bytes, const std::string& name) {
+growing_text decompress_zstd(std::string_view first, byte_source& rest, const std::string& name) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> stream(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (stream == nullptr) fail_memory(name);
+  ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, largest_window_log);
   growing_text text;
-  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-  while (true) {
-    char* to = text.reserve(1, name);
-    ZSTD_outBuffer out{to, text.room(), 0};
-    const std::size_t result = ZSTD_decompressStream(stream.get(), &out, &in);
-    if (ZSTD_isError(result)) fail(name, "zstd", "corrupt");
+  text_judge judge(name);
+  std::size_t wanted = 0;  // 0 at the end of a frame
+  for (ZSTD_inBuffer in{first.data(), first.size(), 0}; in.size > 0;) {
+    char* to = text.reserve(piece, name);
+    ZSTD_outBuffer out{to, std::min(text.room(), largest_piece), 0};
+    wanted = ZSTD_decompressStream(stream.get(), &out, &in);
+    if (ZSTD_isError(wanted)) fail_zstd(name, ZSTD_getErrorCode(wanted));
     text.grow(out.pos);
-    if (in.pos == in.size && out.pos < out.size) {
-      if (result != 0) fail(name, "zstd", "truncated");
-      return text;
-    }
-    if (in.pos == in.size && result == 0) return text;
+    judge(text.view());
+    if (in.pos < in.size || (out.pos == out.size && wanted != 0)) continue;
+    const std::string_view more = rest.next();
+    in = {more.data(), more.size(), 0};
   }
+  if (wanted != 0) fail(name, "zstd", "truncated");
+  return text;
 }
 
 }  // namespace tulle::matrix_market

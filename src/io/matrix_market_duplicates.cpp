@@ -1,7 +1,7 @@
 // Duplicates of a CSR with sorted rows: found, and added up in the order of the file.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cmath>
+#include <concepts>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -11,6 +11,18 @@
 #include "kernels/backends.hpp"
 
 namespace tulle::matrix_market {
+namespace {
+
+template <scalar T>
+bool overflows_to(T sum, const T* first, const T* last) {
+  if constexpr (std::integral<T>) {
+    return !std::in_range<T>(std::accumulate(first, last, std::int64_t{0}));
+  } else {
+    return std::isinf(sum) && std::all_of(first, last, [](T x) { return std::isfinite(x); });
+  }
+}
+
+}  // namespace
 
 template <scalar T>
 duplicates find_duplicates(const context& ctx, const csr<T>& a) {
@@ -37,30 +49,36 @@ duplicates find_duplicates(const context& ctx, const csr<T>& a) {
 }
 
 template <scalar T>
-csr<T> sum_duplicates(const context& ctx, const csr<T>& a, const source& file) {
+csr<T> sum_duplicates(const context& ctx, const csr<T>& a, overflows& found) {
   const matrix_kernels& kernels = matrices_of(backend_kind::cpu);
   entry_map distinct = kernels.select(ctx, a, {0, a.rows, 0, a.cols, /*nonzero=*/false, /*distinct=*/true});
   const std::int64_t* first = distinct.positions.data();
   const std::size_t nnz = distinct.colind.size();
-  if constexpr (std::integral<T>) {
-    for (std::size_t i = 0; i < nnz; ++i) {
-      const T* values = a.values.data();
-      if (std::in_range<T>(std::accumulate(values + first[i], values + first[i + 1], std::int64_t{0}))) continue;
-      const std::int64_t* row = std::upper_bound(a.rowptr.data(), a.rowptr.data() + a.rows + 1, first[i]) - 1;
-      throw error(status::overflow, fmt::format("{}: the duplicates of entry ({}, {}) add up to more than i32 holds",
-                                                file.name, row - a.rowptr.data() + 1, a.colind.data()[first[i]] + 1));
-    }
-  }
   csr<T> sum{a.rows, a.cols, std::get<buffer<std::int64_t>>(std::move(distinct.rowptr)), std::move(distinct.colind),
              buffer<T>(ctx, nnz)};
-  kernels.gather(ctx, {scalar_type_of<T>, static_cast<std::int64_t>(nnz), first, nullptr, a.values.data(),
-                       sum.values.data()});
+  kernels.gather(
+      ctx, {scalar_type_of<T>, static_cast<std::int64_t>(nnz), first, nullptr, a.values.data(), sum.values.data()});
+  if constexpr (std::floating_point<T>) {
+    const T* sums = sum.values.data();
+    if (std::count_if(sums, sums + nnz, [](T x) { return std::isinf(x); }) == 0) return sum;
+  }
+  const T* values = a.values.data();
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    for (std::int64_t k = sum.rowptr.data()[r]; k < sum.rowptr.data()[r + 1]; ++k) {
+      if (first[k + 1] - first[k] == 1) continue;
+      if (!overflows_to(sum.values.data()[k], values + first[k], values + first[k + 1])) continue;
+      const index_t col = sum.colind.data()[k];
+      if (found.count == 0) found = {.first_row = r, .first_col = col};
+      ++found.count;
+      found.lower += col <= r;
+    }
+  }
   return sum;
 }
 
 #define TULLE_INSTANTIATE(T)                                             \
   template duplicates find_duplicates<T>(const context&, const csr<T>&); \
-  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, const source&);
+  template csr<T> sum_duplicates<T>(const context&, const csr<T>&, overflows&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

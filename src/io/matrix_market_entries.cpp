@@ -1,6 +1,6 @@
-// Parallel parse. The text is cut at line ends into segments; each is counted and given room in the arrays, then parsed
-// into scratch memory that stays in the cache and dealt out from there by row (the first digit of a radix sort), so
-// that the sort that follows works in the cache too. Errors are looked at afterwards, in the order of the file.
+// Parallel parse. The text is cut at line ends into segments; each is read and parsed into scratch memory that stays in
+// the cache and dealt out from there by row (the first digit of a radix sort), so that the sort that follows works in
+// the cache too. Errors are looked at afterwards, in the order of the file.
 #include "io/matrix_market_entries.hpp"
 
 #include <fmt/format.h>
@@ -8,33 +8,42 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <span>
 #include <utility>
 
 #include "core/instantiate.hpp"
+#include "io/matrix_market_number.hpp"
+#include "io/matrix_market_text.hpp"
 
 namespace tulle::matrix_market {
 namespace {
 
 constexpr std::size_t most_buckets = 512;
 
-/// Gives every segment room for what it can hold, times `copies`. Returns the sum and the largest room.
-std::pair<std::size_t, std::size_t> make_room(const context& ctx, const source& file, const header& h, int copies,
-                                              std::vector<segment>& segments) {
+/// Calls f(segment, its lines) for all of them side by side; one that cannot be read has failed.
+template <class F>
+void for_each_segment(const context& ctx, const source& file, std::vector<segment>& segments, F f) {
   const auto count = static_cast<std::ptrdiff_t>(segments.size());
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (count > 1)
+  const int threads = static_cast<int>(std::clamp<std::ptrdiff_t>(count, 1, ctx.threads()));
+  std::vector<std::vector<char>> held(static_cast<std::size_t>(threads));
+  for (std::vector<char>& mine : held) mine = room_for_lines(file, segments);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     segment& s = segments[static_cast<std::size_t>(i)];
-    s.first = bound_entries(file.text.substr(s.begin, s.end - s.begin), h);
+    const auto lines = lines_of(file, s, held[static_cast<std::size_t>(omp_get_thread_num())]);
+    if (lines) f(s, *lines);
+    s.failed = s.failed || !lines;
   }
+}
+
+/// Gives every segment room for the values that its lines can hold. Returns their sum.
+std::size_t make_room(const context& ctx, const source& file, const header& h, std::vector<segment>& segments) {
+  for_each_segment(ctx, file, segments, [&](segment& s, std::string_view lines) { s.room = bound_entries(lines, h); });
   std::int64_t total = 0;
-  std::int64_t largest = 0;
-  for (segment& s : segments) {
-    largest = std::max(largest, s.first);
-    total += copies * std::exchange(s.first, total);
-  }
-  return {static_cast<std::size_t>(total), static_cast<std::size_t>(largest)};
+  for (segment& s : segments) s.first = std::exchange(total, total + s.room);
+  return static_cast<std::size_t>(total);
 }
 
 template <scalar T>
@@ -42,6 +51,7 @@ void check(const source& file, const header& h, const std::vector<segment>& segm
   const std::string_view what = h.array ? "value" : "entry";
   std::int64_t seen = 0;
   for (const segment& s : segments) {
+    if (s.failed || s.count > h.entries - seen) file.require_text();
     if (s.count > h.entries - seen) {
       fail(status::invalid_format, file, line_of_entry(file, s, h.entries - seen),
            fmt::format("{} number {}; the size line (line {}) allows {}", what, h.entries + 1, h.size_line, h.entries));
@@ -50,6 +60,7 @@ void check(const source& file, const header& h, const std::vector<segment>& segm
     seen += s.count;
   }
   if (seen < h.entries) {
+    file.require_text();
     fail(status::invalid_format, file, line_of(file.text, file.text.size() - 1),
          fmt::format("the file ends after {} number {}; the size line (line {}) wants {}", what, seen, h.size_line,
                      h.entries));
@@ -103,41 +114,62 @@ auto dealer_for(mm_symmetry symmetry) {
 
 }  // namespace
 
-terminated_text::terminated_text(const source& file, const std::vector<segment>& segments) : text_(file.text) {
-  if (segments.empty() || text_.ends_with('\n') || text_.ends_with('\r')) return;
-  tail_ = text_.substr(segments.back().begin);
-  tail_ += '\n';
+std::optional<std::string_view> lines_of(const source& file, const segment& s, std::vector<char>& held) {
+  const std::size_t size = s.end - s.begin;
+  if (file.fd < 0) {
+    const std::string_view lines = file.text.substr(s.begin, size);
+    if (is_line_end(lines.back())) return lines;
+    held.assign(lines.begin(), lines.end());
+  } else {
+    held.resize(size);
+    if (!read_at(file.fd, held.data(), size, file.start + static_cast<std::int64_t>(s.begin))) return {};
+  }
+  if (!is_line_end(held.back())) held.push_back('\n');
+  return std::string_view(held.data(), held.size());
 }
 
-std::string_view terminated_text::operator[](const segment& s) const noexcept {
-  return s.end == text_.size() && !tail_.empty() ? tail_ : text_.substr(s.begin, s.end - s.begin);
+std::vector<char> room_for_lines(const source& file, const std::vector<segment>& segments) {
+  std::size_t longest = 0;
+  if (file.fd >= 0) {
+    for (const segment& s : segments) longest = std::max(longest, s.end - s.begin);
+  } else if (!segments.empty() && !is_line_end(file.text.back())) {
+    longest = segments.back().end - segments.back().begin;
+  }
+  std::vector<char> held;
+  held.reserve(longest + 1);
+  return held;
 }
 
 template <class E>
 entry_list<E> parse_entries(const context& ctx, const source& file, const header& h) {
   entry_list<E> list;
   list.segments = cut_at_line_ends(file, h.data, ctx.threads());
-  const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
-  const int threads = static_cast<int>(std::clamp<std::ptrdiff_t>(segments, 1, ctx.threads()));
-  const int copies = h.symmetry == mm_symmetry::general ? 1 : 2;
-  const auto [total, largest] = make_room(ctx, file, h, copies, list.segments);
-  choose_buckets(h, total, list);
-  list.entries = buffer<E>(ctx, total);
-  buffer<E> scratch(ctx, largest * static_cast<std::size_t>(threads));
-  const terminated_text text(file, list.segments);
+  const auto threads = std::clamp<std::size_t>(list.segments.size(), 1, static_cast<std::size_t>(ctx.threads()));
+  const std::size_t copies = h.symmetry == mm_symmetry::general ? 1 : 2;
+  const std::size_t capacity = static_cast<std::size_t>(std::min(h.entries, most_entries(file.size(), h))) * copies;
+  choose_buckets(h, capacity, list);
+  list.entries = buffer<E>(ctx, capacity);
+  std::size_t longest = 0;
+  for (const segment& s : list.segments) longest = std::max(longest, s.end - s.begin);
+  const auto room = static_cast<std::size_t>(std::min(most_entries(longest, h), h.entries) + 1);
+  buffer<E> scratch(ctx, room * threads);
   const auto parse = parser_for<E>(h);
   const auto deal = dealer_for<E>(h.symmetry);
-  const std::size_t room = largest;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (std::ptrdiff_t i = 0; i < segments; ++i) {
-    const auto number = static_cast<std::size_t>(i);
-    segment& s = list.segments[number];
+  std::atomic<std::size_t> used = 0;
+  for_each_segment(ctx, file, list.segments, [&](segment& s, std::string_view lines) {
+    const auto number = static_cast<std::size_t>(&s - list.segments.data());
     E* mine = scratch.data() + static_cast<std::size_t>(omp_get_thread_num()) * room;
-    parse(text[s], h, mine, s);
+    s.room = static_cast<std::int64_t>(room);
+    parse(lines, h, mine, s);
+    const auto count = static_cast<std::size_t>(s.count);
+    const std::size_t first = used.fetch_add(count * copies);
+    if (first + count * copies > capacity) return;  // more than the size line claims, as `check` will find
+    s.first = static_cast<std::int64_t>(first);
+    if (copies == 2) s.upper = std::count_if(mine, mine + count, [](const E& e) { return e.col > e.row; });
     const std::span<std::uint32_t> starts =
         std::span(list.starts).subspan(number * (list.buckets + 1), list.buckets + 1);
-    deal({mine, static_cast<std::size_t>(s.count)}, list.shift, starts, list.entries.data() + s.first);
-  }
+    deal({mine, count}, list.shift, starts, list.entries.data() + first);
+  });
   check<typename E::type>(file, h, list.segments);
   return list;
 }
@@ -146,16 +178,11 @@ template <scalar T>
 value_list<T> parse_values(const context& ctx, const source& file, const header& h) {
   value_list<T> list;
   list.segments = cut_at_line_ends(file, h.data, ctx.threads());
-  const std::size_t total = make_room(ctx, file, h, 1, list.segments).first;
+  const std::size_t total = make_room(ctx, file, h, list.segments);
   list.entries = buffer<array_entry<T>>(ctx, total);
-  const terminated_text text(file, list.segments);
   const auto parse = parser_for<array_entry<T>>(h);
-  const auto segments = static_cast<std::ptrdiff_t>(list.segments.size());
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) if (segments > 1)
-  for (std::ptrdiff_t i = 0; i < segments; ++i) {
-    segment& s = list.segments[static_cast<std::size_t>(i)];
-    parse(text[s], h, list.entries.data() + s.first, s);
-  }
+  for_each_segment(ctx, file, list.segments,
+                   [&](segment& s, std::string_view lines) { parse(lines, h, list.entries.data() + s.first, s); });
   check<T>(file, h, list.segments);
   return list;
 }

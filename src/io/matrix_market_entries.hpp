@@ -3,34 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <string_view>
-#include <utility>
-#include <vector>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
+#include <utility>
+#include <vector>
 
 #include "io/matrix_market_lines.hpp"
 
 namespace tulle::matrix_market {
 
-/// The text as the line parser wants it: where the last line lacks its end, the last segment is a copy that has one.
-class terminated_text {
- public:
-  terminated_text(const source& file, const std::vector<segment>& segments);
-  [[nodiscard]] std::string_view operator[](const segment& s) const noexcept;
-
- private:
-  std::string_view text_;
-  std::string tail_;
-};
+/// The lines of a segment as the line parser wants them, the last one with its end: where they are, or in `held`, which
+/// must have the room. Nothing where the file could not be read.
+std::optional<std::string_view> lines_of(const source& file, const segment& s, std::vector<char>& held);
+/// Room for the longest segment and a line end, where `lines_of` may need it.
+std::vector<char> room_for_lines(const source& file, const std::vector<segment>& segments);
 
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
 /// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
 template <class E>
 struct entry_list {
-  std::vector<segment> segments;  // in the order of the file; there may be gaps between them
+  std::vector<segment> segments;  // in the order of the file, which that of their entries need not be
   int shift = 0;
   std::size_t buckets = 1;
   std::vector<std::uint32_t> starts;  // (buckets + 1) a segment: where its buckets start, from segment::first on

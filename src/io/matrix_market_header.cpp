@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "io/matrix_market_number.hpp"
+#include "io/matrix_market_text.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -36,6 +37,7 @@ std::string_view guess(std::string_view text) {
   if (text.starts_with("\xfd"
                        "7zXZ"))
     return ": this is xz data; decompress it with `xz -d`";
+  if (text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd")) return ": it is compressed twice";
   if (text.starts_with("BZh")) return ": this is bzip2 data; decompress it with `bzip2 -d`";
   return "";
 }
@@ -141,22 +143,49 @@ void read_size_line(const source& file, std::int64_t line, std::string_view text
                       : read_size(file, line, words[expected - 1], "entries", std::numeric_limits<std::int64_t>::max());
 }
 
-}  // namespace
-
-header read_header(const source& file) {
+/// Nothing where the text ends before the size line, with the number of its last line.
+std::optional<header> look_for_header(const source& file, std::int64_t& last_line) {
   header h;
   std::string_view rest = file.text;
   read_banner(file, take_line(rest), h);
-  for (h.size_line = 1; !rest.empty();) {
+  for (last_line = 1; !rest.empty();) {
     const std::string_view line = take_line(rest);
-    ++h.size_line;
+    h.size_line = ++last_line;
     const auto* first = std::find_if_not(line.begin(), line.end(), is_blank);
     if (first == line.end() || *first == '%') continue;
     h.data = file.text.size() - rest.size();
     read_size_line(file, h.size_line, line, h);
     return h;
   }
-  fail(status::invalid_format, file, h.size_line, "the file ends before the size line");
+  return {};
+}
+
+/// Of a file that is read segment by segment.
+header read_open_header(const source& file) {
+  for (std::size_t size = std::size_t{1} << 16; size <= file.bytes; size *= 4) {
+    std::string beginning(size, '\0');
+    if (!read_at(file.fd, beginning.data(), size, file.start)) break;
+    if (const auto found = find_header({beginning, file.name})) return *found;
+  }
+  throw text_needed();
+}
+
+}  // namespace
+
+header read_header(const source& file) {
+  if (file.fd >= 0) return read_open_header(file);
+  std::int64_t last_line = 1;
+  if (const auto found = look_for_header(file, last_line)) return *found;
+  fail(status::invalid_format, file, last_line, "the file ends before the size line");
+}
+
+std::optional<header> find_header(const source& beginning) {
+  constexpr std::size_t longest_banner = 4096;
+  const std::size_t whole_lines = beginning.text.find_last_of("\r\n") + 1;  // 0: there is none
+  if (whole_lines == 0 && beginning.text.size() <= longest_banner) return {};
+  std::int64_t last_line = 1;
+  return look_for_header(
+      {beginning.text.substr(0, whole_lines == 0 ? beginning.text.npos : whole_lines), beginning.name}, last_line);
 }
 
 void fail(status code, const source& file, std::int64_t line, const std::string& message) {

@@ -2,19 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-
 #include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>
 #include <tulle/io/matrix_market.hpp>
 
 namespace tulle::matrix_market {
 
-/// The text of a file and the name that messages give it.
+/// Thrown where a message needs the text of a file that is read segment by segment.
+struct text_needed {};
+
+/// The text of a file and the name that messages give it; or the open file itself, whose text is nowhere as a whole.
 struct source {
   std::string_view text;
   std::string_view name;
+  int fd = -1;  // of a file that is read segment by segment
+  std::int64_t start = 0;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] std::size_t size() const noexcept { return fd < 0 ? text.size() : bytes; }
+  void require_text() const {
+    if (fd >= 0) throw text_needed();
+  }
 };
 
 struct header {
@@ -32,6 +43,8 @@ struct header {
 
 /// Throws INVALID_FORMAT, UNSUPPORTED (complex, hermitian) or OVERFLOW, naming the line.
 header read_header(const source& file);
+/// The same of the beginning of a file; nothing where it ends before the size line does.
+std::optional<header> find_header(const source& beginning);
 
 /// Throws "NAME: line N: MESSAGE".
 [[noreturn]] void fail(status code, const source& file, std::int64_t line, const std::string& message);

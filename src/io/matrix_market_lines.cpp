@@ -2,11 +2,13 @@
 #include "io/matrix_market_lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <limits>
 
 #include "core/instantiate.hpp"
 #include "io/matrix_market_number.hpp"
+#include "io/matrix_market_text.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -75,7 +77,7 @@ void parse_lines(std::string_view lines, const header& h, E* to, segment& s) {
       p = skip_to_line_end(p) + 1;
       continue;
     }
-    p = read_entry<Field>(p, end, h, *to);
+    p = to - first < s.room ? read_entry<Field>(p, end, h, *to) : nullptr;
     if (p == nullptr) {
       s.failed = true;
       s.error = s.begin + static_cast<std::size_t>(line - lines.data());
@@ -87,32 +89,65 @@ void parse_lines(std::string_view lines, const header& h, E* to, segment& s) {
   s.count = to - first;
 }
 
+/// How many i of first .. last - 1 `is_one` holds for.
+template <class F>
+std::int64_t count_positions(std::size_t first, std::size_t last, F is_one) {
+  std::int64_t count = 0;
+  while (first < last) {
+    std::uint8_t few = 0;  // a sum of bytes: the compiler adds them 16 or 32 at a time
+    const std::size_t stop = std::min(first + 255, last);
+    for (; first < stop; ++first) few = static_cast<std::uint8_t>(few + (is_one(first) ? 1 : 0));
+    count += few;
+  }
+  return count;
+}
+
+/// Position of the first line end from `position` on; past the end of the text when there is none.
+std::size_t find_line_end(const source& file, std::size_t position) {
+  if (file.fd < 0) return file.text.find_first_of("\n\r", position);
+  std::array<char, 1024> piece;
+  while (position < file.bytes) {
+    const std::size_t size = std::min(piece.size(), file.bytes - position);
+    if (!read_at(file.fd, piece.data(), size, file.start + static_cast<std::int64_t>(position))) throw text_needed();
+    const std::size_t at = std::string_view(piece.data(), size).find_first_of("\n\r");
+    if (at != std::string_view::npos) return position + at;
+    position += size;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads) {
   constexpr std::size_t smallest = std::size_t{1} << 15;
   constexpr std::size_t largest = std::size_t{1} << 19;
-  const std::size_t size = file.text.size();
+  const std::size_t size = file.size();
   const std::size_t step = std::clamp((size - data) / (8 * static_cast<std::size_t>(threads)), smallest, largest);
   std::vector<segment> segments;
   for (std::size_t begin = data; begin < size;) {
     std::size_t end = size;
-    if (size - begin > step) end = std::min(file.text.find_first_of("\n\r", begin + step), size - 1) + 1;
+    if (size - begin > step) end = std::min(find_line_end(file, begin + step), size - 1) + 1;
     segments.push_back({.begin = begin, .end = end});
     begin = end;
   }
   return segments;
 }
 
+std::int64_t most_entries(std::size_t characters, const header& h) {
+  return static_cast<std::int64_t>(characters / shortest_entry(h) + 1);
+}
+
 std::int64_t bound_entries(std::string_view lines, const header& h) {
-  std::size_t ends = 1;
-  for (std::size_t i = 0; i < lines.size();) {
-    std::uint8_t few = 0;  // a sum of bytes: the compiler adds them 16 or 32 at a time
-    const std::size_t stop = std::min(i + 255, lines.size());
-    for (; i < stop; ++i) few = static_cast<std::uint8_t>(few + (is_line_end(lines[i]) ? 1 : 0));
-    ends += few;
-  }
-  return static_cast<std::int64_t>(std::min(ends, lines.size() / shortest_entry(h) + 1));
+  const std::int64_t ends = 1 + count_positions(0, lines.size(), [&](std::size_t i) { return is_line_end(lines[i]); });
+  return std::min(ends, most_entries(lines.size(), h));
+}
+
+std::int64_t count_entry_starts(std::string_view text) {
+  const char* p = text.data();
+  return count_positions(1, text.size(), [p](std::size_t i) {
+    const bool begins_entry = (p[i] > '%') | (p[i] == ' ') | (p[i] == '\t');
+    return is_line_end(p[i - 1]) & begins_entry;
+  });
 }
 
 template <class E>

@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
-
 #include <tulle/core/types.hpp>
+#include <vector>
 
 #include "io/matrix_market_header.hpp"
 
@@ -17,7 +16,9 @@ struct segment {
   std::size_t end = 0;
   std::int64_t first = 0;  // where its entries are in the arrays of the entry_list
   std::int64_t count = 0;  // entries
-  bool failed = false;     // the line at `error` is not an entry
+  std::int64_t upper = 0;  // of them above the diagonal, where the file has symmetry
+  std::int64_t room = 0;   // most entries that its lines can hold
+  bool failed = false;     // the line at `error` is not an entry, or the file could not be read
   std::size_t error = 0;
 };
 
@@ -40,8 +41,8 @@ struct array_entry {
   T value;
 };
 
-/// Parses lines, the last of which must have its line end, into entries of type E one after the other; sets count, and
-/// failed and error at the first line that is no entry, comment or blank.
+/// Parses lines, the last of which must have its line end, into at most `room` entries of type E one after the other;
+/// sets count, and failed and error at the first line that is no entry, comment or blank, or has no room.
 template <class E>
 using line_parser = void (*)(std::string_view lines, const header&, E*, segment&);
 template <class E>
@@ -49,8 +50,12 @@ line_parser<E> parser_for(const header& h);
 
 /// Segments of whole lines; the last one may lack its line end.
 std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads);
+/// Entries that so many characters can hold at most.
+std::int64_t most_entries(std::size_t characters, const header& h);
 /// Entries that these lines can hold at most.
 std::int64_t bound_entries(std::string_view lines, const header& h);
+/// Lines of `text` after its first that do not begin as a comment or end at once: at least as many as entries.
+std::int64_t count_entry_starts(std::string_view text);
 /// Line number of the k-th entry (from 0) of a segment.
 std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k);
 

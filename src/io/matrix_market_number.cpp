@@ -2,7 +2,7 @@
 #include "io/matrix_market_number.hpp"
 
 #include <algorithm>
-#include <array>
+#include <string>
 #include <system_error>
 
 namespace tulle::matrix_market {
@@ -37,17 +37,16 @@ conversion convert_integer(std::string_view word, std::int64_t& value) {
 
 template <std::floating_point T>
 conversion convert_real(const char* p, const char* stop, T& value) {
-  std::array<char, 512> copy;
+  std::string copy;  // with an exponent that the library knows
   if (p != stop && *p == '+') {
     ++p;
     if (p != stop && *p == '-') return conversion::malformed;
   }
   if (const char* mark = std::find_if(p, stop, [](char c) { return c == 'd' || c == 'D'; }); mark != stop) {
-    if (static_cast<std::size_t>(stop - p) > copy.size()) return conversion::malformed;
-    char* end = std::copy(p, stop, copy.data());
+    copy.assign(p, stop);
     copy[static_cast<std::size_t>(mark - p)] = 'e';
     p = copy.data();
-    stop = end;
+    stop = p + copy.size();
   }
   const auto [end, status] = std::from_chars(p, stop, value);
   if (end != stop || status == std::errc::invalid_argument) return conversion::malformed;

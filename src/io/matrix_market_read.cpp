@@ -1,13 +1,12 @@
 // The readers: text, header, entries, CSR, and what there is to note about them.
-#include <tulle/io/matrix_market.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <tulle/io/matrix_market.hpp>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/instantiate.hpp"
 #include "io/matrix_market_assemble.hpp"
@@ -17,26 +16,31 @@ namespace tulle {
 namespace matrix_market {
 namespace {
 
-/// Number of the line that has (row, col), or its mirror image, for the second time.
+enum class occurrence { second, last };
+
+/// Number of the line that has (row, col), or its mirror image, for the second or the last time.
 template <class E>
-std::int64_t line_of_second(const source& file, const header& h, std::vector<segment> segments,
-                            std::int64_t row, std::int64_t col) {
-  const terminated_text text(file, segments);
+std::int64_t line_of_repeated(const source& file, const header& h, std::vector<segment> segments, occurrence wanted,
+                              std::int64_t row, std::int64_t col) {
+  file.require_text();
+  std::vector<char> held = room_for_lines(file, segments);
   const bool general = h.symmetry == mm_symmetry::general;
-  bool seen = false;
+  int seen = 0;
+  std::int64_t line = h.size_line;
   for (segment& s : segments) {
     const auto count = static_cast<std::size_t>(std::exchange(s.count, 0));
     std::vector<E> entries(count);
-    parser_for<E>(h)(text[s], h, entries.data(), s);
+    parser_for<E>(h)(lines_of(file, s, held).value(), h, entries.data(), s);
     for (std::size_t k = 0; k < count; ++k) {
       const bool direct = entries[k].row == row && entries[k].col == col;
       const bool mirrored = !general && entries[k].row == col && entries[k].col == row;
       if (!direct && !mirrored) continue;
-      if (seen) return line_of_entry(file, s, static_cast<std::int64_t>(k));
-      seen = true;
+      ++seen;
+      line = line_of_entry(file, s, static_cast<std::int64_t>(k));
+      if (wanted == occurrence::second && seen == 2) return line;
     }
   }
-  return h.size_line;
+  return line;
 }
 
 template <scalar T>
@@ -53,70 +57,122 @@ std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {} {}", count, what, count == 1 ? "entry" : "entries");
 }
 
+void add_note(matrix_market_info& info, const std::string& text) {
+  info.note += (info.note.empty() ? "" : "; ") + text;
+}
+
 /// Row offsets take 8 bytes per row whatever the file holds, so a header alone must not ask for gigabytes of them.
 void check_rows(const source& file, const header& h) {
-  constexpr std::size_t always_allowed = std::size_t{1} << 30;
-  constexpr std::size_t bytes_per_character = 64;
+  constexpr std::size_t always_allowed = std::size_t{1} << 27;
+  constexpr std::size_t bytes_per_character = 32;
   const std::size_t offsets = (static_cast<std::size_t>(h.rows) + 1) * sizeof(std::int64_t);
-  if (offsets <= std::max(always_allowed, bytes_per_character * file.text.size())) return;
+  if (offsets <= std::max(always_allowed, bytes_per_character * file.size())) return;
   fail(status::out_of_memory, file, h.size_line,
-       fmt::format("{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes per byte of text are allowed",
-                   h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_per_character));
+       fmt::format(
+           "{} rows for {} would take {} bytes of row offsets; up to {} or {} bytes per byte of text are allowed",
+           h.rows, count_of(h.entries, "stored"), offsets, always_allowed, bytes_per_character));
+}
+
+/// Adds duplicates up, or refuses them.
+template <class E, scalar T>
+void settle_duplicates(const context& ctx, const source& file, const header& h, const std::vector<segment>& segments,
+                       bool strict, csr<T>& a, matrix_market_info& info) {
+  const duplicates found = find_duplicates(ctx, a);
+  if (found.count == 0) return;
+  if (strict) {
+    fail(status::invalid_format, file,
+         line_of_repeated<E>(file, h, segments, occurrence::second, found.first_row, found.first_col),
+         fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1,
+                     found.first_col + 1));
+  }
+  const bool general = h.symmetry == mm_symmetry::general;
+  overflows sums;
+  a = sum_duplicates(ctx, a, sums);
+  if (std::integral<T> && sums.count > 0) {
+    fail(status::overflow, file,
+         line_of_repeated<E>(file, h, segments, occurrence::last, sums.first_row, sums.first_col),
+         fmt::format("the duplicates of entry ({}, {}), of which this is the last, add up to more than i32 holds",
+                     sums.first_row + 1, sums.first_col + 1));
+  }
+  info.duplicates_summed = general ? found.count : found.lower;
+  add_note(info, "summed " + count_of(info.duplicates_summed, "duplicate"));
+  if (const std::int64_t count = general ? sums.count : sums.lower; count > 0) {
+    add_note(info, fmt::format("{} of the sums overflowed to infinity", count));
+  }
+}
+
+/// What a file with symmetry has that it need not have.
+template <scalar T>
+void note_symmetry(const header& h, const std::vector<segment>& segments, const csr<T>& a, matrix_market_info& info) {
+  std::int64_t upper = 0;
+  for (const segment& s : segments) upper += s.upper;
+  const bool skew = h.symmetry == mm_symmetry::skew_symmetric;
+  if (upper > 0) {
+    add_note(info, fmt::format("mirrored {} of a {}symmetric file", count_of(upper, "upper"), skew ? "skew-" : ""));
+  }
+  if (const std::int64_t kept = skew ? count_diagonal(a) : 0; kept > 0) {
+    add_note(info, fmt::format("kept {} of a skew-symmetric matrix", count_of(kept, "diagonal")));
+  }
 }
 
 template <scalar T, class E>
 csr<T> read_coordinates(const context& ctx, const source& file, const header& h, bool strict,
                         matrix_market_info& info) {
   entry_list<E> list = parse_entries<E>(ctx, file, h);
-  bool repeats = false;
   check_rows(file, h);
+  bool repeats = false;
   csr<T> a = assemble_coordinates<T>(ctx, h, list, repeats);
   list.entries = {};
-  const duplicates found = repeats ? find_duplicates(ctx, a) : duplicates{};
-  if (found.count > 0 && strict) {
-    fail(status::invalid_format, file, line_of_second<E>(file, h, list.segments, found.first_row, found.first_col),
-         fmt::format("entry ({}, {}) is there twice, which strict reading refuses", found.first_row + 1,
-                     found.first_col + 1));
-  }
-  if (found.count > 0) {
-    a = sum_duplicates(ctx, a, file);
-    info.duplicates_summed = h.symmetry == mm_symmetry::general ? found.count : found.lower;
-    info.note = "summed " + count_of(info.duplicates_summed, "duplicate");
-  }
-  if (h.symmetry == mm_symmetry::skew_symmetric) {
-    if (const std::int64_t kept = count_diagonal(a); kept > 0) {
-      info.note += fmt::format("{}kept {} of a skew-symmetric matrix", info.note.empty() ? "" : "; ",
-                               count_of(kept, "diagonal"));
-    }
-  }
+  if (repeats) settle_duplicates<E>(ctx, file, h, list.segments, strict, a, info);
+  if (h.symmetry != mm_symmetry::general) note_symmetry(h, list.segments, a, info);
   return a;
 }
 
+template <scalar T>
+csr<T> read_array(const context& ctx, const source& file, const header& h) {
+  value_list<T> values = parse_values<T>(ctx, file, h);
+  check_rows(file, h);
+  return assemble_array(ctx, h, std::move(values));
+}
+
+context all_threads(const matrix_market_options& options) {
+  if (options.threads >= 0) return context::cpu(options.threads);
+  throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", options.threads));
+}
+
 /// No more threads than there are pieces of text worth one.
-context context_for(const source& file, int threads) {
-  if (threads < 0) throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", threads));
+context context_for(const source& file, const matrix_market_options& options) {
   constexpr std::size_t bytes_per_thread = std::size_t{1} << 15;
-  const context all = context::cpu(threads);
-  const std::size_t useful = file.text.size() / bytes_per_thread + 1;
+  const context all = all_threads(options);
+  const std::size_t useful = file.size() / bytes_per_thread + 1;
   return useful < static_cast<std::size_t>(all.threads()) ? context::cpu(static_cast<int>(useful)) : all;
 }
 
 template <scalar T>
 csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
+  const context ctx = context_for(file, options);
+  header h = read_header(file);
+  h.no_diagonal = options.strict && h.symmetry == mm_symmetry::skew_symmetric;
+  info.field = h.field;
+  info.symmetry = h.symmetry;
+  info.array = h.array;
+  info.stored_entries = h.entries;
+  info.bytes = static_cast<std::int64_t>(file.size());
+  if (h.array) return read_array<T>(ctx, file, h);
+  if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, h, options.strict, info);
+  return read_coordinates<T, valued_entry<T>>(ctx, file, h, options.strict, info);
+}
+
+/// Returns f(); where memory does not suffice, the message begins with the name.
+template <class F>
+auto in_memory_for(std::string_view name, F f) {
   try {
-    const context ctx = context_for(file, options.threads);
-    header h = read_header(file);
-    h.no_diagonal = options.strict && h.symmetry == mm_symmetry::skew_symmetric;
-    info.field = h.field;
-    info.symmetry = h.symmetry;
-    info.array = h.array;
-    info.stored_entries = h.entries;
-    info.bytes = static_cast<std::int64_t>(file.text.size());
-    if (h.array) return assemble_array(ctx, h, parse_values<T>(ctx, file, h));
-    if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, h, options.strict, info);
-    return read_coordinates<T, valued_entry<T>>(ctx, file, h, options.strict, info);
+    return f();
   } catch (const std::bad_alloc&) {
-    throw error(status::out_of_memory, fmt::format("{}: no memory to read it", file.name));
+    throw error(status::out_of_memory, fmt::format("{}: no memory to read it", name));
+  } catch (const error& e) {
+    if (e.code() != status::out_of_memory || std::string_view(e.what()).starts_with(name)) throw;
+    throw error(status::out_of_memory, fmt::format("{}: no memory to read it: {}", name, e.what()));
   }
 }
 
@@ -137,15 +193,29 @@ csr<T> parse_timed(const source& file, const matrix_market_options& options, mat
 template <scalar T>
 csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options,
                            matrix_market_info* info) {
-  return matrix_market::parse_timed<T>({text, name}, options, info, std::chrono::steady_clock::now());
+  const auto start = std::chrono::steady_clock::now();
+  return matrix_market::in_memory_for(name, [&] {
+    return matrix_market::parse_timed<T>({text, name}, options, info, start);
+  });
 }
 
 template <scalar T>
 csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options,
                           matrix_market_info* info) {
   const auto start = std::chrono::steady_clock::now();
-  const matrix_market::file_text text(file);
-  return matrix_market::parse_timed<T>({text.view(), file.string()}, options, info, start);
+  const std::string name = file == "-" ? "stdin" : file.string();
+  return matrix_market::in_memory_for(name, [&] {
+    const int threads = matrix_market::all_threads(options).threads();
+    matrix_market::file_text text(file, name);
+    if (text.is_open()) {
+      try {
+        return matrix_market::parse_timed<T>(text.as_source(), options, info, start);
+      } catch (const matrix_market::text_needed&) {
+        text.load(threads);
+      }
+    }
+    return matrix_market::parse_timed<T>(text.as_source(), options, info, start);
+  });
 }
 
 #define TULLE_INSTANTIATE(T)                                                                               \

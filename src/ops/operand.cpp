@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tulle/formats/validate.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <utility>
@@ -36,8 +37,8 @@ void check_row_indices(const context& ctx, const std::string& name, const matrix
   const std::int64_t ends[] = {0, a.nnz};
   const buffer<std::int64_t> rowptr = to_buffer(ctx, ends);
   dispatch<type_set::all>(a.types, [&]<class T, class>() {
-    const csr_view<T, std::int64_t> row{1,        a.rows, a.nnz, rowptr.data(), a.rowind, static_cast<const T*>(a.values),
-                                        ctx.space()};
+    const csr_view<T, std::int64_t> row{
+        1, a.rows, a.nnz, rowptr.data(), a.rowind, static_cast<const T*>(a.values), ctx.space()};
     const validation found = tulle::validate(ctx, row);
     if (!found.ok()) {
       throw error(status::invalid_structure, fmt::format("{}: entry {}: row index out of range", name, found.entry));
@@ -113,6 +114,23 @@ void operand::make_room_for_values() {
   if (!has_values_) return;
   values_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(ref_.nnz) * size_of(ref_.types.value));
   ref_.values = values_.data();
+}
+
+std::vector<index_t> operand::columns() const {
+  std::vector<index_t> all(static_cast<std::size_t>(ref_.nnz));
+  copy_bytes(ctx_, all.data(), memory_space::host, ref_.colind, ctx_.space(), all.size() * sizeof(index_t));
+  return all;
+}
+
+void operand::renumber_columns(std::span<const index_t> kept) {
+  std::vector<index_t> all = columns();
+  for (index_t& column : all) {
+    const auto at = std::ranges::lower_bound(kept, column);
+    column = static_cast<index_t>((at != kept.end() && *at == column ? at : kept.end()) - kept.begin());
+  }
+  columns_ = to_buffer(ctx_, all);
+  ref_.colind = columns_.data();
+  ref_.cols = static_cast<index_t>(kept.size()) + 1;
 }
 
 /// The transpose of the pattern, positions carried along.

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <vector>
 
 #include "kernels/matrix.hpp"
 
@@ -36,6 +38,11 @@ class operand {
   [[nodiscard]] csr_stats statistics() const;
   /// What the choice of a kernel needs. Throws INVALID_STRUCTURE naming the row.
   [[nodiscard]] csr_stats inspect() const;
+
+  /// Columns become their places in `kept`, which ascends; those that are not there all become one more.
+  void renumber_columns(std::span<const index_t> kept);
+  /// On the host.
+  [[nodiscard]] std::vector<index_t> columns() const;
 
   /// A CSR of a BSR. Structure is trusted, as by all that follow.
   void to_csr();

@@ -120,10 +120,25 @@ bool spgemm_factors::wait() {
   return expected_problem().has_value() && found_[place_[1]].increasing();
 }
 
+/// Neither A nor B has offsets for the rows of B^T. Where those are many more than the entries, all that B does not
+/// have become one, so that B^T takes no more memory than B.
+void spgemm_factors::drop_empty_inner() {
+  constexpr index_t least = index_t{1} << 24;
+  constexpr index_t rows_per_entry = 8;
+  const index_t inner = b_.source().cols;
+  if (transpose_a_ || !transpose_b_ || inner < least || inner / rows_per_entry < a_.ref().nnz + b_.ref().nnz) return;
+  std::vector<index_t> kept = b_.columns();
+  std::ranges::sort(kept);
+  kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  a_.renumber_columns(kept);
+  b_.renumber_columns(kept);
+}
+
 /// B, the mask and D need strictly increasing rows; all offsets of the product have one width.
 void spgemm_factors::finish() {
   const auto all = operands();
   const std::array transposes{transpose_a_, transpose_b_, mask_ && mask_->is_transpose(), d_ && d_->is_transpose()};
+  drop_empty_inner();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == nullptr) continue;
     if (transposes[i]) all[i]->transpose();

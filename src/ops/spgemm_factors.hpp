@@ -57,6 +57,7 @@ class spgemm_factors {
  private:
   [[nodiscard]] std::array<operand*, 4> operands();
   void look();
+  void drop_empty_inner();
   [[nodiscard]] offset_type common_offsets() const;
 
   context ctx_;

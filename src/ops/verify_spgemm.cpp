@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <concepts>
 #include <limits>
 #include <optional>
 #include <tulle/ops/verify.hpp>
@@ -21,6 +23,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 template <scalar T>
 struct entry {
   term_sum<T> product, d;
+  T scaled = 0;  // the product in T, with alpha a factor of each term
 };
 
 /// What one thread needs: a slot for each column, 0 where the row of C has none.
@@ -47,8 +50,7 @@ class row_checker {
       if (e.product.terms + e.d.terms == 0) {
         wrong = fmt::format("row {}: column {} is not in the product", row, c.colind[k]);
       }
-      worst =
-          std::max(worst, error_ratio(exact_of(e.product, e.d, x_.alpha, x_.beta), static_cast<double>(c.values[k])));
+      worst = std::max(worst, ratio(e, static_cast<double>(c.values[k])));
     }
     for (std::int64_t k = first; k < last; ++k) {
       if (in_range(c.colind[k])) slot_[static_cast<std::size_t>(c.colind[k])] = 0;
@@ -57,6 +59,19 @@ class row_checker {
   }
 
  private:
+  /// The error of a computed entry over its bound. alpha may multiply every term or their sum: where that makes other
+  /// infinities or NaNs (an infinite alpha, or alpha a_ik beyond T's largest number), either is right, and the sign of
+  /// an infinite alpha times a sum that may round to zero is anybody's.
+  [[nodiscard]] double ratio(const entry<T>& e, double computed) const {
+    const double of_sum = error_ratio(exact_of(e.product, e.d, x_.alpha, x_.beta), computed);
+    if (std::integral<T> || of_sum <= 1 || std::isfinite(computed)) return of_sum;
+    const bool adds = x_.beta != 0 && e.d.terms > 0;
+    const double of_terms = adds ? e.scaled + x_.beta * e.d.plain : e.scaled;
+    if (std::isnan(of_terms) ? std::isnan(computed) : computed == of_terms) return 0;
+    const exact_element sum = exact_of(e.product, {}, T{1}, T{0});
+    return std::isinf(static_cast<double>(x_.alpha)) && std::abs(sum.value) <= sum.bound ? 0 : of_sum;
+  }
+
   [[nodiscard]] bool in_range(index_t column) const { return column >= 0 && column < x_.b.cols; }
 
   std::string claim(index_t row, csr_view<T, P> c) {
@@ -82,7 +97,9 @@ class row_checker {
         const auto column = static_cast<std::size_t>(b.colind[l]);
         if (x_.mask && allowed_[column] != row) continue;
         if (slot_[column] == 0) return fmt::format("row {}: column {} is missing", row, column);
-        entries_[static_cast<std::size_t>(slot_[column] - 1)].product.add(a.values[k], b.values[l]);
+        entry<T>& e = entries_[static_cast<std::size_t>(slot_[column] - 1)];
+        e.product.add(a.values[k], b.values[l]);
+        if constexpr (std::floating_point<T>) e.scaled += x_.alpha * a.values[k] * b.values[l];
       }
     }
     return {};

@@ -129,7 +129,7 @@ WRONG_SIZES = """2147483648 1 0|1 2147483648 0|9223372036854775808 1 0|3 3 92233
 |-1 3 0|3 -1 0|3 3 -1|3.0 3 0|1e3 3 0|0x10 3 0|3 3|3 3 0 0||2147483647 2147483647 1""".replace("\n", "").split("|")
 WRONG_SIZES += [f"1{'0' * 400} 1 0"]
 EMPTY_SIZES = ("0 0 0", "0 5 0", "5 0 0", "1 2147483647 0", "3 2147483647 0", "00003 0000003 00000", "+3 +3 +0")
-VALUES = {True: [b"1e000002", b"25e-000001", b"1e" + ZEROS + b"1", b"1" * 5000 + b"e-4990", b"nan", b"-Infinity"],
+VALUES = {True: [b"1." + ZEROS + b"d1", b"1e000002", b"25e-000001", b"1e" + ZEROS + b"1", b"1" * 5000 + b"e-4990", b"nan", b"-Infinity"],
           False: [b"+-7", b"1.2.3", b"0x1p3", b"1,5", b"1e", b"-", "\u22121".encode(), b"1 5"],
           None: [b"1e99999999", b"1e-99999999", b"0." + ZEROS + b"1", b"1.5D+02"]}
 INDICES = {True: [ZEROS + b"3", b"+2"],
@@ -146,7 +146,9 @@ def huge():
         yield f"array-{size[:24]}", HEADER.replace(b"coordinate", b"array") + size.encode() + b"\n", False
     for size in EMPTY_SIZES:
         yield f"empty-{size}", HEADER + size.encode() + b"\n", True
-    yield "rows-2e9", HEADER + b"2000000000 0 0\n", None
+    for rows in (10**7, 10**8, 2 * 10**9):
+        yield f"rows-{rows}", HEADER + b"%d 0 0\n" % rows, True if rows == 10**7 else None
+        yield f"array-rows-{rows}", HEADER.replace(b"coordinate", b"array") + b"%d 0\n" % rows, True if rows == 10**7 else None
     for good, words in VALUES.items():
         for word in words:
             yield f"value-{word[:20]}", entry(b"1", b"1", word), good
@@ -160,6 +162,25 @@ def huge():
     yield "long-line", HEADER + b"1 1 1\n1 1" + b" " * many + b"1\n", True
     yield "one-long-word", b"x" * many, False
     yield "blank-lines", HEADER + b"\n" * (many // 4) + b"1 1 0\n", True
+
+
+def bombs():
+    """Gigabytes of text in a file of kilobytes."""
+    if not shutil.which("zstd"):
+        return
+    block = 1 << 24
+    for name, head, line in (("zeros", b"", b"\0"), ("comments", HEADER, b"%\n"), ("entries", HEADER + b"3 3 1\n", b"1 1 1\n"),
+                             ("blank", HEADER + b"3 3 1\n1 1 1\n", b"\n"), ("spaces", HEADER + b"3 3 1\n1 1 1", b" "),
+                             ("claimed", HEADER + b"3 3 999999999\n", b"\0"), ("number", HEADER + b"3 3 1\n1 1 ", b"1"),
+                             ("complex", HEADER.replace(b"real", b"complex"), b"1 1 1 1\n")):
+        lines = line * (block // len(line))
+        yield f"bomb-{name}.zst", zstd(head) + zstd(lines) * 512, False
+        yield f"bomb-{name}.gz", gzip.compress(head) + gzip.compress(lines) * 128, False
+    yield "many-blank.zst", zstd(BASES["general"] + b"\n" * block), True
+    for window in range(17, 24):  # 2^(10 + window) bytes; one raw block
+        block = BASES["general"]
+        yield (f"window-{window}.zst", b"\x28\xb5\x2f\xfd\0" + bytes([window << 3])
+               + (len(block) << 3 | 1).to_bytes(3, "little") + block, window <= 21)
 
 
 def empty():
@@ -209,7 +230,7 @@ def complaints(file, good, outcome):
 def main():
     count = failures = 0
     with tempfile.TemporaryDirectory() as scratch:
-        for group in (truncated, wrapped, doubled, compressed, huge, empty, foreign):
+        for group in (truncated, wrapped, doubled, compressed, huge, bombs, empty, foreign):
             for number, (name, data, good) in enumerate(group()):
                 kind = "".join(s for s in Path(name).suffixes if s in (".gz", ".zst", ".xz", ".bz2", ".zip"))
                 file = Path(scratch) / f"{group.__name__}{number}.mtx{kind}"

@@ -63,6 +63,42 @@ TEST_F(cuda_runtime_test, too_much_memory_is_refused_and_the_device_stays_usable
   EXPECT_EQ(status_of([&] { buffer<double>(ctx(), std::size_t{1} << 61); }), status::overflow);
 }
 
+/// Two devices; skipped where there is one.
+class two_devices : public cuda_runtime_test {
+ protected:
+  void SetUp() override {
+    cuda_runtime_test::SetUp();
+    if (!IsSkipped() && cuda_device_count() < 2) GTEST_SKIP() << "one device";
+  }
+};
+
+TEST_F(two_devices, kernels_of_one_read_memory_of_the_other) {
+  const context first = context::cuda(0), second = context::cuda(1);
+  int can = 0;
+  ASSERT_EQ(cudaDeviceCanAccessPeer(&can, 0, 1), cudaSuccess);
+  if (can == 0) GTEST_SKIP() << "the devices do not reach each other";
+  const csr<double> a = generate<double>(context::cpu(), "gen:fem:n=6");
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 0.1);
+  const buffer<double> there = to_buffer(second, x);
+  second.synchronize();
+  const spmv_plan<double> plan(first, a);
+  buffer<double> y(first, static_cast<std::size_t>(a.rows));
+  // A span of device memory does not say of which device; its pool lets the other one in.
+  plan.apply(1.0, device_span<const double>(there.data(), there.size()), 0.0, y);
+  buffer<double> expected(second, static_cast<std::size_t>(a.rows));
+  spmv_plan<double>(second, a).apply(1.0, there, 0.0, expected);
+  EXPECT_EQ(to_vector(first, y), to_vector(second, expected));
+}
+
+TEST_F(two_devices, a_buffer_of_another_device_is_refused_by_name) {
+  const context first = context::cuda(0), second = context::cuda(1);
+  const csr<double> a = generate<double>(context::cpu(), "gen:fem:n=6");
+  const spmv_plan<double> plan(first, a);
+  const buffer<double> x(second, static_cast<std::size_t>(a.cols));
+  buffer<double> y(first, static_cast<std::size_t>(a.rows));
+  expect_error(status::invalid_argument, "device 1", [&] { plan.apply(1.0, x, 0.0, y); });
+}
+
 TEST_F(cuda_runtime_test, everything_is_given_back) {
   const cuda_counts before = counts();
   {

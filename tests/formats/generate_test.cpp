@@ -227,6 +227,7 @@ TEST(generator_errors, say_what_would_be_right) {
            wrong{"gen:rmat:scale=31", status::overflow, "30"},
            wrong{"gen:uniform:n=2147483647,degree=2147483647", status::out_of_memory, "GB"},
            wrong{"gen:banded:n=2147483647,width=2147483647", status::out_of_memory, "GB"},
+           wrong{"gen:fem:n=1,dof=2000000", status::out_of_memory, "would take 48000.0 GB"},
            wrong{"gen:rmat:scale=30,degree=2000000000", status::out_of_memory, "GB"},
        }) {
     SCOPED_TRACE(spec);

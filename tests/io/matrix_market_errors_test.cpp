@@ -1,4 +1,6 @@
 // What the reader refuses: the status, the line, and the words.
+#include <random>
+
 #include "parse.hpp"
 
 namespace tulle::test {
@@ -95,14 +97,39 @@ TEST(MatrixMarketErrors, IntegerMatrices) {
   const std::string integer = "%%MatrixMarket matrix coordinate integer ";
   expect_error(status::overflow, "line 3: value 2147483648 does not fit 32 bits",
                [&] { parse<std::int32_t>(integer + "general\n1 1 1\n1 1 2147483648\n"); });
-  expect_error(status::overflow, "text: the duplicates of entry (2, 1)",
-               [&] { parse<std::int32_t>(integer + "general\n2 1 3\n1 1 1\n2 1 2147483647\n2 1 1\n"); });
+  expect_error(status::overflow, "text: line 6: the duplicates of entry (2, 1), of which this is the last, add up",
+               [&] { parse<std::int32_t>(integer + "general\n2 1 4\n1 1 1\n2 1 2147483647\n% x\n2 1 1\n1 1 1\n"); });
+  expect_error(status::overflow, "text: line 4: the duplicates of entry (1, 2)",
+               [&] { parse<std::int32_t>(integer + "symmetric\n2 2 2\n2 1 2147483647\n1 2 1\n"); });
   expect_error(status::overflow, "line 3: the negative of value",
                [&] { parse<std::int32_t>(integer + "skew-symmetric\n2 2 1\n2 1 -2147483648\n"); });
 }
 
 TEST(MatrixMarketErrors, NegativeNumberOfThreads) {
   expect_error(status::invalid_argument, "threads", [] { parse(real + "1 1 0\n", {.threads = -1}); });
+}
+
+/// Whatever a line holds, the message says what is wrong with it.
+TEST(MatrixMarketErrors, EveryLineHasItsReason) {
+  constexpr std::string_view pieces[] = {"1", "2", "3",  "0", "+",   "-",   ".",  "e",
+                                         "d", " ", "  ", "x", "inf", "nan", "\t", "9"};
+  std::mt19937 random(5);
+  for (const std::string banner : {"matrix coordinate real general", "matrix coordinate integer skew-symmetric",
+                                   "matrix coordinate pattern symmetric", "vector coordinate integer general"}) {
+    for (int k = 0; k < 20000; ++k) {
+      std::string line = k % 2 == 0 ? "2 1 " : "";
+      for (unsigned i = 0; i <= random() % 6; ++i) line += pieces[random() % std::size(pieces)];
+      const bool vector = banner.starts_with("vector");
+      const std::string text = fmt::format("%%MatrixMarket {}\n{}\n{}\n", banner, vector ? "2 1" : "2 2 1", line);
+      for (const bool strict : {false, true}) {
+        for (const auto& [code, message] :
+             {failure_of([&] { parse<double>(text, {.strict = strict, .threads = 1}); }),
+              failure_of([&] { parse<std::int32_t>(text, {.strict = strict, .threads = 1}); })}) {
+          ASSERT_EQ(message.find("not an entry"), std::string::npos) << text << message;
+        }
+      }
+    }
+  }
 }
 
 /// The first error in the order of the file is the one that is named, however the text is cut.

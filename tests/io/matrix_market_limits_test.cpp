@@ -1,10 +1,12 @@
 // Memory is bounded by what a file holds, never by what its header claims.
-#include <csignal>
-#include <fstream>
-
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <tulle/ops/spgemm.hpp>
 
 #include "parse.hpp"
 
@@ -69,15 +71,90 @@ TEST_F(MatrixMarketLimits, BlankLinesTakeNoRoom) {
   expect_status(status::success, text);
 }
 
-/// 16 GB of zeros in some hundred kilobytes: an error, with no more memory than is to be had.
-TEST_F(MatrixMarketLimits, DecompressionBomb) {
+/// Row offsets of what stores next to nothing.
+TEST_F(MatrixMarketLimits, RowsWithoutEntries) {
+  expect_status(status::out_of_memory, "%%MatrixMarket matrix array real general\n2000000000 0\n");
+  expect_status(status::out_of_memory, "%%MatrixMarket matrix coordinate real general\n100000000 1 0\n");
+  expect_status(status::out_of_memory, "%%MatrixMarket matrix coordinate real symmetric\n100000000 100000000 0\n");
+  expect_status(status::success, "%%MatrixMarket matrix coordinate real general\n10000000 1 0\n");
+  expect_status(status::success, "%%MatrixMarket matrix coordinate real general\n3 2147483647 0\n");
+  expect_status(status::success, "%%MatrixMarket matrix array real general\n0 2000000000\n");
+}
+
+/// C = A A^T where A^T has 2^31 - 1 rows, all but a few of them empty.
+TEST_F(MatrixMarketLimits, ProductOverManyEmptyColumns) {
+  const std::string_view text =
+      "%%MatrixMarket matrix coordinate real general\n3 2147483647 5\n"
+      "1 5 2\n1 2147483647 3\n2 7 1\n3 5 10\n3 1000 7\n";
+  EXPECT_EQ(run_limited(512 * megabyte,
+                        [&] {
+                          const context ctx = context::cpu(1);
+                          const auto a = parse_matrix_market<double>(text, "text", {.threads = 1});
+                          const matrix_ref c = spgemm(ctx, a, a, {.transpose_b = true});
+                          const auto v = c.as<double, std::int32_t>();
+                          const std::vector<double> values(v.values, v.values + v.nnz);
+                          if (values != std::vector<double>{13, 20, 1, 20, 149}) _exit(100);
+                        }),
+            static_cast<int>(status::success));
+}
+
+/// Gigabytes of text in some kilobytes: refused early, and with the reason.
+TEST_F(MatrixMarketLimits, DecompressionBombs) {
   const temporary_directory directory;
-  const std::string frame = zstd(std::string(16 * megabyte, '\0'));
-  std::string bomb;
-  for (int k = 0; k < 1024; ++k) bomb += frame;
-  write_file(directory / "bomb.mtx.zst", bomb);
-  const auto read = [&] { read_matrix_market<double>(directory / "bomb.mtx.zst", {.threads = 1}); };
-  EXPECT_EQ(run_limited(256 * megabyte, read), static_cast<int>(status::out_of_memory));
+  const auto many = [](const std::string& line) {
+    std::string block;
+    while (block.size() < 16 * megabyte) block += line;
+    const std::string frame = zstd(block);
+    std::string frames;
+    for (int k = 0; k < 256; ++k) frames += frame;
+    return frames;
+  };
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
+  const struct {
+    std::string bytes;
+    std::string reason;
+  } bombs[] = {
+      {many(std::string(1, '\0')), "line 1: no %%MatrixMarket banner"},
+      {zstd("%%MatrixMarket matrix coordinate complex general\n") + many("1 1 1\n"), "line 1: complex"},
+      {zstd(banner) + many("% more\n"), "no size line in the first"},
+      {zstd(banner + "3 3 1\n") + many("1 1 1\n"), "line 2: the size line claims 1 entry, but"},
+      {zstd(banner + "3 3 1\n1 1 1\n") + many("\n"), "line 2: the size line claims 1 entry, but"},
+      {zstd(banner + "3 3 900000000\n") + many(std::string(1, '\0')),
+       "line 2: the size line claims 900000000 entries, but"},
+      {zstd(banner + "3 3 900000000\n") + many("% more\n"), "line 2: the size line claims 900000000 entries, but"},
+  };
+  for (const auto& [bytes, reason] : bombs) {
+    const std::filesystem::path file = directory / "bomb.mtx.zst";
+    write_file(file, bytes);
+    const int outcome = run_limited(192 * megabyte, [&, reason = std::string_view(reason)] {
+      const auto [code, message] = failure_of([&] { read_matrix_market<double>(file, {.threads = 1}); });
+      if (message.find(file.string()) == message.npos || message.find(reason) == message.npos) {
+        std::fprintf(stderr, "%s\n", message.c_str());
+        _exit(100);
+      }
+      throw error(code, message);
+    });
+    EXPECT_EQ(outcome, static_cast<int>(reason.ends_with("complex") ? status::unsupported : status::invalid_format))
+        << reason;
+  }
+}
+
+/// An endless pipe ends as early.
+TEST_F(MatrixMarketLimits, EndlessPipe) {
+  const auto read = [] {
+    if (std::freopen("/dev/zero", "r", stdin) == nullptr) _exit(100);
+    read_matrix_market<double>("-", {.threads = 1});
+  };
+  EXPECT_EQ(run_limited(256 * megabyte, read), static_cast<int>(status::invalid_format));
+}
+
+/// Many comments and blank lines are no bomb.
+TEST_F(MatrixMarketLimits, CompressedComments) {
+  const temporary_directory directory;
+  const std::string comments(32 * megabyte, '\n');
+  write_file(directory / "a.mtx.zst",
+             zstd("%%MatrixMarket matrix coordinate real general\n" + comments + "2 2 1\n" + comments + "1 1 1"));
+  EXPECT_EQ(read_matrix_market<double>(directory / "a.mtx.zst").nnz(), 1);
 }
 
 }  // namespace

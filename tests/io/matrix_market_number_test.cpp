@@ -25,11 +25,27 @@ TEST(MatrixMarketNumbers, Notations) {
   EXPECT_EQ(read_one<double>("5."), 5.0);
   EXPECT_EQ(read_one<double>("1E0"), 1.0);
   EXPECT_EQ(read_one<double>("00000000000000000000001.50"), 1.5);
+  EXPECT_EQ(read_one<double>("1e000002"), 100.0);
+  EXPECT_EQ(read_one<double>("25e-000001"), 2.5);
+  EXPECT_EQ(read_one<double>(fmt::format("1d+{:05000}", 2)), 100.0);
+  EXPECT_EQ(read_one<double>(fmt::format("1.{:0600}d1", 0)), 10.0);
+  EXPECT_EQ(read_one<double>(fmt::format("{}e-4999", std::string(5000, '1'))), 10.0 / 9);
   EXPECT_TRUE(std::signbit(read_one<double>("-0")));
   EXPECT_TRUE(std::isnan(read_one<double>("nan")));
   EXPECT_TRUE(std::isnan(read_one<float>("NaN")));
   EXPECT_EQ(read_one<double>("-Inf"), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(read_one<double>("+infinity"), std::numeric_limits<double>::infinity());
+}
+
+TEST(MatrixMarketNumbers, LeadingZeros) {
+  const std::string zeros(30, '0');
+  const auto a =
+      parse<std::int32_t>(fmt::format("%%MatrixMarket matrix coordinate integer general\n{0}3 +{0}4 {0}2\n"
+                                      "{0}2 +{0}4 -{0}7\n3 {0}1 +{0}8\n",
+                                      zeros));
+  EXPECT_EQ(a.rowptr, (std::vector<std::int64_t>{0, 0, 1, 2}));
+  EXPECT_EQ(a.colind, (std::vector<index_t>{3, 0}));
+  EXPECT_EQ(a.values, (std::vector<std::int32_t>{-7, 8}));
 }
 
 TEST(MatrixMarketNumbers, UnderflowIsNoError) {
@@ -58,10 +74,12 @@ TEST(MatrixMarketNumbers, OverflowIsAnErrorThatNamesTheLine) {
 }
 
 TEST(MatrixMarketNumbers, MalformedOnesAreRefused) {
-  for (const std::string_view number : {"1e", "1e+", "e5", ".", "+", "-", "--1", "+-1", "1.2.3", "1,5", "0x10", "1_0",
-                                        "1d", "nano", "1e5e5", "1 2", "1.5f", "\x01", "1\xc2\xa0"}) {
+  for (const std::string_view number :
+       {"1e",    "1e+", "e5",   ".",   "+",  "-",    "--1",   "+-1", "+-7",  "-+7",  "++7",
+        "1.2.3", "1,5", "0x10", "1_0", "1d", "nano", "1e5e5", "1 2", "1.5f", "\x01", "1\xc2\xa0"}) {
     expect_error(status::invalid_format, "line 3", [&] { read_one<double>(number); });
   }
+  expect_error(status::invalid_format, "line 3: value '+-7' is not a number", [] { read_one<double>("+-7"); });
   expect_error(status::invalid_format, "whole number", [] { read_one<std::int32_t>("1.5"); });
   expect_error(status::invalid_format, "line 3", [] { read_one<std::int32_t>("nan"); });
   expect_error(status::invalid_format, "line 3", [] { read_one<std::int32_t>("inf"); });

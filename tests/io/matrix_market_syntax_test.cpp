@@ -118,6 +118,27 @@ TEST(MatrixMarketSyntax, DuplicatesAreSummedWithANote) {
   expect_error(status::invalid_format, "text: line 5: entry (1, 2)", [&] { parse(text, {.strict = true}); });
 }
 
+TEST(MatrixMarketSyntax, SumsThatOverflowAreNoted) {
+  matrix_market_info info;
+  const std::string text = "2 2 4\n2 1 1e308\n2 1 1e308\n2 2 inf\n2 2 1\n";
+  EXPECT_EQ(parse(coordinate + text, {}, &info).values, (elements{HUGE_VAL, HUGE_VAL}));
+  EXPECT_EQ(info.note, "summed 2 duplicate entries; 1 of the sums overflowed to infinity");
+  parse("%%MatrixMarket matrix coordinate real symmetric\n" + text, {}, &info);
+  EXPECT_EQ(info.note, "summed 2 duplicate entries; 1 of the sums overflowed to infinity");
+}
+
+TEST(MatrixMarketSyntax, UpperEntriesOfSymmetricFilesAreNoted) {
+  matrix_market_info info;
+  parse("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 1\n3 1 1\n3 3 1\n", {}, &info);
+  EXPECT_EQ(info.note, "mirrored 1 upper entry of a symmetric file");
+  parse("%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 4\n1 2 1\n1 3 1\n2 1 1\n3 3 1\n", {}, &info);
+  EXPECT_EQ(info.note,
+            "summed 1 duplicate entry; mirrored 2 upper entries of a skew-symmetric file; "
+            "kept 1 diagonal entry of a skew-symmetric matrix");
+  parse("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n3 1\n", {}, &info);
+  EXPECT_EQ(info.note, "");
+}
+
 TEST(MatrixMarketSyntax, Information) {
   matrix_market_info info;
   const std::string text = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n1 1 1\n3 1 2\n";

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <limits>
 #include <random>
+#include <tulle/io/write_file.hpp>
 
 #include "parse.hpp"
 
@@ -42,6 +43,28 @@ TEST_F(MatrixMarketWrite, Text) {
   write_matrix_market(directory_ / "b.mtx", diagonal_matrix<std::int32_t>({7, -8}).view());
   EXPECT_EQ(read_file(directory_ / "b.mtx"),
             "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 2 -8\n");
+}
+
+TEST_F(MatrixMarketWrite, FieldsThatTheValuesAllow) {
+  const auto field_of = [&](const auto& a, mm_field wish) {
+    matrix_market_info info;
+    write_matrix_market(directory_ / "f.mtx", a.view(), false, wish);
+    EXPECT_EQ(plain(read_matrix_market<double>(directory_ / "f.mtx", {}, &info)).values,
+              std::vector<double>(a.values.begin(), a.values.end()));
+    return info.field;
+  };
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 1}), mm_field::pattern), mm_field::pattern);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 2}), mm_field::pattern), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 0.5}), mm_field::pattern), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, 0x1p53}), mm_field::integer), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, 0x1p54}), mm_field::integer), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({-3, HUGE_VAL}), mm_field::integer), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<double>({1, 1}), mm_field::real), mm_field::real);
+  EXPECT_EQ(field_of(diagonal_matrix<float>({-3, 1e7F}), mm_field::integer), mm_field::integer);
+  EXPECT_EQ(field_of(diagonal_matrix<std::int32_t>({1, 1}), mm_field::pattern), mm_field::pattern);
+  EXPECT_EQ(field_of(diagonal_matrix<std::int32_t>({1, 7}), mm_field::real), mm_field::integer);
+  write_matrix_market(directory_ / "p.mtx", diagonal_matrix<double>({1, 1}).view(), true, mm_field::pattern);
+  EXPECT_EQ(read_file(directory_ / "p.mtx"), "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 2\n");
 }
 
 TEST_F(MatrixMarketWrite, RoundTripsAreExact) {
@@ -131,6 +154,24 @@ TEST_F(MatrixMarketWrite, ReplacesTheTargetOfALink) {
   write_matrix_market(directory_ / "link.mtx", diagonal_matrix<double>({1}).view());
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link.mtx"));
   EXPECT_EQ(read_matrix_market<double>(directory_ / "real.mtx").nnz(), 1);
+}
+
+TEST_F(MatrixMarketWrite, FilesOfBytesAreReplacedWithTheirPermissions) {
+  const auto file = directory_ / "a.txt";
+  tulle::write_file(file, "old");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  tulle::write_file(file, "new");
+  EXPECT_EQ(read_file(file), "new");
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(file).permissions()), 0600u);
+  check_writable(file);
+  EXPECT_EQ(read_file(file), "new");
+  check_writable(directory_ / "b.txt");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "b.txt"));
+  expect_error(status::file_io, "none/b.txt", [&] { check_writable(directory_ / "none/b.txt"); });
+  expect_error(status::file_io, "directory", [&] { check_writable(directory_.path()); });
+  const std::string longest(255, 'x');
+  tulle::write_file(directory_ / longest, "as long as names may be");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / longest));
 }
 
 }  // namespace

@@ -86,6 +86,38 @@ TEST_F(CheckSpgemm, WantsNansAndInfinitiesWhereTheyBelong) {
   EXPECT_FALSE(verdict().ok());
 }
 
+/// c(0, 1) is 1 * 1 + 2 * 4, which becomes 1 * 1 - 2 * 4: alpha may multiply the terms, which are infinities of both
+/// signs then, or their sum.
+TEST_F(CheckSpgemm, TakesAnInfiniteAlphaTimesTheTermsOrTheirSum) {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  expected.alpha = infinity;
+  c.values = {infinity, infinity, infinity};
+  EXPECT_TRUE(verdict().ok());
+  c.values[1] = nan;
+  EXPECT_FALSE(verdict().ok()) << "all terms have one sign";
+  b.values[3] = -4;
+  EXPECT_TRUE(verdict().ok()) << "each term";
+  c.values[1] = -infinity;
+  EXPECT_TRUE(verdict().ok()) << "the sum";
+  c.values[1] = infinity;
+  EXPECT_FALSE(verdict().ok());
+  c.values[1] = -7;
+  EXPECT_FALSE(verdict().ok());
+}
+
+/// alpha a_ik is beyond the largest number, alpha a_ik b_kj is not.
+TEST_F(CheckSpgemm, TakesAFactorThatOverflows) {
+  a = {1, 1, {0, 1}, {0}, {1e200}};
+  b = {1, 1, {0, 1}, {0}, {1e-300}};
+  c = {1, 1, {0, 1}, {0}, {1e100}};
+  expected = {.a = a.view(), .b = b.view(), .alpha = 1e200};
+  EXPECT_TRUE(verdict().ok());
+  c.values[0] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(verdict().ok());
+  c.values[0] = -c.values[0];
+  EXPECT_FALSE(verdict().ok());
+}
+
 TEST_F(CheckSpgemm, LooksAtFewerRowsWhereAllWouldTakeTooLong) {
   const spgemm_verdict sampled = check_spgemm(context::cpu(1), expected, c.view(), 2);
   EXPECT_EQ(sampled.checked_rows, 1);

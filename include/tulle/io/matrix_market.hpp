@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrices.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -32,10 +31,11 @@ struct matrix_market_info {
   std::string note;                     // one sentence a person should see, or empty
 };
 
-/// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content) into a CSR with sorted rows, symmetry expanded, and
-/// duplicates summed. Array files give every element. Throws FILE_IO (cannot be opened or read), INVALID_FORMAT
-/// (with the line number), UNSUPPORTED (complex and hermitian), OVERFLOW (a dimension, an index or a value that does
-/// not fit), OUT_OF_MEMORY.
+/// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content; "-" is standard input) into a CSR with sorted rows,
+/// symmetry expanded, and duplicates summed. Array files give every element. Memory follows what the file holds, not
+/// what its header claims. Throws FILE_IO (cannot be opened or read, became shorter meanwhile), INVALID_FORMAT (with
+/// the line number), UNSUPPORTED (complex and hermitian), OVERFLOW (a dimension, an index or a value that does not
+/// fit), OUT_OF_MEMORY.
 template <scalar T>
 csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options = {},
                           matrix_market_info* info = nullptr);
@@ -47,12 +47,15 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
 
 /// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed,
 /// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
-/// INVALID_ARGUMENT).
+/// INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1, integers
+/// where all are whole numbers of at most 2^53; else the next wider one, and integer for i32.
 template <scalar T, offset O>
-void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false);
+void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false,
+                         mm_field field = mm_field::real);
 
-/// The same for a matrix of any types in CSR or CSC, on the host or on a device: a product goes to a file as it is. Throws
-/// UNSUPPORTED for other formats.
-void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a, bool symmetric = false);
+/// The same for a matrix of any types in CSR or CSC, on the host or on a device: a product goes to a file as it is.
+/// Throws UNSUPPORTED for other formats.
+void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a, bool symmetric = false,
+                         mm_field field = mm_field::real);
 
 }  // namespace tulle

@@ -99,51 +99,38 @@ __device__ __forceinline__ void exchange(Key& x, Key& y) {
   y = high;
 }
 
-/// The last steps of a merge, within a lane: strides of Items / 2 down to 1.
-template <int Items, class Key>
-__device__ __forceinline__ void merge_within_lane(Key (&key)[Items], int largest_stride) {
-#pragma unroll
-  for (int stride = Items / 2; stride > 0; stride /= 2) {
-    if (stride > largest_stride) continue;
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      if (const int j = i ^ stride; j > i) exchange(key[i], key[j]);
-    }
-  }
-}
-
-/// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on. The first step of each merge mirrors,
-/// so that all comparisons point the same way. The loops over lanes of large shapes stay loops: unrolled they are a
-/// thousand shuffles, which take long to compile.
+/// Sorts Lanes * Items keys ascending; lane l ends up with those from l * Items on.
 template <int Lanes, int Items, class Key>
 __device__ __forceinline__ void sort_keys(Key (&key)[Items], int lane) {
-  constexpr int unrolled = Lanes * Items <= 64 ? Lanes : 1;
 #pragma unroll
-  for (int size = 2; size <= Items; size *= 2) {
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      if (const int j = i ^ (size - 1); j > i) exchange(key[i], key[j]);
-    }
-    merge_within_lane(key, size / 4);
-  }
-#pragma unroll unrolled
-  for (int group = 2; group <= Lanes; group *= 2) {  // lanes that are merged
-    Key other[Items];
-#pragma unroll
-    for (int i = 0; i < Items; ++i) other[i] = __shfl_xor_sync(full_warp, key[Items - 1 - i], group - 1);
-    bool lower = (lane & (group / 2)) == 0;
-#pragma unroll
-    for (int i = 0; i < Items; ++i) key[i] = lower == (key[i] < other[i]) ? key[i] : other[i];
-#pragma unroll unrolled
-    for (int stride = group / 4; stride > 0; stride /= 2) {
-      lower = (lane & stride) == 0;
+  for (int size = 2; size <= Lanes * Items; size *= 2) {
+    // The first step of a merge mirrors, so that all comparisons point the same way.
+    if (size <= Items) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
-        const Key partner = __shfl_xor_sync(full_warp, key[i], stride);
-        key[i] = lower == (key[i] < partner) ? key[i] : partner;
+        if (const int j = i ^ (size - 1); j > i) exchange(key[i], key[j]);
+      }
+    } else {
+      Key other[Items];
+#pragma unroll
+      for (int i = 0; i < Items; ++i) other[i] = __shfl_xor_sync(full_warp, key[Items - 1 - i], size / Items - 1);
+      const bool lower = (lane & (size / Items / 2)) == 0;
+#pragma unroll
+      for (int i = 0; i < Items; ++i) key[i] = lower == (key[i] < other[i]) ? key[i] : other[i];
+    }
+#pragma unroll
+    for (int stride = size / 4; stride > 0; stride /= 2) {
+      const bool lower = (lane & (stride / Items)) == 0;
+#pragma unroll
+      for (int i = 0; i < Items; ++i) {
+        if (stride >= Items) {
+          const Key other = __shfl_xor_sync(full_warp, key[i], stride / Items);
+          key[i] = lower == (key[i] < other) ? key[i] : other;
+        } else if (const int j = i ^ stride; j > i) {
+          exchange(key[i], key[j]);
+        }
       }
     }
-    merge_within_lane(key, Items / 2);
   }
 }
 
@@ -171,7 +158,7 @@ __device__ __forceinline__ int lay_out_products(const product_pattern<O>& m, O f
     }
     batch(mine, mine < end);
     const int after = warp_inclusive_sum<Lanes>(length);
-#pragma unroll 2
+#pragma unroll
     for (int j = 0; j < Lanes; j += depth) {
       if (!__any_sync(full_warp, base + j < end)) break;
       O from[depth];
