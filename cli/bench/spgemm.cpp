@@ -107,7 +107,7 @@ void measure_kernel(session& bench, const context& host, spgemm_case& c, const k
 spgemm_results measure_case(session& bench, const bench_options& o, std::span<const kernel_info> all, spgemm_case& c) {
   const context host = context::cpu(o.run.threads);
   std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&c.chosen, 1});
-  std::ranges::stable_partition(kernels, [&](const kernel_info& k) { return k.name == c.chosen; });
+  std::stable_partition(kernels.begin(), kernels.end(), [&](const kernel_info& k) { return k.name == c.chosen; });
   spgemm_results mine;
   for (const kernel_info& kernel : kernels) {
     bench.show(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));

@@ -40,7 +40,7 @@ std::vector<kernel_info> kernels_of(backend_kind backend, kernel_operation opera
   std::erase_if(list, [&](const kernel_info& k) {
     return k.operation != operation && !(transposes && k.operation == kernel_operation::spmv);
   });
-  std::ranges::stable_partition(list, [&](const kernel_info& k) { return k.operation == operation; });
+  std::stable_partition(list.begin(), list.end(), [&](const kernel_info& k) { return k.operation == operation; });
   return list;
 }
 

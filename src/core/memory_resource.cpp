@@ -1,5 +1,7 @@
 #include <tulle/core/memory_resource.hpp>
 
+#include <cstddef>
+#include <limits>
 #include <new>
 
 #include <fmt/format.h>
@@ -20,7 +22,9 @@ constexpr std::align_val_t alignment(std::size_t bytes) { return std::align_val_
 class host_resource final : public memory_resource {
  public:
   void* allocate(std::size_t bytes, stream_view) override {
-    void* p = ::operator new(bytes, alignment(bytes), std::nothrow);
+    // The system's allocator rounds sizes up to the alignment, beyond all numbers where they are large enough.
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() - huge_page;
+    void* p = bytes > most ? nullptr : ::operator new(bytes, alignment(bytes), std::nothrow);
     if (p == nullptr) throw error(status::out_of_memory, fmt::format("cannot allocate {} bytes of host memory", bytes));
     // Fewer misses of the address translation: 10% of the bandwidth of a large SpMV. A system without them is no error.
     if (bytes >= 2 * huge_page) (void)madvise(p, bytes / huge_page * huge_page, MADV_HUGEPAGE);

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/types.hpp>
 #include <vector>
+
+#include "core/partition_point.hpp"
 
 namespace tulle {
 
@@ -27,7 +28,7 @@ row_range balanced_rows(index_t rows, const O* rowptr, int part, int parts) {
     if (p == parts) return rows;
     const std::int64_t target = work / parts * p + work % parts * p / parts;
     const auto before = [&](index_t r) { return static_cast<std::int64_t>(rowptr[r]) + r < target; };
-    return *std::ranges::partition_point(std::views::iota(index_t{0}, rows), before);
+    return partition_point(index_t{0}, rows, before);
   };
   return {cut(part), cut(part + 1)};
 }

@@ -229,7 +229,8 @@ void any_spmv_plan::impl::tune(double budget) {
                                       ctx.info().multiprocessors);
   if (const auto known = cached_winner(key)) {
     for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-      if (k.name == *known && contains(k.types, types()) && k.supports(stats, a.types, ctx.info()).ok) {
+      if (k.name == *known && k.role == kernel_role::production && contains(k.types, types()) &&
+          k.supports(stats, a.types, ctx.info()).ok) {
         return build(k, "the fastest when a matrix with these statistics was measured on this device before");
       }
     }
@@ -243,7 +244,7 @@ void any_spmv_plan::impl::tune(double budget) {
   const std::string left_out =
       result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
   reason = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
-  remember_winner(key, std::string(kernel->name));
+  if (result.complete) remember_winner(key, kernel->name);
 }
 
 any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)

@@ -76,7 +76,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   const auto begin = clock::now();
   const operation_types types = types_of(subject.a, subject.options);
   bench_stand stand(ctx, subject.a, types.vector);
-  tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1, 0};
+  tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
     if (k.role != kernel_role::production || &k == first.first || !contains(k.types, types)) continue;
@@ -86,6 +86,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
     const double measuring = (warm_up_runs + timed_runs) * result.microseconds;
     if (microseconds_since(begin) + planning + measuring > budget * result.microseconds) {
       ++result.skipped;
+      result.complete = false;
       continue;
     }
     try {
@@ -102,6 +103,7 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
       }
     } catch (const error& e) {
       if (!is_out_of_memory(e)) throw;
+      result.complete = false;
     }
   }
   return result;

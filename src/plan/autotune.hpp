@@ -25,7 +25,8 @@ struct tuning {
   std::unique_ptr<spmv_operator> faster;  // its operator; null where the one given stays the fastest
   double microseconds = 0;                // of one application
   int measured = 0;
-  int skipped = 0;  // that suit the matrix but would have passed the budget
+  int skipped = 0;       // that suit the matrix but would have passed the budget
+  bool complete = true;  // every kernel that suits the matrix was measured
 };
 
 /// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate

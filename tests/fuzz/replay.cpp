@@ -1,6 +1,7 @@
-// Runs a fuzz target over a corpus and over deterministic mutations of it: replay DIRECTORY ITERATIONS.
+// Runs a fuzz target over a corpus and over seeded mutations of it, with the words of DIRECTORY.dict where there is
+// one:
+//   replay DIRECTORY ITERATIONS
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -9,7 +10,6 @@
 #include <fstream>
 #include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -31,30 +31,32 @@ std::vector<std::string> read_corpus(const std::filesystem::path& directory) {
   return corpus;
 }
 
-/// One small change: a byte, a cut, a repeat, a piece of another input, or a token that has meaning.
-void mutate(std::string& input, const std::vector<std::string>& corpus, std::mt19937_64& random) {
-  static constexpr std::array<std::string_view, 22> tokens{"\n",
-                                                           "\r",
-                                                           "\r\n",
-                                                           " ",
-                                                           "%",
-                                                           "%%MatrixMarket",
-                                                           "-",
-                                                           "+",
-                                                           "0",
-                                                           "1",
-                                                           "2147483647",
-                                                           "2147483648",
-                                                           "9223372036854775808",
-                                                           "1e309",
-                                                           "-1D-400",
-                                                           "nan",
-                                                           "inf",
-                                                           "symmetric",
-                                                           "skew-symmetric",
-                                                           "array",
-                                                           "pattern",
-                                                           "integer"};
+/// The words of a dictionary as libFuzzer reads it: "word" on a line, with \\ \" and \xAB inside.
+std::vector<std::string> read_words(const std::filesystem::path& dictionary) {
+  std::vector<std::string> words;
+  std::ifstream in(dictionary);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t begin = line.find('"'), end = line.rfind('"');
+    if (line.starts_with('#') || begin == end) continue;
+    std::string word;
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      const bool is_escape = line[i] == '\\' && ++i < end;
+      if (is_escape && line[i] == 'x') {
+        word += static_cast<char>(std::stoi(line.substr(i + 1, 2), nullptr, 16));
+        i += 2;
+      } else {
+        word += line[i];
+      }
+    }
+    words.push_back(word);
+  }
+  if (words.empty()) words.emplace_back();
+  return words;
+}
+
+/// One small change: a byte, a cut, a repeat, a piece of another input, or a word that has meaning.
+void mutate(std::string& input, const std::vector<std::string>& corpus, const std::vector<std::string>& words,
+            std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
   const std::size_t at = below(input.size() + 1);
   const std::size_t length = below(std::min<std::size_t>(input.size() - at, 32) + 1);
@@ -69,10 +71,10 @@ void mutate(std::string& input, const std::vector<std::string>& corpus, std::mt1
       input.insert(at, input.substr(at, length));
       break;
     case 3:
-      input.insert(at, tokens[below(tokens.size())]);
+      input.insert(at, words[below(words.size())]);
       break;
     case 4:
-      input.replace(at, length, tokens[below(tokens.size())]);
+      input.replace(at, length, words[below(words.size())]);
       break;
     default: {
       const std::string& other = corpus[below(corpus.size())];
@@ -89,6 +91,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::vector<std::string> corpus = read_corpus(argv[1]);
+  const std::vector<std::string> words = read_words(std::string(argv[1]) + ".dict");
   if (corpus.empty()) {
     std::fprintf(stderr, "%s: no corpus\n", argv[1]);
     return 1;
@@ -98,7 +101,7 @@ int main(int argc, char** argv) {
   const long iterations = std::strtol(argv[2], nullptr, 10);
   for (long i = 0; i < iterations; ++i) {
     std::string input = corpus[random() % corpus.size()];
-    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) mutate(input, corpus, random);
+    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) mutate(input, corpus, words, random);
     run(input);
   }
   std::printf("%zu inputs and %ld mutations\n", corpus.size(), iterations);

@@ -160,7 +160,8 @@ std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats
                                const device_info& device);
 
 /// Where autotuning remembers its winners: TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty where none of
-/// these is set, and then nothing is remembered.
+/// these is set, and then nothing is remembered. Each is a file of its own, autotune/HASH, used for half a year by the same
+/// version of tulle.
 std::filesystem::path cache_directory();
 
 }  // namespace tulle

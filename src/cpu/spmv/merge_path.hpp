@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 #include <tulle/core/types.hpp>
+
+#include "core/partition_point.hpp"
 
 namespace tulle::cpu {
 
@@ -23,7 +24,7 @@ merge_coordinate merge_path_search(std::int64_t diagonal, index_t rows, std::int
   const auto first = static_cast<index_t>(std::max<std::int64_t>(diagonal - nnz, 0));
   const auto last = static_cast<index_t>(std::min<std::int64_t>(diagonal, rows));
   const auto ended = [&](index_t row) { return row_end(row) <= diagonal - row - 1; };
-  const index_t row = *std::ranges::partition_point(std::views::iota(first, last), ended);
+  const index_t row = partition_point(first, last, ended);
   return {row, diagonal - row};
 }
 
