@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
@@ -32,12 +33,14 @@ class limited_memory final : public memory_resource {
   limited_memory(const context& ctx, std::size_t limit) : ctx_(ctx), limit_(limit) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
-    const std::size_t before = held_.fetch_add(bytes);
-    if (before > limit_ || bytes > limit_ - before) {
-      held_ -= bytes;
+    // What passes the limit by itself is not added: the sum could pass all numbers.
+    const bool alone = bytes > limit_;
+    const std::size_t before = alone ? held_.load() : held_.fetch_add(bytes);
+    if (alone || before > limit_ || bytes > limit_ - before) {
+      if (!alone) held_ -= bytes;
       throw limit_exceeded(out_of(space()),
                            fmt::format("{} bytes more than the {} held pass the limit of {}", bytes, before, limit_),
-                           before + bytes);
+                           bytes > std::numeric_limits<std::size_t>::max() - before ? bytes : before + bytes);
     }
     try {
       return ctx_.memory().allocate(bytes, stream);

@@ -41,8 +41,11 @@ TEST_F(capi_arguments, buffer) {
   tulle_buffer* made = nullptr;
   void* data = nullptr;
   null_in_turn(tulle_buffer_create, {"context", "buffer"}, context, 8, &made);
-  refused(tulle_buffer_create(context.get(), std::numeric_limits<std::size_t>::max() / 2, &made),
-          TULLE_STATUS_OUT_OF_MEMORY, "");
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t bytes :
+       {most, most - 1, most - 62, most - 63, most - 4096, most - (std::size_t{1} << 21), most / 2 + 1, most / 2}) {
+    refused(tulle_buffer_create(context.get(), bytes, &made), TULLE_STATUS_OUT_OF_MEMORY, std::to_string(bytes));
+  }
   EXPECT_EQ(made, nullptr);
   null_in_turn(tulle_buffer_copy_in, {"buffer", "host"}, buffer, x.data(), 8);
   refused(tulle_buffer_copy_in(buffer.get(), x.data(), 17), TULLE_STATUS_INVALID_DIMENSIONS, "bytes = 17");

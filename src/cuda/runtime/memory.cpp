@@ -54,6 +54,12 @@ void let_peers_in(cudaMemPool_t pool, int device) noexcept {
   (void)cudaGetLastError();
 }
 
+/// Allocators round sizes up, beyond all numbers where they are large enough.
+void check_size(std::size_t bytes, status otherwise) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
+  if (bytes > most) throw error(otherwise, fmt::format("cannot allocate {} bytes: no memory is that large", bytes));
+}
+
 class device_memory final : public memory_resource {
  public:
   explicit device_memory(int device) : device_(device) {
@@ -65,6 +71,7 @@ class device_memory final : public memory_resource {
   }
 
   void* allocate(std::size_t bytes, stream_view stream) override {
+    check_size(bytes, status::device_out_of_memory);
     const device_guard guard(device_);
     void* p = nullptr;
     const cudaError_t code =
@@ -93,6 +100,7 @@ class device_memory final : public memory_resource {
 class pinned_memory final : public memory_resource {
  public:
   void* allocate(std::size_t bytes, stream_view) override {
+    check_size(bytes, status::out_of_memory);
     void* p = nullptr;
     const cudaError_t code = cudaHostAlloc(&p, bytes, cudaHostAllocPortable);
     if (code == cudaSuccess) return p;
