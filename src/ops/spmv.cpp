@@ -100,9 +100,9 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
   const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks) : wanted;
   const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
-  const bool quick = wanted.empty() && !transposes && !blocks && options.effort == spmv_effort::standard &&
-                     options.policy == spmv_policy::standard;
-  const bool choice_validates = quick && !stays_blocks();
+  const bool quick =
+      wanted.empty() && !blocks && options.effort == spmv_effort::standard && options.policy == spmv_policy::standard;
+  const bool choice_validates = quick && !transposes && !stays_blocks();
   if (options.effort != spmv_effort::none && !choice_validates) source.validate();
   if (!blocks) source.to_csr();
   if (blocks) {

@@ -178,6 +178,20 @@ TEST_F(SpmvPlan, OneShotRefusesABrokenMatrix) {
   EXPECT_EQ(status_of([&] { multiply(ctx, broken, bx, by); }), status::invalid_structure);
 }
 
+TEST_F(SpmvPlan, StandardLooksAtATransposeNoFurtherThanAtAMatrix) {
+  const csr<double> m = generate<double>(ctx, "gen:fem:n=6");
+  EXPECT_GT(statistics(ctx, m.view()).bandwidth, 0);
+  const csr<double> turned =
+      to_csr(ctx, csc_view<double, std::int64_t>{m.cols, m.rows, m.nnz(), m.rowptr.data(), m.colind.data(),
+                                                 m.values.data(), memory_space::host});
+  const csr_stats direct = spmv_plan<double>(ctx, turned).stats();
+  const csr_stats transposed = spmv_plan<double>(ctx, m, {.transpose = true}).stats();
+  EXPECT_EQ(direct.bandwidth, 0);  // no rule for the CPU asks for it
+  EXPECT_EQ(transposed.bandwidth, 0);
+  EXPECT_EQ(transposed.max, direct.max);
+  EXPECT_EQ(transposed.gather_span, direct.gather_span);
+}
+
 TEST_F(SpmvPlan, SixtyFourBitOffsetsAreNarrowed) {
   EXPECT_EQ(spmv_plan(ctx, a, with_kernel("csr.serial")).workspace_bytes(), 3 * sizeof(std::int32_t))
       << "csr.serial owns nothing itself";
