@@ -15,6 +15,7 @@
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "core/wrapping_sum.hpp"
+#include "formats/matrix_arrays.hpp"
 #include "kernels/types.hpp"
 #include "ops/operand.hpp"
 
@@ -43,6 +44,7 @@ matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, shape s,
   const index_t length = order == vector_order::row_major ? s.cols : s.rows;
   std::vector<T> dense(stripes == 0 ? 0 : static_cast<std::size_t>((stripes - 1) * a.ld + length));
   if (!dense.empty()) require(a.values, "arrays->values");
+  check_memory("arrays->values", a.values, space);
   copy_bytes(ctx, dense.data(), memory_space::host, a.values, space, dense.size() * sizeof(T));
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;

@@ -1,5 +1,7 @@
 #include <tulle/core/context.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -29,6 +31,8 @@ namespace {
 
 constexpr int most_threads = 4096;
 
+std::atomic<bool> device_in_use = false;
+
 std::string cpu_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
@@ -52,6 +56,9 @@ device_info cpu_info(int threads) {
   return info;
 }
 
+/// What OpenMP would use, unless that is far more than the machine runs at a time: each costs memory in every plan.
+int default_threads() { return std::min({omp_get_max_threads(), std::max(64, 4 * omp_get_num_procs()), most_threads}); }
+
 device_runtime& require_device(int device) {
   const int count = cuda_device_count();
   if (count == 0) throw error(status::unsupported, cuda_unavailable_reason());
@@ -71,7 +78,7 @@ context context::cpu(int threads) {
     throw error(status::invalid_argument, fmt::format("threads = {}: at most {} are started", threads, most_threads));
   }
   auto s = std::make_shared<state>();
-  s->threads = threads > 0 ? threads : omp_get_max_threads();
+  s->threads = threads > 0 ? threads : default_threads();
   s->memory = host_memory();
   s->info = cpu_info(s->threads);
   return context(std::move(s));
@@ -90,11 +97,12 @@ context context::cuda(int device, stream_view stream) {
   device_runtime& runtime = require_device(device);
   auto s = std::make_shared<state>();
   s->backend = backend_kind::cuda;
-  s->threads = omp_get_max_threads();
+  s->threads = default_threads();
   s->device = device;
   s->stream = stream;
   s->memory = runtime.memory(device);
   s->info = runtime.info(device);
+  device_in_use = true;
   return context(std::move(s));
 }
 
@@ -126,6 +134,8 @@ const device_info& context::info() const noexcept { return state_->info; }
 void context::synchronize() const {
   if (state_->backend == backend_kind::cuda) cuda_runtime()->synchronize(state_->device, state_->stream);
 }
+
+bool works_on_device() noexcept { return device_in_use; }
 
 int cuda_device_count() noexcept {
   device_runtime* runtime = cuda_runtime();

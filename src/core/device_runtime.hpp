@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
@@ -60,6 +61,8 @@ class device_runtime {
   /// it returns. Throws INVALID_ARGUMENT where no device owns what is said to be device memory.
   virtual void copy_after_all(void* to, memory_space to_space, const void* from, memory_space from_space,
                               std::size_t bytes) = 0;
+  /// The only memory that an address is in; nothing where both sides reach it, or the driver cannot tell.
+  virtual std::optional<memory_space> space_of(const void* p) noexcept = 0;
   virtual void fill(int device, stream_view stream, void* to, unsigned char value, std::size_t bytes) = 0;
 
   virtual std::unique_ptr<device_event> create_event(int device) = 0;
@@ -70,6 +73,9 @@ class device_runtime {
   /// From launch to the end of an empty kernel, seen from the host, in microseconds.
   virtual double measure_launch_latency(int device) = 0;
 };
+
+/// Whether a CUDA context was made in this process: questions to the driver start no device then.
+bool works_on_device() noexcept;
 
 /// Null when CUDA is not built.
 device_runtime* cuda_runtime() noexcept;

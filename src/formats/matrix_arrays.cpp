@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/status.hpp>
+
+#include "core/device_runtime.hpp"
 
 namespace tulle {
 namespace {
@@ -61,6 +64,14 @@ std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row) {
   return a.types.offset == offset_type::i64 ? read(std::int64_t{0}) : read(std::int32_t{0});
 }
 
+void check_memory(std::string_view name, const void* array, memory_space said) {
+  if (array == nullptr || !works_on_device()) return;
+  const std::optional<memory_space> is = cuda_runtime()->space_of(array);
+  if (!is || *is == said) return;
+  throw error(status::invalid_argument, fmt::format("{} is said to be in {} memory, but a pointer is to {} memory",
+                                                    name, tulle::name(said), tulle::name(*is)));
+}
+
 void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a, bool reads_values) {
   if (a.rows < 0 || a.cols < 0 || a.nnz < 0 || a.stored < 0)
     throw error(status::invalid_dimensions, fmt::format("{} has a negative dimension or nnz", name));
@@ -84,6 +95,10 @@ void check_matrix(const context& ctx, std::string_view name, const matrix_ref& a
                        (a.nnz > 0 && (a.colind == nullptr || (reads_values && a.values == nullptr))) ||
                        (a.format == matrix_format::coo && a.nnz > 0 && a.rowind == nullptr);
   if (missing) throw error(status::null_pointer, fmt::format("{} has a null array", name));
+  for (const void* array :
+       {a.rowptr, static_cast<const void*>(a.rowind), static_cast<const void*>(a.colind), a.values}) {
+    check_memory(name, array, a.space);
+  }
 }
 
 matrix_ref placed(const context& ctx, const matrix_ref& a) { return a.space == ctx.space() ? a : copied(ctx, a); }

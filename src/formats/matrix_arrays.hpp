@@ -23,6 +23,11 @@ matrix_arrays arrays_of(const context& ctx, const matrix_ref& a);
 /// The offset of a row (or, of a CSC, of a column), wherever it is; waits for a device.
 std::int64_t offset_at(const context& ctx, const matrix_ref& a, index_t row);
 
+/// Throws INVALID_ARGUMENT where the driver knows that an array of `name` is not in the memory that it is said to be
+/// in: a device array that is host memory, or the reverse. Asks only where this process works on a device; takes about
+/// a microsecond.
+void check_memory(std::string_view name, const void* array, memory_space said);
+
 /// Throws INVALID_DIMENSIONS (a negative or inconsistent size), NULL_POINTER (an array is missing), INVALID_ARGUMENT (the
 /// context cannot reach the arrays). `name` is what messages call the matrix; values may be missing where only the
 /// pattern is read.

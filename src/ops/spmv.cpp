@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/memory_status.hpp"
+#include "formats/matrix_arrays.hpp"
 #include "kernels/backends.hpp"
 #include "ops/operand.hpp"
 #include "ops/vector_checks.hpp"
@@ -346,6 +347,8 @@ void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x
               double beta) {
   const context where = a.space == memory_space::host ? context::cpu(ctx.threads()) : ctx;
   detail::operand(where, "A", a).validate();
+  check_memory("x", x.data, x.space);
+  check_memory("y", y.data, y.space);
   spmv_options options;
   if (a.format != matrix_format::bsr) options.kernel = kernel_without_set_up(ctx.backend());
   options.effort = spmv_effort::none;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -58,6 +59,12 @@ TEST_F(cuda_runtime_test, fill_sets_every_byte_and_no_other) {
 
 TEST_F(cuda_runtime_test, too_much_memory_is_refused_and_the_device_stays_usable) {
   expect_error(status::device_out_of_memory, "9007199254740992", [&] { buffer<double>(ctx(), std::size_t{1} << 50); });
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t bytes : {most, most - 1, most - 255, most - 4096, most - (std::size_t{1} << 21), most / 2}) {
+    EXPECT_EQ(status_of([&] { buffer<std::byte>(ctx(), bytes); }), status::device_out_of_memory) << bytes;
+    const context pinned = context::cpu().with_memory(pinned_memory());
+    EXPECT_EQ(status_of([&] { buffer<std::byte>(pinned, bytes); }), status::out_of_memory) << bytes;
+  }
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_EQ(to_vector(ctx(), to_buffer(ctx(), numbers(1000))), numbers(1000));
   EXPECT_EQ(status_of([&] { buffer<double>(ctx(), std::size_t{1} << 61); }), status::overflow);
@@ -97,6 +104,32 @@ TEST_F(two_devices, a_buffer_of_another_device_is_refused_by_name) {
   const buffer<double> x(second, static_cast<std::size_t>(a.cols));
   buffer<double> y(first, static_cast<std::size_t>(a.rows));
   expect_error(status::invalid_argument, "device 1", [&] { plan.apply(1.0, x, 0.0, y); });
+}
+
+TEST_F(cuda_runtime_test, pointers_to_the_other_memory_are_refused) {
+  const csr<double> host = small_matrix(), device = clone(ctx(), host);
+  const auto refused = [](const char* words, const std::function<void()>& work) {
+    expect_error(status::invalid_argument, words, work);
+  };
+  csr_view<double, std::int64_t> a = device.view();
+  a.space = memory_space::host;
+  refused("A is said to be in host memory", [&] { spmv_plan<double>(context::cpu(), a); });
+  refused("A is said to be in host memory", [&] { spgemm(context::cpu(), a, host); });
+  const std::vector<double> x(static_cast<std::size_t>(host.cols));
+  std::vector<double> y(static_cast<std::size_t>(host.rows));
+  const buffer<double> device_x = to_buffer(ctx(), x);
+  const host_span<const double> said_host(device_x.data(), device_x.size());
+  refused("x is said to be in host memory", [&] { multiply(context::cpu(), host, said_host, y); });
+
+  int reads_all = 0;  // where kernels read what malloc gave, host memory is right
+  ASSERT_EQ(cudaDeviceGetAttribute(&reads_all, cudaDevAttrPageableMemoryAccess, ctx().device()), cudaSuccess);
+  if (reads_all != 0) return;
+  a = host.view();
+  a.space = memory_space::device;
+  refused("A is said to be in device memory", [&] { spmv_plan<double>(ctx(), a); });
+  const device_span<const double> said_device(x.data(), x.size());
+  refused("x is said to be in device memory",
+          [&] { multiply(ctx(), device, said_device, buffer<double>(ctx(), y.size())); });
 }
 
 TEST_F(cuda_runtime_test, everything_is_given_back) {

@@ -138,6 +138,23 @@ class runtime_api final : public device_runtime {
     return resource;
   }
 
+  std::optional<memory_space> space_of(const void* p) noexcept override {
+    cudaPointerAttributes found = {};
+    if (cudaPointerGetAttributes(&found, p) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return {};
+    }
+    if (found.type == cudaMemoryTypeDevice) return memory_space::device;
+    if (found.type != cudaMemoryTypeUnregistered) return {};
+    int device = 0, reaches_all = 0;  // where kernels read what malloc gave
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&reaches_all, cudaDevAttrPageableMemoryAccess, device) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return {};
+    }
+    return reaches_all != 0 ? std::nullopt : std::optional(memory_space::host);
+  }
+
   void copy(int device, stream_view stream, void* to, memory_space to_space, const void* from, memory_space from_space,
             std::size_t bytes) override {
     if (bytes == 0) return;
