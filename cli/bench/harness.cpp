@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tulle/ops/vector.hpp>
 
 namespace tulle::cli::bench {
 namespace {
@@ -76,14 +77,11 @@ double harness::once(const std::function<void()>& work, until end) const {
 
 void harness::evict() {
   if (sweep_.empty()) {
-    sweep_ = buffer<unsigned char>(ctx_, sweep_bytes(ctx_));
+    sweep_ = buffer<double>(ctx_, sweep_bytes(ctx_) / sizeof(double));
     fill_bytes(ctx_, sweep_.data(), sweep_.space(), 0, sweep_.bytes());
   }
-  unsigned char* bytes = sweep_.data();
-  const std::size_t size = sweep_.size();
-  if (ctx_.backend() == backend_kind::cuda) return fill_bytes(ctx_, bytes, sweep_.space(), 0, size);
-#pragma omp parallel for num_threads(ctx_.threads())
-  for (std::size_t i = 0; i < size; i += 64) ++bytes[i];
+  if (ctx_.backend() == backend_kind::cuda) return fill_bytes(ctx_, sweep_.data(), sweep_.space(), 0, sweep_.bytes());
+  vector_ops(ctx_).scale(0.5, sweep_);  // on all threads, so that every cache is swept
 }
 
 }  // namespace tulle::cli::bench

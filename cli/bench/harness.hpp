@@ -41,7 +41,7 @@ class harness {
   int warmup_;
   int repeat_;
   std::vector<event> events_;    // two for each repetition of a batch
-  buffer<unsigned char> sweep_;  // what evicts the cache
+  buffer<double> sweep_;       // what evicts the cache
 };
 
 }  // namespace tulle::cli::bench

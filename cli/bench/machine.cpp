@@ -5,30 +5,13 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
-#include <chrono>
 #include <ctime>
 #include <tulle/core/build_info.hpp>
 
 #include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
-#include "statistics.hpp"
 
 namespace tulle::cli::bench {
-namespace {
-
-double empty_parallel_region(int threads) {
-  std::array<double, 100> times{};
-  for (double& t : times) {
-    const auto begin = std::chrono::steady_clock::now();
-#pragma omp parallel num_threads(threads)
-    { asm volatile("" ::: "memory"); }
-    t = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-  }
-  return summarise(times).min;
-}
-
-}  // namespace
 
 std::string cuda_version(int version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -38,7 +21,7 @@ machine measure_machine(const context& ctx) {
   const bool gpu = ctx.backend() == backend_kind::cuda;
   const bandwidth b = gpu ? cuda_runtime()->measure_bandwidth(ctx.device()) : cpu::measure_bandwidth(ctx);
   const double launch_us =
-      gpu ? cuda_runtime()->measure_launch_latency(ctx.device()) : empty_parallel_region(ctx.threads());
+      gpu ? cuda_runtime()->measure_launch_latency(ctx.device()) : cpu::measure_launch_latency(ctx.threads());
   return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
 }
 

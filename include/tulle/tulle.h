@@ -57,7 +57,7 @@ enum { TULLE_HOST = 0, TULLE_DEVICE = 1 };
 
 /* The GPU where there is one that this build can use, else all cores. */
 tulle_status tulle_context_create_best(tulle_context** context);
-/* threads = 0: as many as OpenMP would use. */
+/* threads = 0: as many as OpenMP would use, 64 or four times the cores at most. Threads that the system refuses to start are done without. */
 tulle_status tulle_context_create_cpu(int threads, tulle_context** context);
 /* On a stream of its own. UNSUPPORTED without CUDA or without a GPU. */
 tulle_status tulle_context_create_cuda(int device, tulle_context** context);

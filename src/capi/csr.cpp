@@ -32,6 +32,9 @@ matrix_ref checked_ref(const tulle_csr_arrays& a) {
   ref.rowptr = a.rowptr;
   ref.colind = a.colind;
   ref.values = a.values;
+  for (const void* array : {a.rowptr, static_cast<const void*>(a.colind), a.values}) {
+    check_memory("arrays", array, ref.space);
+  }
   return ref;
 }
 
@@ -66,7 +69,7 @@ tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays
   }
   if (!trusted) check_last_offset(ctx, ref, base);
   // Borrowed host arrays stay on the host whatever the context is.
-  const tulle::context home = how == ownership::borrow && ref.space == memory_space::host ? tulle::context::cpu() : ctx;
+  const tulle::context home = how == ownership::borrow && ref.space == memory_space::host ? tulle::context::cpu(ctx.threads()) : ctx;
   const void* const borrowed = how == ownership::borrow ? std::exchange(ref.values, nullptr) : nullptr;
   if (base != 0) {
     ref = copied(tulle::context::cpu(), ref);

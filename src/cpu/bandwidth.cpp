@@ -1,16 +1,15 @@
 #include "cpu/bandwidth.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <string>
-
 #include <tulle/core/buffer.hpp>
 
+#include "core/workers.hpp"
 #include "cpu/spmv/isa.hpp"
 
 namespace tulle::cpu {
@@ -59,12 +58,10 @@ std::size_t array_elements(const device_info& info) {
 /// Calls body(begin, end) on every thread with its share of n elements, always the same.
 template <class Body>
 void in_shares(int threads, std::size_t n, const Body& body) {
-#pragma omp parallel num_threads(threads)
-  {
-    const auto count = static_cast<std::size_t>(omp_get_num_threads());
-    const auto id = static_cast<std::size_t>(omp_get_thread_num());
+  for_each_part(threads, [&](int part) {
+    const auto count = static_cast<std::size_t>(threads), id = static_cast<std::size_t>(part);
     body(n / count * id, id + 1 == count ? n : n / count * (id + 1));
-  }
+  });
 }
 
 /// `bytes` over the shortest of at least three runs, as many as fit half a second.
@@ -119,6 +116,17 @@ bandwidth measure_bandwidth(const context& ctx) {
     });
   });
   return result;
+}
+
+double measure_launch_latency(int threads) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 100; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    for_each_part(threads, [](int) { asm volatile("" ::: "memory"); });
+    const auto end = std::chrono::steady_clock::now();
+    best = std::min(best, std::chrono::duration<double, std::micro>(end - begin).count());
+  }
+  return best;
 }
 
 }  // namespace tulle::cpu

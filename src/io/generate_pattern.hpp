@@ -31,13 +31,12 @@ pattern build_pattern(const context& ctx, index_t rows, index_t cols, double exp
   require_memory(ctx, rows, expected);
   pattern out{rows, cols, buffer<std::int64_t>(ctx, static_cast<std::size_t>(rows) + 1), {}, symmetric};
   std::int64_t* rowptr = out.rowptr.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 4096)
-  for (index_t r = 0; r < rows; ++r) rowptr[r + 1] = length(r);
+  parallel_for(threads_for(ctx.threads(), rows), rows, 4096, [&](index_t r) { rowptr[r + 1] = length(r); });
   scan_counts(ctx.threads(), rowptr, rows);
   require_memory(ctx, rows, static_cast<double>(rowptr[rows]));
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   index_t* colind = out.colind.data();
-  parallel_rows(ctx.threads(), rows, rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(threads_for(ctx.threads(), rows + rowptr[rows]), rows, rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) fill(r, colind + rowptr[r], colind + rowptr[r + 1]);
   });
   return out;

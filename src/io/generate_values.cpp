@@ -69,7 +69,7 @@ buffer<T> make_values(const context& ctx, const pattern& p, value_kind kind, std
   const std::int64_t* rowptr = p.rowptr.data();
   const index_t* colind = p.colind.data();
   T* values = out.data();
-  parallel_rows(ctx.threads(), p.rows, rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(threads_for(ctx.threads(), p.rows + rowptr[p.rows]), p.rows, rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
       if (kind == value_kind::spd) {
         fill_spd_row(family, r, colind + rowptr[r], colind + rowptr[r + 1], values + rowptr[r]);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "io/matrix_market_assemble.hpp"
 
 namespace tulle::matrix_market {
@@ -46,8 +47,8 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
            buffer<T>(ctx, nnz)};
   constexpr std::int64_t tile = 64;  // rows at a time, so that columns are read and rows are written in cache lines
   a.rowptr.data()[rows] = rows * cols;
-#pragma omp parallel for num_threads(ctx.threads())
-  for (std::int64_t first = 0; first < rows; first += tile) {
+  parallel_for(threads_for(ctx.threads(), rows + rows * cols), (rows + tile - 1) / tile, [&](std::int64_t number) {
+    const std::int64_t first = number * tile;
     const std::int64_t last = std::min(first + tile, rows);
     for (std::int64_t i = first; i < last; ++i) a.rowptr.data()[i] = i * cols;
     for (std::int64_t j = 0; j < cols; ++j) {
@@ -56,7 +57,7 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
         a.values.data()[i * cols + j] = element(h, values.entries.data(), i, j);
       }
     }
-  }
+  });
   return a;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::matrix_market {
 namespace {
@@ -119,8 +120,7 @@ void sort_long_rows(const context& ctx, std::int64_t longest, csr<T>& a) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(a.nnz() / longest, 1, ctx.threads()));
   buffer<column_value<T>> scratch(ctx, room * static_cast<std::size_t>(threads));
   const std::int64_t* rowptr = a.rowptr.data();
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int t = 0; t < threads; ++t) {
+  for_each_part(threads, [&](int t) {
     // The rows that start in this thread's share of the entries.
     const auto from = std::lower_bound(rowptr, rowptr + a.rows, a.nnz() * t / threads) - rowptr;
     const auto to = std::lower_bound(rowptr, rowptr + a.rows, a.nnz() * (t + 1) / threads) - rowptr;
@@ -130,7 +130,7 @@ void sort_long_rows(const context& ctx, std::int64_t longest, csr<T>& a) {
       if (length <= short_row || std::is_sorted(colind, colind + length)) continue;
       sort_row(colind, a.values.data() + rowptr[r], length, scratch.data() + room * static_cast<std::size_t>(t));
     }
-  }
+  });
 }
 
 }  // namespace
@@ -145,15 +145,16 @@ csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_lis
   const auto row = [&](std::size_t bucket) {
     return static_cast<index_t>(std::min(static_cast<std::int64_t>(bucket) << list.shift, std::int64_t{h.rows}));
   };
-  std::int64_t longest = 0;
-  bool twice = false;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx.threads()) reduction(max : longest) reduction(|| : twice)
-  for (std::size_t b = 0; b < list.buckets; ++b) {
+  const auto assemble_bucket = [&](std::size_t b, leftover& all) {
     fill_rows(list, b, start[b], row(b), row(b + 1), a);
     const leftover left = sort_short_rows(row(b), row(b + 1), start[b], a);
-    longest = std::max(longest, left.longest);
-    twice = twice || left.repeats;
-  }
+    all = {std::max(all.longest, left.longest), all.repeats || left.repeats};
+  };
+  const auto [longest, twice] =
+      parallel_reduce(threads_for(ctx.threads(), h.rows + start.back()), list.buckets, 1, leftover{}, assemble_bucket,
+                      [](leftover& all, const leftover& mine) {
+                        all = {std::max(all.longest, mine.longest), all.repeats || mine.repeats};
+                      });
   if (longest > 0) sort_long_rows(ctx, longest, a);
   repeats = twice || longest > 0;
   return a;

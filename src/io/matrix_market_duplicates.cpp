@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "io/matrix_market_assemble.hpp"
 #include "kernels/backends.hpp"
 
@@ -28,24 +28,26 @@ template <scalar T>
 duplicates find_duplicates(const context& ctx, const csr<T>& a) {
   const std::int64_t* rowptr = a.rowptr.data();
   const index_t* colind = a.colind.data();
-  std::int64_t count = 0;
-  std::int64_t lower = 0;
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-#pragma omp parallel for schedule(dynamic, 4096) num_threads(ctx.threads()) \
-    reduction(+ : count, lower) reduction(min : first)
-  for (std::int64_t r = 0; r < a.rows; ++r) {
+  const auto count_in_row = [&](index_t r, duplicates& all) {
     std::int64_t found = 0;
     for (std::int64_t k = rowptr[r] + 1; k < rowptr[r + 1]; ++k) {
       if (colind[k] != colind[k - 1]) continue;
       ++found;
-      lower += colind[k] <= r;
+      all.lower += colind[k] <= r;
     }
-    count += found;
-    if (found > 0) first = std::min(first, r);
-  }
-  if (count == 0) return {};
-  const index_t* col = std::adjacent_find(colind + rowptr[first], colind + rowptr[first + 1]);
-  return {count, lower, first, *col};
+    all.count += found;
+    if (found > 0 && (all.first_row < 0 || r < all.first_row)) all.first_row = r;
+  };
+  duplicates found = parallel_reduce(threads_for(ctx.threads(), a.rows + a.nnz()), a.rows, 4096, duplicates{},
+                                     count_in_row, [](duplicates& all, const duplicates& mine) {
+                                       all.count += mine.count;
+                                       all.lower += mine.lower;
+                                       if (mine.count > 0 && (all.first_row < 0 || mine.first_row < all.first_row))
+                                         all.first_row = mine.first_row;
+                                     });
+  if (found.count == 0) return {};
+  found.first_col = *std::adjacent_find(colind + rowptr[found.first_row], colind + rowptr[found.first_row + 1]);
+  return found;
 }
 
 template <scalar T>

@@ -4,7 +4,6 @@
 #include "io/matrix_market_entries.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "io/matrix_market_number.hpp"
 #include "io/matrix_market_text.hpp"
 
@@ -22,25 +22,28 @@ namespace {
 
 constexpr std::size_t most_buckets = 512;
 
-/// Calls f(segment, its lines) for all of them side by side; one that cannot be read has failed.
+/// Calls f(part, segment, its lines) for all of them side by side; one that cannot be read has failed. Those of one
+/// part, of which there are as many as threads at most, come one after the other.
 template <class F>
 void for_each_segment(const context& ctx, const source& file, std::vector<segment>& segments, F f) {
   const auto count = static_cast<std::ptrdiff_t>(segments.size());
   const int threads = static_cast<int>(std::clamp<std::ptrdiff_t>(count, 1, ctx.threads()));
   std::vector<std::vector<char>> held(static_cast<std::size_t>(threads));
   for (std::vector<char>& mine : held) mine = room_for_lines(file, segments);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    segment& s = segments[static_cast<std::size_t>(i)];
-    const auto lines = lines_of(file, s, held[static_cast<std::size_t>(omp_get_thread_num())]);
-    if (lines) f(s, *lines);
-    s.failed = s.failed || !lines;
-  }
+  parallel_chunks(threads, count, 1, [&](int part, auto next) {
+    next([&](std::ptrdiff_t i) {
+      segment& s = segments[static_cast<std::size_t>(i)];
+      const auto lines = lines_of(file, s, held[static_cast<std::size_t>(part)]);
+      if (lines) f(part, s, *lines);
+      s.failed = s.failed || !lines;
+    });
+  });
 }
 
 /// Gives every segment room for the values that its lines can hold. Returns their sum.
 std::size_t make_room(const context& ctx, const source& file, const header& h, std::vector<segment>& segments) {
-  for_each_segment(ctx, file, segments, [&](segment& s, std::string_view lines) { s.room = bound_entries(lines, h); });
+  for_each_segment(ctx, file, segments,
+                   [&](int, segment& s, std::string_view lines) { s.room = bound_entries(lines, h); });
   std::int64_t total = 0;
   for (segment& s : segments) s.first = std::exchange(total, total + s.room);
   return static_cast<std::size_t>(total);
@@ -156,9 +159,9 @@ entry_list<E> parse_entries(const context& ctx, const source& file, const header
   const auto parse = parser_for<E>(h);
   const auto deal = dealer_for<E>(h.symmetry);
   std::atomic<std::size_t> used = 0;
-  for_each_segment(ctx, file, list.segments, [&](segment& s, std::string_view lines) {
+  for_each_segment(ctx, file, list.segments, [&](int part, segment& s, std::string_view lines) {
     const auto number = static_cast<std::size_t>(&s - list.segments.data());
-    E* mine = scratch.data() + static_cast<std::size_t>(omp_get_thread_num()) * room;
+    E* mine = scratch.data() + static_cast<std::size_t>(part) * room;
     s.room = static_cast<std::int64_t>(room);
     parse(lines, h, mine, s);
     const auto count = static_cast<std::size_t>(s.count);
@@ -182,7 +185,7 @@ value_list<T> parse_values(const context& ctx, const source& file, const header&
   list.entries = buffer<array_entry<T>>(ctx, total);
   const auto parse = parser_for<array_entry<T>>(h);
   for_each_segment(ctx, file, list.segments,
-                   [&](segment& s, std::string_view lines) { parse(lines, h, list.entries.data() + s.first, s); });
+                   [&](int, segment& s, std::string_view lines) { parse(lines, h, list.entries.data() + s.first, s); });
   check<T>(file, h, list.segments);
   return list;
 }

@@ -14,6 +14,8 @@
 #include <tulle/core/status.hpp>
 #include <utility>
 
+#include "core/parallel.hpp"
+
 namespace tulle::matrix_market {
 namespace {
 
@@ -67,12 +69,11 @@ growing_text read_parts(int fd, std::size_t size, off_t offset, const std::strin
   const auto parts = static_cast<std::int64_t>((size + piece - 1) / piece);
   std::atomic<int> failure = 0;
   const int useful = static_cast<int>(std::clamp<std::int64_t>(parts, 1, threads));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(useful)
-  for (std::int64_t i = 0; i < parts; ++i) {
+  parallel_for(useful, parts, 1, [&](std::int64_t i) {
     const std::size_t begin = static_cast<std::size_t>(i) * piece;
     const int code = read_part(fd, to + begin, std::min(piece, size - begin), offset + static_cast<off_t>(begin));
     if (code != 0) failure = code;
-  }
+  });
   if (failure == shorter) {
     throw error(status::file_io, fmt::format("{}: became shorter than {} bytes while it was read", name, size));
   }

@@ -6,6 +6,7 @@
 #include <tulle/ops/verify.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "formats/check.hpp"
 #include "ops/exact_sum.hpp"
 
@@ -26,8 +27,7 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
   }
   constexpr bool has_low = std::same_as<T, double>;
   spmv_reference out{std::vector<double>(rows), std::vector<double>(has_low ? rows : 0), std::vector<double>(rows)};
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
-  for (index_t r = 0; r < a.rows; ++r) {
+  parallel_for(threads_for(ctx, a), a.rows, 512, [&](index_t r) {
     term_sum<T> product, d;
     for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k)
       product.add(a.values[k], x[static_cast<std::size_t>(a.colind[k])]);
@@ -36,7 +36,7 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
     out.value[r] = row.value;
     if constexpr (has_low) out.value_low[r] = row.low;
     out.bound[r] = row.bound;
-  }
+  });
   return out;
 }
 

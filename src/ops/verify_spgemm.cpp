@@ -7,10 +7,12 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <tulle/ops/verify.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 #include "formats/check.hpp"
 #include "ops/exact_sum.hpp"
 
@@ -140,24 +142,23 @@ spgemm_verdict check_rows(const context& ctx, const spgemm_expectation<T, O>& ex
   const index_t stride = sampling_stride(expected, most_products);
   const index_t rows = (c.rows + stride - 1) / stride;
   index_t first_wrong = rows;
-#pragma omp parallel num_threads(ctx.threads())
-  {
+  std::mutex lock;
+  // Every part has a checker of its own.
+  parallel_chunks(threads_for(ctx, c), rows, 16, [&](int, auto next) {
     row_checker<T, O, P> checker(expected);
     double worst = 0;
     std::string wrong;
-#pragma omp for schedule(dynamic, 16)
-    for (index_t i = 0; i < rows; ++i) {
+    next([&](index_t i) {
       worst = std::max(worst, checker.check(i * stride, c, wrong));
-      if (wrong.empty()) continue;
-#pragma omp critical(tulle_check_spgemm)
-      if (i < first_wrong) {
-        first_wrong = i;
-        verdict.wrong = wrong;
-      }
-    }
-#pragma omp critical(tulle_check_spgemm)
+      if (wrong.empty()) return;
+      const std::scoped_lock hold(lock);
+      if (i >= first_wrong) return;
+      first_wrong = i;
+      verdict.wrong = wrong;
+    });
+    const std::scoped_lock hold(lock);
     verdict.error_ratio = std::max(verdict.error_ratio, worst);
-  }
+  });
   verdict.checked_rows = rows;
   return verdict;
 }

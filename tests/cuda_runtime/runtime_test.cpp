@@ -128,8 +128,8 @@ TEST_F(cuda_runtime_test, pointers_to_the_other_memory_are_refused) {
   a.space = memory_space::device;
   refused("A is said to be in device memory", [&] { spmv_plan<double>(ctx(), a); });
   const device_span<const double> said_device(x.data(), x.size());
-  refused("x is said to be in device memory",
-          [&] { multiply(ctx(), device, said_device, buffer<double>(ctx(), y.size())); });
+  buffer<double> device_y(ctx(), y.size());
+  refused("x is said to be in device memory", [&] { multiply(ctx(), device, said_device, device_y); });
 }
 
 TEST_F(cuda_runtime_test, everything_is_given_back) {

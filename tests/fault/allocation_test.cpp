@@ -195,7 +195,7 @@ TEST(fault_allocation, numeric_allocates_nothing) {
     if (which & 2) terms.d = a.view();
     spgemm_plan<double> plan(cpu(), a.view(), a.view(), {.transpose_b = (which & 4) != 0}, terms);
     matrix_ref c = plan.multiply();
-    plan.numeric(c);  // OpenMP makes its threads here
+    plan.numeric(c);  // the threads are started here
     expect_no_allocations("terms " + std::to_string(which), [&] {
       plan.update_values(a.values, a.values);
       plan.numeric(c, 2.5, which & 2 ? -1 : 0);
@@ -211,7 +211,7 @@ TEST(fault_allocation, apply_allocates_nothing) {
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cpu)) {
     const std::string name(kernel.name);
     spmv_plan<double> plan(cpu(), a, with_kernel(name));
-    plan.apply(1, one_x, 0, one_y);  // OpenMP makes its threads here
+    plan.apply(1, one_x, 0, one_y);  // the threads are started here
     expect_no_allocations(name, [&] { plan.apply(2.5, one_x, -1, one_y); });
     if (!plan.can(operation::apply_many)) continue;
     for (const auto order : {vector_order::row_major, vector_order::column_major}) {

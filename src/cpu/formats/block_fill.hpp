@@ -78,10 +78,7 @@ double block_fill(const context& ctx, index_t rows, const O* rowptr, const index
   const block_sample sample(rows, b);
   const buffer<std::int64_t> offsets = sorted ? buffer<std::int64_t>() : copy_offsets(ctx, sample, rowptr);
   buffer<index_t> copy(ctx, sorted ? 0 : static_cast<std::size_t>(offsets.data()[sample.count]));
-  std::int64_t blocks = 0;
-  std::int64_t entries = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 16) reduction(+ : blocks, entries)
-  for (std::int64_t i = 0; i < sample.count; ++i) {
+  const auto add_block_row = [&](std::int64_t i, fill_count& sum) {
     const std::int64_t first = sample.first_row(i);
     const auto count = static_cast<int>(sample.end_row(i) - first);
     std::array<const index_t*, 8> begin{};
@@ -97,9 +94,13 @@ double block_fill(const context& ctx, index_t rows, const O* rowptr, const index
       end[r] = to_end;
     }
     const fill_count found = count_blocks(begin, end, count, b);
-    blocks += found.blocks;
-    entries += found.entries;
-  }
+    sum = {sum.blocks + found.blocks, sum.entries + found.entries};
+  };
+  const std::int64_t work = rows == 0 ? 0 : (rows + std::int64_t{rowptr[rows]}) * sample.count * b / rows;
+  const auto [blocks, entries] = parallel_reduce(threads_for(ctx.threads(), work), sample.count, 16, fill_count{},
+                                                 add_block_row, [](fill_count& all, const fill_count& mine) {
+                                                   all = {all.blocks + mine.blocks, all.entries + mine.entries};
+                                                 });
   return blocks == 0 ? 1.0 : static_cast<double>(entries) / (static_cast<double>(blocks) * b * b);
 }
 

@@ -48,12 +48,8 @@ bool fill_values(csr_view<T, O> a, index_t block_row, bsr<T, O>& out) {
 
 template <scalar T, offset O>
 void update_bsr(const context& ctx, csr_view<T, O> a, bsr<T, O>& out) {
-  bool found = true;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(&& : found)
-  for (index_t block_row = 0; block_row < out.block_rows; ++block_row) {
-    const bool here = fill_values(a, block_row, out);
-    found = found && here;
-  }
+  const bool found = parallel_all(threads_for(ctx, a), out.block_rows, 64,
+                                  [&](index_t block_row) { return fill_values(a, block_row, out); });
   if (!found) throw error(status::invalid_structure, "update_values: the CSR has an entry outside the BSR's blocks");
 }
 
@@ -62,8 +58,7 @@ void update_bsr(const context& ctx, csr_view<T, O> a, bsr<T, O>& out) {
 template <scalar T, offset O>
 buffer<index_t> distinct_blocks(const context& ctx, csr_view<T, O> a, index_t b, index_t block_rows, O* rowptr) {
   buffer<index_t> blocks(ctx, static_cast<std::size_t>(a.nnz));
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64)
-  for (index_t block_row = 0; block_row < block_rows; ++block_row) {
+  parallel_for(threads_for(ctx, a), block_rows, 64, [&](index_t block_row) {
     const std::int64_t top = static_cast<std::int64_t>(block_row) * b;
     const O begin = a.rowptr[top];
     const O end = a.rowptr[std::min<std::int64_t>(top + b, a.rows)];
@@ -71,7 +66,7 @@ buffer<index_t> distinct_blocks(const context& ctx, csr_view<T, O> a, index_t b,
     index_t* last = std::transform(a.colind + begin, a.colind + end, first, [b](index_t c) { return c / b; });
     std::sort(first, last);
     rowptr[block_row + 1] = static_cast<O>(std::unique(first, last) - first);
-  }
+  });
   return blocks;
 }
 
@@ -94,9 +89,7 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
   out.values = buffer<T>(ctx, blocks * places);
   index_t* colind = out.colind.data();
   std::uint64_t* mask = out.mask.data();
-  std::int64_t nnz = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(+ : nnz)
-  for (index_t block_row = 0; block_row < out.block_rows; ++block_row) {
+  const auto mark_places = [&](index_t block_row, std::int64_t& nnz) {
     const O begin = rowptr[block_row];
     const O count = rowptr[block_row + 1] - begin;
     std::copy_n(distinct.data() + a.rowptr[static_cast<std::int64_t>(block_row) * block], count, colind + begin);
@@ -104,9 +97,10 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
     for_each_place(a, block_row, block, rowptr, colind,
                    [&](O, std::int64_t k, int place) { mask[k] |= std::uint64_t{1} << place; });
     for (O k = begin; k < begin + count; ++k) nnz += std::popcount(mask[k]);
-  }
-  out.nnz = nnz;
-  if (nnz == static_cast<std::int64_t>(blocks * places)) out.mask = {};
+  };
+  out.nnz = parallel_reduce(threads_for(ctx, a), out.block_rows, 64, std::int64_t{0}, mark_places,
+                            [](std::int64_t& all, std::int64_t mine) { all += mine; });
+  if (out.nnz == static_cast<std::int64_t>(blocks * places)) out.mask = {};
   update_bsr(ctx, a, out);
   return out;
 }

@@ -20,11 +20,12 @@ buffer<O> sort_by_column(const context& ctx, const csr_view<T, O>& a, buffer<ind
       ctx, a.nnz, a.cols, [&](std::int64_t k) { return a.colind[k]; },
       [&](std::int64_t begin, std::int64_t end, auto next) {
         auto row = static_cast<index_t>(std::upper_bound(a.rowptr, a.rowptr + a.rows, begin) - a.rowptr) - 1;
-        for (std::int64_t k = begin; k < end; ++k) {
-          while (a.rowptr[row + 1] <= k) ++row;
-          const O at = next(a.colind[k]);
-          to_row[at] = row;
-          to_value[at] = value_of(k);
+        for (std::int64_t k = begin; k < end; ++row) {
+          for (const std::int64_t last = std::min<std::int64_t>(end, a.rowptr[row + 1]); k < last; ++k) {
+            const O at = next(a.colind[k]);
+            to_row[at] = row;
+            to_value[at] = value_of(k);
+          }
         }
       });
 }
@@ -33,7 +34,7 @@ template <scalar T, offset O>
 coo<T> csr_to_coo(const context& ctx, csr_view<T, O> a) {
   const auto nnz = static_cast<std::size_t>(a.nnz);
   coo<T> out{a.rows, a.cols, buffer<index_t>(ctx, nnz), buffer<index_t>(ctx, nnz), buffer<T>(ctx, nnz)};
-  parallel_rows(ctx.threads(), a.rows, a.rowptr, [&](index_t begin, index_t end) {
+  parallel_rows(threads_for(ctx, a), a.rows, a.rowptr, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
       std::fill(out.rowind.data() + a.rowptr[r], out.rowind.data() + a.rowptr[r + 1], r);
     }

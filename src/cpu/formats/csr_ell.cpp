@@ -11,16 +11,14 @@ namespace {
 /// Writes the values, and the column indices unless `colind` is null. False when a row is longer than `width`.
 template <scalar T, offset O>
 bool fill_ell(const context& ctx, csr_view<T, O> a, index_t width, index_t* colind, T* values) {
-  bool fits = true;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(&& : fits)
-  for (std::int64_t first = 0; first < a.rows; first += sell_slice_rows) {
+  const std::int64_t slices = (std::int64_t{a.rows} + sell_slice_rows - 1) / sell_slice_rows;
+  return parallel_all(threads_for(ctx, a), slices, 64, [&](std::int64_t slice) {
+    const std::int64_t first = slice * sell_slice_rows;
     const auto count = static_cast<index_t>(std::min<std::int64_t>(sell_slice_rows, a.rows - first));
-    const bool here = fill_slots(
+    return fill_slots(
         a, count, [first](index_t l) { return static_cast<index_t>(first + l); }, width, a.rows,
         colind == nullptr ? nullptr : colind + first, values + first);
-    fits = fits && here;
-  }
-  return fits;
+  });
 }
 
 template <scalar T, offset O>

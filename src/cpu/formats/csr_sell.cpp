@@ -18,17 +18,17 @@ buffer<index_t> sort_windows(const context& ctx, index_t rows, const O* rowptr, 
   buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
   index_t* const p = perm.data();
   const auto length = [&](index_t r) { return rowptr[r + 1] - rowptr[r]; };
-  bool moved = false;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(|| : moved)
-  for (std::int64_t first = 0; first < rows; first += sigma) {
+  const std::int64_t windows = (std::int64_t{rows} + sigma - 1) / sigma;
+  const bool in_place = parallel_all(threads_for(ctx.threads(), rows), windows, 1, [&](std::int64_t window) {
+    const std::int64_t first = window * sigma;
     const std::int64_t last = std::min<std::int64_t>(first + sigma, rows);
     std::iota(p + first, p + last, static_cast<index_t>(first));
     const auto longer = [&](index_t i, index_t j) { return length(i) != length(j) ? length(i) > length(j) : i < j; };
-    if (std::is_sorted(p + first, p + last, longer)) continue;
+    if (std::is_sorted(p + first, p + last, longer)) return true;
     std::sort(p + first, p + last, longer);
-    moved = true;
-  }
-  if (!moved) return {};
+    return false;
+  });
+  if (in_place) return {};
   std::fill(p + rows, p + lanes, index_t{-1});
   return perm;
 }
@@ -43,17 +43,13 @@ index_t row_of(const index_t* perm, std::int64_t lane, index_t rows) {
 template <scalar T, offset O>
 bool fill_sell(const context& ctx, csr_view<T, O> a, const sell<T>& layout, index_t* colind, T* values) {
   const std::int64_t* sliceptr = layout.sliceptr.data();
-  bool fits = true;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(&& : fits)
-  for (index_t slice = 0; slice < layout.slices; ++slice) {
+  return parallel_all(threads_for(ctx, a), layout.slices, 64, [&](index_t slice) {
     const std::int64_t at = sliceptr[slice], first = static_cast<std::int64_t>(slice) * sell_slice_rows;
-    const bool here = fill_slots(
+    return fill_slots(
         a, sell_slice_rows, [&](index_t l) { return row_of(layout.perm.data(), first + l, a.rows); },
         (sliceptr[slice + 1] - at) / sell_slice_rows, sell_slice_rows, colind == nullptr ? nullptr : colind + at,
         values + at);
-    fits = fits && here;
-  }
-  return fits;
+  });
 }
 
 template <scalar T, offset O>
@@ -66,15 +62,14 @@ sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
   out.perm = sort_windows(ctx, a.rows, a.rowptr, out.slices, sigma);
   out.sliceptr = buffer<std::int64_t>(ctx, static_cast<std::size_t>(out.slices) + 1);
   std::int64_t* sliceptr = out.sliceptr.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
-  for (index_t slice = 0; slice < out.slices; ++slice) {
+  parallel_for(threads_for(ctx.threads(), a.rows), out.slices, [&](index_t slice) {
     std::int64_t width = 0;
     for (index_t l = 0; l < sell_slice_rows; ++l) {
       const index_t r = row_of(out.perm.data(), static_cast<std::int64_t>(slice) * sell_slice_rows + l, a.rows);
       if (r >= 0) width = std::max<std::int64_t>(width, a.rowptr[r + 1] - a.rowptr[r]);
     }
     sliceptr[slice + 1] = width * sell_slice_rows;
-  }
+  });
   scan_counts(ctx.threads(), sliceptr, out.slices);
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(sliceptr[out.slices]));
   out.values = buffer<T>(ctx, static_cast<std::size_t>(sliceptr[out.slices]));

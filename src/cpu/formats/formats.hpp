@@ -6,6 +6,9 @@
 
 namespace tulle::cpu {
 
+/// That a thread takes where rows are short work.
+inline constexpr std::int64_t rows_at_a_time = 4096;
+
 template <scalar T, offset O>
 struct enter {
   using table = format_kernels<T, O>;
@@ -19,29 +22,27 @@ template <scalar T, offset O, class RowOf, class ForEachEntry>
 csr<T, O> gather_rows(const context& ctx, shape s, std::int64_t lanes, RowOf row_of, ForEachEntry for_each_entry) {
   csr<T, O> out{s.rows, s.cols, buffer<O>(ctx, static_cast<std::size_t>(s.rows) + 1), {}, {}};
   O* rowptr = out.rowptr.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+  parallel_for(threads_for(ctx.threads(), lanes), lanes, 512, [&](std::int64_t lane) {
     const index_t row = row_of(lane);
-    if (row < 0) continue;
+    if (row < 0) return;
     O count = 0;
     for_each_entry(lane, [&](index_t, T) { ++count; });
     rowptr[row + 1] = count;
-  }
+  });
   scan_counts(ctx.threads(), rowptr, s.rows);
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[s.rows]));
   out.values = buffer<T>(ctx, static_cast<std::size_t>(rowptr[s.rows]));
   index_t* colind = out.colind.data();
   T* values = out.values.data();
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 512)
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+  parallel_for(threads_for(ctx.threads(), lanes + rowptr[s.rows]), lanes, 512, [&](std::int64_t lane) {
     const index_t row = row_of(lane);
-    if (row < 0) continue;
+    if (row < 0) return;
     O at = rowptr[row];
     for_each_entry(lane, [&](index_t column, T value) {
       colind[at] = column;
       values[at++] = value;
     });
-  }
+  });
   return out;
 }
 

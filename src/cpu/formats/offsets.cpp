@@ -14,17 +14,16 @@ buffer<To> convert_offsets(const context& ctx, const O* rowptr, std::size_t coun
   buffer<To> out(ctx, count);
   To* to = out.data();
   const auto n = static_cast<std::int64_t>(count);
-  constexpr std::int64_t worth_threads = 1 << 15;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (n > worth_threads)
-  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(rowptr[i]);
+  parallel_for(threads_for(ctx.threads(), n), n, [&](std::int64_t i) { to[i] = static_cast<To>(rowptr[i]); });
   return out;
 }
 
 template <scalar T, offset O>
 index_t longest_row(const context& ctx, csr_view<T, O> a) {
-  O longest = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest)
-  for (index_t r = 0; r < a.rows; ++r) longest = std::max<O>(longest, a.rowptr[r + 1] - a.rowptr[r]);
+  const O longest = parallel_reduce(
+      threads_for(ctx.threads(), a.rows), a.rows, rows_at_a_time, O{0},
+      [&](index_t r, O& most) { most = std::max<O>(most, a.rowptr[r + 1] - a.rowptr[r]); },
+      [](O& most, O other) { most = std::max(most, other); });
   if (longest > std::numeric_limits<index_t>::max()) {
     throw error(status::overflow, "longest_row: a row has 2^31 entries or more");
   }

@@ -33,18 +33,21 @@ std::int64_t slice_slots(const O* lengths, std::int64_t count) {
   return slots;
 }
 
-template <scalar T, offset O>
-void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+struct row_sums {
   std::int64_t longest = 0;
   std::int64_t empty = 0;
   std::int64_t slots = 0;
   std::int64_t sorted_slots = 0;
   std::uint64_t squares_low = 0;  // squared lengths, modulo 2^32 and above, so that neither sum can overflow
   std::uint64_t squares_high = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(max : longest) \
-    reduction(+ : empty, slots, sorted_slots, squares_low, squares_high)
-  for (std::int64_t first = 0; first < a.rows; first += sell_window) {
+};
+
+template <scalar T, offset O>
+void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+  const auto add_window = [&](std::int64_t window, row_sums& sums) {
+    const std::int64_t first = window * sell_window;
     const std::int64_t count = std::min<std::int64_t>(sell_window, a.rows - first);
+    auto& [longest, empty, slots, sorted_slots, squares_low, squares_high] = sums;
     O lengths[sell_window];
     for (std::int64_t i = 0; i < count; ++i) {
       const O length = a.rowptr[first + i + 1] - a.rowptr[first + i];
@@ -59,7 +62,17 @@ void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
     if (!std::is_sorted(lengths, lengths + count, std::greater<>()))
       std::sort(lengths, lengths + count, std::greater<>());
     sorted_slots += slice_slots(lengths, count);
-  }
+  };
+  const std::int64_t windows = (std::int64_t{a.rows} + sell_window - 1) / sell_window;
+  const auto [longest, empty, slots, sorted_slots, squares_low, squares_high] = parallel_reduce(
+      threads_for(ctx.threads(), a.rows), windows, 4, row_sums{}, add_window, [](row_sums& all, const row_sums& mine) {
+        all.longest = std::max(all.longest, mine.longest);
+        all.empty += mine.empty;
+        all.slots += mine.slots;
+        all.sorted_slots += mine.sorted_slots;
+        all.squares_low += mine.squares_low;
+        all.squares_high += mine.squares_high;
+      });
   const auto rows = static_cast<double>(a.rows);
   const auto nnz = static_cast<double>(a.nnz);
   stats.max = static_cast<index_t>(std::min<std::int64_t>(longest, std::numeric_limits<index_t>::max()));
@@ -73,15 +86,18 @@ void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
   stats.sell_sorted_padding = ratio(static_cast<double>(sorted_slots), nnz);
 }
 
-/// Bandwidth, column window, and whether every row is sorted (which the block sample asks).
-template <scalar T, offset O>
-bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+struct column_extent {
   std::int64_t bandwidth = 0;
   std::int64_t window = 0;
   bool sorted = true;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 64) reduction(max : bandwidth, window) \
-    reduction(&& : sorted)
-  for (std::int64_t first = 0; first < a.rows; first += column_group) {
+};
+
+/// Bandwidth, column window, and whether every row is sorted (which the block sample asks).
+template <scalar T, offset O>
+bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+  const auto add_group = [&](std::int64_t group, column_extent& found) {
+    auto& [bandwidth, window, sorted] = found;
+    const std::int64_t first = group * column_group;
     const std::int64_t last = std::min<std::int64_t>(first + column_group, a.rows);
     index_t low = std::numeric_limits<index_t>::max();
     index_t high = -1;
@@ -101,7 +117,12 @@ bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
       high = std::max(high, row_high);
     }
     if (high >= 0) window = std::max(window, static_cast<std::int64_t>(high) - low + 1);
-  }
+  };
+  const std::int64_t groups = (std::int64_t{a.rows} + column_group - 1) / column_group;
+  const auto [bandwidth, window, sorted] = parallel_reduce(
+      threads_for(ctx, a), groups, 64, column_extent{}, add_group, [](column_extent& all, const column_extent& mine) {
+        all = {std::max(all.bandwidth, mine.bandwidth), std::max(all.window, mine.window), all.sorted && mine.sorted};
+      });
   stats.bandwidth = static_cast<index_t>(bandwidth);
   stats.column_window = static_cast<index_t>(window);
   return sorted;
@@ -113,19 +134,24 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
   const auto nnz = static_cast<std::int64_t>(a.nnz);
   const std::int64_t warps = nnz / warp + (nnz % warp != 0);
   const std::int64_t sampled = std::min(warps, most);
-  std::int64_t sectors = 0, span = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : sectors, span)
-  for (std::int64_t i = 0; i < sampled; ++i) {
+  struct sums {
+    std::int64_t sectors = 0, span = 0;
+  };
+  const auto add_warp = [&](std::int64_t i, sums& found) {
     const std::int64_t begin = (sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled) * warp;
     const auto [low, high] = std::minmax_element(a.colind + begin, a.colind + std::min(begin + warp, nnz));
-    span += std::int64_t{*high} - *low + 1;
+    found.span += std::int64_t{*high} - *low + 1;
     index_t touched[warp];
     index_t* end = touched;
     for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_per_sector;
     std::sort(touched, end);
-    sectors += std::unique(touched, end) - touched;
-  }
+    found.sectors += std::unique(touched, end) - touched;
+  };
   if (sampled == 0) return;
+  const auto [sectors, span] = parallel_reduce(threads_for(ctx.threads(), sampled * warp), sampled, 64, sums{},
+                                               add_warp, [](sums& all, const sums& mine) {
+                                                 all = {all.sectors + mine.sectors, all.span + mine.span};
+                                               });
   stats.gather_sectors = static_cast<double>(sectors) / static_cast<double>(sampled);
   stats.gather_span = static_cast<double>(span) / static_cast<double>(sampled);
 }

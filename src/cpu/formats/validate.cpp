@@ -14,11 +14,12 @@ namespace {
 template <scalar T, offset O>
 validation validate_offsets(const context& ctx, csr_view<T, O> a) {
   if (a.rowptr[0] != 0) return {data_status::invalid_offsets, a.rows > 0 ? 0 : -1, -1};
-  std::int64_t first_bad = a.rows;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(min : first_bad)
-  for (index_t r = 0; r < a.rows; ++r) {
-    if (a.rowptr[r + 1] < a.rowptr[r] || a.rowptr[r + 1] > a.nnz) first_bad = std::min<std::int64_t>(first_bad, r);
-  }
+  const index_t first_bad = parallel_reduce(
+      threads_for(ctx.threads(), a.rows), a.rows, rows_at_a_time, a.rows,
+      [&](index_t r, index_t& bad) {
+        if (a.rowptr[r + 1] < a.rowptr[r] || a.rowptr[r + 1] > a.nnz) bad = std::min(bad, r);
+      },
+      [](index_t& bad, index_t other) { bad = std::min(bad, other); });
   if (first_bad < a.rows) return {data_status::invalid_offsets, first_bad, -1};
   if (a.rowptr[a.rows] != a.nnz) return {data_status::invalid_offsets, static_cast<std::int64_t>(a.rows) - 1, -1};
   return {};
@@ -53,16 +54,16 @@ template <scalar T, offset O>
 validation validate(const context& ctx, csr_view<T, O> a, validate_options options) {
   const validation offsets = validate_offsets(ctx, a);
   if (!offsets.ok()) return offsets;
-  const int parts = 16 * ctx.threads();
+  const int threads = threads_for(ctx, a);
+  const int parts = threads == 1 ? 1 : 16 * threads;
   std::atomic<int> first_part{parts};  // the first part with a finding; later ones need not be read
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic, 1)
-  for (int part = 0; part < parts; ++part) {
-    if (part >= first_part.load(std::memory_order_relaxed)) continue;
-    if (first_finding(a, balanced_rows(a.rows, a.rowptr, part, parts), options).ok()) continue;
+  parallel_for(threads, parts, 1, [&](int part) {
+    if (part >= first_part.load(std::memory_order_relaxed)) return;
+    if (first_finding(a, balanced_rows(a.rows, a.rowptr, part, parts), options).ok()) return;
     int known = first_part.load(std::memory_order_relaxed);
     while (part < known && !first_part.compare_exchange_weak(known, part, std::memory_order_relaxed)) {
     }
-  }
+  });
   const int found = first_part.load();
   if (found == parts) return {};
   return first_finding(a, balanced_rows(a.rows, a.rowptr, found, parts), options);

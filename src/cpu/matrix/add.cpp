@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "cpu/matrix/matrix.hpp"
-#include "core/parallel.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
 namespace tulle::cpu {
@@ -26,22 +25,20 @@ template <offset O, class F>
 
 template <offset O>
 entry_map add_pattern_typed(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  const int threads = matrix_threads(ctx, a.rows + a.nnz + b.nnz);
+  const int threads = threads_for(ctx.threads(), a.rows + a.nnz + b.nnz);
   buffer<O> rowptr(ctx, static_cast<std::size_t>(a.rows) + 1);
   O* offsets = rowptr.data();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-  for (index_t r = 0; r < a.rows; ++r) {
+  parallel_for(threads, a.rows, 1024, [&](index_t r) {
     O count = 0;
     for_each_of_either<O>(a, b, r, [&](index_t) { ++count; });
     offsets[r + 1] = count;
-  }
+  });
   scan_counts(threads, offsets, a.rows);
   buffer<index_t> colind(ctx, static_cast<std::size_t>(offsets[a.rows]));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-  for (index_t r = 0; r < a.rows; ++r) {
+  parallel_for(threads, a.rows, 1024, [&](index_t r) {
     index_t* to = colind.data() + offsets[r];
     for_each_of_either<O>(a, b, r, [&](index_t column) { *to++ = column; });
-  }
+  });
   return {std::move(rowptr), std::move(colind), {}};
 }
 
@@ -78,8 +75,7 @@ template <scalar T, offset O>
 void add_values_typed(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                       const matrix_ref& c, T* values) {
   const O* rowptr = static_cast<const O*>(c.rowptr);
-#pragma omp parallel for num_threads(matrix_threads(ctx, c.rows + c.nnz)) schedule(dynamic, 1024)
-  for (index_t r = 0; r < c.rows; ++r) {
+  parallel_for(threads_for(ctx, c), c.rows, 1024, [&](index_t r) {
     row_reader<T, O> of_a(alpha, a, r), of_b(beta, b, r);
     for (O k = rowptr[r]; k < rowptr[r + 1]; ++k) {
       const bool in_a = of_a.has(c.colind[k]), in_b = of_b.has(c.colind[k]);
@@ -89,7 +85,7 @@ void add_values_typed(const context& ctx, double alpha, const matrix_ref& a, dou
                                          : sum_of<T>{0};
       values[k] = static_cast<T>(sum);
     }
-  }
+  });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // What one look at a pattern counts. One thread takes consecutive rows; 4 bytes per nonzero and the offsets.
 #include <algorithm>
 
-#include "core/parallel.hpp"
 #include "cpu/matrix/matrix.hpp"
 
 namespace tulle::cpu {
@@ -30,19 +29,16 @@ template <class T, class O>
 pattern_counts inspect_one(int threads, csr_view<T, O> a) {
   // Between 0 and nnz, offsets that nowhere fall stay in range.
   if (a.rowptr[0] != 0 || a.rowptr[a.rows] != a.nnz) return {1, 0};
-  index_t falls = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : falls)
-  for (index_t r = 0; r < a.rows; ++r) falls += a.rowptr[r] > a.rowptr[r + 1] ? 1 : 0;
-  if (falls > 0) return {1, 0};
+  const bool ascend = parallel_all(threads, a.rows, 4096, [&](index_t r) { return a.rowptr[r] <= a.rowptr[r + 1]; });
+  if (!ascend) return {1, 0};
   pattern_counts all;
+  std::mutex lock;
   parallel_rows(threads, a.rows, a.rowptr, [&](index_t begin, index_t end) {
     const pattern_counts mine = inspect_columns(a, begin, end);
     if (mine.increasing()) return;
-#pragma omp critical(tulle_spgemm_inspect)
-    {
-      all.defects += mine.defects;
-      all.descents += mine.descents;
-    }
+    const std::scoped_lock hold(lock);
+    all.defects += mine.defects;
+    all.descents += mine.descents;
   });
   return all;
 }
@@ -54,7 +50,7 @@ buffer<pattern_counts> inspect_patterns(const context& ctx, std::span<const matr
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const matrix_ref& a = patterns[i];
     counts.data()[i] = dispatch<type_set::all>(
-        a.types, [&]<class T, class O>() { return inspect_one(matrix_threads(ctx, a.rows + a.nnz), a.as<T, O>()); });
+        a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); });
   }
   return counts;
 }

@@ -1,6 +1,5 @@
 // Some of a matrix's entries: counted row by row, then copied.
 #include "cpu/matrix/matrix.hpp"
-#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -15,28 +14,26 @@ entry_map select_typed(const context& ctx, const matrix_ref& a, const entry_sele
     return c >= what.first_col && c < what.last_col && (!what.nonzero || values[k] != 0) &&
            (!what.distinct || k == from[r] || c != a.colind[k - 1]);
   };
-  const int threads = matrix_threads(ctx, rows + std::int64_t{from[rows]} - from[0]);
+  const int threads = threads_for(ctx.threads(), rows + std::int64_t{from[rows]} - from[0]);
   buffer<O> rowptr(ctx, static_cast<std::size_t>(rows) + 1);
   O* offsets = rowptr.data();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-  for (index_t r = 0; r < rows; ++r) {
+  parallel_for(threads, rows, 1024, [&](index_t r) {
     O count = 0;
     for (O k = from[r]; k < from[r + 1]; ++k) count += stays(r, k) ? 1 : 0;
     offsets[r + 1] = count;
-  }
+  });
   scan_counts(threads, offsets, rows);
   const auto nnz = static_cast<std::size_t>(offsets[rows]);
   entry_map out{{}, buffer<index_t>(ctx, nnz), buffer<std::int64_t>(ctx, nnz + 1)};
   out.positions.data()[nnz] = a.nnz;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-  for (index_t r = 0; r < rows; ++r) {
+  parallel_for(threads, rows, 1024, [&](index_t r) {
     O at = offsets[r];
     for (O k = from[r]; k < from[r + 1]; ++k) {
       if (!stays(r, k)) continue;
       out.colind.data()[at] = a.colind[k] - what.first_col;
       out.positions.data()[at++] = k;
     }
-  }
+  });
   out.rowptr = std::move(rowptr);
   return out;
 }

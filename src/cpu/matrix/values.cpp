@@ -16,19 +16,18 @@ template <scalar T, class At>
 void map_typed(int threads, const value_map& m, At at) {
   const T* from = static_cast<const T*>(m.from);
   T* to = static_cast<T*>(m.to);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t i = 0; i < m.count; ++i) {
+  parallel_for(threads, m.count, [&](std::int64_t i) {
     const std::int64_t begin = m.segments ? m.segments[i] : i, end = m.segments ? m.segments[i + 1] : i + 1;
     auto sum = static_cast<sum_of<T>>(from[at(begin)]);
     for (std::int64_t j = begin + 1; j < end; ++j) sum += static_cast<sum_of<T>>(from[at(j)]);
     to[i] = static_cast<T>(sum);
-  }
+  });
 }
 
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
-  const int threads = matrix_threads(ctx, m.count);
+  const int threads = threads_for(ctx.threads(), m.count);
   dispatch<type_set::all>({m.type}, [&]<class T, class>() {
     if (m.positions == nullptr) {
       map_typed<T>(threads, m, [](std::int64_t j) { return j; });
@@ -42,8 +41,7 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const auto m = a.as<T, O>();
     T* to = static_cast<T*>(out);
-#pragma omp parallel for num_threads(matrix_threads(ctx, a.rows + a.nnz)) schedule(dynamic, 1024)
-    for (index_t r = 0; r < std::min(a.rows, a.cols); ++r) {
+    parallel_for(threads_for(ctx, a), std::min(a.rows, a.cols), 1024, [&](index_t r) {
       bool found = false;
       sum_of<T> sum = 0;
       for (O k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
@@ -53,7 +51,7 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
         found = true;
       }
       to[r * stride] = static_cast<T>(sum);
-    }
+    });
   });
 }
 
@@ -62,12 +60,11 @@ void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& 
     const auto m = a.as<T, O>();
     const T* factors = static_cast<const T*>(how.factors);
     T* to = static_cast<T*>(values);
-#pragma omp parallel for num_threads(matrix_threads(ctx, a.rows + a.nnz)) schedule(dynamic, 1024)
-    for (index_t r = 0; r < a.rows; ++r) {
+    parallel_for(threads_for(ctx, a), a.rows, 1024, [&](index_t r) {
       for (O k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) {
         to[k] = product(m.values[k], factors[(how.by_column ? m.colind[k] : r) * how.stride]);
       }
-    }
+    });
   });
 }
 

@@ -19,6 +19,7 @@
 #include <tulle/core/buffer.hpp>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
@@ -106,13 +107,11 @@ class gustavson final : public spgemm_operator {
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {
     const csr_view<T, O>& a = product_.a;
-    std::int64_t hashed = product_.b.cols > widest_window ? tiny_products : 0, in_windows = 0;
-    bool repeats = false;
+    const needs least{product_.b.cols > widest_window ? tiny_products : 0, 0, false};
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(max : hashed) \
-    reduction(+ : in_windows) reduction(|| : repeats) if (row_schedule::worth_sharing(a))
-    for (index_t i = 0; i < a.rows; ++i) {
+    const auto classify_row = [&](index_t i, needs& found) {
+      auto& [hashed, in_windows, repeats] = found;
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       row_kind kind = kind_of(i, entries, products);
       if (kind == row_kind::hash) hashed = std::max(hashed, products);
@@ -121,8 +120,12 @@ class gustavson final : public spgemm_operator {
       repeats = repeats || kind == row_kind::repeat;
       kinds[i] = kind;
       work[i + 1] = products + overhead(i);
-    }
-    return {hashed, in_windows, repeats};
+    };
+    return parallel_reduce(
+        row_schedule::threads_for(ctx_.threads(), a), a.rows, 1024, least, classify_row,
+        [](needs& all, const needs& mine) {
+          all = {std::max(all.hashed, mine.hashed), all.in_windows + mine.in_windows, all.repeats || mine.repeats};
+        });
   }
 
   /// Work of row i that is no product.
@@ -158,8 +161,7 @@ class gustavson final : public spgemm_operator {
   /// Every thread clears its scratch and counts what its parts keep: the most columns of each part.
   std::vector<std::int64_t> begin_threads() {
     std::vector<std::int64_t> most(static_cast<std::size_t>(schedule_.parts()));
-#pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
-    for (int thread = 0; thread < schedule_.threads(); ++thread) {
+    for_each_part(schedule_.threads(), [&](int thread) {
       std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
       std::fill_n(memory, scratch_bytes_ - hash_.bytes(sizeof(T)), std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
@@ -167,7 +169,7 @@ class gustavson final : public spgemm_operator {
         find_first(part, begin, end);
         most[static_cast<std::size_t>(part)] = most_kept(part, begin, end);
       });
-    }
+    });
     return most;
   }
 

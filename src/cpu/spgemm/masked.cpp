@@ -10,6 +10,7 @@
 #include <memory>
 #include <tulle/core/buffer.hpp>
 
+#include "core/parallel.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
@@ -113,17 +114,14 @@ class masked final : public spgemm_operator {
   /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
   std::int64_t measure() {
     const csr_view<T, O>& a = product_.a;
-    std::int64_t hashed = 0;
     std::int64_t* work = offsets_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) \
-    reduction(max                                                     \
-              : hashed) if (row_schedule::worth_sharing(a))
-    for (index_t i = 0; i < a.rows; ++i) {
+    const auto measure_row = [&](index_t i, std::int64_t& hashed) {
       const row_pattern m = mask_row(i);
       work[i + 1] = m.size == 0 ? 1 : product_.products(i) + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
       hashed = std::max(hashed, hashed_entries(m));
-    }
-    return hashed;
+    };
+    return parallel_reduce(row_schedule::threads_for(ctx_.threads(), a), a.rows, 1024, std::int64_t{0}, measure_row,
+                           [](std::int64_t& all, std::int64_t mine) { all = std::max(all, mine); });
   }
 
   void allocate_scratch(std::int64_t hashed) {
@@ -131,12 +129,11 @@ class masked final : public spgemm_operator {
     hash_ = {static_cast<std::size_t>(hashed)};
     scratch_bytes_ = wide + hash_.bytes(sizeof(T));
     scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
-#pragma omp parallel for num_threads(schedule_.threads()) schedule(static, 1)
-    for (int thread = 0; thread < schedule_.threads(); ++thread) {
+    for_each_part(schedule_.threads(), [&](int thread) {
       std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
       std::fill_n(memory, wide, std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
-    }
+    });
   }
 
   scratch_space scratch(int thread) {

@@ -2,12 +2,9 @@
 // wrote in one run is in its cache in the next; then it takes what others have left.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <tulle/core/buffer.hpp>
 
 #include "core/parallel.hpp"
@@ -25,7 +22,7 @@ class row_schedule {
   row_schedule() = default;
   /// `work`: rows + 1, the work before each row.
   row_schedule(const context& ctx, index_t rows, const std::int64_t* work)
-      : threads_(threads_for(ctx.threads(), work[rows])),
+      : threads_(tulle::threads_for(ctx.threads(), work[rows], work_per_thread)),
         parts_per_thread_(parts_for(work[rows] / threads_)),
         taken_(ctx, static_cast<std::size_t>(ctx.threads())),
         cuts_(ctx, most_cuts(ctx.threads())),
@@ -40,17 +37,10 @@ class row_schedule {
     }
   }
 
-  static int threads_for(int most, std::int64_t work) {
-    return static_cast<int>(std::clamp<std::int64_t>(work / work_per_thread, 1, most));
-  }
-  /// Whether one pass over a matrix is worth another thread.
-  template <scalar T, offset O>
-  static bool worth_sharing(const csr_view<T, O>& a) {
-    return std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz) > work_per_thread;
-  }
+  /// As many threads as one pass over a matrix is worth: the products wake them anyway.
   template <scalar T, offset O>
   static int threads_for(int most, const csr_view<T, O>& a) {
-    return worth_sharing(a) ? most : 1;
+    return tulle::threads_for(most, std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz), work_per_thread / 2);
   }
 
   [[nodiscard]] int threads() const { return threads_; }
@@ -72,16 +62,9 @@ class row_schedule {
   void run(F f) {
     if (threads_ == 1) return f(0, 0, cuts_.data()[0], cuts_.data()[1]);
     for (int thread = 0; thread < threads_; ++thread) taken_.data()[thread].parts = 0;
-    std::exception_ptr failure;
-#pragma omp parallel num_threads(threads_)
-    try {
-      const int thread = omp_get_thread_num();
+    for_each_part(threads_, [&](int thread) {
       for (int i = 0; i < threads_; ++i) run_parts_of((thread + i) % threads_, thread, f);
-    } catch (...) {
-#pragma omp critical(tulle_spgemm_failure)
-      failure = std::current_exception();
-    }
-    if (failure) std::rethrow_exception(failure);
+    });
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <array>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
@@ -73,17 +74,16 @@ class bsr_kernel final : public spmv_operator {
  public:
   bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& stats, const spmv_options& options)
       : storage_(ctx, a, stats, options),
-        threads_(ctx.threads()),
+        threads_(threads_for(ctx, storage_.view())),
         rows_(by_block[static_cast<std::size_t>(storage_.view().block)]),
         begin_(equal_shares(storage_.view().rowptr, storage_.view().block_rows, threads_)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
     const bsr_view<T, O>& a = storage_.view();
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (int i = 0; i < threads_; ++i) {
+    for_each_part(threads_, [&](int i) {
       rows_(isa_, a, begin_[i], begin_[i + 1], out, static_cast<const T*>(x), static_cast<T*>(y));
-    }
+    });
   }
 
   void update_values(const matrix_ref& a) override { storage_.update_values(a); }

@@ -18,8 +18,8 @@ template <class T, class O>
 class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, O>, T>> {
  public:
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_balanced, T>>(a, ctx.threads(), ctx.threads() + 1),
-        parts_(static_cast<std::size_t>(ctx.threads())) {
+      : csr_operator<T, O, finishing_operator<csr_balanced, T>>(a, threads_for(ctx, a), threads_for(ctx, a) + 1),
+        parts_(static_cast<std::size_t>(this->threads_)) {
     for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
 
@@ -27,12 +27,11 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
   template <class Finish, class Done>
   void multiply(Finish start, const T* x, const Done& done) {
     const int parts = this->threads_;
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int i = 0; i < parts; ++i) {
+    for_each_part(parts, [&](int i) {
       Finish finish = start;
       take(parts_[i], x, finish);
       done(i, finish);
-    }
+    });
     join<T>(parts_, start);
     done(parts, start);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/instantiate.hpp"
+#include "core/parallel.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -88,11 +89,10 @@ template <scalar T, offset O, int Width, bool ByRow>
 void multiply(csr_view<T, O> a, std::vector<many_part<T>>& parts, isa level, chunk<T, Width, ByRow> x,
               chunk_output<T, Width> y) {
   const int count = static_cast<int>(parts.size());
-#pragma omp parallel for schedule(static) num_threads(count) if (count > 1)
-  for (int i = 0; i < count; ++i) {
+  for_each_part(count, [&](int i) {
     with_isa(
         level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
-  }
+  });
   join<T, Width>(parts, y);
 }
 

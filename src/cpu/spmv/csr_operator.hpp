@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/parallel.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/rows.hpp"

@@ -19,7 +19,9 @@ template <class T, class O>
 class csr_transposed final : public csr_operator<T, O> {
  public:
   csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O>(a, ctx.threads()), parts_(part_count(a, threads_)), sums_(ctx, parts_ * columns()) {}
+      : csr_operator<T, O>(a, threads_for(ctx.threads(), a.cols + static_cast<std::int64_t>(a.nnz))),
+        parts_(part_count(a, threads_)),
+        sums_(ctx, parts_ * columns()) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     run({alpha, beta}, static_cast<const T*>(x), 1, static_cast<T*>(y), 1);
@@ -47,17 +49,14 @@ class csr_transposed final : public csr_operator<T, O> {
   [[nodiscard]] std::size_t columns() const { return static_cast<std::size_t>(a_.cols); }
 
   void run(epilogue<T> out, const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride) {
-    const auto parts = static_cast<std::int64_t>(parts_);
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts)) if (parts > 1)
-    for (std::int64_t part = 0; part < parts; ++part) scatter(part, x, x_stride);
+    for_each_part(static_cast<int>(parts_), [&](int part) { scatter(part, x, x_stride); });
     const sum_of<T>* sums = sums_.data();
     const std::size_t cols = columns();
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (index_t c = 0; c < a_.cols; ++c) {
+    parallel_for(threads_, a_.cols, [&](index_t c) {
       sum_of<T> sum = sums[c];
       for (std::size_t part = 1; part < parts_; ++part) sum += sums[part * cols + static_cast<std::size_t>(c)];
       out.store(y + c * y_stride, sum);
-    }
+    });
   }
 
   /// Entries [begin, end) of the matrix, wherever rows begin.

@@ -31,8 +31,8 @@ template <class T, class O>
 class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
  public:
   packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
-      : finishing_operator<packed_kernel, T>(ctx.threads()),
-        threads_(ctx.threads()),
+      : finishing_operator<packed_kernel, T>(threads_for(ctx, a)),
+        threads_(threads_for(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
         a_(a),
         parts_(static_cast<std::size_t>(threads_)) {
@@ -89,29 +89,25 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   /// Calls body(i) for part i on thread i, always the same.
   template <class Body>
   void in_parts(const Body& body) {
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (int i = 0; i < threads_; ++i) body(i);
+    for_each_part(threads_, body);
   }
 
   void encode(const context& ctx, csr_view<T, O> a) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
     std::vector<std::int64_t> full_diagonals(parts_.size());
-    bool fits = true;
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : fits)
-    for (int i = 0; i < threads_; ++i) {
-      try {
+    try {
+      in_parts([&](int i) {
         packed_encoder<T, O> windows(a);
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
         full_diagonals[i] = windows.full_diagonals();
-      } catch (const std::bad_alloc&) {
-        fits = false;
-      }
+      });
+    } catch (const std::bad_alloc&) {
+      throw error(status::out_of_memory, "packed: no memory for the column indices");
     }
-    if (!fits) throw error(status::out_of_memory, "packed: no memory for the column indices");
     const auto sum = [](const auto& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
     mostly_diagonal_ = 2 * packed_lanes * sum(full_diagonals) >= static_cast<std::int64_t>(a.nnz);
     std::size_t total = 0;
@@ -130,9 +126,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   }
 
   void fill(csr_view<T, O> a) {
-    bool same = true;
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1) reduction(&& : same)
-    for (int i = 0; i < threads_; ++i) same = fill_values(a, parts_[i]) && same;
+    std::atomic<bool> same = true;
+    in_parts([&](int i) {
+      if (!fill_values(a, parts_[i])) same = false;
+    });
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
   }
 

@@ -10,6 +10,7 @@
 #include <tulle/formats/convert.hpp>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/slots.hpp"
@@ -46,21 +47,20 @@ class sell_kernel final : public spmv_operator {
       : ctx_(ctx),
         sigma_(choose_sigma(stats, options)),
         a_(to_sell(ctx, a, sigma_)),
-        begin_(equal_shares(a_.sliceptr.data(), a_.slices, ctx.threads())) {}
+        threads_(threads_for(ctx.threads(), static_cast<std::int64_t>(a_.values.size()))),
+        begin_(equal_shares(a_.sliceptr.data(), a_.slices, threads_)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<V> out(alpha, beta);
     const sell_view<T> a = a_.view();
-    const int parts = ctx_.threads();
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int i = 0; i < parts; ++i) {
+    for_each_part(threads_, [&](int i) {
       with_isa(
           isa_, [&]() __attribute__((always_inline)) {
             for (index_t slice = begin_[i]; slice < begin_[i + 1]; ++slice) {
               sell_slice(a, slice, out, static_cast<const V*>(x), static_cast<V*>(y));
             }
           });
-    }
+    });
   }
 
   void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
@@ -71,13 +71,14 @@ class sell_kernel final : public spmv_operator {
     return a_.sliceptr.bytes() + a_.perm.bytes() + a_.colind.bytes() + a_.values.bytes();
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} sigma={}", ctx_.threads(), name(isa_), sigma_);
+    return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
   }
 
  private:
   context ctx_;
   index_t sigma_;
   sell<T> a_;
+  int threads_;
   std::vector<index_t> begin_;  // the first slice of each thread, and the end
   isa isa_ = best_isa();
 };

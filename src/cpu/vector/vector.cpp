@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/parallel.hpp"
 #include "kernels/backends.hpp"
 
 namespace tulle::cpu {
@@ -23,8 +24,8 @@ std::int64_t for_parts(const vector_work& work, F f) {
   const std::int64_t length = std::max(least_length, (work.n + most_parts - 1) / most_parts);
   const std::int64_t parts = (work.n + length - 1) / length;
   const int threads = static_cast<int>(std::clamp<std::int64_t>(parts, 1, work.ctx.threads()));
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t part = 0; part < parts; ++part) f(part, part * length, std::min(work.n, (part + 1) * length));
+  parallel_for(threads, parts,
+               [&](std::int64_t part) { f(part, part * length, std::min(work.n, (part + 1) * length)); });
   return parts;
 }
 

@@ -16,23 +16,21 @@ template <class T, class O>
 class coo_kernel final : public csr_operator<T, O> {
  public:
   coo_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O>(a, ctx.threads()),
+      : csr_operator<T, O>(a, threads_for(ctx, a)),
         rowind_(ctx, static_cast<std::size_t>(a.nnz)),
         parts_(static_cast<std::size_t>(this->threads_)) {
     index_t* rowind = rowind_.data();
     const int threads = this->threads_;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (index_t row = 0; row < a.rows; ++row) {
+    parallel_for(threads, a.rows, [&](index_t row) {
       for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) rowind[k] = row;
-    }
+    });
     for (int i = 0; i < threads; ++i) parts_[i] = split(i);
   }
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
     const int parts = this->threads_;
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int i = 0; i < parts; ++i) take(parts_[i], out, static_cast<const T*>(x), static_cast<T*>(y));
+    for_each_part(parts, [&](int i) { take(parts_[i], out, static_cast<const T*>(x), static_cast<T*>(y)); });
     scaled<T> joined{out, static_cast<T*>(y)};
     join<T>(parts_, joined);
   }

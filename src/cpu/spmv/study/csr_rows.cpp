@@ -11,18 +11,18 @@ namespace {
 template <class T, class O>
 class csr_rows final : public csr_operator<T, O> {
  public:
-  csr_rows(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&) : csr_operator<T, O>(a, ctx.threads()) {}
+  csr_rows(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+      : csr_operator<T, O>(a, threads_for(ctx, a)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const std::int64_t rows = this->a_.rows;
     const int parts = this->threads_;
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int part = 0; part < parts; ++part) {
+    for_each_part(parts, [&](int part) {
       const auto first = static_cast<index_t>(rows * part / parts);
       const auto last = static_cast<index_t>(rows * (part + 1) / parts);
       scaled<T> out{{alpha, beta}, static_cast<T*>(y)};
       multiply_rows(this->isa_, this->a_, first, last, static_cast<const T*>(x), out);
-    }
+    });
   }
 };
 

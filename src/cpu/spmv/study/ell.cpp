@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <tulle/formats/convert.hpp>
 
+#include "core/parallel.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/spmv.hpp"
@@ -41,14 +42,13 @@ template <class T, class O>
 class ell_kernel final : public spmv_operator {
  public:
   ell_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : ctx_(ctx), a_(to_ell(ctx, a)) {}
+      : ctx_(ctx), a_(to_ell(ctx, a)), threads_(threads_for(ctx, a)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const epilogue<T> out(alpha, beta);
     const ell_view<T> a = a_.view();
-    const std::int64_t parts = ctx_.threads();
-#pragma omp parallel for schedule(static) num_threads(static_cast <int>(parts)) if (parts > 1)
-    for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t parts = threads_;
+    for_each_part(threads_, [&](int i) {
       const auto last = static_cast<index_t>(a.rows * (i + 1) / parts);
       with_isa(
           isa_, [&]() __attribute__((always_inline)) {
@@ -56,19 +56,20 @@ class ell_kernel final : public spmv_operator {
               ell_tile(a, row, std::min(tile_rows, last - row), out, static_cast<const T*>(x), static_cast<T*>(y));
             }
           });
-    }
+    });
   }
 
   void update_values(const matrix_ref& a) override { tulle::update_values(ctx_, a.as<T, O>(), a_); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return a_.colind.bytes() + a_.values.bytes(); }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return workspace_bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} width={}", ctx_.threads(), name(isa_), a_.width);
+    return fmt::format("threads={} isa={} width={}", threads_, name(isa_), a_.width);
   }
 
  private:
   context ctx_;
   ell<T> a_;
+  int threads_;
   isa isa_ = best_isa();
 };
 
