@@ -1,3 +1,4 @@
+// One set of workers for each calling thread; docs/adr/0010-threads-of-our-own.md says why they are not OpenMP's.
 #include "core/workers.hpp"
 
 #include <omp.h>
