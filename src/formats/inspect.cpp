@@ -49,6 +49,24 @@ validation validate(const context& ctx, csr_view<T, O> a, validate_options optio
   return formats_of<T, O>(ctx.backend()).validate(ctx, a, options);
 }
 
+template <scalar T>
+validation validate(const context& ctx, bin_bsr_view<T> a) {
+  check_dimensions("validate", a.rows, a.cols, a.nnz);
+  check_space("validate", ctx, a.space);
+  const std::int64_t bins = (std::int64_t{a.rows} + bin_rows - 1) / bin_rows;
+  if (a.bins != bins || a.block < 1 || a.block > 8) {
+    throw error(status::invalid_dimensions,
+                fmt::format("validate: {} bins of {} rows in blocks of {}: must be {} bins, and blocks of 1 to 8",
+                            a.bins, a.rows, a.block, bins));
+  }
+  check_array("validate", "rowptr", a.rowptr, (bins + 1) * bin_rows);
+  check_array("validate", "colptr", a.colptr, a.nnz);
+  return formats_of<T, std::int64_t>(ctx.backend()).validate_bin_bsr(ctx, a);
+}
+
+#define TULLE_INSTANTIATE_VALUE(T) template validation validate(const context&, bin_bsr_view<T>);
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE_VALUE)
+
 #define TULLE_INSTANTIATE(T, O)                                  \
   template csr_stats statistics(const context&, csr_view<T, O>); \
   template validation validate(const context&, csr_view<T, O>, validate_options);
