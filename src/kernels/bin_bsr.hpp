@@ -9,9 +9,9 @@
 namespace tulle {
 
 /// Bins of 32 block rows, one lane each, block rows sorted by decreasing length within windows of `sigma`. Block k of lane
-/// l of bin i is number binptr[i] + 32 k + l of colind (-1: padding) and of mask. Slot by slot the 32 blocks of a bin are
+/// l of bin i is number binptr[i] + 32 k + l of colind (-1: padding) and of mask. On a device the 32 blocks of a slot are
 /// interleaved (compact_place), so that 32 lanes that read their blocks from the first value to the last read 16
-/// neighbouring bytes each. perm[32 i + l] is the block row of the lane, or -1. Places outside the pattern hold 0 and,
+/// neighbouring bytes each; on the host each is whole, by columns (compact_host_place). perm[32 i + l] is the block row of the lane, or -1. Places outside the pattern hold 0 and,
 /// like padding, do not multiply x.
 template <scalar T>
 struct compact_view {
@@ -34,6 +34,9 @@ constexpr int compact_place(int area, int lane, int e) {
   if (e >= whole) return e * bin_rows + lane;
   return (e / vector * bin_rows + lane) * vector + e % vector;
 }
+
+/// The same on the host, of value (i, j).
+constexpr int compact_host_place(int block, int lane, int i, int j) { return (lane * block + j) * block + i; }
 
 template <scalar T>
 struct compact_bin_bsr {

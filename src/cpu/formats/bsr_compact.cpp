@@ -40,7 +40,8 @@ void fill_bin(bsr_view<T, O> a, const compact_bin_bsr<T>& layout, index_t bin, i
       if (colind != nullptr) colind[at + l] = used ? a.colind[from] : -1;
       if (mask != nullptr) mask[at + l] = used ? a.mask[from] : 0;
       for (int e = 0; e < area; ++e) {
-        values[at * area + compact_place<T>(area, l, e)] = used ? a.values[from * area + e] : T{0};
+        values[at * area + compact_host_place(a.block, l, e / a.block, e % a.block)] =
+            used ? a.values[from * area + e] : T{0};
       }
     }
   }

@@ -4,6 +4,8 @@
 // (column -1) and entries outside the pattern (mask) never touch x. Offsets of a bin are consecutive, so two are read.
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per bin and one y per row.
 // Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix that comes in bins.
+#include <fmt/format.h>
+
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"

@@ -6,6 +6,8 @@
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more with
 // masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a pass
 // takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
+#include <fmt/format.h>
+
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
