@@ -4,8 +4,6 @@
 // (column -1) and entries outside the pattern (mask) never touch x. Offsets of a bin are consecutive, so two are read.
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per bin and one y per row.
 // Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix that comes in bins.
-#include <fmt/format.h>
-
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -132,8 +130,8 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("{} block={} padding={:.3f}", device_operator<V>::parameters(), storage_.view().block,
-                       storage_.padding());
+    return device_operator<V>::parameters() + " block=" + std::to_string(storage_.view().block) +
+           " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const {

@@ -6,8 +6,6 @@
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more with
 // masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a pass
 // takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
-#include <fmt/format.h>
-
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -226,7 +224,8 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("block={} lanes={} padding={:.3f}", storage_.view().block, parts_, storage_.padding());
+    return "block=" + std::to_string(storage_.view().block) + " lanes=" + std::to_string(parts_) +
+           " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().bins, warps / parts_); }
