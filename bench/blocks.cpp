@@ -54,6 +54,7 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
                             {"bin_bsr.compact", 4}, {"bin_bsr", 0},         {"bsr", 0},
                             {"packed", 0},          {"", 0},                {"cusparse.csr1", 0},
                             {"cusparse.csr2", 0},   {"cusparse.coo2", 0},   {"cusparse.bsr", 0}};
+  fmt::print("{}: ", label);
   for (const auto& [kernel, lanes] : choices) {
     try {
       spmv_options options;
@@ -64,17 +65,19 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
       const double bytes = static_cast<double>(plan.matrix_bytes() + 2 * n * sizeof(T));
       std::string more;
       if (plan.can(operation::apply_dots)) {
-        more += fmt::format(" dots {:.1f}", microseconds(ctx, [&] { plan.apply_dots(1, x, 0, y, w, dots); }));
+        more += fmt::format(" d {:.1f}", microseconds(ctx, [&] { plan.apply_dots(1, x, 0, y, w, dots); }));
       }
       if (plan.can(operation::jacobi)) {
-        more += fmt::format(" jacobi {:.1f}", microseconds(ctx, [&] { plan.jacobi(0.5, x, w, w, y); }));
+        more += fmt::format(" j {:.1f}", microseconds(ctx, [&] { plan.jacobi(0.5, x, w, w, y); }));
       }
-      fmt::print("{} {:<16} {:7.1f} us {:5.2f} TB/s{} [{}]\n", label, plan.kernel(), apply, bytes / apply / 1e6, more,
-                 plan.parameters());
+      fmt::print("{}{} {:.1f} us {:.2f} TB/s{}; ", plan.kernel(), lanes > 0 ? fmt::format("/{}", lanes) : "", apply,
+                 bytes / apply / 1e6, more);
+      if (kernel == std::string("bin_bsr.compact") && lanes == 0) fmt::print("[{}] ", plan.parameters());
     } catch (const error& e) {
-      fmt::print("{} {}: {}\n", label, kernel, e.what());
+      fmt::print("{}: {}; ", kernel, e.what());
     }
   }
+  fmt::print("\n");
 }
 
 void time_spmv(const context& ctx) {

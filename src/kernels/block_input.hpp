@@ -9,7 +9,8 @@
 
 namespace tulle {
 
-/// Borrows a BSR. Of another format it makes one, and keeps the pattern alone between uses.
+/// Borrows a BSR. Of another format it makes one, and keeps the pattern alone between uses. Throws UNSUPPORTED for a CSR
+/// with repeated entries whose values are narrower than the vectors.
 template <class T, class O>
 class block_input {
  public:
@@ -19,6 +20,10 @@ class block_input {
       owned_ = kernels.csr_to_bsr(ctx, a.as<T, O>(), o.block > 0 ? o.block : best_bsr_block(s, sizeof(T)));
     } else if (a.format == matrix_format::bin_bsr) {
       owned_ = kernels.bin_bsr_to_bsr(ctx, a.as_bin_bsr<T>());
+    }
+    // The layout has one value for a place; the sum of repeated ones would be rounded to the type of the values.
+    if (a.format == matrix_format::csr && owned_.nnz != a.nnz && types_of(a, o).sum != a.types.value) {
+      throw error(status::unsupported, "entries repeat, and their sums do not fit values narrower than the vectors");
     }
     borrowed_ = a.format == matrix_format::bsr;
     view_ = borrowed_ ? a.as_bsr<T, O>() : owned_.view();

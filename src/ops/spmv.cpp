@@ -182,6 +182,7 @@ void any_spmv_plan::impl::choose(bool quick) {
   try {
     build(*chosen, choice.reason);
   } catch (const error& e) {
+    if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
     build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
