@@ -50,10 +50,12 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
     const char* kernel;
     int lanes;
   };
-  const choice choices[] = {{"bin_bsr.compact", 0}, {"bin_bsr.compact", 1}, {"bin_bsr.compact", 2},
-                            {"bin_bsr.compact", 4}, {"bin_bsr", 0},         {"bsr", 0},
-                            {"packed", 0},          {"", 0},                {"cusparse.csr1", 0},
-                            {"cusparse.csr2", 0},   {"cusparse.coo2", 0},   {"cusparse.bsr", 0}};
+  const choice choices[] = {{"bin_bsr.compact", 0}, {"bin_bsr.compact", 1},
+                            {"bin_bsr.compact", 2}, {"bin_bsr.compact", 4},
+                            {"bin_bsr", 0},         {"bsr", 0},
+                            {"packed", 0},          {"", 0},
+                            {"cusparse.csr1", 0},   {"cusparse.csr2", 0},
+                            {"cusparse.coo2", 0},   {"cusparse.bsr", 0}};
   fmt::print("{}: ", label);
   for (const auto& [kernel, lanes] : choices) {
     try {
@@ -129,13 +131,13 @@ void time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, const b
   const double least = static_cast<double>(values.bytes() + blocks.values.bytes());
   const double moved = static_cast<double>((o.symmetric ? 2 : 1) * values.bytes() + blocks.values.bytes() +
                                            p.terms.bytes() + p.termptr.bytes());
-  fmt::print("{} nodes {} pairs {} blocks, f{} block {}{}{}: find {:.0f} us, bins {:.0f}, both {:.0f} ({:.2f} G pairs/s);"
-             " refill bsr {:.1f} us {:.2f} TB/s least {:.2f} moved; bins {:.1f} us {:.2f} {:.2f}; padding {:.3f}\n",
-             nodes, pairs, p.blocks(), 8 * sizeof(T), o.block, o.symmetric ? " symmetric" : "",
-             o.diagonal ? " diagonal" : "", median(find), median(bins), median(whole),
-             static_cast<double>(pairs) / median(whole) / 1e3, to_blocks, least / to_blocks / 1e6,
-             moved / to_blocks / 1e6, to_bins, least / to_bins / 1e6, moved / to_bins / 1e6,
-             static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
+  fmt::print(
+      "{} nodes {} pairs {} blocks, f{} block {}{}{}: find {:.0f} us, bins {:.0f}, both {:.0f} ({:.2f} G pairs/s);"
+      " refill bsr {:.1f} us {:.2f} TB/s least {:.2f} moved; bins {:.1f} us {:.2f} {:.2f}; padding {:.3f}\n",
+      nodes, pairs, p.blocks(), 8 * sizeof(T), o.block, o.symmetric ? " symmetric" : "", o.diagonal ? " diagonal" : "",
+      median(find), median(bins), median(whole), static_cast<double>(pairs) / median(whole) / 1e3, to_blocks,
+      least / to_blocks / 1e6, moved / to_blocks / 1e6, to_bins, least / to_bins / 1e6, moved / to_bins / 1e6,
+      static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
 }
 
 void time_patterns(const context& ctx) {

@@ -71,8 +71,8 @@ bsr<T, O> make_bsr(const context& ctx, const block_pattern& pattern) {
   if constexpr (std::same_as<O, std::int64_t>) {
     out.rowptr = clone(ctx, pattern.rowptr);
   } else {
-    out.rowptr = formats_of<T, std::int64_t>(ctx.backend())
-                     .narrow_offsets(ctx, pattern.rowptr.data(), pattern.rowptr.size());
+    out.rowptr =
+        formats_of<T, std::int64_t>(ctx.backend()).narrow_offsets(ctx, pattern.rowptr.data(), pattern.rowptr.size());
   }
   out.colind = clone(ctx, pattern.colind);
   out.values = buffer<T>(ctx, static_cast<std::size_t>(out.nnz));
@@ -109,11 +109,11 @@ void assemble(const context& ctx, const block_pattern& pattern, const T* values,
   block_patterns_of(ctx.backend()).assemble_bins(ctx, pattern, scalar_type_of<T>, values, to.values.data());
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                      \
-  template bsr<T, O> make_bsr<T, O>(const context&, const block_pattern&);           \
+#define TULLE_INSTANTIATE(T, O)                                            \
+  template bsr<T, O> make_bsr<T, O>(const context&, const block_pattern&); \
   template void assemble(const context&, const block_pattern&, const T*, bsr<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
-#define TULLE_INSTANTIATE_VALUE(T)                                            \
+#define TULLE_INSTANTIATE_VALUE(T)                                           \
   template bin_bsr<T> make_bin_bsr<T>(const context&, const block_pattern&); \
   template void assemble(const context&, const block_pattern&, const T*, bin_bsr<T>&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE_VALUE)

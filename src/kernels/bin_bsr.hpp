@@ -8,11 +8,11 @@
 
 namespace tulle {
 
-/// Bins of 32 block rows, one lane each, block rows sorted by decreasing length within windows of `sigma`. Block k of lane
-/// l of bin i is number binptr[i] + 32 k + l of colind (-1: padding) and of mask. On a device the 32 blocks of a slot are
-/// interleaved (compact_place), so that 32 lanes that read their blocks from the first value to the last read 16
-/// neighbouring bytes each; on the host each is whole, by columns (compact_host_place). perm[32 i + l] is the block row of the lane, or -1. Places outside the pattern hold 0 and,
-/// like padding, do not multiply x.
+/// Bins of 32 block rows, one lane each, block rows sorted by decreasing length within windows of `sigma`. Block k of
+/// lane l of bin i is number binptr[i] + 32 k + l of colind (-1: padding) and of mask. On a device the 32 blocks of a
+/// slot are interleaved (compact_place), so that 32 lanes that read their blocks from the first value to the last read
+/// 16 neighbouring bytes each; on the host each is whole, by columns (compact_host_place). perm[32 i + l] is the block
+/// row of the lane, or -1. Places outside the pattern hold 0 and, like padding, do not multiply x.
 template <scalar T>
 struct compact_view {
   index_t rows = 0;
@@ -26,7 +26,8 @@ struct compact_view {
   const std::uint64_t* mask = nullptr;   // binptr[bins], or null; bit i * block + j as in bsr_view
 };
 
-/// Where value `e` (of block * block, by rows) of the block of lane `lane` is among the values of 32 blocks side by side.
+/// Where value `e` (of block * block, by rows) of the block of lane `lane` is among the values of 32 blocks side by
+/// side.
 template <scalar T>
 constexpr int compact_place(int area, int lane, int e) {
   constexpr int vector = 16 / static_cast<int>(sizeof(T));

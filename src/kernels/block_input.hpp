@@ -3,14 +3,13 @@
 
 #include <optional>
 
-#include "formats/matrix_arrays.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/bsr_block.hpp"
 
 namespace tulle {
 
-/// Borrows a BSR. Of another format it makes one, and keeps the pattern alone between uses. Throws UNSUPPORTED for a CSR
-/// with repeated entries whose values are narrower than the vectors.
+/// Borrows a BSR. Of another format it makes one, and keeps the pattern alone between uses. Throws UNSUPPORTED for a
+/// CSR with repeated entries whose values are narrower than the vectors.
 template <class T, class O>
 class block_input {
  public:
@@ -37,7 +36,8 @@ class block_input {
       return f(view_);
     }
     const auto blocks = static_cast<std::size_t>(view_.blocks);
-    if (owned_.values.empty()) owned_.values = buffer<T>(ctx_, blocks * static_cast<std::size_t>(view_.block * view_.block));
+    if (owned_.values.empty())
+      owned_.values = buffer<T>(ctx_, blocks * static_cast<std::size_t>(view_.block * view_.block));
     if (a.format == matrix_format::csr) {
       tulle::update_values(ctx_, a.as<T, O>(), owned_);
     } else {
@@ -67,7 +67,8 @@ class bin_bsr_storage {
   bin_bsr_storage(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o) : ctx_(ctx) {
     if (a.format == matrix_format::bin_bsr) {
       view_ = a.as_bin_bsr<T>();
-      slots_ = arrays_of(ctx, a).indices;
+      copy_bytes(ctx, &slots_, memory_space::host, view_.rowptr + std::int64_t{view_.bins} * bin_rows, a.space,
+                 sizeof(slots_));
       return;
     }
     input_.emplace(ctx, a, s, o);
@@ -80,9 +81,8 @@ class bin_bsr_storage {
     if (a.format == matrix_format::bin_bsr) {
       view_.values = static_cast<const T*>(a.values);
     } else {
-      input_->with_values_of(a, [&](auto blocks) {
-        formats_of<T, O>(ctx_.backend()).update_bin_bsr(ctx_, blocks, owned_);
-      });
+      input_->with_values_of(
+          a, [&](auto blocks) { formats_of<T, O>(ctx_.backend()).update_bin_bsr(ctx_, blocks, owned_); });
     }
   }
   [[nodiscard]] const bin_bsr_view<T>& view() const noexcept { return view_; }
@@ -120,13 +120,13 @@ class compact_storage {
   compact_storage(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
       : ctx_(ctx),
         input_(ctx, a, s, o),
-        made_(formats_of<T, O>(ctx.backend()).bsr_to_compact(ctx, input_.view(), o.sigma > 0 ? o.sigma : compact_sigma)) {
+        made_(
+            formats_of<T, O>(ctx.backend()).bsr_to_compact(ctx, input_.view(), o.sigma > 0 ? o.sigma : compact_sigma)) {
     input_.forget_values();
   }
   void update_values(const matrix_ref& a) {
-    input_.with_values_of(a, [&](auto blocks) {
-      formats_of<T, O>(ctx_.backend()).update_compact(ctx_, blocks, made_);
-    });
+    input_.with_values_of(a,
+                          [&](auto blocks) { formats_of<T, O>(ctx_.backend()).update_compact(ctx_, blocks, made_); });
   }
   [[nodiscard]] compact_view<T> view() const noexcept { return made_.view(); }
   [[nodiscard]] index_t block_rows() const noexcept { return input_.view().block_rows; }
@@ -141,15 +141,15 @@ class compact_storage {
   compact_bin_bsr<T> made_;
 };
 
-/// A make that builds Operator<T, V, O>(ctx, matrix, stats, options) for a CSR, a BSR or a bin_bsr: values of T, vectors
-/// of V.
+/// A make that builds Operator<T, V, O>(ctx, matrix, stats, options) for a CSR, a BSR or a bin_bsr: values of T,
+/// vectors of V.
 template <template <class, class, class> class Operator, type_set Set>
 std::unique_ptr<spmv_operator> make_block_operator(const context& ctx, const matrix_ref& a, const csr_stats& stats,
                                                    const spmv_options& options) {
-  return dispatch_operation<Set>(
-      types_of(a, options), [&]<class T, class V, class O>() -> std::unique_ptr<spmv_operator> {
-        return std::make_unique<Operator<T, V, O>>(ctx, a, stats, options);
-      });
+  return dispatch_operation<Set>(types_of(a, options),
+                                 [&]<class T, class V, class O>() -> std::unique_ptr<spmv_operator> {
+                                   return std::make_unique<Operator<T, V, O>>(ctx, a, stats, options);
+                                 });
 }
 
 }  // namespace tulle

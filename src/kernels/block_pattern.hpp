@@ -29,7 +29,9 @@ struct block_entries {
   block_entries(const block_pairs_view& p, const block_pattern_options& o)
       : pairs(p),
         symmetric(o.symmetric),
-        diagonal(!o.diagonal ? 0 : p.block_rows < p.block_cols ? p.block_rows : p.block_cols) {}
+        diagonal(!o.diagonal                   ? 0
+                 : p.block_rows < p.block_cols ? p.block_rows
+                                               : p.block_cols) {}
 
   [[nodiscard]] constexpr std::int64_t size() const { return pairs.pairs * (symmetric ? 2 : 1) + diagonal; }
   [[nodiscard]] constexpr bool is_in_range(std::int64_t p) const {

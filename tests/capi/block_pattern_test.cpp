@@ -4,7 +4,8 @@
 namespace tulle::test {
 namespace {
 
-using pattern_handle = std::unique_ptr<tulle_block_pattern, destroyer<tulle_block_pattern, tulle_block_pattern_destroy>>;
+using pattern_handle =
+    std::unique_ptr<tulle_block_pattern, destroyer<tulle_block_pattern, tulle_block_pattern_destroy>>;
 
 TEST(capi_block_pattern, sums_what_falls_on_a_block) {
   const context_handle context = cpu_context();

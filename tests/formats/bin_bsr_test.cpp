@@ -41,7 +41,8 @@ plain_bins<T> make_plain_bins(const bsr<T, O>& a) {
       for (std::int64_t k = 0; k < v.rowptr[r / b + 1] - v.rowptr[r / b]; ++k) {
         const std::int64_t from = v.rowptr[r / b] + k, slot = base + r % 32 + 32 * k;
         out.colptr[slot] = v.colind[from];
-        if (v.mask != nullptr) out.mask[slot] = static_cast<std::uint8_t>(v.mask[from] >> (r % b * b) & ((1u << b) - 1));
+        if (v.mask != nullptr)
+          out.mask[slot] = static_cast<std::uint8_t>(v.mask[from] >> (r % b * b) & ((1u << b) - 1));
         for (index_t j = 0; j < b; ++j) {
           out.values[(base + 32 * k) * b + 32 * j + r % 32] = v.values[from * b * b + r % b * b + j];
         }
@@ -172,8 +173,15 @@ TEST_P(bins_given, are_refused_when_they_are_malformed) {
     std::vector<std::int64_t> offsets = rowptr;
     std::vector<index_t> columns = colptr;
     spoil(offsets, columns);
-    const bin_bsr<double> bad{sound.rows, sound.cols, sound.nnz, sound.block, sound.bins, to_buffer(ctx(), offsets),
-                              to_buffer(ctx(), columns), clone(ctx(), sound.values), clone(ctx(), sound.mask)};
+    const bin_bsr<double> bad{sound.rows,
+                              sound.cols,
+                              sound.nnz,
+                              sound.block,
+                              sound.bins,
+                              to_buffer(ctx(), offsets),
+                              to_buffer(ctx(), columns),
+                              clone(ctx(), sound.values),
+                              clone(ctx(), sound.mask)};
     const validation found = validate(ctx(), bad.view());
     EXPECT_EQ(name(found.what), name(what));
     EXPECT_EQ(found.row, row);

@@ -64,8 +64,9 @@ class patterns : public on_backend {
  protected:
   block_pattern find(const pair_list& p, const block_pattern_options& o) const {
     const buffer<index_t> rowind = to_buffer(ctx(), p.rowind), colind = to_buffer(ctx(), p.colind);
-    return find_block_pattern(ctx(), {p.rows, p.cols, static_cast<std::int64_t>(p.rowind.size()), rowind.data(),
-                                      colind.data(), ctx().space()}, o);
+    return find_block_pattern(
+        ctx(),
+        {p.rows, p.cols, static_cast<std::int64_t>(p.rowind.size()), rowind.data(), colind.data(), ctx().space()}, o);
   }
 
   void check(const pair_list& p, const block_pattern_options& o) const {
@@ -139,7 +140,7 @@ TEST_P(patterns, have_every_block_once_and_its_terms_in_order) {
 }
 
 TEST_P(patterns, are_found_where_rows_columns_and_numbers_do_not_fit_one_word) {
-  pair_list p{1 << 27, (1 << 30) - 1, {}, {}};  // 28 and 30 bits; 6 are left
+  pair_list p{1 << 27, (1 << 30) - 1, {}, {}};                 // 28 and 30 bits; 6 are left
   if (ctx().backend() == backend_kind::cpu) p.rows = 100'000;  // a histogram of rows is the method there
   for (int k = 0; k < 200; ++k) {
     p.rowind.push_back(p.rows - 1 - k % 7 * 1000);
@@ -170,7 +171,9 @@ TEST_P(patterns, are_refused_with_the_pair_named) {
   EXPECT_EQ(status_of([&] { find(sound, {.symmetric = true}); }), status::invalid_dimensions);
   EXPECT_EQ(status_of([&] { find({1 << 30, 1, {0}, {0}}, {.block = 2}); }), status::invalid_dimensions);
   EXPECT_EQ(status_of([&] { find({-1, 1, {}, {}}, {}); }), status::invalid_dimensions);
-  EXPECT_EQ(status_of([&] { find_block_pattern(ctx(), {1, 1, 1, nullptr, nullptr, ctx().space()}); }),
+  EXPECT_EQ(status_of([&] {
+              find_block_pattern(ctx(), {1, 1, 1, nullptr, nullptr, ctx().space()});
+            }),
             status::null_pointer);
   const block_pattern found = find(sound, {.block = 2});
   bsr<double> other = make_bsr<double>(ctx(), find({3, 5, {0, 0}, {0, 1}}, {.block = 2}));

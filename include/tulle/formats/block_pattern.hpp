@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrices.hpp>
@@ -44,22 +43,22 @@ struct block_pattern {
   [[nodiscard]] index_t cols() const noexcept { return block_cols * block; }
 };
 
-/// On the backend of `ctx`, in whose memory the pairs are. Terms of a block keep the order of the pairs, those of the pairs
-/// themselves before transposed ones: the same on every backend and run. Throws INVALID_DIMENSIONS (negative sizes; 2^31
-/// rows or more; not square where that is needed), INVALID_ARGUMENT (block, memory), NULL_POINTER, INVALID_STRUCTURE (a
-/// pair out of range, by number), OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY. On a device it waits once.
+/// On the backend of `ctx`, in whose memory the pairs are. Terms of a block keep the order of the pairs, those of the
+/// pairs themselves before transposed ones: the same on every backend and run. Throws INVALID_DIMENSIONS (negative
+/// sizes; 2^31 rows or more; not square where that is needed), INVALID_ARGUMENT (block, memory), NULL_POINTER,
+/// INVALID_STRUCTURE (a pair out of range, by number), OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY. On a device it waits once.
 block_pattern find_block_pattern(const context& ctx, const block_pairs_view& pairs,
                                  const block_pattern_options& options = {});
 
-/// A matrix with the pattern; its values are not set (in bins, 0) until `assemble` does. Throws OVERFLOW where the blocks
-/// exceed O, and INVALID_ARGUMENT for a BSR of blocks of 1.
+/// A matrix with the pattern; its values are not set (in bins, 0) until `assemble` does. Throws OVERFLOW where the
+/// blocks exceed O, and INVALID_ARGUMENT for a BSR of blocks of 1.
 template <scalar T, offset O = std::int64_t>
 bsr<T, O> make_bsr(const context& ctx, const block_pattern& pattern);
 template <scalar T>
 bin_bsr<T> make_bin_bsr(const context& ctx, const block_pattern& pattern);
 
-/// Every value of a matrix that was made of the pattern: `values` holds block * block numbers for every pair, by rows, in
-/// the context's memory; what falls on one block is added up in the order of its terms. Neither allocates nor waits.
+/// Every value of a matrix that was made of the pattern: `values` holds block * block numbers for every pair, by rows,
+/// in the context's memory; what falls on one block is added up in the order of its terms. Neither allocates nor waits.
 template <scalar T, offset O>
 void assemble(const context& ctx, const block_pattern& pattern, const T* values, bsr<T, O>& to);
 template <scalar T>

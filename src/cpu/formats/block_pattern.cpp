@@ -22,9 +22,8 @@ void check_range(const context& ctx, const block_entries& entries) {
       },
       [](std::int64_t& first, std::int64_t other) { first = std::min(first, other); });
   if (bad == pairs) return;
-  throw error(status::invalid_structure,
-              fmt::format("find_block_pattern: pair {} is ({}, {}), out of range", bad, entries.pairs.rowind[bad],
-                          entries.pairs.colind[bad]));
+  throw error(status::invalid_structure, fmt::format("find_block_pattern: pair {} is ({}, {}), out of range", bad,
+                                                     entries.pairs.rowind[bad], entries.pairs.colind[bad]));
 }
 
 /// Blocks of the longest row of every bin, as offsets of slots.

@@ -69,8 +69,7 @@ bin_bsr<T> bsr_to_bin_bsr(const context& ctx, bsr_view<T, O> a) {
   out.block = a.block;
   out.bins = static_cast<index_t>((std::int64_t{a.rows} + bin_rows - 1) / bin_rows);
   buffer<std::int64_t> slots(ctx, static_cast<std::size_t>(out.bins) + 1);
-  for_each_bin(ctx, out.bins, a.rows,
-               [&](index_t bin) { slots.data()[bin + 1] = bin_length(a, bin) * bin_rows; });
+  for_each_bin(ctx, out.bins, a.rows, [&](index_t bin) { slots.data()[bin + 1] = bin_length(a, bin) * bin_rows; });
   scan_counts(ctx.threads(), slots.data(), out.bins);
   out.rowptr = buffer<std::int64_t>(ctx, (static_cast<std::size_t>(out.bins) + 1) * bin_rows);
   for_each_bin(ctx, out.bins + 1, a.rows, [&](index_t bin) {
@@ -164,8 +163,7 @@ validation check_row(bin_bsr_view<T> a, std::int64_t r) {
   const std::int64_t block_cols = (std::int64_t{a.cols} + a.block - 1) / a.block;
   const std::int64_t first = r / a.block * a.block;  // of the block row
   const std::int64_t first_bin = first / bin_rows;
-  const std::int64_t first_width =
-      (a.rowptr[(first_bin + 1) * bin_rows] - a.rowptr[first_bin * bin_rows]) / bin_rows;
+  const std::int64_t first_width = (a.rowptr[(first_bin + 1) * bin_rows] - a.rowptr[first_bin * bin_rows]) / bin_rows;
   for (std::int64_t k = 0; k < std::max(width, first_width); ++k) {
     const std::int64_t at = a.rowptr[r] + std::min(k, width - 1) * bin_rows;
     const index_t column = k < width ? a.colptr[at] : -1;

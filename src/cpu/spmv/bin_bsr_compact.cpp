@@ -1,8 +1,8 @@
 // bin_bsr.compact: bins of 32 block rows of like length (kernels/bin_bsr.hpp), one column index per block. A step takes
 // one block, by columns, of each of 32 block rows. One thread takes consecutive bins with an equal number of slots.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more with
-// masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4. Chosen for
-// a matrix that comes in bins.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
+// with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4.
+// Chosen for a matrix that comes in bins.
 #include <fmt/format.h>
 
 #include "cpu/spmv/bin_vectors.hpp"
@@ -42,8 +42,7 @@ template <int B, scalar T, scalar V, class X>
     for (std::size_t line = 0; line < B * B * sizeof(T); line += 64) {
       prefetch_stream(block + line / sizeof(T), a.colind + at);
     }
-    add_block<B>(block, a.mask == nullptr ? full : a.mask[at], std::int64_t{a.colind[at]} * B, x,
-                 sum[at % bin_rows]);
+    add_block<B>(block, a.mask == nullptr ? full : a.mask[at], std::int64_t{a.colind[at]} * B, x, sum[at % bin_rows]);
   }
 }
 

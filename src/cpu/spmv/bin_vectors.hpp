@@ -43,8 +43,8 @@ struct some_outputs {
   }
 };
 
-/// Derived has `bins(first, last, x, store)`, which hands the sums of the rows of a range of bins to store(row, v, sum), v
-/// of x.width vectors, and is compiled for every instruction set; V: of the vectors.
+/// Derived has `bins(first, last, x, store)`, which hands the sums of the rows of a range of bins to store(row, v,
+/// sum), v of x.width vectors, and is compiled for every instruction set; V: of the vectors.
 template <class Derived, scalar V>
 class bins_operator : public finishing_operator<Derived, V> {
  public:
@@ -52,8 +52,9 @@ class bins_operator : public finishing_operator<Derived, V> {
   void multiply(Finish start, const V* x, const Done& done) {
     for_each_part(threads(), [&](int i) {
       Finish finish = start;
-      const auto store = [&](std::int64_t row, int, V sum)
-          __attribute__((always_inline)) { finish(static_cast<index_t>(row), sum); };
+      const auto store = [&](std::int64_t row, int, V sum) __attribute__((always_inline)) {
+        finish(static_cast<index_t>(row), sum);
+      };
       self().bins(begin_[i], begin_[i + 1], one_vector<V>{x}, store);
       done(i, finish);
     });
@@ -99,7 +100,8 @@ template <class F>
 void with_block(index_t block, const F& f) {
   [&]<int... B>(std::integer_sequence<int, B...>) {
     (void)((block == B + 1 ? (f.template operator()<B + 1>(), true) : false) || ...);
-  }(std::make_integer_sequence<int, 8>{});
+  }
+  (std::make_integer_sequence<int, 8>{});
 }
 
 }  // namespace tulle::cpu

@@ -1,7 +1,7 @@
 // The values of block patterns: every value is the sum of its terms in their order. For a BSR neighbouring threads take
 // neighbouring values, several each, so that the reads of offsets, terms and values overlap; for bins a lane takes a
-// scalar row, and four warps share a bin. Bytes that must move: the values of the pairs (twice where transposes count and
-// do not stay in L2) and those of the matrix, 8 per term and 16 per block.
+// scalar row, and four warps share a bin. Bytes that must move: the values of the pairs (twice where transposes count
+// and do not stay in L2) and those of the matrix, 8 per term and 16 per block.
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
@@ -31,8 +31,8 @@ __device__ __forceinline__ T term_value(const T* from, std::int64_t term, int pl
 }
 
 template <int B, class T>
-__global__ void __launch_bounds__(threads) assemble_bsr_kernel(std::int64_t values, block_terms blocks, const T* from,
-                                                               T* to) {
+__global__ void __launch_bounds__(threads)
+    assemble_bsr_kernel(std::int64_t values, block_terms blocks, const T* from, T* to) {
   constexpr int area = B * B;
   constexpr int each = 32 / sizeof(T);  // values of a thread
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (threads * each) + threadIdx.x;
@@ -71,8 +71,8 @@ struct bins_of_blocks {
 };
 
 template <int B, class T>
-__global__ void __launch_bounds__(threads) assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from,
-                                                                T* to) {
+__global__ void __launch_bounds__(threads)
+    assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
   const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
   const std::int64_t row = bin * bin_rows + threadIdx.x % 32;
   if (row >= a.rows) return;
@@ -110,9 +110,9 @@ void with_types(index_t block, scalar_type type, const F& f) {
 void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   with_types(p.block, type, [&]<int B, class T>() {
     const std::int64_t values = p.blocks() * B * B;
-    launch("assemble_bsr", assemble_bsr_kernel<B, T>, {ceil_div(values, threads * 32 / static_cast<int>(sizeof(T))), threads},
-           native(ctx), values, block_terms{p.termptr.data(), p.terms.data()}, static_cast<const T*>(from),
-           static_cast<T*>(to));
+    launch("assemble_bsr", assemble_bsr_kernel<B, T>,
+           {ceil_div(values, threads * 32 / static_cast<int>(sizeof(T))), threads}, native(ctx), values,
+           block_terms{p.termptr.data(), p.terms.data()}, static_cast<const T*>(from), static_cast<T*>(to));
   });
 }
 

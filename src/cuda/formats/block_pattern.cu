@@ -141,9 +141,8 @@ void find_bins(const context& ctx, pattern_report* report, block_pattern& out) {
   for_each_item(ctx, "block_pattern.bins", bins * bin_rows, longest);
   if (bins == 0) fill_bytes(ctx, out.binptr.data(), memory_space::device, 0, out.binptr.bytes());
   exclusive_scan(ctx, out.binptr);
-  for_each_item(ctx, "block_pattern.report", 1, [=, binptr = out.binptr.data()] __device__(std::int64_t) {
-    report->slots = binptr[bins];
-  });
+  for_each_item(ctx, "block_pattern.report", 1,
+                [=, binptr = out.binptr.data()] __device__(std::int64_t) { report->slots = binptr[bins]; });
 }
 
 [[noreturn]] void refuse(const context& ctx, const block_pairs_view& pairs, std::int64_t p) {

@@ -38,7 +38,8 @@ struct bin_arrays {
 
 /// All of a row's slots, used or not; the row may be past the matrix.
 template <class T, class O>
-__device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, std::int64_t r, const bin_arrays<T>& to) {
+__device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, std::int64_t r,
+                           const bin_arrays<T>& to) {
   const index_t b = a.block;
   const std::int64_t first = rowptr[r / bin_rows * bin_rows], end = rowptr[(r / bin_rows + 1) * bin_rows];
   std::int64_t k = r < a.rows ? a.rowptr[r / b] : 0;
@@ -125,9 +126,8 @@ bin_bsr<T> bsr_to_bin_bsr(const context& ctx, bsr_view<T, O> a) {
   out.values = buffer<T>(ctx, all * static_cast<std::size_t>(a.block));
   if (a.mask != nullptr) out.mask = buffer<std::uint8_t>(ctx, all);
   const bin_arrays<T> to{out.colptr.data(), out.mask.data(), out.values.data()};
-  for_each_item(ctx, "bin_bsr.fill", lanes, [a, to, rowptr = out.rowptr.data()] __device__(std::int64_t r) {
-    fill_slots(a, rowptr, r, to);
-  });
+  for_each_item(ctx, "bin_bsr.fill", lanes,
+                [a, to, rowptr = out.rowptr.data()] __device__(std::int64_t r) { fill_slots(a, rowptr, r, to); });
   return out;
 }
 
@@ -209,10 +209,10 @@ validation validate_bin_bsr(const context& ctx, bin_bsr_view<T> a) {
   return {data_status::index_out_of_range, static_cast<std::int64_t>(row), read_back(ctx, entry.data())};
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                       \
-  template bin_bsr<T> bsr_to_bin_bsr<T, O>(const context&, bsr_view<T, O>);           \
-  template bsr<T, O> bin_bsr_to_bsr<T, O>(const context&, bin_bsr_view<T>);           \
-  template void update_bin_bsr<T, O>(const context&, bsr_view<T, O>, bin_bsr<T>&);    \
+#define TULLE_INSTANTIATE(T, O)                                                    \
+  template bin_bsr<T> bsr_to_bin_bsr<T, O>(const context&, bsr_view<T, O>);        \
+  template bsr<T, O> bin_bsr_to_bsr<T, O>(const context&, bin_bsr_view<T>);        \
+  template void update_bin_bsr<T, O>(const context&, bsr_view<T, O>, bin_bsr<T>&); \
   template void update_bsr_of_bins<T, O>(const context&, bin_bsr_view<T>, bsr<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 #define TULLE_INSTANTIATE_VALUE(T) template validation validate_bin_bsr<T>(const context&, bin_bsr_view<T>);

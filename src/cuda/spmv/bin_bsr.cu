@@ -1,9 +1,10 @@
 // bin_bsr: bin-blocked CSR as its origin keeps it (formats/views.hpp): bins of 32 scalar rows, column-major, one column
 // index for every row and block. One warp per bin, one lane per scalar row: a lane walks the slots of its row with
-// several in flight; a warp reads 32 neighbouring values at once, and lanes of one block row the same piece of x. Padding
-// (column -1) and entries outside the pattern (mask) never touch x. Offsets of a bin are consecutive, so two are read.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per bin and one y per row.
-// Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix that comes in bins.
+// several in flight; a warp reads 32 neighbouring values at once, and lanes of one block row the same piece of x.
+// Padding (column -1) and entries outside the pattern (mask) never touch x. Offsets of a bin are consecutive, so two
+// are read. Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per bin and one
+// y per row. Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix that comes
+// in bins.
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -17,7 +18,10 @@ constexpr int many_width = 4;         // right-hand sides of a pass
 
 /// Slots of a row in flight: about 144 bytes of values.
 template <int B, class T>
-constexpr int flight = B * sizeof(T) >= 72 ? 2 : B * sizeof(T) >= 36 ? 4 : B * sizeof(T) >= 18 ? 6 : 8;
+constexpr int flight = B * sizeof(T) >= 72   ? 2
+                       : B * sizeof(T) >= 36 ? 4
+                       : B * sizeof(T) >= 18 ? 6
+                                             : 8;
 
 /// Calls f(slot, column, bits, values) for the slots of a lane that are used, several at a time; values[j] are the
 /// slot's, bits those that are in the pattern.
@@ -75,9 +79,9 @@ __global__ void __launch_bounds__(1024) bin_bsr_kernel(bin_bsr_view<T> a, const 
 
 /// many_width right-hand sides from number many_width * blockIdx.y on.
 template <int B, class T, class V>
-__global__ void __launch_bounds__(default_threads) bin_bsr_many_kernel(bin_bsr_view<T> a, index_t count, V alpha,
-                                                                       typed_vectors<const V> x, V beta,
-                                                                       typed_vectors<V> y) {
+__global__ void __launch_bounds__(default_threads)
+    bin_bsr_many_kernel(bin_bsr_view<T> a, index_t count, V alpha, typed_vectors<const V> x, V beta,
+                        typed_vectors<V> y) {
   const std::int64_t row = grid_thread();
   if (row / bin_rows >= a.bins) return;
   const index_t first = static_cast<index_t>(blockIdx.y) * many_width;

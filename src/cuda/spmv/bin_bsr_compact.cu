@@ -3,9 +3,9 @@
 // bytes at a time beside those of the other lanes, and keeps one sum for each row of the block. 1, 2 or 4 warps share a
 // bin, slot by slot; their sums meet in shared memory in the order of the warps, and threads store rows in order.
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more with
-// masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a pass
-// takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
+// with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
+// pass takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -14,13 +14,13 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int warps = 4;              // of a block
+constexpr int warps = 4;  // of a block
 constexpr int threads = 32 * warps;
-constexpr int many_width = 2;         // right-hand sides of a pass
+constexpr int many_width = 2;  // right-hand sides of a pass
 
 /// Slots in flight: about 288 bytes of values for each lane.
 template <int B, class T>
-constexpr int flight = B * B * sizeof(T) >= 144 ? (B * B * sizeof(T) >= 200 ? 1 : 2) : 4;
+constexpr int flight = B* B * sizeof(T) >= 144 ? (B* B * sizeof(T) >= 200 ? 1 : 2) : 4;
 
 template <class T>
 struct vector_load;
@@ -91,8 +91,8 @@ __device__ __forceinline__ std::int64_t row_of_bin(const compact_view<T>& a, std
 
 /// `parts` warps share a bin: 1, 2 or 4.
 template <int B, class T, class V, class Epilogue>
-__global__ void __launch_bounds__(threads) compact_kernel(compact_view<T> a, int parts, const V* __restrict__ x,
-                                                          Epilogue epilogue) {
+__global__ void __launch_bounds__(threads)
+    compact_kernel(compact_view<T> a, int parts, const V* __restrict__ x, Epilogue epilogue) {
   constexpr int rows = bin_rows * B;
   __shared__ V sums[warps][rows];
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -212,9 +212,9 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
     const compact_view<T> a = storage_.view();
     const dim3 grid(static_cast<unsigned>(blocks()), static_cast<unsigned>(ceil_div(x.count, many_width)));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      compact_many_kernel<B, T, V><<<grid, threads, 0, native(stream)>>>(
-          a, parts_, x.count, static_cast<V>(alpha), typed_vectors<const V>(x), static_cast<V>(beta),
-          typed_vectors<V>(y));
+      compact_many_kernel<B, T, V><<<grid, threads, 0, native(stream)>>>(a, parts_, x.count, static_cast<V>(alpha),
+                                                                         typed_vectors<const V>(x),
+                                                                         static_cast<V>(beta), typed_vectors<V>(y));
       check_launch("bin_bsr.compact.many");
     });
   }

@@ -10,7 +10,9 @@ namespace tulle::cuda {
 
 /// Values of the widest load that every block's piece of an aligned x can begin with.
 template <int B, class V>
-constexpr int piece_width = B * sizeof(V) % 16 == 0 ? 16 / static_cast<int>(sizeof(V)) : B % 2 == 0 ? 2 : 1;
+constexpr int piece_width = B * sizeof(V) % 16 == 0 ? 16 / static_cast<int>(sizeof(V))
+                            : B % 2 == 0            ? 2
+                                                    : 1;
 
 template <int B, class V>
 __device__ __forceinline__ bool wide_pieces(const V* x) {
