@@ -1,9 +1,12 @@
 // Blocks on a device: `blocks spmv` times the kernels of blocks beside the vendor's on matrices of dense blocks;
-// `blocks pattern` the construction from pairs and the refill of values, stage by stage.
+// `blocks pattern` the construction from pairs and the refill of values, stage by stage. A number behind either makes
+// all of it so many times smaller.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <tulle/tulle.hpp>
@@ -82,13 +85,15 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
   fmt::print("\n");
 }
 
-void time_spmv(const context& ctx) {
-  for (const char* spec : {"gen:fem:n=40,dof=6", "gen:fem:n=52,dof=4", "gen:fem:n=63,dof=3"}) {
+void time_spmv(const context& ctx, int smaller) {
+  const int edge = smaller > 1 ? static_cast<int>(std::cbrt(smaller)) : 1;
+  for (const auto& [n, dof] : {std::pair(40, 6), std::pair(52, 4), std::pair(63, 3)}) {
+    const std::string spec = fmt::format("gen:fem:n={},dof={}", std::max(n / edge, 2), dof);
     const context host = context::cpu();
     const auto wide = generate<double>(host, spec);
-    time_kernels<double>(ctx, matrix_ref(clone(ctx, wide.view())), fmt::format("{} f64", spec + 4).c_str());
+    time_kernels<double>(ctx, matrix_ref(clone(ctx, wide.view())), (spec.substr(4) + " f64").c_str());
     const auto narrow = generate<float>(host, spec);
-    time_kernels<float>(ctx, matrix_ref(clone(ctx, narrow.view())), fmt::format("{} f32", spec + 4).c_str());
+    time_kernels<float>(ctx, matrix_ref(clone(ctx, narrow.view())), (spec.substr(4) + " f32").c_str());
   }
 }
 
@@ -140,14 +145,16 @@ void time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, const b
       static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
 }
 
-void time_patterns(const context& ctx) {
+void time_patterns(const context& ctx, int smaller) {
+  const index_t nodes = 1'000'000 / smaller;
+  const std::int64_t pairs = 10'000'000 / smaller;
   time_pattern<float>(ctx, 4096, 16384, {6, true, true}, 50);
   time_pattern<double>(ctx, 4096, 16384, {6, true, true}, 50);
-  time_pattern<float>(ctx, 1'000'000, 10'000'000, {6, false, true}, 10);
-  time_pattern<float>(ctx, 1'000'000, 10'000'000, {6, true, true}, 10);
-  time_pattern<double>(ctx, 1'000'000, 10'000'000, {6, true, true}, 10);
-  time_pattern<float>(ctx, 1'000'000, 10'000'000, {3, true, true}, 10);
-  time_pattern<double>(ctx, 1'000'000, 10'000'000, {3, true, true}, 10);
+  time_pattern<float>(ctx, nodes, pairs, {6, false, true}, 10);
+  time_pattern<float>(ctx, nodes, pairs, {6, true, true}, 10);
+  time_pattern<double>(ctx, nodes, pairs, {6, true, true}, 10);
+  time_pattern<float>(ctx, nodes, pairs, {3, true, true}, 10);
+  time_pattern<double>(ctx, nodes, pairs, {3, true, true}, 10);
 }
 
 }  // namespace
@@ -155,9 +162,10 @@ void time_patterns(const context& ctx) {
 int main(int argc, char** argv) {
   try {
     const tulle::context ctx = tulle::context::best();
-    if (argc == 2 && std::strcmp(argv[1], "spmv") == 0) return time_spmv(ctx), 0;
-    if (argc == 2 && std::strcmp(argv[1], "pattern") == 0) return time_patterns(ctx), 0;
-    fmt::print(stderr, "usage: {} spmv|pattern\n", argv[0]);
+    const int smaller = argc == 3 ? std::max(std::atoi(argv[2]), 1) : 1;
+    if (argc >= 2 && std::strcmp(argv[1], "spmv") == 0) return time_spmv(ctx, smaller), 0;
+    if (argc >= 2 && std::strcmp(argv[1], "pattern") == 0) return time_patterns(ctx, smaller), 0;
+    fmt::print(stderr, "usage: {} spmv|pattern [SMALLER]\n", argv[0]);
     return 2;
   } catch (const tulle::error& e) {
     fmt::print(stderr, "{}\n", e.what());
