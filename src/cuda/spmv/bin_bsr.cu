@@ -13,8 +13,8 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int default_threads = 256;  // per block
-constexpr int many_width = 4;         // right-hand sides of a pass
+constexpr int threads = 256;   // per block
+constexpr int many_width = 4;  // right-hand sides of a pass
 
 /// Slots of a row in flight: about 144 bytes of values.
 template <int B, class T>
@@ -53,7 +53,8 @@ __device__ __forceinline__ void for_each_slot(const bin_bsr_view<T>& a, std::int
 }
 
 template <int B, class T, class V, class Epilogue>
-__global__ void __launch_bounds__(1024) bin_bsr_kernel(bin_bsr_view<T> a, const V* __restrict__ x, Epilogue epilogue) {
+__global__ void __launch_bounds__(threads)
+    bin_bsr_kernel(bin_bsr_view<T> a, const V* __restrict__ x, Epilogue epilogue) {
   const std::int64_t row = grid_thread();
   if (row / bin_rows < a.bins) {
     const bool wide = wide_pieces<B>(x);
@@ -79,9 +80,8 @@ __global__ void __launch_bounds__(1024) bin_bsr_kernel(bin_bsr_view<T> a, const 
 
 /// many_width right-hand sides from number many_width * blockIdx.y on.
 template <int B, class T, class V>
-__global__ void __launch_bounds__(default_threads)
-    bin_bsr_many_kernel(bin_bsr_view<T> a, index_t count, V alpha, typed_vectors<const V> x, V beta,
-                        typed_vectors<V> y) {
+__global__ void __launch_bounds__(threads) bin_bsr_many_kernel(bin_bsr_view<T> a, index_t count, V alpha,
+                                                               typed_vectors<const V> x, V beta, typed_vectors<V> y) {
   const std::int64_t row = grid_thread();
   if (row / bin_rows >= a.bins) return;
   const index_t first = static_cast<index_t>(blockIdx.y) * many_width;
@@ -110,8 +110,7 @@ template <class T, class V, class O>
 class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, device_operator<V>> {
  public:
   bin_bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<bin_bsr_operator, device_operator<V>>(ctx, pick_block_size(o, default_threads)),
-        storage_(ctx, a, s, o) {
+      : fused_operator<bin_bsr_operator, device_operator<V>>(ctx, threads), storage_(ctx, a, s, o) {
     this->dots_ = dot_workspace<V>(ctx, blocks(), 0);
   }
 
@@ -120,10 +119,10 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
     if (x.count == 0 || blocks() == 0) return;
     const device_guard guard(this->device_);
     const bin_bsr_view<T>& a = storage_.view();
-    const dim3 grid(static_cast<unsigned>(ceil_div(std::int64_t{a.bins} * bin_rows, default_threads)),
+    const dim3 grid(static_cast<unsigned>(ceil_div(std::int64_t{a.bins} * bin_rows, threads)),
                     static_cast<unsigned>(ceil_div(x.count, many_width)));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      bin_bsr_many_kernel<B, T, V><<<grid, default_threads, 0, native(stream)>>>(
+      bin_bsr_many_kernel<B, T, V><<<grid, threads, 0, native(stream)>>>(
           a, x.count, static_cast<V>(alpha), typed_vectors<const V>(x), static_cast<V>(beta), typed_vectors<V>(y));
       check_launch("bin_bsr.many");
     });
@@ -134,18 +133,15 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return device_operator<V>::parameters() + " block=" + std::to_string(storage_.view().block) +
-           " padding=" + std::to_string(storage_.padding());
+    return "block=" + std::to_string(storage_.view().block) + " padding=" + std::to_string(storage_.padding());
   }
 
-  [[nodiscard]] std::int64_t blocks() const {
-    return ceil_div(std::int64_t{storage_.view().bins} * bin_rows, this->block_size_);
-  }
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(std::int64_t{storage_.view().bins} * bin_rows, threads); }
   template <class Epilogue>
   void start(Epilogue epilogue, const V* x, cudaStream_t stream) {
     const bin_bsr_view<T>& a = storage_.view();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      launch("bin_bsr", bin_bsr_kernel<B, T, V, Epilogue>, {blocks(), this->block_size_}, stream, a, x, epilogue);
+      launch("bin_bsr", bin_bsr_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, x, epilogue);
     });
   }
 
@@ -164,7 +160,7 @@ spmv_kernel bin_bsr_entry() {
       .takes_bsr = true,
       .takes_bin_bsr = true,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.block_size = true, .block = true},
+      .listens_to = {.block = true},
       .supports = supports_bsr,
       .make = make_block_operator<bin_bsr_operator, type_set::floating | type_set::narrow>,
   };
