@@ -144,6 +144,23 @@ TEST_P(bins_given, take_new_values_in_their_own_order) {
   }
 }
 
+/// Every other one of 64 block rows of 2 has 3 blocks, the others 1: bins take 3 each, sorted bins what they need.
+TEST_P(bins_given, say_what_they_pad) {
+  plain_csr<> m{0, 8};
+  for (index_t r = 0; r < 128; ++r) {
+    r / 2 % 2 == 0 ? m.add_row({0, 1, 2, 3, 6, 7}) : m.add_row({4, 5});
+  }
+  m.values.assign(m.colind.size(), 1);
+  const csr<double> a = m.on(ctx());
+  const bin_padding found = padding_in_bins(ctx(), a.view(), 2);
+  EXPECT_EQ(found.block, 2);
+  EXPECT_EQ(found.bin_bsr, 1.5);
+  EXPECT_EQ(found.compact, 1);
+  EXPECT_EQ(to_bin_bsr(ctx(), a.view(), 2).colptr.size(), 128u * 3);
+  const std::string said = any_spmv_plan(ctx(), a, with_kernel("bin_bsr.compact")).parameters();
+  EXPECT_NE(said.find("padding=1.000"), std::string::npos) << said;
+}
+
 TEST_P(bins_given, become_other_matrices) {
   const csr<double> a = subject();
   const matrix_ref bins = to_bin_bsr(ctx(), a.view());
