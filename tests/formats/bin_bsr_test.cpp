@@ -141,6 +141,10 @@ TEST_P(bins_given, take_new_values_in_their_own_order) {
     any_spmv_plan plan(ctx(), bins, with_kernel(name));
     plan.update_values(other.values);
     expect_multiplies(plan, twice);
+    const bsr<double> blocks = to_bsr(ctx(), a.view(), 4), other_blocks = to_bsr(ctx(), twice.view(), 4);
+    any_spmv_plan of_blocks(ctx(), blocks, with_kernel(name));
+    of_blocks.update_values(other_blocks.values);
+    expect_multiplies(of_blocks, twice);
   }
 }
 
