@@ -79,6 +79,25 @@ TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(with(regular(4'000'000, 16), &csr_stats::gather_sectors, 30)), "packed");
 }
 
+TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
+  csr_stats s = with(regular(384'000, 155), &csr_stats::gather_sectors, 16);
+  EXPECT_EQ(standard(s), "packed");  // blocks were not looked at
+  s.block_fill[6] = 1;
+  EXPECT_EQ(standard(s), "bin_bsr.compact");
+  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
+  s.block_fill[6] = 0.8;
+  EXPECT_EQ(standard(s), "bin_bsr.compact");
+  s.block_fill[6] = 0.6;
+  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
+  EXPECT_EQ(standard(s), "csr5");
+  EXPECT_EQ(standard(with(s, &csr_stats::gather_sectors, 9)), "packed");  // a band
+  s.block_fill[6] = 1;
+  EXPECT_EQ(standard(with_longest(s, 155 * 20)), "packed");
+  s = regular(20'000, 80);
+  s.block_fill[3] = 1;
+  EXPECT_EQ(standard(s), "csr5");  // few
+}
+
 TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
   EXPECT_EQ(standard(regular(24'000, 73)), "csr5");
   EXPECT_EQ(standard(regular(260'000, 2.8)), "csr5");
