@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/device_runtime.hpp"
+#include "kernels/block_pattern.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/spgemm.hpp"
@@ -19,6 +20,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 }  // namespace cpu
@@ -30,6 +32,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 device_runtime& runtime();
@@ -45,6 +48,9 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const block_pattern_kernels& block_patterns_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);

@@ -1,0 +1,91 @@
+// A x = b for symmetric positive definite A: preconditioned conjugate gradients (Hestenes, Stiefel, J. Res. NBS 1952; Saad,
+// Iterative Methods for Sparse Linear Systems, 2003, algorithm 9.1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tulle/core/context.hpp>
+#include <tulle/core/status.hpp>
+#include <tulle/core/vector_ref.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+#include <tulle/ops/linear_operator.hpp>
+#include <tulle/ops/spmv_options.hpp>
+#include <vector>
+
+namespace tulle {
+
+enum class preconditioner_kind : std::uint8_t { none, jacobi, block_jacobi, chebyshev };
+std::string_view name(preconditioner_kind kind) noexcept;
+
+struct cg_options {
+  double rtol = 1e-8;  // done when ||b - A x|| <= max(rtol ||b||, atol), Euclidean norms
+  double atol = 0;
+  int max_iterations = 10'000;
+  int check_interval = 0;     // iterations that are queued on a device between two looks of the host; 0: chosen
+  int replace_interval = 0;   // iterations after which r = b - A x is computed anew; 0: chosen, -1: never
+  bool zero_guess = false;    // x need not be set: the iteration starts from 0
+  bool keep_history = false;  // the residual norm of every iteration
+  preconditioner_kind preconditioner = preconditioner_kind::jacobi;
+  index_t block = 0;   // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
+  int degree = 3;      // of chebyshev
+  std::string kernel;  // by its name in the solvers' table; empty: chosen
+  spmv_options spmv;   // of the plan that the iteration applies
+};
+
+/// How a solve ended, as it is left in the context's memory: no host needs to look.
+struct cg_record {
+  std::int32_t code = 0;        // a tulle::status: SUCCESS, NOT_CONVERGED, INDEFINITE, BREAKDOWN, NOT_FINITE
+  std::int32_t iterations = 0;  // done when it ended; where the code names a failure, the iteration that found it
+  double residual = 0;          // ||b - A x||, computed from x at the end
+  double rhs = 0;               // ||b||
+};
+
+struct cg_result : cg_record {
+  std::vector<double> history;  // where it is kept: the recursive residual's norm before iteration 0, 1, ...
+  [[nodiscard]] bool converged() const noexcept { return code == static_cast<std::int32_t>(status::success); }
+};
+
+/// Everything learnt about A x = b for one A: the plan of A, the preconditioner, the kernel, its workspace. Made once,
+/// solved with many times; one solve at a time. Deterministic: the same bits on every run, on a CPU for any number of
+/// threads. Dot products are summed in f64 where values are f32.
+class cg_solver {
+ public:
+  /// A: n x n, of any format; what it owns is kept, as in any_spmv_plan. That A is symmetric is not checked. Throws
+  /// INVALID_DIMENSIONS (A is not square), INVALID_ARGUMENT (an option, by name; unknown kernel), INVALID_STRUCTURE,
+  /// INDEFINITE (a diagonal entry or block that is not positive definite, by number), UNSUPPORTED, OUT_OF_MEMORY.
+  cg_solver(const context& ctx, const matrix_ref& a, const cg_options& options = {});
+  /// A as anything that can `apply`, and M^-1 as another (null: none; options.preconditioner is not looked at). Both must
+  /// outlive the solver.
+  explicit cg_solver(const linear_operator& a, const linear_operator* m = nullptr, const cg_options& options = {});
+  cg_solver(cg_solver&&) noexcept;
+  cg_solver& operator=(cg_solver&&) noexcept;
+  ~cg_solver();
+
+  /// x holds the initial guess (but see zero_guess) and, afterwards, the solution: n elements in the context's memory.
+  /// Waits. What does not converge is told by the result's code, not thrown.
+  cg_result solve(const const_vector_ref& b, const vector_ref& x) const;
+  /// Queues a whole solve and returns: `record` is in the context's memory. Neither allocates nor waits, and can be
+  /// captured in a CUDA graph; what is queued beyond convergence does nothing.
+  void enqueue(const const_vector_ref& b, const vector_ref& x, cg_record* record,
+               std::optional<stream_view> stream = {}) const;
+
+  /// New numbers in the same pattern, as any_spmv_plan::update_values: A's plan and the preconditioner follow. Throws
+  /// INDEFINITE as the constructor.
+  void update_values(const const_vector_ref& values);
+
+  [[nodiscard]] const context& ctx() const noexcept;
+  [[nodiscard]] std::string_view kernel() const noexcept;
+  /// One sentence: the solver's kernel and why, the preconditioner, and the plan's own sentence.
+  [[nodiscard]] std::string explain() const;
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace tulle

@@ -1,0 +1,66 @@
+// The contract between conjugate gradients and the backends: what a solver kernel is given, what it does, and how it is
+// listed. Solvers have a table of their own, since one of them is a loop of operations and another a single launch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tulle/core/context.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+#include <tulle/ops/kernels.hpp>
+#include <tulle/solvers/cg.hpp>
+
+#include "kernels/spmv.hpp"
+#include "kernels/types.hpp"
+
+namespace tulle {
+
+/// A matrix to solve with, made ready: square, validated, in the context's memory. `csr` is sorted, with 32-bit offsets
+/// where they suffice; `blocks` is the BSR that was given, or empty (block = 0). All options are filled in: no 0 stands
+/// for "chosen".
+struct cg_problem {
+  matrix_ref csr;
+  matrix_ref blocks;
+  csr_stats stats;
+  cg_options options;
+};
+
+/// Made once for a matrix, run many times.
+class cg_operator {
+ public:
+  cg_operator() = default;
+  cg_operator(const cg_operator&) = delete;
+  cg_operator& operator=(const cg_operator&) = delete;
+  virtual ~cg_operator() = default;
+
+  /// Queues all of a solve; the work ends early by itself. No allocation, no waiting. Pointers are of the values' type,
+  /// in the backend's memory; history: room for max_iterations + 1, or null.
+  virtual void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) = 0;
+  /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for the
+  /// record. What does that anyway may leave it.
+  virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
+    enqueue(b, x, record, history, stream);
+  }
+  /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite.
+  virtual void update_values(const cg_problem& problem) = 0;
+  [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
+  [[nodiscard]] virtual std::string parameters() const { return {}; }
+};
+
+/// One line of the table of solvers.
+struct cg_kernel {
+  std::string_view name;
+  std::string_view summary;
+  backend_kind backend = backend_kind::cpu;
+  type_set types = type_set::floating;
+  kernel_role role = kernel_role::production;
+  support (*supports)(const cg_problem&, const device_info&) = nullptr;
+  std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;
+};
+
+/// Empty when the backend is not built.
+std::span<const cg_kernel> cg_kernels(backend_kind backend) noexcept;
+
+}  // namespace tulle
