@@ -32,6 +32,7 @@ struct settings {
   double atol = 0;
   double omega = 1;
   int max_iterations = 10'000;
+  int replace_interval = 0;
 };
 
 struct solve_result {
@@ -106,6 +107,7 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.keep_history = !s.plot.empty();
   options.preconditioner = static_cast<preconditioner_kind>(std::ranges::find(preconditioner_names, s.preconditioner) -
                                                             std::begin(preconditioner_names));
+  options.replace_interval = s.replace_interval;
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
@@ -192,6 +194,8 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
   command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str();
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
+  add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
+            "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never");
   command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run, {"f32", "f64"});
