@@ -1,12 +1,12 @@
-// A x = b by conjugate gradients with Jacobi's preconditioner on the CPU beside Eigen's, in one process, in turns, so that
-// what disturbs one disturbs all. It is no part of the build:
+// A x = b by conjugate gradients with Jacobi's preconditioner on the CPU beside Eigen's, in one process, in turns, so
+// that what disturbs one disturbs all. It is no part of the build:
 //
 //   g++ -std=c++20 -O3 -march=native -fopenmp -DNDEBUG -Iinclude -Ibuild/cpu-only/include -I/usr/include/eigen3
 //       bench/cg_cpu_peers.cpp build/cpu-only/src/libtulle.a -lfmt -lz -lzstd -ldl -o cg_cpu_peers
 //   cg_cpu_peers THREADS REPEATS ITERATIONS MATRIX...
 //
-// Per matrix and solver one line: microseconds an iteration (median and least over the repeats; every solve takes so many
-// iterations, whatever its residual), what of the bandwidth its byte model is, and the true residual.
+// Per matrix and solver one line: microseconds an iteration (median and least over the repeats; every solve takes so
+// many iterations, whatever its residual), what of the bandwidth its byte model is, and the true residual.
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/Sparse>
 #include <algorithm>
@@ -29,7 +29,9 @@ struct peer {
   double residual = 0;
 };
 
-double seconds(clock_type::time_point since) { return std::chrono::duration<double>(clock_type::now() - since).count(); }
+double seconds(clock_type::time_point since) {
+  return std::chrono::duration<double>(clock_type::now() - since).count();
+}
 
 /// Bytes a second of a = b + s c.
 double triad(int threads) {
@@ -56,10 +58,12 @@ int main(int argc, char** argv) {
   std::printf("triad %.1f GB/s\n", bandwidth * 1e-9);
   for (int arg = 4; arg < argc; ++arg) {
     const std::string spec = argv[arg];
-    const auto a = tulle::is_generator(spec) ? tulle::generate<double>(ctx, spec) : tulle::read_matrix_market<double>(spec);
+    const auto a =
+        tulle::is_generator(spec) ? tulle::generate<double>(ctx, spec) : tulle::read_matrix_market<double>(spec);
     const std::vector<int> rowptr(a.rowptr.data(), a.rowptr.data() + a.rows + 1);
     using matrix = Eigen::SparseMatrix<double, Eigen::RowMajor, int>;
-    const Eigen::Map<const matrix> mapped(a.rows, a.cols, static_cast<int>(a.values.size()), rowptr.data(), a.colind.data(), a.values.data());
+    const Eigen::Map<const matrix> mapped(a.rows, a.cols, static_cast<int>(a.values.size()), rowptr.data(),
+                                          a.colind.data(), a.values.data());
     std::vector<double> b(static_cast<std::size_t>(a.rows));
     tulle::vector_ops(ctx).random(1, b);
 
@@ -85,7 +89,8 @@ int main(int argc, char** argv) {
       const auto begin = clock_type::now();
       solvers.emplace_back(ctx, a, options);
       const double setup = seconds(begin) * 1e3;
-      peers.push_back({std::string(k.name), [&b, &s = solvers.back()](std::vector<double>& x) { return s.solve(b, x).iterations; }});
+      peers.push_back({std::string(k.name),
+                       [&b, &s = solvers.back()](std::vector<double>& x) { return s.solve(b, x).iterations; }});
       std::printf("%s: set-up %.2f ms: %s\n", spec.c_str(), setup, solvers.back().explain().c_str());
     }
     for (int round = 0; round <= repeats; ++round) {
@@ -104,8 +109,10 @@ int main(int argc, char** argv) {
       std::ranges::sort(p.microseconds);
       const double median = p.microseconds[p.microseconds.size() / 2], least = p.microseconds.front();
       const double model = 12 * nnz + 4 * n + 8 * 12 * n;  // CSR, and the 12 n values of fused Jacobi-CG
-      std::printf("%-40s %-16s %9.2f us (least %9.2f)  %5.2f of Eigen  CSR + 12 n at triad: %9.2f us  residual %.2e\n", spec.c_str(), p.name.c_str(),
-                  median, least, median / peers.front().microseconds[peers.front().microseconds.size() / 2], model / bandwidth * 1e6, p.residual);
+      std::printf("%-40s %-16s %9.2f us (least %9.2f)  %5.2f of Eigen  CSR + 12 n at triad: %9.2f us  residual %.2e\n",
+                  spec.c_str(), p.name.c_str(), median, least,
+                  median / peers.front().microseconds[peers.front().microseconds.size() / 2], model / bandwidth * 1e6,
+                  p.residual);
     }
   }
 }

@@ -70,7 +70,8 @@ void write_residual_plot(const std::string& file, const std::string& title, cons
   bool draws = false;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     if (!has_logarithm(residuals[i])) continue;
-    fmt::format_to(to, "{}{:.1f} {:.1f}", std::exchange(draws, true) ? 'L' : 'M', x_of(i), y_of(std::log10(residuals[i])));
+    fmt::format_to(to, "{}{:.1f} {:.1f}", std::exchange(draws, true) ? 'L' : 'M', x_of(i),
+                   y_of(std::log10(residuals[i])));
   }
   fmt::format_to(to, "\"/>\n</svg>\n");
   write_file(file, {out.data(), out.size()});

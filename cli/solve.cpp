@@ -145,8 +145,8 @@ int solve(const settings& s) {
   const named_matrix loaded = load(s.matrix, s.run);
   const index_t n = loaded.matrix.rows;
   const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
-  const std::vector<T> rhs = s.b.empty() ? random_vector<T>(static_cast<std::size_t>(n), rhs_seed)
-                                         : load_vector<T>(s.b, n, "b", s.run);
+  const std::vector<T> rhs =
+      s.b.empty() ? random_vector<T>(static_cast<std::size_t>(n), rhs_seed) : load_vector<T>(s.b, n, "b", s.run);
   const buffer<T> b = to_buffer(ctx, rhs);
   buffer<T> x = to_buffer(ctx, std::vector<T>(rhs.size()));
   solve_result r{loaded.facts(), name(a.types.value), name(ctx.backend()), s.method, {}, 0, 0, 0, {}};
@@ -160,7 +160,8 @@ int solve(const settings& s) {
   }
   const std::vector<T> solution = to_vector(ctx, x);
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
-  if (!s.plot.empty()) write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
+  if (!s.plot.empty())
+    write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
   if (s.run.json || s.output != "-") print(r, s.run.json);
   if (r.end.converged()) return ok;
   note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
@@ -183,7 +184,8 @@ void add_solve(CLI::App& app, int& result) {
       run);
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command.add_option("-o,--output", s.output, "Write x as a Matrix Market array; - is stdout, which then holds x alone");
+  command.add_option("-o,--output", s.output,
+                     "Write x as a Matrix Market array; - is stdout, which then holds x alone");
   command.add_option("--plot", s.plot, "Write the residual of every iteration (jacobi: of every tenth) as an SVG");
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},

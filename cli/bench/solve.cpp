@@ -93,8 +93,7 @@ solve_results measure_case(session& bench, const bench_options& o, std::span<con
                                                     std::begin(preconditioner_names));
     std::string chosen;
     const omission blank{"the choice", c.matrix.matrix, c.matrix.precision, {}, false};
-    try_kernel(blank, false, mine.omitted,
-               [&] { chosen = cg_solver(bench.ctx, c.a, options_for(o, m, {})).kernel(); });
+    try_kernel(blank, false, mine.omitted, [&] { chosen = cg_solver(bench.ctx, c.a, options_for(o, m, {})).kernel(); });
     if (chosen.empty()) continue;
     for (const kernel_info& kernel : select_kernels(all, o.kernels, {&chosen, 1})) {
       const std::string solver(kernel.name);

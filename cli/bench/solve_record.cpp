@@ -30,18 +30,18 @@ json to_json(const solve_record& r) {
 }
 
 std::string solve_table(const solve_record& matrix, const solve_results& measured) {
-  std::string text = fmt::format("\n{}: {} x {}, {} nonzeros, {}\n  {:<20} {:<13} {:>12} ±{:>8} {:>8} {:>7} {:>11} {:>10} {:>12} {:>9}  {}\n",
-                                 matrix.matrix, matrix.rows, matrix.cols, matrix.nnz, matrix.precision, "solver",
-                                 "preconditioner", "us/iteration", "sd", "GB/s", "% bw", "set-up us", "iterations",
-                                 "solve us", "residual", "status");
+  std::string text = fmt::format(
+      "\n{}: {} x {}, {} nonzeros, {}\n  {:<20} {:<13} {:>12} ±{:>8} {:>8} {:>7} {:>11} {:>10} {:>12} {:>9}  {}\n",
+      matrix.matrix, matrix.rows, matrix.cols, matrix.nnz, matrix.precision, "solver", "preconditioner", "us/iteration",
+      "sd", "GB/s", "% bw", "set-up us", "iterations", "solve us", "residual", "status");
   std::vector<const solve_record*> sorted;
   for (const solve_record& r : measured.records) sorted.push_back(&r);
   std::ranges::stable_sort(sorted, {}, [](const solve_record* r) { return r->time.median; });
   for (const solve_record* r : sorted) {
-    text += fmt::format("{} {:<20} {:<14} {:>12.2f} ±{:>8.2f} {:>8.1f} {:>7.1f} {:>11.0f} {:>10} {:>12.0f} {:>9.2e}  {}\n",
-                        r->chosen ? '*' : ' ', r->kernel, r->preconditioner, r->time.median, r->time.stddev, r->gbs(),
-                        r->percent_of_bandwidth(), r->setup_us, r->iterations, r->solve_us, r->relative_residual,
-                        r->status);
+    text += fmt::format(
+        "{} {:<20} {:<14} {:>12.2f} ±{:>8.2f} {:>8.1f} {:>7.1f} {:>11.0f} {:>10} {:>12.0f} {:>9.2e}  {}\n",
+        r->chosen ? '*' : ' ', r->kernel, r->preconditioner, r->time.median, r->time.stddev, r->gbs(),
+        r->percent_of_bandwidth(), r->setup_us, r->iterations, r->solve_us, r->relative_residual, r->status);
   }
   return text + omission_lines(measured.omitted);
 }

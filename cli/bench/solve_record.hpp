@@ -9,12 +9,12 @@ namespace tulle::cli::bench {
 struct solve_record : measurement {
   std::string preconditioner;
   std::string reason;
-  std::string status;             // of a solve to the residual asked for
-  double setup_us = 0;            // from the CSR on the backend to a ready solver
-  double solve_us = 0;            // to the residual asked for, the median
-  int iterations = 0;             // that it took
-  double relative_residual = 0;   // the true one, of that solve
-  double read_bandwidth = 0;      // of the machine, bytes a second
+  std::string status;            // of a solve to the residual asked for
+  double setup_us = 0;           // from the CSR on the backend to a ready solver
+  double solve_us = 0;           // to the residual asked for, the median
+  int iterations = 0;            // that it took
+  double relative_residual = 0;  // the true one, of that solve
+  double read_bandwidth = 0;     // of the machine, bytes a second
 
   /// "solve/cg.operations/cant/f64/jacobi".
   [[nodiscard]] std::string name() const;

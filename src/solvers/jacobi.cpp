@@ -23,7 +23,8 @@ buffer<T> inverse_diagonal(const context& ctx, const matrix_ref& a) {
   diagonal(ctx, a, device);
   std::vector<T> d = to_vector(ctx, device);
   for (std::size_t i = 0; i < d.size(); ++i) {
-    if (d[i] == 0) throw error(status::invalid_argument, fmt::format("A has no diagonal entry in row {}, counted from 0", i));
+    if (d[i] == 0)
+      throw error(status::invalid_argument, fmt::format("A has no diagonal entry in row {}, counted from 0", i));
     d[i] = 1 / d[i];
   }
   return to_buffer(ctx, d);
@@ -61,9 +62,9 @@ cg_result solve(const context& ctx, const matrix_ref& a, const const_vector_ref&
     result.residual = residual();
     result.history.push_back(result.residual);
     if (o.progress) o.progress(result.iterations, result.residual);
-    const status code = !std::isfinite(result.residual)  ? status::not_finite
-                        : result.residual <= target ? status::success
-                                                    : status::not_converged;
+    const status code = !std::isfinite(result.residual) ? status::not_finite
+                        : result.residual <= target     ? status::success
+                                                        : status::not_converged;
     result.code = static_cast<std::int32_t>(code);
     return code == status::not_converged && result.iterations < o.max_iterations;
   };
@@ -92,9 +93,11 @@ cg_result solve_jacobi(const context& ctx, const matrix_ref& a, const const_vect
   if (options.check_interval < 1) refuse("check_interval", options.check_interval, "1 or above");
   if (!std::isfinite(options.omega)) refuse("omega", options.omega, "a number");
   if (a.rows != a.cols) {
-    throw error(status::invalid_dimensions, fmt::format("A is {} x {}: a solver needs a square matrix", a.rows, a.cols));
+    throw error(status::invalid_dimensions,
+                fmt::format("A is {} x {}: a solver needs a square matrix", a.rows, a.cols));
   }
-  if (a.types.value == scalar_type::i32) throw error(status::unsupported, "jacobi takes values of f32 and f64, not of i32");
+  if (a.types.value == scalar_type::i32)
+    throw error(status::unsupported, "jacobi takes values of f32 and f64, not of i32");
   return dispatch<type_set::floating>({a.types.value},
                                       [&]<class T, class>() { return solve<T>(ctx, a, b, x, options); });
 }

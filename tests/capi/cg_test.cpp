@@ -62,7 +62,8 @@ TEST_P(capi_cg, a_queued_solve_leaves_its_record_in_the_memory_of_the_context) {
   options.zero_guess = 1;
   const cg_handle solver = solver_of(options);
   const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0});
-  TULLE_EXPECT_OK(tulle_cg_solver_enqueue(solver.get(), data(b), data(x), 3, static_cast<tulle_cg_record*>(data(there))));
+  TULLE_EXPECT_OK(
+      tulle_cg_solver_enqueue(solver.get(), data(b), data(x), 3, static_cast<tulle_cg_record*>(data(there))));
   tulle_cg_record record{-1, -1, -1, -1};
   static_assert(sizeof record == 3 * sizeof(double));
   TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), &record, sizeof record));
@@ -111,7 +112,8 @@ TEST(capi_cg_arguments, are_refused_by_name) {
   const csr_handle indefinite = placed(context, negative);
   refused(tulle_cg_solver_create(context.get(), indefinite.get(), nullptr, &made_solver), TULLE_STATUS_INDEFINITE, "1");
   const csr_handle wide = placed(context, small_matrix());
-  refused(tulle_cg_solver_create(context.get(), wide.get(), nullptr, &made_solver), TULLE_STATUS_INVALID_DIMENSIONS, "3 x 4");
+  refused(tulle_cg_solver_create(context.get(), wide.get(), nullptr, &made_solver), TULLE_STATUS_INVALID_DIMENSIONS,
+          "3 x 4");
 
   const auto solver = made<cg_handle>(tulle_cg_solver_create, context, matrix, nullptr);
   std::array<double, 3> b{6, 10, 8}, x{};
@@ -119,10 +121,12 @@ TEST(capi_cg_arguments, are_refused_by_name) {
   null_in_turn(tulle_cg_solver_solve, {"solver", "b", "x", "record"}, solver, b.data(), x.data(), 3, &record);
   null_in_turn(tulle_cg_solver_enqueue, {"solver", "b", "x", "record"}, solver, b.data(), x.data(), 3, &record);
   refused(tulle_cg_solver_solve(solver.get(), b.data(), x.data(), 2, &record), TULLE_STATUS_INVALID_DIMENSIONS, "b");
-  refused(tulle_cg_solver_solve(solver.get(), b.data(), x.data(), -1, &record), TULLE_STATUS_INVALID_DIMENSIONS, "size");
+  refused(tulle_cg_solver_solve(solver.get(), b.data(), x.data(), -1, &record), TULLE_STATUS_INVALID_DIMENSIONS,
+          "size");
   refused(tulle_cg_solver_solve(solver.get(), x.data(), x.data(), 3, &record), TULLE_STATUS_INVALID_ARGUMENT, "x");
   null_in_turn(tulle_cg_solver_update_values, {"solver", "values"}, solver, a.values.data(), 7, TULLE_HOST);
-  refused(tulle_cg_solver_update_values(solver.get(), a.values.data(), 6, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS, "values");
+  refused(tulle_cg_solver_update_values(solver.get(), a.values.data(), 6, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
+          "values");
   refused(tulle_cg_solver_update_values(solver.get(), a.values.data(), 7, 2), TULLE_STATUS_INVALID_ARGUMENT, "space");
   const char* sentence = nullptr;
   std::size_t bytes = 0;

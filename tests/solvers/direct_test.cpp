@@ -42,7 +42,8 @@ class direct_solve {
   }
   [[nodiscard]] bool ok() const { return factors_.info() == Eigen::Success; }
   [[nodiscard]] std::vector<double> operator()(const std::vector<double>& b) const {
-    const Eigen::VectorXd x = factors_.solve(Eigen::Map<const Eigen::VectorXd>(b.data(), static_cast<Eigen::Index>(b.size())));
+    const Eigen::VectorXd x =
+        factors_.solve(Eigen::Map<const Eigen::VectorXd>(b.data(), static_cast<Eigen::Index>(b.size())));
     return {x.data(), x.data() + x.size()};
   }
   /// ||A^-1||, from below by the power method, which is close after 30 steps.

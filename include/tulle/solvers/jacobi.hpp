@@ -1,5 +1,5 @@
-// A x = b by the weighted Jacobi method, x += omega D^-1 (b - A x) (Saad, Iterative Methods for Sparse Linear Systems, 2003,
-// section 4.1): converges where A is strictly diagonally dominant, and slowly; one pass over A an iteration.
+// A x = b by the weighted Jacobi method, x += omega D^-1 (b - A x) (Saad, Iterative Methods for Sparse Linear Systems,
+// 2003, section 4.1): converges where A is strictly diagonally dominant, and slowly; one pass over A an iteration.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ struct jacobi_options {
   std::function<void(int iterations, double residual)> progress = {};
 };
 
-/// x holds the guess and then the solution. The history has the residual's norm at every look, the first before iteration
-/// 0. NOT_FINITE as soon as a look finds that; what does not converge is told by the code. Throws as cg_solver does, and
-/// INVALID_ARGUMENT for a diagonal with a 0.
+/// x holds the guess and then the solution. The history has the residual's norm at every look, the first before
+/// iteration 0. NOT_FINITE as soon as a look finds that; what does not converge is told by the code. Throws as
+/// cg_solver does, and INVALID_ARGUMENT for a diagonal with a 0.
 cg_result solve_jacobi(const context& ctx, const matrix_ref& a, const const_vector_ref& b, const vector_ref& x,
                        const jacobi_options& options = {});
 
