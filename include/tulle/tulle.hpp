@@ -27,4 +27,5 @@
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
+#include <tulle/solvers/cg.hpp>
 #include <tulle/version.hpp>

@@ -4,6 +4,8 @@
 #include <span>
 
 #include "core/device_runtime.hpp"
+#include "kernels/cg.hpp"
+#include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/spgemm.hpp"
@@ -21,6 +23,7 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
+std::span<const cg_kernel> cg_table();
 }  // namespace cpu
 
 namespace cuda {
@@ -32,6 +35,8 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
+std::span<const cg_kernel> cg_table();
+void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -42,6 +47,11 @@ std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
 std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
 
 std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
+
+/// The backend's own, without the loop of operations, which cg_kernels has as well.
+std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
+/// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
+void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

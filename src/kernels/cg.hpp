@@ -36,7 +36,9 @@ class cg_operator {
   virtual ~cg_operator() = default;
 
   /// Queues all of a solve; the work ends early by itself. No allocation, no waiting. Pointers are of the values' type,
-  /// in the backend's memory; history: room for max_iterations + 1, or null.
+  /// in the backend's memory; history: room for max_iterations + 1, or null. SUCCESS means that the true residual at
+  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure instead,
+  /// it counts, and x stays as it was. b = 0 gives x = 0.
   virtual void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) = 0;
   /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for the
   /// record. What does that anyway may leave it.
@@ -56,11 +58,13 @@ struct cg_kernel {
   backend_kind backend = backend_kind::cpu;
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
+  /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;
   std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;
 };
 
-/// Empty when the backend is not built.
-std::span<const cg_kernel> cg_kernels(backend_kind backend) noexcept;
+/// In the order in which they are tried: those of the backend, then `cg.operations`, which takes everything. Empty when
+/// the backend is not built.
+std::span<const cg_kernel> cg_kernels(backend_kind backend);
 
 }  // namespace tulle

@@ -138,6 +138,11 @@ class resident_operator final : public cg_operator {
     copy_bytes(ctx_, to.data(), memory_space::host, from, memory_space::device, count * sizeof(E));
     return to;
   }
+  template <class E>
+  void to_device(const std::vector<E>& from, buffer<E>& to) const {
+    to = buffer<E>(ctx_, from.size());
+    copy_bytes(ctx_, to.data(), memory_space::device, from.data(), memory_space::host, to.bytes());
+  }
   [[nodiscard]] std::vector<std::int64_t> offsets() const {
     const std::size_t count = static_cast<std::size_t>(arrays_.rows) + 1;
     if (arrays_.types.offset == offset_type::i64) return to_host<std::int64_t>(arrays_.rowptr, count);
@@ -169,8 +174,8 @@ class resident_operator final : public cg_operator {
     const std::size_t row_begin = append(plan.row_begin), chunk_begin = append(plan.chunk_begin),
                       outer_begin = append(plan.outer_begin), row_chunk = append(plan.row_chunk),
                       source = append(plan.source), outer = append(plan.outer), diagonal = append(plan.diagonal);
-    pattern_ = tulle::to_buffer(ctx_, std::span<const std::int32_t>(all));
-    columns_ = tulle::to_buffer(ctx_, std::span<const std::uint16_t>(plan.column));
+    to_device(all, pattern_);
+    to_device(plan.column, columns_);
     const std::int32_t* const p = pattern_.data();
     problem_ = {p + row_begin, p + chunk_begin, p + outer_begin, p + row_chunk, p + source, p + outer, p + diagonal,
                 columns_.data(), plan.most_rows, plan.most_chunks, plan.most_columns, nullptr, nullptr, nullptr, nullptr,
