@@ -13,6 +13,7 @@
 
 #include "cuda/solvers/block_inverse.cuh"
 #include "cuda/solvers/resident_exchange.cuh"
+#include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
 
@@ -325,8 +326,6 @@ class resident_solver {
   std::uint16_t* column_;
   Exchange exchange_;
 };
-
-inline constexpr int resident_threads = 512;
 
 template <int Block, class T, template <class, int> class Exchange>
 __global__ void __launch_bounds__(resident_threads, 1)

@@ -1,10 +1,9 @@
 // What the resident solvers share on the host: the matrix as blocks, its division, and the launch.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <tulle/formats/matrices.hpp>
 #include <variant>
 #include <vector>
@@ -14,57 +13,12 @@
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/resident.cuh"
 #include "cuda/solvers/resident_plan.hpp"
+#include "cuda/solvers/resident_support.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 #include "kernels/backends.hpp"
 #include "kernels/cg.hpp"
 
 namespace tulle::cuda {
-
-/// How many thread blocks, and how they start.
-struct resident_grid {
-  int most_parts;
-  int least_rows;  // of a part
-  bool cluster;
-};
-
-/// Of the blocks that a resident solver keeps: those of a BSR; of a CSR those of its block-Jacobi preconditioner.
-inline index_t resident_block(const cg_problem& p) {
-  if (p.blocks.block > 0) return p.blocks.block;
-  return p.options.preconditioner == preconditioner_kind::block_jacobi ? p.options.block : 1;
-}
-
-inline constexpr std::size_t resident_static_bytes = 2048;
-
-/// Whether the matrix will fit with room to spare, as far as its statistics tell.
-inline support supports_resident(const cg_problem& p, const device_info& device, const resident_grid& grid) {
-  if (p.options.preconditioner == preconditioner_kind::chebyshev) return {false, "it has no chebyshev preconditioner"};
-  const index_t block = resident_block(p);
-  if (p.csr.rows == 0) return {false, "there is no row"};
-  if (block < 1 || block > 8) return {false, fmt::format("blocks of {}: it takes 1 to 8", block)};
-  if (p.csr.rows % block != 0) return {false, fmt::format("{} rows are no whole blocks of {}", p.csr.rows, block)};
-  if (p.options.preconditioner == preconditioner_kind::block_jacobi && p.options.block != block) {
-    return {false, fmt::format("block_jacobi({}) of a matrix in blocks of {}", p.options.block, block)};
-  }
-  const double fill = p.blocks.block > 0 || block == 1 ? 1 : p.stats.block_fill[static_cast<std::size_t>(block)];
-  if (fill <= 0) return {false, fmt::format("how full its blocks of {} would be is not known; give it as BSR", block)};
-  const double rows = p.csr.rows / block, slots = 32 / block, size = size_of(p.csr.types.value);
-  const double blocks = p.blocks.block > 0 ? static_cast<double>(p.blocks.stored)
-                                           : static_cast<double>(p.stats.nnz) / (fill * block * block);
-  const double parts = std::clamp<double>(rows / grid.least_rows, 1, grid.most_parts);
-  const double chunks = (blocks / slots + rows / 2) / parts + 2.0 * p.stats.max / block / slots;
-  const double columns = rows / parts + std::min(blocks / parts, rows);
-  constexpr double share = 0.85;
-  const double room = share * static_cast<double>(device.shared_bytes);
-  const double needs = static_cast<double>(resident_bytes(block, static_cast<std::size_t>(size),
-                                                          static_cast<std::size_t>(rows / parts + 1),
-                                                          static_cast<std::size_t>(chunks), static_cast<std::size_t>(columns)));
-  if (needs > room) {
-    return {false, fmt::format("{:.0f} blocks of shared memory would need {:.0f} KiB each, and {:.0f} is what suits", parts,
-                               needs / 1024, room / 1024)};
-  }
-  if (columns > resident_most_columns || rows / parts > resident_most_columns) return {false, "it has too many rows"};
-  return {true, fmt::format("matrix, preconditioner and vectors stay in the shared memory of {:.0f} blocks", parts)};
-}
 
 template <class T, template <class, int> class Exchange>
 class resident_operator final : public cg_operator {
@@ -115,7 +69,8 @@ class resident_operator final : public cg_operator {
     return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + roots_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("blocks={} threads={} shared={} block={}", parts_, resident_threads, shared_, block_);
+    return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(resident_threads) +
+           " shared=" + std::to_string(shared_) + " block=" + std::to_string(block_);
   }
 
  private:
@@ -159,8 +114,8 @@ class resident_operator final : public cg_operator {
     shared_ = resident_bytes(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
                              static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns));
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
-      throw error(status::unsupported, fmt::format("cg: a part of the matrix takes {} bytes of shared memory of {}", shared_,
-                                                   ctx_.info().shared_bytes));
+      throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
+                                           " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));
     }
     if (!cluster_) {
       for (std::int32_t& row : plan.outer) row = plan.row_begin[static_cast<std::size_t>(row >> 16)] + (row & 0xffff);
@@ -213,9 +168,9 @@ class resident_operator final : public cg_operator {
       resident = clusters * parts_;
     }
     if (resident < parts_) {
-      throw error(status::unsupported,
-                  fmt::format("cg: {} blocks of {} bytes of shared memory cannot run at once on this device, {} can", parts_,
-                              shared_, resident));
+      throw error(status::unsupported, "cg: " + std::to_string(parts_) + " blocks of " + std::to_string(shared_) +
+                                           " bytes of shared memory cannot run at once on this device, " +
+                                           std::to_string(resident) + " can");
     }
   }
 

@@ -8,7 +8,7 @@ namespace {
 std::int64_t chunks_of(std::int64_t blocks, int slots) { return (blocks + slots - 1) / slots; }
 
 /// Boundaries of parts of equal work, a row counting for its chunks and one more.
-std::vector<std::int32_t> divide(std::span<const std::int64_t> rowptr, int slots, int parts) {
+std::vector<std::int32_t> divide(const std::vector<std::int64_t>& rowptr, int slots, int parts) {
   const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;
   const auto work = [&](std::int32_t row) { return 1 + chunks_of(rowptr[row + 1] - rowptr[row], slots); };
   std::int64_t all = 0;
@@ -26,7 +26,7 @@ std::vector<std::int32_t> divide(std::span<const std::int64_t> rowptr, int slots
 
 }  // namespace
 
-resident_plan plan_resident(std::span<const std::int64_t> rowptr, std::span<const index_t> colind, int block, int parts,
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts,
                             int least_rows) {
   const int slots = 32 / block;
   const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <tulle/core/types.hpp>
 #include <vector>
 
@@ -26,7 +25,7 @@ inline constexpr int resident_most_columns = 65535;  // that `column` can name
 
 /// The matrix has as many block columns as rows. At most `parts` parts; a part has fewer than `least_rows` rows only where
 /// there are no more.
-resident_plan plan_resident(std::span<const std::int64_t> rowptr, std::span<const index_t> colind, int block, int parts,
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts,
                             int least_rows);
 
 /// Bytes of shared memory that a part takes.
