@@ -31,10 +31,11 @@ void check(const bench_options& o) {
     throw error(status::invalid_argument,
                 "no kernel 'default'; --kernels chosen is the plan's choice and the kernel without set-up");
   }
-  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1;
+  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1 ||
+                         o.passes;
   if (o.operation == "spgemm" && spmv_only) {
     throw error(status::invalid_argument,
-                "bench spgemm goes with none of --errors, --latency, --cold, --sweep, --transpose and --rhs");
+                "bench spgemm goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs");
   }
 }
 
@@ -59,6 +60,8 @@ spgemm is C = A A, or A A^T where A is not square: 'whole' goes from A and B to 
 the copy bandwidth that moving A and C once takes; % L2 is the share of the bandwidth of a GPU's L2 that reading an
 entry of B for each product takes; 'x' is whole over numeric; 'peak' is memory beyond A, B and C. A vendor's kernel that
 fails is reported, and does not change the exit code.
+--passes adds what apply_dots (w is x where A is square) and jacobi take beyond apply, each beside what moving its
+further bytes takes at the read bandwidth.
 --json prints the records on stdout, and the tables then go to stderr; -o writes the records to a file.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
@@ -101,6 +104,8 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
       ->check(CLI::IsMember(bench::sweep_parameters()));
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
+  command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
+      ->excludes("--sweep", "--errors");
   command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
       ->excludes("--cold", "--sweep", "--errors");
   command.callback([o, kernels, repeat, &result] {

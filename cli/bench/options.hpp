@@ -23,6 +23,7 @@ struct bench_options {
   double tolerance = 5;  // per cent
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;
+  bool passes = false;   // apply_dots and jacobi as well
   bool latency = false;  // host, submission and graph as well; warm
 
   [[nodiscard]] bool json_on_stdout() const { return run.json || output == "-"; }

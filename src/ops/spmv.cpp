@@ -279,7 +279,7 @@ void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, 
 
 void any_spmv_plan::do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                                   const const_vector_ref& w, const vector_ref& dots, call how) const {
-  impl_->op->apply_dots(alpha, x.data, beta, y.data, w.data, dots.data, how.stream);
+  impl_->op->apply_dots(alpha, x.data, beta, y.data, w.data, dots, how.stream);
 }
 
 void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,

@@ -53,6 +53,10 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_lane lane[lanes];
     lanes_of<Tuning>(a, s, lane);
     T sum[lanes][1] = {};
+#pragma unroll
+    for (int h = 0; h < lanes; ++h) {
+      if (lane[h].owns_row) epilogue.fetch(lane[h].row);
+    }
     walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
       sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
     });
@@ -108,7 +112,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
         storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
         values_(ctx, static_cast<std::size_t>(a.nnz)),
         part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
-    this->dots_ = {ctx, blocks(), storage_.long_rows()};
+    this->dots_ = {ctx, blocks(), packed_policy::threads, storage_.long_rows()};
     storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
   void update_values(const matrix_ref& a) override {
