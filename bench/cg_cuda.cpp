@@ -73,7 +73,6 @@ double naive(const context& ctx, const matrix_ref& a) {
 
 template <class T>
 struct host_bsr {
-  index_t rows, block;
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
   std::vector<T> values;
@@ -142,7 +141,10 @@ void large(const context& ctx) {
       setenv("TULLE_CG_GRAPH", variant, 1);
       try {
         std::string how;
-        const double us = per_iteration<double>(ctx, matrix_ref(a), {.preconditioner = m, .kernel = kernel}, 100, 300, &how);
+        cg_options o;
+        o.preconditioner = m;
+        o.kernel = kernel;
+        const double us = per_iteration<double>(ctx, matrix_ref(a), o, 100, 300, &how);
         fmt::print("  {:32} {:8.2f} us  {:.0f}% of the model\n", name, us, 100 * model / us);
         if (std::strcmp(variant, "") == 0 && m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
       } catch (const std::exception& e) {
@@ -174,7 +176,7 @@ host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) 
       at[j].insert(i);
     }
   }
-  host_bsr<T> a{rows, block};
+  host_bsr<T> a;
   for (index_t i = 0; i < rows; ++i) {
     for (const index_t j : at[i]) {
       a.colind.push_back(j);
@@ -207,7 +209,10 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
   for (const char* kernel : {"cg.cluster", "cg.persistent", "cg.graph", "cg.operations"}) {
-    cg_options o{.preconditioner = preconditioner_kind::block_jacobi, .block = 6, .kernel = kernel};
+    cg_options o;
+    o.preconditioner = preconditioner_kind::block_jacobi;
+    o.block = 6;
+    o.kernel = kernel;
     try {
       std::string how;
       o.replace_interval = -1;

@@ -171,7 +171,7 @@ class graph_operator final : public cg_operator {
   [[nodiscard]] graph_vectors<T> vectors() {
     T* const z = block_ > 0 ? z_.data() : r_.data();
     return {n_, x_.data(), r_.data(), p_.data(), q_.data(), z, scales() ? roots_.data() : nullptr,
-            block_ > 0 ? inverses_.data() : nullptr, dots_.data(), dots_type() == scalar_type::f64, range_.data(),
+            block_ > 0 ? inverses_.data() : nullptr, dots_.data(), range_.data(),
             state_.data(), shares_.data(), static_cast<std::int32_t*>(progress_.data()), options_.rtol,
             options_.atol, options_.max_iterations, options_.replace_interval, options_.zero_guess, variant_.backward};
   }
@@ -181,11 +181,6 @@ class graph_operator final : public cg_operator {
   [[nodiscard]] vector_ref ref(buffer<T>& v) const {
     return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
   }
-  /// Of what the product leaves p.q in: its own kernels write the vectors' type.
-  [[nodiscard]] scalar_type dots_type() const {
-    return plan_->can(operation::apply_dots) ? scalar_type_of<T> : scalar_type::f64;
-  }
-
   void call(const void* b, void* x, cg_record* record, double* history, unsigned long long outer, cudaStream_t s) {
     launch("cg.call", graph_call_kernel, {1, 1}, s, state_.data(), b, x, record, history, outer);
   }
@@ -203,7 +198,7 @@ class graph_operator final : public cg_operator {
     const graph_vectors<T> v = vectors();
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, ref(std::as_const(p_)), 0, ref(q_), ref(std::as_const(p_)),
-                        {dots_type(), dots_.data(), 2, memory_space::device, ctx_.device()}, {.stream = stream_view{s}});
+                        {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()}, {.stream = stream_view{s}});
     } else {
       plan_->apply(1, ref(std::as_const(p_)), 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, v, dots_.data());

@@ -44,8 +44,7 @@ struct graph_vectors {
   T *x, *r, *p, *q, *z;  // z: r where it is r
   const T* roots;        // of the diagonal that was folded away, or null
   const T* inverses;     // of diagonal blocks, or null
-  const void* dots;      // p.q
-  bool wide_dots;        // f64, else of T
+  const double* dots;    // p.q
   const double* range;     // least and greatest entry of the diagonal that was folded away, else 1
   graph_state* state;
   double* shares;  // 2 of each block
@@ -309,7 +308,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     if (one) s.turns = 0;
     return;
   }
-  const double pq = a.wide_dots ? *static_cast<const double*>(a.dots) : static_cast<double>(*static_cast<const T*>(a.dots));
+  const double pq = *a.dots;
   const double alpha = s.rz / pq;
   if (!graph_finite(pq) || pq <= 0 || !graph_finite(alpha)) {
     if (!one) return;
