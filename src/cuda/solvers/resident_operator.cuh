@@ -109,7 +109,7 @@ class resident_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const std::vector<std::int64_t> rowptr = offsets();
     const auto colind = to_host<index_t>(arrays_.colind, static_cast<std::size_t>(rowptr.back()));
-    resident_plan plan = plan_resident(rowptr, colind, block_, grid.most_parts, grid.least_rows);
+    resident_plan plan = plan_resident(rowptr, colind, block_, resident_parts(arrays_.rows, grid));
     parts_ = plan.parts;
     shared_ = resident_bytes(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
                              static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns));

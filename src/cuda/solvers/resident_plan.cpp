@@ -20,19 +20,18 @@ std::vector<std::int32_t> divide(const std::vector<std::int64_t>& rowptr, int sl
     if (part < parts && row > begin.back() && 2 * done + work(row) > 2 * all * part / parts) begin.push_back(row);
     done += work(row);
   }
-  begin.push_back(rows);
+  begin.resize(static_cast<std::size_t>(parts) + 1, rows);
   return begin;
 }
 
 }  // namespace
 
-resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts,
-                            int least_rows) {
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts) {
   const int slots = 32 / block;
   const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;
   resident_plan plan;
-  plan.row_begin = divide(rowptr, slots, std::clamp((rows + least_rows - 1) / least_rows, 1, parts));
-  plan.parts = static_cast<int>(plan.row_begin.size()) - 1;
+  plan.row_begin = divide(rowptr, slots, parts);
+  plan.parts = parts;
   plan.chunk_begin.push_back(0);
   plan.outer_begin.push_back(0);
   plan.diagonal.assign(static_cast<std::size_t>(rows), -1);

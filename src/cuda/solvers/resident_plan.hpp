@@ -23,10 +23,8 @@ struct resident_plan {
 
 inline constexpr int resident_most_columns = 65535;  // that `column` can name
 
-/// The matrix has as many block columns as rows. At most `parts` parts; a part has fewer than `least_rows` rows only where
-/// there are no more.
-resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts,
-                            int least_rows);
+/// The matrix has as many block columns as rows. The last parts may be empty.
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts);
 
 /// Bytes of shared memory that a part takes.
 std::size_t resident_bytes(int block, std::size_t value, std::size_t rows, std::size_t chunks, std::size_t columns);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "cuda/solvers/resident_plan.hpp"
 
@@ -11,6 +12,12 @@ namespace tulle::cuda {
 index_t resident_block(const cg_problem& p) {
   if (p.blocks.block > 0) return p.blocks.block;
   return p.options.preconditioner == preconditioner_kind::block_jacobi ? p.options.block : 1;
+}
+
+int resident_parts(std::int64_t block_rows, const resident_grid& grid) {
+  const auto parts = static_cast<unsigned>(
+      std::clamp<std::int64_t>((block_rows + grid.least_rows - 1) / grid.least_rows, 1, grid.most_parts));
+  return static_cast<int>(grid.cluster ? std::bit_ceil(parts) : parts);
 }
 
 support supports_resident(const cg_problem& p, const device_info& device, const resident_grid& grid) {
@@ -28,7 +35,7 @@ support supports_resident(const cg_problem& p, const device_info& device, const 
   const double rows = p.csr.rows / block, slots = 32 / block;
   const double blocks = p.blocks.block > 0 ? static_cast<double>(p.blocks.stored)
                                            : static_cast<double>(p.stats.nnz) / (fill * block * block);
-  const double parts = std::clamp<double>(rows / grid.least_rows, 1, grid.most_parts);
+  const double parts = resident_parts(p.csr.rows / block, grid);
   const double longest = p.stats.max / (block * slots);  // chunks
   const double chunks = (blocks / slots + rows / 2) / parts + longest;
   const double columns = rows / parts + std::min(blocks / parts, rows);

@@ -18,6 +18,9 @@ inline constexpr std::size_t resident_static_bytes = 2048;
 /// Of the blocks that a resident solver keeps: those of a BSR; of a CSR those of its block-Jacobi preconditioner.
 index_t resident_block(const cg_problem& problem);
 
+/// Of a matrix of so many block rows; clusters are of 1, 2, 4, 8 or 16.
+int resident_parts(std::int64_t block_rows, const resident_grid& grid);
+
 /// Whether the matrix will fit with room to spare, as far as its statistics tell.
 support supports_resident(const cg_problem& problem, const device_info& device, const resident_grid& grid);
 
