@@ -208,7 +208,12 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
-  for (const char* kernel : {"cg.cluster", "cg.persistent", "cg.graph", "cg.operations"}) {
+  struct { const char *kernel, *variant; } const runs[] = {
+      {"cg.cluster", ""},      {"cg.cluster", "threads=256"},         {"cg.cluster", "parts=8"},
+      {"cg.persistent", ""},   {"cg.persistent", "threads=256"},      {"cg.persistent", "least=8"},
+      {"cg.persistent", "parts=64"}, {"cg.graph", ""},                {"cg.operations", ""}};
+  for (const auto& [kernel, variant] : runs) {
+    setenv("TULLE_CG_RESIDENT", variant, 1);
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
@@ -237,11 +242,10 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
           queue();
         });
       });
-      fmt::print("  {:14} {:6.2f} us an iteration; 10 of them: queued {:.1f}, in a graph {:.1f}, with update_values {:.1f}\n",
-                 kernel, us, queued, replayed, refreshed);
-      fmt::print("    {}\n", short_of(how));
+      fmt::print("  {:14} {:11} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
+                 variant, us, queued, replayed, refreshed);
     } catch (const std::exception& e) {
-      fmt::print("  {}: {}\n", kernel, e.what());
+      fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
     }
   }
 }

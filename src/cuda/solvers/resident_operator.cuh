@@ -69,7 +69,7 @@ class resident_operator final : public cg_operator {
     return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + roots_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
-    return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(resident_threads) +
+    return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(threads_) +
            " shared=" + std::to_string(shared_) + " block=" + std::to_string(block_);
   }
 
@@ -154,7 +154,7 @@ class resident_operator final : public cg_operator {
       sums_ = buffer<std::uint64_t>(ctx_, 8 * static_cast<std::size_t>(parts_) + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
-      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, resident_threads, shared_),
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_, shared_),
             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
       resident *= ctx_.info().multiprocessors;
     } else {
@@ -186,7 +186,7 @@ class resident_operator final : public cg_operator {
     }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(parts_));
-    config.blockDim = dim3(resident_threads);
+    config.blockDim = dim3(static_cast<unsigned>(threads_));
     config.dynamicSmemBytes = shared_;
     config.stream = stream;
     config.attrs = &attribute;
@@ -212,6 +212,7 @@ class resident_operator final : public cg_operator {
   bool cluster_;
   index_t block_;
   int parts_ = 0;
+  int threads_ = resident_variant("threads=", resident_threads);
   std::size_t shared_ = 0, own_bytes_ = 0;
   block_arrays arrays_;
   resident_problem<T> problem_{};

@@ -4,10 +4,18 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 
 #include "cuda/solvers/resident_plan.hpp"
 
 namespace tulle::cuda {
+
+int resident_variant(const char* name, int otherwise) {
+  const char* all = std::getenv("TULLE_CG_RESIDENT");
+  const char* at = all != nullptr ? std::strstr(all, name) : nullptr;
+  return at != nullptr ? std::atoi(at + std::strlen(name)) : otherwise;
+}
 
 index_t resident_block(const cg_problem& p) {
   if (p.blocks.block > 0) return p.blocks.block;
@@ -15,8 +23,9 @@ index_t resident_block(const cg_problem& p) {
 }
 
 int resident_parts(std::int64_t block_rows, const resident_grid& grid) {
+  const int least = resident_variant("least=", grid.least_rows);
   const auto parts = static_cast<unsigned>(
-      std::clamp<std::int64_t>((block_rows + grid.least_rows - 1) / grid.least_rows, 1, grid.most_parts));
+      std::clamp<std::int64_t>((block_rows + least - 1) / least, 1, std::min(resident_variant("parts=", 1 << 20), grid.most_parts)));
   return static_cast<int>(grid.cluster ? std::bit_ceil(parts) : parts);
 }
 

@@ -12,7 +12,9 @@ struct resident_grid {
   bool cluster;
 };
 
-inline constexpr int resident_threads = 512;
+inline constexpr int resident_threads = 512;  // at most
+/// Something else than what is best, to compare: TULLE_CG_RESIDENT="threads=256 least=8 parts=64".
+int resident_variant(const char* name, int otherwise);
 inline constexpr std::size_t resident_static_bytes = 2048;
 
 /// Of the blocks that a resident solver keeps: those of a BSR; of a CSR those of its block-Jacobi preconditioner.
