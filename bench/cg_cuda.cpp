@@ -133,10 +133,10 @@ void large(const context& ctx) {
                                                          {"gen:stencil:points=27,n=128,values=spd", 175},
                                                          {"gen:fem:n=16,dof=6,values=spd", 10}};
   for (const auto& c : cases) {
-    const csr<double> a = generate<double>(context::cpu(), c.spec);
-    const any_spmv_plan plan(ctx, matrix_ref(a));
+    const matrix_ref a = clone(ctx, matrix_ref(generate<double>(context::cpu(), c.spec)));
+    const any_spmv_plan plan(ctx, a);
     const double model = (static_cast<double>(plan.matrix_bytes()) + 80.0 * a.rows) / 4.3e6;
-    fmt::print("{}: bar {}, model {:.1f} us at 4.3 TB/s, naive {:.2f}\n", c.spec, c.bar, model, naive(ctx, matrix_ref(a)));
+    fmt::print("{}: bar {}, model {:.1f} us at 4.3 TB/s, naive {:.2f}\n", c.spec, c.bar, model, naive(ctx, a));
     const auto line = [&](const char* name, const char* kernel, const char* variant, preconditioner_kind m) {
       setenv("TULLE_CG_GRAPH", variant, 1);
       try {
@@ -144,7 +144,7 @@ void large(const context& ctx) {
         cg_options o;
         o.preconditioner = m;
         o.kernel = kernel;
-        const double us = per_iteration<double>(ctx, matrix_ref(a), o, 100, 300, &how);
+        const double us = per_iteration<double>(ctx, a, o, 100, 300, &how);
         fmt::print("  {:32} {:8.2f} us  {:.0f}% of the model\n", name, us, 100 * model / us);
         if (std::strcmp(variant, "") == 0 && m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
       } catch (const std::exception& e) {
