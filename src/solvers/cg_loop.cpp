@@ -138,6 +138,7 @@ void cg_loop::solve(const void* b, void* x, cg_record* record, double* history, 
       const int next = std::min(options_.max_iterations - i, options_.check_interval) + i;
       while (i < next) iterate(c, i++);
       now = scalars();
+      if (options_.progress) options_.progress(now.iterations, std::sqrt(now.rr[0]));
     }
     const bool arrived = now.running == 0 && now.code == static_cast<std::int32_t>(status::success);
     end(c);

@@ -18,12 +18,20 @@ const matrix_ref& matrix_of(const cg_problem& problem) {
   return problem.blocks.block > 0 ? problem.blocks : problem.csr;
 }
 
-/// On a CPU a kernel that cuts no row between threads, so that their number does not show in the bits.
+/// Below this many entries slices are not worth making.
+constexpr std::int64_t least_packed = 20'000;
+
+/// On a CPU a kernel that cuts no row between threads and adds the entries of a row in their order, so that the number
+/// of threads does not show in the bits.
 spmv_options plan_options(const context& ctx, const cg_problem& problem) {
   spmv_options options = problem.options.spmv;
   if (ctx.backend() != backend_kind::cpu || !options.kernel.empty()) return options;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return options;
-  options.kernel = problem.blocks.block > 0 ? "bsr" : "csr.rows";
+  const type_key types = problem.csr.types;
+  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", {types, types.value});
+  const bool slices =
+      packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
+  options.kernel = problem.blocks.block > 0 ? "bsr" : slices ? packed->name : "csr.rows";
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct cg_options {
   int degree = 3;      // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   spmv_options spmv;   // of the plan that the iteration applies
+  /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
+  std::function<void(int iterations, double residual)> progress = {};
 };
 
 /// How a solve ended, as it is left in the context's memory: no host needs to look.
