@@ -29,9 +29,16 @@ constexpr std::int64_t small_nnz = 65536;
 template <int B>
 constexpr std::uint64_t full_mask = ~std::uint64_t{0} >> (64 - B * B);
 
-/// sum(i, j) += block(i, j) x[j]: B * B independent sums. Where `mask` has no bit, nothing is added, NaN or not.
+/// sum(i, j) += block(i, j) x[j]: B * B independent sums. Where `mask` has no bit, nothing is added, NaN or not: a 0 is
+/// stored there, which adds nothing but where x is not finite. `whole`: x has all B elements.
 template <int B, scalar T>
-[[gnu::always_inline]] inline void add_block(T (&sum)[B * B], const T* block, const T* x, std::uint64_t mask) {
+[[gnu::always_inline]] inline void add_block(T (&sum)[B * B], const T* block, const T* x, std::uint64_t mask,
+                                             bool whole) {
+  if (mask != full_mask<B> && whole) {
+    T probe = 0;
+    for (int j = 0; j < B; ++j) probe += x[j] * T{0};
+    if (probe == 0) mask = full_mask<B>;
+  }
   if (mask == full_mask<B>) {
     for (int i = 0; i < B; ++i) {
 #pragma omp simd
@@ -53,8 +60,9 @@ template <int B, scalar T, offset O, class Finish>
   for (O k = a.rowptr[block_row]; k < a.rowptr[block_row + 1]; ++k) {
     const T* block = a.values + static_cast<std::int64_t>(k) * B * B;
     for (std::size_t line = 0; line < sizeof(sum); line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
-    // Blocks that reach past the last column are not full: the masked path reads no x there.
-    add_block<B>(sum, block, x + static_cast<std::int64_t>(a.colind[k]) * B, a.mask ? a.mask[k] : full_mask<B>);
+    // Blocks that reach past the last column are not full.
+    const index_t column = a.colind[k] * B;
+    add_block<B>(sum, block, x + column, a.mask ? a.mask[k] : full_mask<B>, column + B <= a.cols);
   }
   const index_t first = block_row * B;
   const index_t count = std::min<index_t>(B, a.rows - first);
