@@ -208,20 +208,18 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
-  struct { const char *kernel, *variant; } const runs[] = {
-      {"cg.cluster", ""},      {"cg.cluster", "threads=256"},         {"cg.cluster", "parts=8"},
-      {"cg.persistent", ""},   {"cg.persistent", "threads=256"},      {"cg.persistent", "least=8"},
-      {"cg.persistent", "parts=64"}, {"cg.graph", ""},                {"cg.operations", ""}};
+  struct { const char* kernel; int threads; } const runs[] = {
+      {"cg.cluster", 0}, {"cg.cluster", 256}, {"cg.persistent", 0}, {"cg.persistent", 256}, {"cg.graph", 0}, {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
-    setenv("TULLE_CG_RESIDENT", variant, 1);
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
     o.kernel = kernel;
+    o.spmv.block_size = variant;
     try {
       std::string how;
       o.replace_interval = -1;
-      // Not so many that f32 has nothing left to reduce.
+      // Not so many that nothing is left to reduce.
       const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20, &how);
       o.rtol = 0;
       o.max_iterations = 10;
@@ -242,7 +240,7 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
           queue();
         });
       });
-      fmt::print("  {:14} {:11} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
+      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
                  variant, us, queued, replayed, refreshed);
     } catch (const std::exception& e) {
       fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
