@@ -41,7 +41,7 @@ __device__ __forceinline__ double2 sum_sixteen(double2 v) {
   return v;
 }
 
-/// 32 / Block blocks of a vector, as pairs of values where they come in pairs.
+/// Values of a block row, two together where they come in pairs.
 template <class T, int Block>
 struct pair_of {
   static constexpr int size = Block % 2 == 0 ? 2 : 1;
@@ -141,7 +141,9 @@ class grid_exchange {
 
   __device__ int gatherers() const { return static_cast<int>(blockDim.x) - first_; }
   /// Where a pair of the outer rows is, in pairs; below 0 behind the last.
-  __device__ std::int32_t place(int at) const { return at < count_ ? outer_[at / pairs] * pairs + at % pairs : -1; }
+  __device__ std::int32_t place(int at) const {
+    return at >= 0 && at < count_ ? outer_[at / pairs] * pairs + at % pairs : -1;
+  }
 
   __device__ void gather(T* outer_values, int thread) const {
     const ulonglong2* const from = reinterpret_cast<const ulonglong2*>(m_.vectors) + vector_ * m_.rows * pairs;
