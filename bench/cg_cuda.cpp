@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <random>
@@ -137,28 +136,22 @@ void large(const context& ctx) {
     const any_spmv_plan plan(ctx, a);
     const double model = (static_cast<double>(plan.matrix_bytes()) + 80.0 * a.rows) / 4.3e6;
     fmt::print("{}: bar {}, model {:.1f} us at 4.3 TB/s, naive {:.2f}\n", c.spec, c.bar, model, naive(ctx, a));
-    const auto line = [&](const char* name, const char* kernel, const char* variant, preconditioner_kind m) {
-      setenv("TULLE_CG_GRAPH", variant, 1);
+    const auto line = [&](const char* kernel, preconditioner_kind m) {
       try {
         std::string how;
         cg_options o;
         o.preconditioner = m;
         o.kernel = kernel;
         const double us = per_iteration<double>(ctx, a, o, 100, 300, &how);
-        fmt::print("  {:32} {:8.2f} us  {:.0f}% of the model\n", name, us, 100 * model / us);
-        if (std::strcmp(variant, "") == 0 && m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
+        fmt::print("  {:14} {:12} {:8.2f} us  {:.0f}% of the model\n", kernel, name(m), us, 100 * model / us);
+        if (m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
       } catch (const std::exception& e) {
-        fmt::print("  {}: {}\n", name, e.what());
+        fmt::print("  {}: {}\n", kernel, e.what());
       }
     };
-    using enum preconditioner_kind;
-    line("cg.graph", "cg.graph", "", jacobi);
-    line("cg.graph, host looks", "cg.graph", "loop=0", jacobi);
-    line("cg.graph, no early start", "cg.graph", "early=0", jacobi);
-    line("cg.graph, forward", "cg.graph", "backward=0", jacobi);
-    line("cg.graph, none of them", "cg.graph", "loop=0 early=0 backward=0", jacobi);
-    if (c.bar < 100) line("cg.graph, block jacobi", "cg.graph", "", block_jacobi);
-    line("cg.operations", "cg.operations", "", jacobi);
+    line("cg.graph", preconditioner_kind::jacobi);
+    line("cg.graph", preconditioner_kind::block_jacobi);
+    line("cg.operations", preconditioner_kind::jacobi);
   }
 }
 
@@ -208,20 +201,18 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
-  struct { const char *kernel, *variant; } const runs[] = {
-      {"cg.cluster", ""},      {"cg.cluster", "threads=256"},         {"cg.cluster", "parts=8"},
-      {"cg.persistent", ""},   {"cg.persistent", "threads=256"},      {"cg.persistent", "least=8"},
-      {"cg.persistent", "parts=64"}, {"cg.graph", ""},                {"cg.operations", ""}};
+  struct { const char* kernel; int threads; } const runs[] = {
+      {"cg.cluster", 0}, {"cg.cluster", 256}, {"cg.persistent", 0}, {"cg.persistent", 256}, {"cg.graph", 0}, {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
-    setenv("TULLE_CG_RESIDENT", variant, 1);
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
     o.kernel = kernel;
+    o.spmv.block_size = variant;
     try {
       std::string how;
       o.replace_interval = -1;
-      // Not so many that f32 has nothing left to reduce.
+      // Not so many that nothing is left to reduce.
       const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20, &how);
       o.rtol = 0;
       o.max_iterations = 10;
@@ -242,7 +233,7 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
           queue();
         });
       });
-      fmt::print("  {:14} {:11} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
+      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
                  variant, us, queued, replayed, refreshed);
     } catch (const std::exception& e) {
       fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));

@@ -6,6 +6,14 @@
 
 namespace tulle::cuda {
 
+/// 1 / d to the last bit or so by two Newton steps; NaN for 0 and infinity.
+__device__ __forceinline__ double reciprocal(double d) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d));
+  r = fma(r, fma(-d, r, 1.0), r);
+  return fma(r, fma(-d, r, 1.0), r);
+}
+
 /// Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a block that
 /// is not positive definite (NaN included).
 template <int Block>
@@ -15,7 +23,7 @@ __device__ __forceinline__ bool invert_block(double (&row)[Block], int first, in
   for (int k = 0; k < Block; ++k) {
     const double pivot = __shfl_sync(full_warp, row[k], first + k);
     positive = positive && pivot > 0;
-    const double inverse = 1 / pivot;
+    const double inverse = reciprocal(pivot);
     const double factor = row[k];
 #pragma unroll
     for (int j = 0; j < Block; ++j) {

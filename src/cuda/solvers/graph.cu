@@ -4,8 +4,7 @@
 // from the target, and else costs one more read. Values moved per iteration beside the matrix: 10 n (Jacobi, none); 12 n and
 // b n of inverses (block Jacobi). The loops are conditional nodes of a graph, in the caller's graph as well, so that what is
 // queued does not grow with the number of iterations; or the host looks, one graph behind. Takes every matrix.
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tulle/ops/spmv.hpp>
@@ -23,21 +22,8 @@
 namespace tulle::cuda {
 namespace {
 
-/// Something else than what is best, to compare: TULLE_CG_GRAPH="early=0 backward=0 loop=0".
-struct variant {
-  bool early = flag("early=", true);        // turns start before steps end
-  bool backward = flag("backward=", true);
-  bool loop = flag("loop=", true);          // solve by conditional nodes too
-  bool scaled = flag("scaled=", true);      // Jacobi folded into the matrix
-  static bool flag(const char* name, bool otherwise) {
-    const char* all = std::getenv("TULLE_CG_GRAPH");
-    const char* at = all != nullptr ? std::strstr(all, name) : nullptr;
-    return at != nullptr ? at[std::strlen(name)] == '1' : otherwise;
-  }
-};
-
-/// Iterations that are worth one look of the host or one round of a loop.
-constexpr double round_microseconds = 400, bytes_per_microsecond = 4e6;
+/// How long the iterations between two looks at the end may take together: products behind it are lost.
+constexpr double round_microseconds = 2000, bytes_per_microsecond = 4e6;
 
 template <class T>
 class graph_operator final : public cg_operator {
@@ -52,7 +38,8 @@ class graph_operator final : public cg_operator {
       inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block_));
     }
     if (scales()) roots_ = buffer<T>(ctx_, n);
-    blocks_ = ctx_.info().multiprocessors * graph_blocks;
+    const std::int64_t threads = ceil_div(n_, block_ > 0 ? 1 : quad<T>::size);
+    blocks_ = static_cast<int>(std::clamp<std::int64_t>(ceil_div(threads, graph_threads), 1, ctx_.info().multiprocessors * graph_blocks));
     shares_ = buffer<double>(ctx_, 2 * static_cast<std::size_t>(blocks_));
     fill_bytes(ctx_, state_.data(), memory_space::device, 0, state_.bytes());
     make_plan(p);
@@ -81,7 +68,7 @@ class graph_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const cudaStream_t s = native(stream);
     const auto* const seen = static_cast<const volatile std::int32_t*>(progress_.data());
-    if (n_ == 0 || seen == nullptr || (variant_.loop && has_conditional_nodes(ctx_.info().driver_version))) {
+    if (n_ == 0 || seen == nullptr || has_conditional_nodes(ctx_.info().driver_version)) {
       enqueue(b, x, record, history, stream);
     } else {
       call(b, x, record, history, 0, s);
@@ -123,10 +110,9 @@ class graph_operator final : public cg_operator {
   }
 
  private:
-  [[nodiscard]] bool scales() const { return options_.preconditioner == preconditioner_kind::jacobi && variant_.scaled; }
-  int block_of(const cg_problem& p) const {
-    if (p.options.preconditioner == preconditioner_kind::block_jacobi) return p.options.block;
-    return p.options.preconditioner == preconditioner_kind::jacobi && !variant_.scaled ? 1 : 0;
+  [[nodiscard]] bool scales() const { return options_.preconditioner == preconditioner_kind::jacobi; }
+  static int block_of(const cg_problem& p) {
+    return p.options.preconditioner == preconditioner_kind::block_jacobi ? p.options.block : 0;
   }
   static std::int64_t values_of(const matrix_ref& a) {
     return a.format == matrix_format::bsr ? a.stored * a.block * a.block : a.nnz;
@@ -173,7 +159,7 @@ class graph_operator final : public cg_operator {
     return {n_, x_.data(), r_.data(), p_.data(), q_.data(), z, scales() ? roots_.data() : nullptr,
             block_ > 0 ? inverses_.data() : nullptr, dots_.data(), range_.data(),
             state_.data(), shares_.data(), static_cast<std::int32_t*>(progress_.data()), options_.rtol,
-            options_.atol, options_.max_iterations, options_.replace_interval, options_.zero_guess, variant_.backward};
+            options_.atol, options_.max_iterations, options_.replace_interval, options_.zero_guess};
   }
   [[nodiscard]] const_vector_ref ref(const buffer<T>& v) const {
     return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
@@ -212,7 +198,7 @@ class graph_operator final : public cg_operator {
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, f);
   }
   void launch_early(const char* name, void (*kernel)(graph_vectors<T>), cudaStream_t s, const graph_vectors<T>& v) const {
-    if (!variant_.early || ctx_.info().compute_capability < 90) return launch(name, kernel, shape(), s, v);
+    if (!early_ || ctx_.info().compute_capability < 90) return launch(name, kernel, shape(), s, v);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -230,8 +216,8 @@ class graph_operator final : public cg_operator {
     try {
       capture_as_it_is();
     } catch (const error&) {  // not every driver takes early launches in a loop
-      if (!variant_.early) throw;
-      variant_.early = false;
+      if (!early_) throw;
+      early_ = false;
       capture_as_it_is();
     }
   }
@@ -271,7 +257,7 @@ class graph_operator final : public cg_operator {
     end(s);
   }
 
-  variant variant_;
+  bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;
   cg_options options_;
   std::int64_t n_;

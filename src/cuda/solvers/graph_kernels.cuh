@@ -52,7 +52,6 @@ struct graph_vectors {
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
-  bool backward;  // steps go from the end to the start, where the product left q
 };
 
 inline constexpr int graph_threads = 256;
@@ -149,23 +148,28 @@ __device__ __forceinline__ bool comes_close(const graph_vectors<T>& a, double rz
 template <class T>
 __device__ void judge_step(const graph_vectors<T>& a, double alpha, double rz, double rr, bool exact) {
   graph_state& s = *a.state;
-  ++s.iterations;
-  ++s.since;
-  const double upper = exact ? rr : a.range[1] * rz;  // of ||r||^2
-  if (s.history != nullptr) s.history[s.iterations] = sqrt(upper);
+  // All that is read comes before what is written, so that it is waited for once.
+  const double before = s.rz, near = graph_share * s.target, greatest = a.range[1];
+  const std::int32_t iterations = s.iterations + 1, since = s.since + 1;
+  double* const history = s.history;
+  const bool close = comes_close(a, rz);
+  const double upper = exact ? rr : greatest * rz;  // of ||r||^2
+  s.iterations = iterations;
+  s.since = since;
+  if (history != nullptr) history[iterations] = sqrt(upper);
   if (!graph_finite(upper) || !graph_finite(rz)) {
     s.turns = 0;
     return fail(a, status::not_finite);
   }
   s.turns = 1;
   s.alpha = alpha;
-  s.beta = rz / s.rz;
-  s.rz_before = s.rz;
+  s.beta = rz / before;
+  s.rz_before = before;
   s.rz = rz;
-  s.exact = comes_close(a, rz);
-  if (sqrt(upper) <= graph_share * s.target || s.iterations >= a.max_iterations) return pause(a);
+  s.exact = close;
+  if (upper <= near * near || iterations >= a.max_iterations) return pause(a);
   if (rz <= 0) return fail(a, status::breakdown);
-  if (a.replace_interval > 0 && s.since >= a.replace_interval) {
+  if (a.replace_interval > 0 && since >= a.replace_interval) {
     s.keeps = 1;
     return pause(a);
   }
@@ -304,12 +308,13 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   await_previous_kernel();
   graph_state& s = *a.state;
   const bool one = blockIdx.x == 0 && threadIdx.x == 0;
-  if (!s.running) {
+  const double pq = *a.dots, before = s.rz;
+  const bool runs = s.running != 0, exact = s.exact != 0;
+  if (!runs) {
     if (one) s.turns = 0;
     return;
   }
-  const double pq = *a.dots;
-  const double alpha = s.rz / pq;
+  const double alpha = before / pq;
   if (!graph_finite(pq) || pq <= 0 || !graph_finite(alpha)) {
     if (!one) return;
     ++s.iterations;
@@ -317,12 +322,11 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     return fail(a, !graph_finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown);
   }
   const T scale = static_cast<T>(-alpha);
-  const bool exact = s.exact != 0;
   double rz = 0, rr = 0;
   if constexpr (Block > 0) {
     with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
   } else {
-    constexpr int unroll = 4, size = quad<T>::size;
+    constexpr int unroll = 4, size = quad<T>::size;  // backward: the product left the end of q in L2
     auto* const r4 = reinterpret_cast<quad<T>*>(a.r);
     const auto* const q4 = reinterpret_cast<const quad<T>*>(a.q);
     const auto* const d4 = reinterpret_cast<const quad<T>*>(a.roots);
@@ -332,14 +336,14 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
           quad<T> r[unroll], q[unroll];
 #pragma unroll
           for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = a.backward ? quads - 1 - i : i;
+            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
             if (i >= quads) continue;
             r[u] = r4[at];
             q[u] = q4[at];
           }
 #pragma unroll
           for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = a.backward ? quads - 1 - i : i;
+            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
             if (i >= quads) continue;
 #pragma unroll
             for (int v = 0; v < size; ++v) {
@@ -391,10 +395,11 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   load(grid_thread());  // x and p are as they were before the step
   await_previous_kernel();
   const graph_state& s = *a.state;
+  const double exact_beta = s.beta;
+  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(exact_beta);
   const bool moves = Moves && s.turns != 0, turns = s.running != 0;
   if (!moves && !turns) return;
-  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
-  const bool fresh = s.beta == 0;  // p may hold anything
+  const bool fresh = exact_beta == 0;  // p may hold anything
   over_quads<unroll, T>(
       a.n,
       [&](std::int64_t first, std::int64_t) {

@@ -13,6 +13,7 @@
 
 #include "cuda/solvers/block_inverse.cuh"
 #include "cuda/solvers/resident_exchange.cuh"
+#include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
@@ -54,19 +55,22 @@ class resident_solver {
         own_(rows_ * Block),
         slot_(lane_id() / Block),
         i_(lane_id() % Block),
+        lane_(min(lane_id(), lanes - 1)),
         warp_(static_cast<int>(threadIdx.x / 32)),
         warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)),
-        inverse_(value_ + a.most_chunks * Block * lanes),
-        p_(inverse_ + a.most_rows * Block * Block),
-        z_(p_ + a.most_columns * Block),
-        x_(z_ + a.most_columns * Block),
-        r_(x_ + a.most_rows * Block),
-        q_(r_ + a.most_rows * Block),
-        published_(q_ + a.most_rows * Block),
-        row_chunk_(reinterpret_cast<std::int32_t*>(published_ + 2 * a.most_rows * Block)),
-        column_(reinterpret_cast<std::uint16_t*>(row_chunk_ + a.most_rows + 1)),
-        exchange_(memory, a.outer + a.outer_begin[blockIdx.x], outer_rows_, first_, published_, a.most_rows) {}
+        exchange_(memory, a.outer + a.outer_begin[blockIdx.x], outer_rows_, first_, value_ + layout(a).published,
+                  static_cast<int>(resident_layout::padded(static_cast<std::size_t>(a.most_rows * Block)))) {
+    const resident_layout at = layout(a);
+    inverse_ = value_ + at.inverse;
+    p_ = value_ + at.p;
+    z_ = value_ + at.z;
+    x_ = value_ + at.x;
+    r_ = value_ + at.r;
+    q_ = value_ + at.q;
+    row_chunk_ = reinterpret_cast<std::int32_t*>(shared + at.row_chunk);
+    column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
+  }
 
   __device__ void run() {
     load_matrix();
@@ -79,6 +83,7 @@ class resident_solver {
     }
     const double2 given = tell_x(bb, positive ? 0 : 1);
     const double rhs = sqrt(given.x), target = fmax(a_.rtol * rhs, a_.atol);
+    const double near = resident_share * target * (resident_share * target);  // of r.r
     status code = given.y != 0 ? status::indefinite : status::not_converged;
     bool failed = code != status::not_converged;
     if (rhs == 0) {
@@ -94,7 +99,7 @@ class resident_solver {
       if (!first) tell_x(0, 0);
       double2 sums = new_residual();
       residual = sqrt(sums.y);
-      if (first) note(0, residual);
+      if (first) note(0, sums.y);
       if (!finite(residual) || !finite(rhs)) {
         code = status::not_finite;
         break;
@@ -112,22 +117,22 @@ class resident_solver {
       for (int since = 1;; ++since) {
         turn(beta);
         const double pq = multiply_direction();
+        const double of_rz = reciprocal(rz);
         ++iterations;
-        const double alpha = rz / pq;
+        const double alpha = rz * reciprocal(pq);
         if (!finite(pq) || pq <= 0 || !finite(alpha)) {
           code = !finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown;
           failed = true;
           break;
         }
         sums = step(alpha);
-        const double norm = sqrt(sums.y);
-        note(iterations, norm);
-        if (!finite(norm)) {
+        note(iterations, sums.y);
+        if (!finite(sums.y)) {
           code = status::not_finite;
           failed = true;
           break;
         }
-        if (norm <= resident_share * target || iterations >= a_.max_iterations) break;
+        if (sums.y <= near || iterations >= a_.max_iterations) break;
         if (const status bad = judge(sums.x); bad != status::success) {
           code = bad;
           failed = true;
@@ -137,7 +142,7 @@ class resident_solver {
           going_on = true;
           break;
         }
-        beta = sums.x / rz;
+        beta = sums.x * of_rz;
         rz = sums.x;
       }
     }
@@ -147,6 +152,17 @@ class resident_solver {
   }
 
  private:
+  using values = typename pair_of<T, Block>::type;
+  static constexpr int together = pair_of<T, Block>::size;  // values of a block's row
+
+  static __device__ resident_layout layout(const resident_problem<T>& a) {
+    return {Block, sizeof(T), static_cast<std::size_t>(a.most_rows), static_cast<std::size_t>(a.most_chunks),
+            static_cast<std::size_t>(a.most_columns)};
+  }
+  /// Of value j of the row of a lane in a chunk.
+  static __device__ int place(int chunk, int j, int lane) {
+    return ((chunk * (Block / together) + j / together) * lanes + lane) * together + j % together;
+  }
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
   static __device__ int threads() { return static_cast<int>(blockDim.x); }
   static __device__ bool finite(double v) { return v - v == 0; }
@@ -154,26 +170,29 @@ class resident_solver {
     return !finite(rz) ? status::not_finite : rz <= 0 ? status::breakdown : status::success;
   }
   __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
-  __device__ void note(int iteration, double norm) const {
-    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = norm;
+  __device__ void note(int iteration, double rr) const {
+    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
   }
 
   __device__ void load_matrix() {
     const int first_chunk = a_.chunk_begin[blockIdx.x], chunks = a_.chunk_begin[blockIdx.x + 1] - first_chunk;
     const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
     const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
 #pragma unroll 4
     for (int c = warp_; c < chunks; c += warps_) {
       if (lane_id() >= lanes) continue;
       const std::int32_t k = source[c * slots + slot_];
       const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
-      T* const to = value_ + c * Block * lanes + lane_id();
 #pragma unroll
-      for (int j = 0; j < Block; ++j) {
-        if (k >= 0) {
-          __pipeline_memcpy_async(to + j * lanes, from + j, sizeof(T));
+      for (int j = 0; j < Block; j += together) {
+        T* const to = value_ + place(c, j, lane_id());
+        if (k < 0) {
+          *reinterpret_cast<values*>(to) = {};
+        } else if (aligned) {
+          __pipeline_memcpy_async(to, from + j, sizeof(values));
         } else {
-          to[j * lanes] = T{0};
+          for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
         }
       }
     }
@@ -204,7 +223,7 @@ class resident_solver {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
-          part[j] = value_[(at / slots * Block + j) * lanes + at % slots * Block + i_];
+          part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
       }
       const bool positive = invert_block<Block>(part, slot_ * Block % 32, i_);
       if (!active) return;
@@ -215,32 +234,58 @@ class resident_solver {
     return all;
   }
 
+  /// The products of a chunk in the lane's row.
+  __device__ __forceinline__ T product(int chunk, const T* v) const {
+    const values* const from = reinterpret_cast<const values*>(v + column_[chunk * slots + lane_ / Block] * Block);
+    const values* const value = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
+    T sum{0};
+#pragma unroll
+    for (int j = 0; j < Block / together; ++j) {
+      const values a = value[j * lanes], b = from[j];
+#pragma unroll
+      for (int u = 0; u < together; ++u) sum = fma(a.v[u], b.v[u], sum);
+    }
+    return sum;
+  }
+  /// Of all chunks of a row; the first three without waiting for each other.
+  __device__ __forceinline__ T products(int row, const T* v) const {
+    const int begin = row_chunk_[row], end = row_chunk_[row + 1];
+    T sum{0};
+    if (begin >= end) return sum;
+    T part[3];
+#pragma unroll
+    for (int u = 0; u < 3; ++u) part[u] = product(min(begin + u, end - 1), v);
+#pragma unroll
+    for (int u = 0; u < 3; ++u) sum += begin + u < end ? part[u] : T{0};
+    for (int c = begin + 3; c < end; ++c) sum += product(c, v);
+    return sum;
+  }
+  /// Over the slots, in the first `Block` lanes.
+  __device__ __forceinline__ T add_slots(T sum) const {
+    if constexpr (32 % Block == 0) {
+#pragma unroll
+      for (int d = 16; d >= Block; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
+      return sum;
+    } else {
+      T total = sum;
+#pragma unroll
+      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, (s * Block + i_) % 32);
+      return total;
+    }
+  }
   /// Calls f(row, sum) for row i_ of the block rows of the warp, in the first `Block` lanes, with the products of v, which
-  /// has a value for every column that the part reads.
+  /// has a value for every column that the part reads. Two block rows at a time.
   template <class F>
   __device__ void multiply(const T* v, F f) const {
-    for (int row = warp_; row < rows_; row += warps_) {
-      T sum{0};
-      const int end = row_chunk_[row + 1];
-#pragma unroll 3
-      for (int c = row_chunk_[row]; c < end; ++c) {
-        if (lane_id() < lanes) {
-          const T* const from = v + column_[c * slots + slot_] * Block;
-          const T* const value = value_ + c * Block * lanes + lane_id();
-#pragma unroll
-          for (int j = 0; j < Block; ++j) sum = fma(value[j * lanes], from[j], sum);
-        }
+    for (int row = warp_; row < rows_; row += 2 * warps_) {
+      const int other = row + warps_;
+      const bool two = other < rows_;
+      const T a = products(row, v), b = products(two ? other : row, v);
+      const T first = add_slots(a), second = add_slots(b);
+      if (lane_id() < Block) {
+        f(row, first);
+        if (two) f(other, second);
       }
-      if constexpr (32 % Block == 0) {
-#pragma unroll
-        for (int d = 16; d >= Block; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
-      } else {
-        T total = sum;
-#pragma unroll
-        for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, (s * Block + i_) % 32);
-        sum = total;
-      }
-      if (lane_id() < Block) f(row, sum);
     }
   }
 
@@ -264,12 +309,21 @@ class resident_solver {
 
   /// p = z + beta p for all rows that the part reads.
   __device__ void turn(double beta) {
+    struct alignas(16) several {
+      T v[16 / sizeof(T)];
+    };
     const T scale = static_cast<T>(beta);
-    const int all = (rows_ + outer_rows_) * Block;
-    if (beta == 0) {  // p may hold anything yet
-      for (int at = thread(); at < all; at += threads()) p_[at] = z_[at];
-    } else {
-      for (int at = thread(); at < all; at += threads()) p_[at] = fma(scale, p_[at], z_[at]);
+    const int all = ((rows_ + outer_rows_) * Block * static_cast<int>(sizeof(T)) + 15) / 16;
+    auto* const p = reinterpret_cast<several*>(p_);
+    const auto* const z = reinterpret_cast<const several*>(z_);
+    for (int at = thread(); at < all; at += threads()) {
+      several next = z[at];
+      if (beta != 0) {  // else p may hold anything yet
+        const several before = p[at];
+#pragma unroll
+        for (int u = 0; u < static_cast<int>(16 / sizeof(T)); ++u) next.v[u] = fma(scale, before.v[u], next.v[u]);
+      }
+      p[at] = next;
     }
     __syncthreads();
   }
@@ -282,7 +336,7 @@ class resident_solver {
       pq = fma(static_cast<double>(p_[row * Block + i_]), static_cast<double>(sum), pq);
     });
     exchange_.begin_sums();
-    return exchange_.finish(pq, 0, nullptr, scratch_).x;
+    return exchange_.template finish<8>(pq, 0, nullptr, scratch_).x;
   }
 
   /// x += alpha p, r -= alpha q; {r.z, r.r}.
@@ -320,8 +374,8 @@ class resident_solver {
 
   const resident_problem<T>& a_;
   exchange_scratch& scratch_;
-  int first_, rows_, outer_rows_, own_, slot_, i_, warp_, warps_;
-  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_, *published_;
+  int first_, rows_, outer_rows_, own_, slot_, i_, lane_, warp_, warps_;
+  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_;
   std::int32_t* row_chunk_;
   std::uint16_t* column_;
   Exchange exchange_;

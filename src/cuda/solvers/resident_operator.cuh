@@ -26,7 +26,8 @@ class resident_operator final : public cg_operator {
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    divide(grid);
+    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size, 64, resident_threads);
+    divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
   }
 
@@ -105,14 +106,15 @@ class resident_operator final : public cg_operator {
     return {narrow.begin(), narrow.end()};
   }
 
-  void divide(const resident_grid& grid) {
+  void divide(int parts) {
     const device_guard guard(ctx_.device());
     const std::vector<std::int64_t> rowptr = offsets();
     const auto colind = to_host<index_t>(arrays_.colind, static_cast<std::size_t>(rowptr.back()));
-    resident_plan plan = plan_resident(rowptr, colind, block_, resident_parts(arrays_.rows, grid));
+    resident_plan plan = plan_resident(rowptr, colind, block_, parts);
     parts_ = plan.parts;
-    shared_ = resident_bytes(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
-                             static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns));
+    shared_ = resident_layout(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
+                              static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns))
+                  .bytes;
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
                                            " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));
@@ -212,7 +214,7 @@ class resident_operator final : public cg_operator {
   bool cluster_;
   index_t block_;
   int parts_ = 0;
-  int threads_ = resident_variant("threads=", resident_threads);
+  int threads_ = resident_threads;
   std::size_t shared_ = 0, own_bytes_ = 0;
   block_arrays arrays_;
   resident_problem<T> problem_{};

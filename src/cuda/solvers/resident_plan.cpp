@@ -80,10 +80,4 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
   return plan;
 }
 
-std::size_t resident_bytes(int block, std::size_t value, std::size_t rows, std::size_t chunks, std::size_t columns) {
-  const auto b = static_cast<std::size_t>(block), slots = 32 / b;
-  const std::size_t values = chunks * b * slots * b + rows * b * b + 2 * columns * b + 5 * rows * b;
-  return values * value + 2 * (chunks * slots) + 4 * (rows + 1) + 64;
-}
-
 }  // namespace tulle::cuda

@@ -1,6 +1,7 @@
 // How a small matrix is divided among the blocks of a resident solver (resident.cuh): a pure function of its pattern.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <tulle/core/types.hpp>
 #include <vector>
@@ -26,7 +27,33 @@ inline constexpr int resident_most_columns = 65535;  // that `column` can name
 /// The matrix has as many block columns as rows. The last parts may be empty.
 resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts);
 
-/// Bytes of shared memory that a part takes.
-std::size_t resident_bytes(int block, std::size_t value, std::size_t rows, std::size_t chunks, std::size_t columns);
+#ifdef __CUDACC__
+#define TULLE_HOST_DEVICE __host__ __device__
+#else
+#define TULLE_HOST_DEVICE
+#endif
+
+/// Where the arrays of a part are in its shared memory: values first, each array from a multiple of 4 on.
+struct resident_layout {
+  std::size_t inverse, p, z, x, r, q, published, end;  // in values
+  std::size_t row_chunk, column, bytes;                // in bytes
+
+  TULLE_HOST_DEVICE constexpr resident_layout(int block, std::size_t value, std::size_t rows, std::size_t chunks,
+                                              std::size_t columns)
+      : inverse(padded(chunks * (32 / block) * block * block)),
+        p(inverse + padded(rows * block * block)),
+        z(p + padded(columns * block)),
+        x(z + padded(columns * block)),
+        r(x + padded(rows * block)),
+        q(r + padded(rows * block)),
+        published(q + padded(rows * block)),
+        end(published + 2 * padded(rows * block)),
+        row_chunk(end * value),
+        column(row_chunk + 4 * padded(rows + 1)),
+        bytes(column + 2 * padded(chunks * (32 / block))) {}
+
+  TULLE_HOST_DEVICE static constexpr std::size_t padded(std::size_t n) { return (n + 3) / 4 * 4; }
+};
+#undef TULLE_HOST_DEVICE
 
 }  // namespace tulle::cuda
