@@ -110,7 +110,7 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
  public:
   bin_bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
       : fused_operator<bin_bsr_operator, device_operator<V>>(ctx, threads), storage_(ctx, a, s, o) {
-    this->dots_ = dot_workspace<V>(ctx, blocks(), 0);
+    this->dots_ = {ctx, blocks(), 0};
   }
 
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,

@@ -193,7 +193,7 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
       : fused_operator<compact_operator, device_operator<V>>(ctx, threads),
         storage_(ctx, a, s, o),
         parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
-    this->dots_ = dot_workspace<V>(ctx, blocks(), 0);
+    this->dots_ = {ctx, blocks(), 0};
   }
 
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
