@@ -33,10 +33,11 @@ void check(const bench_options& o) {
     throw error(status::invalid_argument,
                 "no kernel 'default'; --kernels chosen is the plan's choice and the kernel without set-up");
   }
-  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1;
+  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1 ||
+                         o.passes;
   if (o.operation != "spmv" && spmv_only) {
     throw error(status::invalid_argument,
-                fmt::format("bench {} goes with none of --errors, --latency, --cold, --sweep, --transpose and --rhs",
+                fmt::format("bench {} goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs",
                             o.operation));
   }
 }
@@ -62,6 +63,8 @@ spgemm is C = A A, or A A^T where A is not square: 'whole' goes from A and B to 
 the copy bandwidth that moving A and C once takes; % L2 is the share of the bandwidth of a GPU's L2 that reading an
 entry of B for each product takes; 'x' is whole over numeric; 'peak' is memory beyond A, B and C. A vendor's kernel that
 fails is reported, and does not change the exit code.
+--passes adds what apply_dots (w is x where A is square) and jacobi take beyond apply, each beside what moving its
+further bytes takes at the read bandwidth.
 solve is A x = b by conjugate gradients, from 0, seen from the host: the time of an iteration is a hundredth of 100, with
 the solve's beginning and end; GB/s counts values, 32-bit columns and offsets once and 10 vectors; 'solve us' and
 'iterations' are those to --rtol.
@@ -113,6 +116,8 @@ void add_bench(CLI::App& app, int& result) {
       ->capture_default_str();
   command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
+  command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
+      ->excludes("--sweep", "--errors");
   command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
       ->excludes("--cold", "--sweep", "--errors");
   command.callback([o, kernels, repeat, &result] {

@@ -67,6 +67,10 @@ void measure_planned(const trial& t, spmv_results& out) {
     records.push_back(describe(t, p));
     records.back().cache = name(state);
     records.back().time = summarise(t.run.clock.repeat(state, [&] { s.apply(*p.plan); }));
+    if (!t.run.passes) continue;
+    records.back().passes = measure_passes(t.run, s, *p.plan, state);
+    s.reset(t.run.ctx);
+    s.apply(*p.plan);
   }
   t.run.ctx.synchronize();
   double ratio = s.error_ratio(s.y);

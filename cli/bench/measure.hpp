@@ -16,6 +16,7 @@ struct bench_run {
   std::vector<cache_state> states;
   bool diagnose = true;
   bool latency = false;  // each record gets its latencies
+  bool passes = false;   // and its fused passes
 };
 
 /// A kernel on a subject, in one variant of a sweep or in none ("").
@@ -38,6 +39,9 @@ std::optional<double> time_without_gather(const trial& t, cache_state state, std
 /// The same when the nonzeros are spread evenly over the rows. Nothing when no row is longer than twice the mean, or
 /// the kernel or the memory does not allow it.
 std::optional<double> time_with_even_rows(const trial& t, cache_state state);
+
+/// The passes that the plan has, for floating-point vectors. s.y is left as they wrote it.
+fused_passes measure_passes(const bench_run& run, subject& s, const any_spmv_plan& plan, cache_state state);
 
 /// What one application costs, by where the clock stands; the cache stays warm. s.y is left as a graph of one
 /// application wrote it, over NaN; as it was where nothing can be captured.

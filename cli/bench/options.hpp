@@ -27,6 +27,7 @@ struct bench_options {
   double tolerance = 5;  // per cent
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;
+  bool passes = false;   // apply_dots and jacobi as well
   bool latency = false;  // host, submission and graph as well; warm
   std::vector<std::string> preconditioners{"jacobi"};  // of solve
   double rtol = 1e-8;                                  // of solve

@@ -55,6 +55,10 @@ json to_json(const spmv_record& r) {
                   field("bottleneck", r.bottleneck.name), field("bottleneck_why", r.bottleneck.why),
                   field("variant", r.variant), field("reason", r.reason), field("parameters", r.parameters),
                   field("cache", r.cache)));
+  if (r.passes) {
+    j.update(object(field("apply_dots_us", nullable(r.passes->dots)), field("jacobi_us", nullable(r.passes->jacobi)),
+                    field("apply_dots_bytes", r.passes->dots_bytes), field("jacobi_bytes", r.passes->jacobi_bytes)));
+  }
   if (!r.latency) return j;
   j.update(object(field("host_us", r.latency->host), field("submit_us", nullable(r.latency->submit)),
                   field("queued_us", nullable(r.latency->queued)), field("graph_us", nullable(r.latency->graph)),

@@ -39,6 +39,14 @@ struct latencies {
   std::string missing;               // why some are
 };
 
+/// The fused passes beside `apply`, in the same state of the cache; medians, in microseconds.
+struct fused_passes {
+  std::optional<double> dots;    // w is x where A is square
+  std::optional<double> jacobi;  // of a square A
+  double dots_bytes = 0;         // read and written beyond what apply does
+  double jacobi_bytes = 0;
+};
+
 /// y = A x in one state of the cache.
 struct spmv_record : measurement {
   std::string cache;       // cold, warm
@@ -47,6 +55,7 @@ struct spmv_record : measurement {
   workload work;
   std::string reason;                // why it was chosen; empty for the others
   std::optional<latencies> latency;  // with --latency
+  std::optional<fused_passes> passes;  // with --passes
   double compulsory_bytes = 0;
   double moved_bytes = 0;
   double read_bandwidth = 0;        // of the machine, bytes a second

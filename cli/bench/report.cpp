@@ -112,6 +112,22 @@ std::string choice_summary(std::span<const spmv_record> records) {
   return text.empty() ? text : "\n" + text;
 }
 
+std::string passes_table(std::span<const spmv_record> records) {
+  std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "passes, us", "apply", "+ dots",
+                                 "to read", "+ jacobi", "to read", "cache");
+  for (const spmv_record& r : records) {
+    if (!r.passes) continue;
+    const auto more = [&](std::optional<double> time) { return time ? std::optional(*time - r.time.median) : time; };
+    const auto reading = [&](double bytes) {
+      return r.read_bandwidth > 0 ? std::optional(1e6 * bytes / r.read_bandwidth) : std::nullopt;
+    };
+    fmt::format_to(std::back_inserter(text), "{} {:<20}{}{}{}{}{} {:>9}\n", r.chosen ? '*' : ' ', r.kernel,
+                   cell(r.time.median), cell(more(r.passes->dots)), cell(reading(r.passes->dots_bytes)),
+                   cell(more(r.passes->jacobi)), cell(reading(r.passes->jacobi_bytes)), r.cache);
+  }
+  return text;
+}
+
 std::string latency_table(std::span<const spmv_record> records) {
   std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "latency, us", "event", "host",
                                  "submit", fmt::format("{} queued", latencies::applications),

@@ -10,6 +10,7 @@ namespace tulle::cli::bench {
 std::string subject_table(const subject& s, const spmv_results& measured);
 
 /// Kernels down, clocks across, microseconds.
+std::string passes_table(std::span<const spmv_record> records);
 std::string latency_table(std::span<const spmv_record> records);
 
 /// Kernels down, values across, microseconds; the best value of each kernel is marked.

@@ -35,6 +35,7 @@ spmv_results measure_subject(const bench_options& o, session& bench, const bench
   }
   add_break_even(mine.records, s.base);
   bench.print(subject_table(s, mine));
+  if (run.passes) bench.print(passes_table(mine.records));
   if (run.latency) bench.print(latency_table(mine.records));
   return mine;
 }
@@ -52,7 +53,7 @@ int run_spmv_bench(const bench_options& o) {
     for (const rounding& r : study) more["errors"].push_back(to_json(r));
   }
   const bool diagnose = o.diagnose && o.sweep.empty() && !o.latency;
-  const bench_run run{bench.ctx, bench.host, bench.clock, states_of(o), diagnose, o.latency};
+  const bench_run run{bench.ctx, bench.host, bench.clock, states_of(o), diagnose, o.latency, o.passes};
   spmv_results all;
   const auto prepare = [&](const case_name& which, const run_options& options) {
     return make_subject(run.ctx, which, options, o.work);

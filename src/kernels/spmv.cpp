@@ -12,7 +12,7 @@ namespace {
 void spmv_operator::apply_many(double, const strided_vectors&, double, const strided_vectors&, stream_view) {
   denied("several right-hand sides");
 }
-void spmv_operator::apply_dots(double, const void*, double, void*, const void*, void*, stream_view) {
+void spmv_operator::apply_dots(double, const void*, double, void*, const void*, const vector_ref&, stream_view) {
   denied("fused dot products");
 }
 void spmv_operator::apply_jacobi(double, const void*, const void*, const void*, void*, stream_view) {

@@ -42,9 +42,9 @@ class spmv_operator {
   /// says that it has them.
   virtual void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                           stream_view stream);
-  /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (two
-  /// values of y's type, in the backend's memory), summed in an order that depends on the plan alone.
-  virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
+  /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (in
+  /// the backend's memory, of y's type or f64), summed in an order that depends on the plan alone.
+  virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                           stream_view stream);
   /// One step of the weighted Jacobi method: y = x + omega D^-1 (b - A x), with the inverse diagonal given.
   virtual void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
@@ -91,6 +91,7 @@ struct spmv_kernel {
   kernel_role role = kernel_role::production;
   bool needs_set_up = true;  // has to see the statistics; converts or stages the matrix. Else it reads the CSR in place
   bool takes_bsr = false;    // reads a BSR in place; every kernel takes CSR
+  bool takes_bin_bsr = false; // reads a bin_bsr, in place or as a BSR
   bool deterministic = true;  // the same bits on every run
   passes has = {};
   tunables listens_to = {};

@@ -82,7 +82,9 @@ void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   rules.check_rows("w", w);
-  rules.check_size("dots", dots, 2);
+  detail::vector_rules of_dots = rules;
+  if (dots.type == scalar_type::f64 && rules.type == scalar_type::f32) of_dots.type = scalar_type::f64;
+  of_dots.check_size("dots", dots, 2);
   detail::check_apart("y", y, {{"x", x}, {"w", w}, {"dots", dots}});
   detail::check_apart("dots", dots, {{"x", x}, {"w", w}});
   detail::require_no_stride("apply_dots", {{"x", x}, {"y", y}, {"w", w}, {"dots", dots}});

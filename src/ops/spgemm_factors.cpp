@@ -59,7 +59,7 @@ operand make_operand(const context& ctx, const char* name, const matrix_ref& giv
     }
   }
   operand made(ctx, name, given, what);
-  if (made.source().format == matrix_format::bsr) {
+  if (made.source().format == matrix_format::bsr || made.source().format == matrix_format::bin_bsr) {
     made.validate();
     made.to_csr();
   }

@@ -35,7 +35,17 @@ void expect_supports_half(const context& ctx, const spmv_kernel& kernel) {
   EXPECT_GE(std::ranges::count_if(battery(), is_taken), std::ssize(battery()) / 2);
 }
 
-/// Values of the options that the kernel listens to.
+/// Several right-hand sides; fused dot products and Jacobi steps, on floating-point types.
+void add_passes(const context& ctx, const spmv_case& c) {
+  const spmv_kernel& kernel = *c.kernel;
+  if (kernel.has.many) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
+  if (c.types.vector == scalar_type::i32) return;
+  if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
+  const bool square = c.matrix->rows == c.matrix->cols;
+  if (kernel.has.jacobi && square) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
+}
+
+/// Values of the options that the kernel listens to; all passes of those that change what is stored.
 void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
   const auto sweep = [&](bool listens, std::string_view option, std::initializer_list<int> settings,
                          int spmv_options::*member) {
@@ -46,6 +56,7 @@ void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
         c.options_text = fmt::format("{}={}", option, setting);
         c.options.*member = setting;
         add_case(ctx, c);
+        if (member == &spmv_options::block) add_passes(ctx, c);
       }
     }
   };
@@ -83,21 +94,10 @@ void add_transposed(const context& ctx) {
   }
 }
 
-/// Several right-hand sides; fused dot products and Jacobi steps, on floating-point types.
-void add_other_passes(const context& ctx, const spmv_kernel& kernel) {
-  for_types(kernel, true, [&](const spmv_case& c) {
-    if (kernel.has.many) add_test(c.name() + "/many", [ctx, c] { run_many_case(ctx, c); });
-    if (c.types.vector == scalar_type::i32) return;
-    if (kernel.has.dots) add_test(c.name() + "/dots", [ctx, c] { run_dots_case(ctx, c); });
-    const bool square = c.matrix->rows == c.matrix->cols;
-    if (kernel.has.jacobi && square) add_test(c.name() + "/jacobi", [ctx, c] { run_jacobi_case(ctx, c); });
-  });
-}
-
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
-  add_other_passes(ctx, kernel);
+  for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }

@@ -1,4 +1,5 @@
 // linear_operator: a caller's own class, the checks around it, and matrices of every format in a plan.
+#include <cmath>
 #include <limits>
 #include <tulle/tulle.hpp>
 
@@ -68,6 +69,34 @@ TEST(LinearOperator, FactorsBeyondTheTypeOfTheVectorsAreRefused) {
   op.apply(std::numeric_limits<double>::infinity(), x, 0, y);  // asked for, and so given
   EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
   op.apply(std::numeric_limits<float>::max(), std::vector<float>{1, 1, 1}, 0, y);
+}
+
+TEST(LinearOperator, DotProductsOfF32VectorsMayBeF64) {
+  const context ctx = context::cpu(2);
+  const auto a = generate<float>(ctx, "gen:stencil:n=30,points=5");
+  const spmv_plan<float> p(ctx, a);
+  std::vector<float> x(static_cast<std::size_t>(a.cols)), y(x.size()), narrow(2);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(i + 3);
+  vec wide(2), three(3);
+  p.apply_dots(1, x, 0, y, x, narrow);
+  const linear_operator& op = p;
+  op.apply_dots(1, x, 0, y, x, wide);
+  long double sum = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sum += static_cast<long double>(x[i]) * y[i];
+    size += std::abs(static_cast<long double>(x[i]) * y[i]);
+  }
+  const auto n = static_cast<double>(x.size());
+  EXPECT_LE(std::abs(wide[0] - sum), (n + 2) * std::numeric_limits<double>::epsilon() * size);
+  EXPECT_EQ(static_cast<float>(wide[0]), narrow[0]);
+  EXPECT_EQ(static_cast<float>(wide[1]), narrow[1]);
+  EXPECT_EQ(status_of([&] { op.apply_dots(1, x, 0, y, x, three); }), status::invalid_dimensions);
+  const auto d = generate<double>(ctx, "gen:stencil:n=30,points=5");
+  const spmv_plan q(ctx, d);
+  const linear_operator& doubles = q;
+  const vec x64(x.begin(), x.end());
+  vec y64(x.size());
+  EXPECT_EQ(status_of([&] { doubles.apply_dots(1, x64, 0, y64, x64, narrow); }), status::invalid_argument);
 }
 
 TEST(LinearOperator, StridedVectorsGoThroughAPlan) {

@@ -56,7 +56,8 @@ class linear_operator {
                   const apply_options& options = {}) const;
   /// y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate
   /// gradient methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has as many
-  /// elements as y and may be x; y overlaps none of the others; dots has 2 elements where x and y are.
+  /// elements as y and may be x; y overlaps none of the others; dots has 2 elements where x and y are, of their type or
+  /// f64, in which kernels sum whatever the type.
   void apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, const const_vector_ref& w,
                   const vector_ref& dots, const apply_options& options = {}) const;
   /// One step of the weighted Jacobi method, y = x + omega D^-1 (b - A x), in one pass (Saad, 2003, section 4.1). A is

@@ -19,15 +19,18 @@ class finishing_operator : public spmv_operator {
   }
 
   /// The shares are added in their order: the same bits in every run.
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots, stream_view) override {
+  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
+                  stream_view) override {
     const scaled_dots<T> start{{alpha, beta}, static_cast<T*>(y), static_cast<const T*>(w), {}, {}};
     self().multiply(start, static_cast<const T*>(x), [this](int share, const auto& finish) {
       dots_[static_cast<std::size_t>(share)] = finish.total();
     });
     dot_pair<T> sum;
     for (const dot_pair<T>& d : dots_) sum += d;
-    static_cast<T*>(dots)[0] = static_cast<T>(sum.wy);
-    static_cast<T*>(dots)[1] = static_cast<T>(sum.yy);
+    if (dots.type == scalar_type_of<T>)
+      set<T>(dots.data, sum);
+    else
+      set<double>(dots.data, sum);
   }
 
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
@@ -45,6 +48,11 @@ class finishing_operator : public spmv_operator {
   explicit finishing_operator(int shares) : dots_(static_cast<std::size_t>(shares)) {}
 
  private:
+  template <class D>
+  static void set(void* dots, const dot_pair<T>& sum) {
+    static_cast<D*>(dots)[0] = static_cast<D>(sum.wy);
+    static_cast<D*>(dots)[1] = static_cast<D>(sum.yy);
+  }
   Derived& self() { return static_cast<Derived&>(*this); }
 
   std::vector<dot_pair<T>> dots_;

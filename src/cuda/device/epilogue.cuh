@@ -3,13 +3,16 @@
 //   epilogue(row, sum)              one thread, once for every row whose sum it finished;
 //   epilogue.shared_row(slot, ...)  the same, for a row that several blocks sum and the last of them to arrive
 //                                   finishes; `slot` numbers such rows from 0;
-//   epilogue.finish()               every thread of every block, once, after its last row.
+//   epilogue.finish()               every thread of every block, once, after its last row;
+//   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
 #pragma once
 
 #include <cuda/atomic>
 #include <tulle/core/types.hpp>
 
+#include "cuda/device/grid.cuh"
+#include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 
 namespace tulle::cuda {
@@ -27,6 +30,7 @@ struct scale_and_store {
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
+  __device__ __forceinline__ void fetch(index_t /*row*/) const {}
   /// Adds to a row that operator() has written.
   __device__ __forceinline__ void add_to(index_t row, T sum) const { y[row] = multiply_add(alpha, sum, y[row]); }
 };
@@ -41,107 +45,135 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
 
+  __device__ __forceinline__ void fetch(index_t row) const {
+    prefetch_l2(b + row);
+    prefetch_l2(inverse_diagonal + row);
+  }
   __device__ __forceinline__ void operator()(index_t row, T sum) const {
-    y[row] = fma(omega * inverse_diagonal[row], b[row] - sum, x[row]);
+    y[row] = fma(omega * __ldg(inverse_diagonal + row), __ldg(b + row) - sum, __ldg(x + row));
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Memory through which the blocks of a launch add up two dot products in two levels: the last block of a group to
-/// arrive adds the shares of its group, the last group to finish adds the shares of the groups and of the shared rows.
-/// A share is a pair of values.
-template <class T>
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. add_shares
+/// (cuda/spmv/dot_workspace.cu) adds them up behind the launch, or the last block of a small grid does: to let that one
+/// see what all wrote, every block must wait until its writes are through, which takes longer than the sums of a short
+/// block.
 struct dot_shares {
-  static constexpr unsigned group_blocks = 256;
+  double* share;             // of each block, then of each shared row; of unused rows 0
+  std::int64_t shared_rows;  // the place of the first
+  std::int64_t count;        // of all shares
+  unsigned* arrived;         // blocks, 0 between launches; null where add_shares comes
+};
 
-  T* share;           // of each block, then of each group, then of each shared row; of unused rows 0
-  unsigned* arrived;  // 0 between launches: groups that finished; end of the slots in use; blocks of each group
+/// Two dot products in the type that the caller wants.
+struct dot_results {
+  void* data;
+  bool wide;  // f64, else f32
 
-  __host__ __device__ static constexpr unsigned groups(unsigned blocks) {
-    return (blocks + group_blocks - 1) / group_blocks;
+  __device__ __forceinline__ void set(int i, double sum) const {
+    if (wide)
+      static_cast<double*>(data)[i] = sum;
+    else
+      static_cast<float*>(data)[i] = static_cast<float>(sum);
   }
 };
 
-/// Counts the calling block; true (for all of its threads) in the last of `expected` blocks to call, which then sees
-/// what the others wrote before and sets the counter back to 0.
+/// In lanes 0 to 15 the sum of `a` over the warp, in the others that of `b`.
+__device__ __forceinline__ double warp_sum_pair(double a, double b) {
+  const bool upper = lane_id() >= 16;
+  double sum = (upper ? b : a) + __shfl_xor_sync(full_warp, upper ? a : b, 16);
+#pragma unroll
+  for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
+  return sum;
+}
+
+/// The sums of a and b over the block, in threads 0 and 1. Calls are at least one barrier apart.
+__device__ __forceinline__ double block_sum_pair(double a, double b) {
+  __shared__ double of_warp[64];  // two of each
+  const int values = static_cast<int>(blockDim.x / 16), lane = lane_id();
+  const double sum = warp_sum_pair(a, b);
+  if (lane % 16 == 0) of_warp[threadIdx.x / 32 * 2 + lane / 16] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32) return 0;
+  double total = lane < values ? of_warp[lane] : 0;
+  if (lane + 32 < values) total += of_warp[lane + 32];
+#pragma unroll
+  for (int d = 16; d > 1; d /= 2) {
+    if (d < values) total += __shfl_xor_sync(full_warp, total, d);
+  }
+  return total;
+}
+
+/// Adds the thread's part of shares first, first + step, ... to a and b.
+__device__ __forceinline__ void take_shares(const double* share, std::int64_t first, std::int64_t end, std::int64_t step,
+                                            double& a, double& b) {
+  const auto* const pairs = reinterpret_cast<const double2*>(share);
+#pragma unroll 8
+  for (std::int64_t i = first; i < end; i += step) {
+    const double2 pair = __ldcg(pairs + i);
+    a += pair.x;
+    b += pair.y;
+  }
+}
+
+/// Counts the calling block, whose thread 0 wrote what the last of `expected` blocks will read; true in the last one's
+/// threads, which then see it. Orders less than an acquiring count would: what a block has in its L1 stays there.
 __device__ __forceinline__ bool last_to_arrive(unsigned* counter, unsigned expected) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*counter);
-    last = arrived.fetch_add(1, ::cuda::memory_order_acq_rel) == expected - 1;
-    if (last) *counter = 0;
+    last = arrived.fetch_add(1, ::cuda::memory_order_release) == expected - 1;
+    if (last) {
+      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
+      *counter = 0;
+    }
   }
   __syncthreads();
   return last;
 }
 
-/// scale_and_store, and dots = {w . y, y . y}. Shares are added in an order that depends on the grid alone, whatever the
-/// order of arrival. Reads 1 more value per row. blockDim.x is a multiple of 32.
+/// scale_and_store, and dots = {w . y, y . y}, summed in f64 in an order that depends on the grid alone. Reads 1 more
+/// value per row. blockDim.x is a multiple of 32.
 template <class T>
 struct store_with_dots {
   scale_and_store<T> store;
   const T* w;
-  T* dots;
-  dot_shares<T> shares;
-  T wy = 0;
-  T yy = 0;
+  dot_results dots;
+  dot_shares shares;
+  double wy = 0;
+  double yy = 0;
 
+  __device__ __forceinline__ void fetch(index_t row) const {
+    prefetch_l2(w + row);
+  }
   __device__ __forceinline__ void operator()(index_t row, T sum) {
-    const T y = store(row, sum);
-    wy = fma(w[row], y, wy);
+    const double y = store(row, sum);
+    wy = fma(static_cast<double>(__ldg(w + row)), y, wy);
     yy = fma(y, y, yy);
   }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
-    const T y = store(row, sum);
-    T* const share = shares.share + 2 * (std::int64_t{gridDim.x} + shares.groups(gridDim.x) + slot);
-    share[0] = w[row] * y;
+    const double y = store(row, sum);
+    double* const share = shares.share + 2 * (shares.shared_rows + slot);
+    share[0] = static_cast<double>(__ldg(w + row)) * y;
     share[1] = y * y;
-    atomicMax(shares.arrived + 1, static_cast<unsigned>(slot) + 1);
   }
-  __device__ void finish() {
-    const unsigned groups = shares.groups(gridDim.x);
-    const unsigned group = blockIdx.x / shares.group_blocks;
-    const unsigned first = group * shares.group_blocks;
-    const unsigned blocks = min(shares.group_blocks, gridDim.x - first);
-    sum_block(shares.share + 2 * std::int64_t{blockIdx.x});
-    if (!last_to_arrive(shares.arrived + 2 + group, blocks)) return;
-    take_shares(first, blocks);
-    sum_block(shares.share + 2 * (std::int64_t{gridDim.x} + group));
-    if (!last_to_arrive(shares.arrived, groups)) return;
-    take_shares(gridDim.x, std::int64_t{groups} + __ldcg(shares.arrived + 1));
-    sum_block(dots);
-    if (threadIdx.x == 0) shares.arrived[1] = 0;
+  __device__ __forceinline__ void finish() {
+    start_dependents();
+    const double sum = block_sum_pair(wy, yy);
+    if (threadIdx.x < 2) shares.share[2 * std::int64_t{blockIdx.x} + threadIdx.x] = sum;
+    if (shares.arrived != nullptr) add_up();
   }
 
  private:
-  /// wy and yy become the thread's part of `count` shares.
-  __device__ __forceinline__ void take_shares(std::int64_t first, std::int64_t count) {
-    wy = yy = T{0};
-#pragma unroll 8
-    for (std::int64_t i = first + threadIdx.x; i < first + count; i += blockDim.x) {
-      wy += __ldcg(shares.share + 2 * i);
-      yy += __ldcg(shares.share + 2 * i + 1);
-    }
-  }
-  /// Writes the sums of wy and yy over the block to out[0] and out[1]. Calls are at least one barrier apart.
-  __device__ __forceinline__ void sum_block(T* out) {
-    __shared__ T warp_share[2][32];
-    wy = warp_sum(wy);
-    yy = warp_sum(yy);
-    if (lane_id() == 0) {
-      warp_share[0][threadIdx.x / 32] = wy;
-      warp_share[1][threadIdx.x / 32] = yy;
-    }
-    __syncthreads();
-    if (threadIdx.x >= 32) return;
-    const bool live = threadIdx.x < blockDim.x / 32;
-    wy = warp_sum(live ? warp_share[0][threadIdx.x] : T{0});
-    yy = warp_sum(live ? warp_share[1][threadIdx.x] : T{0});
-    if (threadIdx.x == 0) {
-      out[0] = wy;
-      out[1] = yy;
-    }
+  __device__ __forceinline__ void add_up() {
+    __syncwarp();
+    if (!last_to_arrive(shares.arrived, gridDim.x)) return;
+    wy = yy = 0;
+    take_shares(shares.share, threadIdx.x, shares.count, blockDim.x, wy, yy);
+    const double sum = block_sum_pair(wy, yy);
+    if (threadIdx.x < 2) dots.set(static_cast<int>(threadIdx.x), sum);
   }
 };
 

@@ -42,6 +42,9 @@ __device__ __forceinline__ void load_stream(const std::int32_t* p, std::int32_t 
 __device__ __forceinline__ void load_stream(const float* p, float (&v)[4]) {
   asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(p));
 }
+__device__ __forceinline__ void load_stream(const float* p, float (&v)[2]) {
+  asm("ld.global.nc.L1::no_allocate.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(p));
+}
 __device__ __forceinline__ void load_stream(const double* p, double (&v)[2]) {
   asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(p));
 }

@@ -1,13 +1,17 @@
-// CSR <-> BSR. One thread per entry stores its value; where entries repeat, one thread per row adds them in their
-// order.
+// CSR <-> BSR. Sorted rows are merged (block_merge.cuh), eight lanes per block row, once to count blocks and once to
+// store them; entries that repeat are added in their order. For rows that are not sorted, one thread per entry looks for
+// its block and stores its value there; where entries repeat, one thread per row adds them in their order.
+#include <optional>
 #include <tulle/core/status.hpp>
 
 #include "core/instantiate.hpp"
 #include "cuda/device/warp.cuh"
+#include "cuda/formats/block_merge.cuh"
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/collect_rows.cuh"
 #include "cuda/formats/formats.hpp"
 #include "cuda/runtime/entries.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
@@ -90,6 +94,121 @@ bool fill_values(const context& ctx, csr_view<T, O> a, bsr<T, O>& to) {
   return read_back(ctx, missing.data()) == 0;
 }
 
+/// What merging found.
+struct merged_counts {
+  unsigned long long places;  // entries, those that repeat another left out
+  int unsorted;               // or, of values for blocks that exist: the pattern is another one
+};
+
+template <class O>
+__global__ void __launch_bounds__(block_threads)
+    count_merged(index_t rows, index_t block_rows, const O* rowptr, const index_t* colind, index_t block,
+                 std::int64_t* blocks, merged_counts* counts) {
+  const std::int64_t block_row = grid_thread() / merge_lanes;
+  merged_row<O> row(rows, rowptr, colind, block, block_row);
+  std::int64_t count = 0;
+  unsigned long long places = 0;
+  row.for_each_block([&](O, index_t, O first) {
+    ++count;
+    for (O k = first; k < row.at; ++k) places += k == first || colind[k] != colind[k - 1] ? 1 : 0;
+  });
+  if (block_row < block_rows && threadIdx.x % merge_lanes == 0) blocks[block_row] = count;
+  places = warp_sum(places);
+  if (lane_id() == 0 && places > 0) atomicAdd(&counts->places, places);
+  if (row.unsorted) atomicOr(&counts->unsorted, 1);
+}
+
+/// The values of blocks whose offsets are known; `Pattern`: and their columns and masks, else those are compared.
+template <bool Pattern, class T, class O>
+__global__ void __launch_bounds__(block_threads)
+    store_merged(csr_view<T, O> a, index_t block, index_t block_rows, const O* rowptr, index_t* colind, T* values,
+                 std::uint64_t* masks, merged_counts* counts) {
+  const std::int64_t block_row = grid_thread() / merge_lanes;
+  const int lane = static_cast<int>(threadIdx.x) % merge_lanes;
+  const unsigned group = 0xffu << (lane_id() - lane);
+  const O begin = block_row < block_rows ? rowptr[block_row] : O{0};
+  const O end = block_row < block_rows ? rowptr[block_row + 1] : O{0};
+  merged_row<O> row(a.rows, a.rowptr, a.colind, block, block_row);
+  O seen = 0;
+  bool other = false;
+  row.for_each_block([&](O k, index_t column, O first) {
+    seen = k + 1;
+    if (!Pattern) {
+      other |= begin + k >= end || colind[begin + k] != column || row.unsorted;
+      if (__any_sync(group, other)) return;
+    }
+    T* const to = values + (std::int64_t{begin + k} * block + lane) * block;
+    std::uint64_t bits = 0;
+    O at = first;
+    for (index_t j = 0; lane < block && j < block; ++j) {
+      T value{0};
+      bool has = false;
+      for (; at < row.at && a.colind[at] == column * block + j; ++at) {
+        value = has ? add(value, a.values[at]) : a.values[at];
+        has = true;
+      }
+      to[j] = value;
+      bits |= static_cast<std::uint64_t>(has) << j;
+    }
+    bits <<= lane < block ? lane * block : 0;
+#pragma unroll
+    for (int d = merge_lanes / 2; d > 0; d /= 2) bits |= __shfl_xor_sync(group, bits, d);
+    if (lane != 0) return;
+    if (Pattern) {
+      colind[begin + k] = column;
+      masks[begin + k] = bits;
+    } else {
+      other |= masks != nullptr && (bits & ~masks[begin + k]) != 0;
+    }
+  });
+  other |= row.unsorted || (!Pattern && lane < block && seen != end - begin);
+  if (other) atomicOr(&counts->unsorted, 1);
+}
+
+/// Nothing where rows are not sorted.
+template <class T, class O>
+std::optional<bsr<T, O>> merge_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
+  bsr<T, O> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.block = block;
+  out.block_rows = static_cast<index_t>(ceil_div(a.rows, block));
+  buffer<std::int64_t> offsets = zero_counts(ctx, out.block_rows);
+  auto counts = device_value<merged_counts>(ctx);
+  const launch_shape shape = threads_for(std::int64_t{out.block_rows} * merge_lanes);
+  launch("bsr.count_merged", count_merged<O>, shape, native(ctx), a.rows, out.block_rows, a.rowptr, a.colind, block,
+         offsets.data(), counts.data());
+  exclusive_scan(ctx, offsets);
+  const merged_counts found = read_back(ctx, counts.data());
+  if (found.unsorted != 0) return std::nullopt;
+  const auto blocks = static_cast<std::size_t>(read_back(ctx, offsets.data() + out.block_rows));
+  const std::size_t slots = blocks * static_cast<std::size_t>(block * block);
+  out.nnz = static_cast<std::int64_t>(found.places);
+  out.rowptr = buffer<O>(ctx, static_cast<std::size_t>(out.block_rows) + 1);
+  for_each_item(ctx, "bsr.block_offsets", std::int64_t{out.block_rows} + 1,
+                [from = offsets.data(), to = out.rowptr.data()] __device__(std::int64_t r) {
+                  to[r] = static_cast<O>(from[r]);
+                });
+  out.colind = buffer<index_t>(ctx, blocks);
+  out.values = buffer<T>(ctx, slots);
+  out.mask = buffer<std::uint64_t>(ctx, blocks);
+  launch("bsr.store_merged", store_merged<true, T, O>, shape, native(ctx), a, block, out.block_rows,
+         static_cast<const O*>(out.rowptr.data()), out.colind.data(), out.values.data(), out.mask.data(),
+         counts.data());
+  if (found.places == slots) out.mask = {};
+  return out;
+}
+
+/// False where the entries are not those of the blocks, or not sorted.
+template <class T, class O>
+bool merge_values(const context& ctx, csr_view<T, O> a, bsr<T, O>& to) {
+  auto counts = device_value<merged_counts>(ctx);
+  launch("bsr.store_merged", store_merged<false, T, O>, threads_for(std::int64_t{to.block_rows} * merge_lanes),
+         native(ctx), a, to.block, to.block_rows, static_cast<const O*>(to.rowptr.data()), to.colind.data(),
+         to.values.data(), to.mask.data(), counts.data());
+  return read_back(ctx, counts.data()).unsorted == 0;
+}
+
 /// The places of every row, by block and then by column, for collect_rows.
 template <class T, class O>
 struct bsr_rows {
@@ -114,6 +233,7 @@ struct bsr_rows {
 
 template <scalar T, offset O>
 bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
+  if (auto merged = merge_to_bsr(ctx, a, block)) return std::move(*merged);
   auto [rowptr, colind] = find_blocks(ctx, a.rows, a.cols, a.nnz, a.rowptr, a.colind, block);
   const std::size_t blocks = colind.size();
   const std::size_t slots = blocks * static_cast<std::size_t>(block * block);
@@ -140,7 +260,7 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
 
 template <scalar T, offset O>
 void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
-  if (!fill_values(ctx, from, to)) {
+  if (!merge_values(ctx, from, to) && !fill_values(ctx, from, to)) {
     throw error(status::invalid_structure, "update_values: the CSR has an entry outside the BSR's blocks");
   }
 }

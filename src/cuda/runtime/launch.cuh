@@ -45,6 +45,27 @@ void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape,
   check_launch(name);
 }
 
+/// The same for a kernel that may start before the one in front of it on the stream is done (start_dependents), and
+/// begins with await_previous_grid. Of clusters of `cluster` blocks. From compute capability 9.0 on.
+template <class... Parameters, class... Args>
+void launch_behind(const char* name, void (*kernel)(Parameters...), launch_shape shape, int cluster,
+                   cudaStream_t stream, const Args&... args) {
+  if (shape.blocks == 0) return;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(args)...), name);
+}
+
 /// Runs a kernel that is a grid-stride loop over `items` items on the context's stream.
 template <class... Parameters, class... Args>
 void launch_items(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t items,

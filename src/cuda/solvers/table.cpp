@@ -3,6 +3,11 @@
 
 namespace tulle::cuda {
 
-std::span<const cg_kernel> cg_table() { return {}; }
+cg_kernel cg_cluster_entry(), cg_persistent_entry(), cg_graph_entry();
+
+std::span<const cg_kernel> cg_table() {
+  static const cg_kernel table[] = {cg_cluster_entry(), cg_persistent_entry(), cg_graph_entry()};
+  return table;
+}
 
 }  // namespace tulle::cuda

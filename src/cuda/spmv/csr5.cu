@@ -98,11 +98,12 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
   const index_t first_row = __ldg(a.first_row + tile);
-  entries.multiply(x);
-
   index_t row = first_row + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
+  if (ends_row) epilogue.fetch(first_end);
+  entries.multiply(x);
+
   T open{0}, first_sum{0};
   bool first = true;
 #pragma unroll

@@ -49,7 +49,7 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
       pass_[static_cast<std::size_t>(b)]->update_values(matrix_ref(piece_of(b).view()));
     }
   }
-  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, void* dots,
+  void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                   stream_view stream) override {
     const double last_beta = apply_all_but_last(alpha, x, beta, y, stream);
     pass_.back()->apply_dots(alpha, x, last_beta, y, w, dots, stream);

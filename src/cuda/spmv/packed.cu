@@ -53,6 +53,10 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_lane lane[lanes];
     lanes_of<Tuning>(a, s, lane);
     T sum[lanes][1] = {};
+#pragma unroll
+    for (int h = 0; h < lanes; ++h) {
+      if (lane[h].owns_row) epilogue.fetch(lane[h].row);
+    }
     walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
       sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
     });

@@ -58,6 +58,7 @@ struct stream_block {
 
     tile_rows rows = work.rows[tile];
     if (rows.begin >= 0) prefetch_offsets(rows);
+    if (rows.begin >= 0 && rows.begin + me < rows.end) epilogue.fetch(rows.begin + me);
     T value[Items];
     if (count == tiling::size) {
       const int taken = rows.begin < 0 ? 0 : -rows.head;  // the tile before has summed these
