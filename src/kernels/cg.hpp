@@ -27,6 +27,17 @@ struct cg_problem {
   cg_options options;
 };
 
+/// Right-hand sides and solutions: vector j of B is at b[j * ld_b ..], a record for each; a history of the first alone.
+struct cg_systems {
+  const void* b = nullptr;
+  void* x = nullptr;
+  cg_record* record = nullptr;
+  double* history = nullptr;
+  index_t count = 1;
+  std::int64_t ld_b = 0;
+  std::int64_t ld_x = 0;
+};
+
 /// Made once for a matrix, run many times.
 class cg_operator {
  public:
@@ -45,6 +56,14 @@ class cg_operator {
   virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
     enqueue(b, x, record, history, stream);
   }
+  /// Several systems, options.rhs at most, together where the kernel's entry says `many`, else one after the other.
+  virtual void solve_many(const cg_systems& systems, std::size_t value_bytes, stream_view stream) {
+    const auto size = static_cast<std::int64_t>(value_bytes);
+    for (index_t j = 0; j < systems.count; ++j) {
+      solve(static_cast<const std::byte*>(systems.b) + systems.ld_b * j * size,
+            static_cast<std::byte*>(systems.x) + systems.ld_x * j * size, systems.record + j, nullptr, stream);
+    }
+  }
   /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite.
   virtual void update_values(const cg_problem& problem) = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
@@ -58,6 +77,7 @@ struct cg_kernel {
   backend_kind backend = backend_kind::cpu;
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
+  bool many = false;  // several right-hand sides go through the matrix together
   /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;
   std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;

@@ -31,6 +31,7 @@ cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
   }
   if (o.block < 0 || o.block > 8) refuse("block", o.block, "0 to 8");
   if (o.degree < 1 || o.degree > 100) refuse("degree", o.degree, "1 to 100");
+  if (o.rhs < 1 || o.rhs > 4096) refuse("rhs", o.rhs, "1 to 4096");
   if (o.check_interval == 0) o.check_interval = ctx.backend() == backend_kind::cpu ? 1 : 16;
   // Periodic replacement costs iterations, and all accuracy once rounding is what is left: docs/notes/0010. What has
   // arrived by the recursive residual alone goes on from the true one in any case, where the host looks.
@@ -46,6 +47,7 @@ const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::stri
   for (const cg_kernel& k : table) {
     if (wanted.empty() ? k.role != kernel_role::production : k.name != wanted) continue;
     if (!contains(k.types, types)) continue;
+    if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
     const support s = k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
     if (!s.ok) throw error(status::unsupported, fmt::format("{} cannot take this matrix: {}", wanted, s.reason));
@@ -157,7 +159,7 @@ struct cg_solver::impl {
   }
 
   void take_memory() {
-    record = buffer<cg_record>(ctx, 1);
+    record = buffer<cg_record>(ctx, static_cast<std::size_t>(options.rhs));
     if (options.keep_history) history = buffer<double>(ctx, static_cast<std::size_t>(options.max_iterations) + 1);
     ctx.synchronize();  // solves may come on another stream
   }
@@ -203,6 +205,30 @@ cg_result cg_solver::solve(const const_vector_ref& b, const vector_ref& x) const
   copy_bytes(ctx, result.history.data(), memory_space::host, s.history.data(), ctx.space(),
              result.history.size() * sizeof(double));
   return result;
+}
+
+std::vector<cg_result> cg_solver::solve_many(const const_multivector_ref& b, const multivector_ref& x) const {
+  impl& s = *impl_;
+  const context& ctx = s.ctx;
+  detail::vector_rules rules{ctx.space(), ctx.device(), s.type};
+  rules.a = {static_cast<index_t>(s.n), static_cast<index_t>(s.n)};
+  rules.check_multivectors(b, x);
+  if (b.count > s.options.rhs) {
+    throw error(
+        status::invalid_argument,
+        fmt::format("b has {} vectors, and the solver was made for {} (cg_options::rhs)", b.count, s.options.rhs));
+  }
+  if (b.count > 1 && (b.order != vector_order::column_major || x.order != vector_order::column_major)) {
+    throw error(status::unsupported, "solve_many takes vectors in column-major order");
+  }
+  std::vector<cg_result> results(static_cast<std::size_t>(b.count));
+  if (b.count == 0) return results;
+  s.op->solve_many({b.data, x.data, s.record.data(), nullptr, b.count, b.ld, x.ld}, size_of(s.type), ctx.stream());
+  for (std::size_t j = 0; j < results.size(); ++j) {
+    copy_bytes(ctx, static_cast<cg_record*>(&results[j]), memory_space::host, s.record.data() + j, ctx.space(),
+               sizeof(cg_record));
+  }
+  return results;
 }
 
 void cg_solver::enqueue(const const_vector_ref& b, const vector_ref& x, cg_record* record,

@@ -43,11 +43,12 @@ class cg_operations final : public cg_operator {
         loop_(a_, m_.get(), problem.options) {}
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
-    loop_.enqueue(b, x, record, history, stream);
+    loop_.enqueue({b, x, record, history}, stream);
   }
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
-    loop_.solve(b, x, record, history, stream);
+    loop_.solve({b, x, record, history}, stream);
   }
+  void solve_many(const cg_systems& systems, std::size_t, stream_view stream) override { loop_.solve(systems, stream); }
   void update_values(const cg_problem& problem) override {
     const matrix_ref& a = matrix_of(problem);
     const std::int64_t count = a.block > 0 ? a.stored * a.block * a.block : a.nnz;
@@ -70,11 +71,12 @@ class loop_of_operators final : public cg_operator {
   loop_of_operators(const linear_operator& a, const linear_operator* m, const cg_options& options)
       : loop_(a, m, options) {}
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
-    loop_.enqueue(b, x, record, history, stream);
+    loop_.enqueue({b, x, record, history}, stream);
   }
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
-    loop_.solve(b, x, record, history, stream);
+    loop_.solve({b, x, record, history}, stream);
   }
+  void solve_many(const cg_systems& systems, std::size_t, stream_view stream) override { loop_.solve(systems, stream); }
   void update_values(const cg_problem&) override {
     throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
   }
@@ -91,6 +93,7 @@ cg_kernel cg_operations_entry(backend_kind backend) {
       .name = "cg.operations",
       .summary = "a loop of matrix and vector operations",
       .backend = backend,
+      .many = true,
       .supports = [](const cg_problem&, const device_info&) { return support{}; },
       .make = [](const context& ctx, const cg_problem& problem) -> std::unique_ptr<cg_operator> {
         return std::make_unique<cg_operations>(ctx, problem);

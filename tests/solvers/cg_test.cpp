@@ -298,5 +298,68 @@ TEST_P(cg_test, enqueue_is_a_whole_solve) {
   });
 }
 
+TEST_P(cg_test, several_right_hand_sides_are_each_solved) {
+  for_types<float, double>([&]<class T>() {
+    const plain_csr<T> a = generated<T>("gen:fem:dof=3,n=8,values=spd");
+    constexpr index_t count = 5;
+    std::vector<T> b, one;
+    for (index_t j = 0; j < count; ++j) {
+      one = random_rhs<T>(a.rows, static_cast<std::uint64_t>(j) + 1);
+      if (j == 2) std::ranges::fill(one, T{0});
+      if (j == 3) one[5] = std::numeric_limits<T>::quiet_NaN();
+      b.insert(b.end(), one.begin(), one.end());
+    }
+    for (const preconditioner_kind m : preconditioners()) {
+      cg_options options;
+      options.rhs = count;
+      options.preconditioner = m;
+      options.rtol = 1e-5;
+      for_kernels(a, options, [&](const cg_solver& solver) {
+        const buffer<T> rhs = to_buffer(ctx(), b);
+        buffer<T> x = to_buffer(ctx(), std::vector<T>(b.size()));
+        const auto columns = [&](auto& v) {
+          using data = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(v)>>, const_multivector_ref,
+                                          multivector_ref>;
+          return data(scalar_type_of<T>, a.rows, count, a.rows, vector_order::column_major, v.data(), ctx().space(),
+                      ctx().device());
+        };
+        const std::vector<cg_result> results = solver.solve_many(columns(rhs), columns(x));
+        const std::vector<T> all = to_vector(ctx(), x);
+        ASSERT_EQ(results.size(), static_cast<std::size_t>(count));
+        for (index_t j = 0; j < count; ++j) {
+          SCOPED_TRACE(j);
+          const auto part = [&](const std::vector<T>& v) {
+            return std::vector<T>(v.begin() + j * a.rows, v.begin() + (j + 1) * a.rows);
+          };
+          const cg_result& result = results[static_cast<std::size_t>(j)];
+          EXPECT_EQ(status_of(result), j == 3 ? "NOT_FINITE" : "SUCCESS");
+          if (j == 3) continue;
+          expect_true_report(a, part(b), solved<T>{result, part(all)}, options);
+          EXPECT_TRUE(j != 2 || part(all) == part(b));
+        }
+      });
+    }
+  });
+}
+
+TEST_P(cg_test, refuses_right_hand_sides_that_it_was_not_made_for) {
+  const plain_csr<double> a = generated<double>("gen:stencil:points=5,n=5,values=spd");
+  cg_options options;
+  options.rhs = 0;
+  expect_error(status::invalid_argument, "rhs", [&] { cg_solver(ctx(), matrix_ref(a.view()), options); });
+  options.rhs = 2;
+  const cg_solver solver(ctx(), matrix_ref(a.view()), options);
+  buffer<double> b(ctx(), 75), x(ctx(), 75);
+  const auto solve_of = [&](index_t rows, index_t count, vector_order order) {
+    const multivector_ref to(scalar_type::f64, rows, count, 25, order, x.data(), ctx().space(), ctx().device());
+    multivector_ref from = to;
+    from.data = b.data();
+    return [&solver, from, to] { (void)solver.solve_many(from, to); };
+  };
+  expect_error(status::invalid_argument, "3 vectors", solve_of(25, 3, vector_order::column_major));
+  expect_error(status::unsupported, "column-major", solve_of(25, 2, vector_order::row_major));
+  expect_error(status::invalid_dimensions, "24", solve_of(24, 2, vector_order::column_major));
+}
+
 }  // namespace
 }  // namespace tulle::test

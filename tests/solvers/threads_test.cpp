@@ -35,5 +35,24 @@ TEST(cg_threads, the_number_of_threads_does_not_show) {
   }
 }
 
+TEST(cg_threads, nor_with_several_right_hand_sides) {
+  constexpr index_t count = 3;
+  const auto a = generate<double>(context::cpu(1), "gen:fem:dof=3,n=12,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows * count);
+  std::vector<std::vector<double>> found;
+  for (const int threads : {1, 2, 3, 7}) {
+    std::vector<double>& x = found.emplace_back(b.size());
+    cg_options options;
+    options.rhs = count;
+    const_multivector_ref from(scalar_type::f64, a.rows, count, a.rows, vector_order::column_major, b.data(),
+                               memory_space::host);
+    multivector_ref to(scalar_type::f64, a.rows, count, a.rows, vector_order::column_major, x.data(),
+                       memory_space::host);
+    for (const cg_result& r : cg_solver(context::cpu(threads), a, options).solve_many(from, to))
+      EXPECT_TRUE(r.converged());
+    EXPECT_EQ(x, found.front());
+  }
+}
+
 }  // namespace
 }  // namespace tulle::test
