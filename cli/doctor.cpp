@@ -9,6 +9,7 @@
 #include <tulle/core/build_info.hpp>
 #include <tulle/ops/spmv.hpp>
 
+#include "bench/load.hpp"
 #include "bench/machine.hpp"
 #include "common/command.hpp"
 #include "common/options.hpp"
@@ -23,6 +24,7 @@ struct doctor_result {
   std::string why_no_gpu;
   std::string nvcc;  // empty where there is none
   std::string cache_directory;
+  std::optional<double> cores_of_others;  // while this was measured
   std::vector<std::pair<std::string, std::string>> missing;  // what, and how to get it
 };
 
@@ -96,7 +98,8 @@ json to_json(const doctor_result& r) {
       field("compiler", built_from().compiler), field("flags", built_from().flags),
       field("cpu",
             object(field("name", cpu.name), field("threads", r.cpu.threads), field("memory_bytes", cpu.memory_bytes),
-                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)))),
+                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)),
+                   field("cores_of_others", r.cores_of_others ? json(*r.cores_of_others) : json()))),
       field("cuda", object(field("built", !built_from().cuda.empty()), field("build", built_from().cuda),
                            field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc), field("devices", devices))),
       field("cache_directory", r.cache_directory), field("missing", missing));
@@ -125,6 +128,9 @@ void print_text(const doctor_result& r) {
   print_heading(fmt::format("CPU: {}", r.cpu.device.name));
   put("  threads          {}\n", r.cpu.threads);
   print_memory(r.cpu, "last-level cache");
+  if (const std::string said = bench::overload(r.cores_of_others, r.cpu.threads, bench::cores()); !said.empty()) {
+    put("  load             {}\n", said);
+  }
   for (std::size_t i = 0; i < r.gpus.size(); ++i) {
     const device_info& gpu = r.gpus[i].device;
     print_heading(fmt::format("GPU {}: {}", i, gpu.name));
@@ -146,7 +152,9 @@ void print_text(const doctor_result& r) {
 
 int run(const run_options& o) {
   doctor_result r;
+  const bench::load_watch load;
   r.cpu = bench::measure_machine(context::cpu(o.threads));
+  r.cores_of_others = load.others();
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
   for (int device = 0; device < devices; ++device) {
     r.gpus.push_back(bench::measure_machine(context::cuda(device)));

@@ -26,6 +26,7 @@ struct info_result {
   matrix_facts matrix;
   std::optional<matrix_market_info> file;  // nothing of a generator
   csr_stats stats;
+  std::optional<bin_padding> bins;
   std::vector<choice> choices;
   std::string hash;  // for JSON alone
 };
@@ -52,6 +53,10 @@ void print_text(const info_result& r) {
       s.sell_sorted_padding);
   put("  block fill   ");
   for (std::size_t b = 2; b < s.block_fill.size(); ++b) put(" {0}x{0} {1:.0f}%", b, 100 * s.block_fill[b]);
+  if (r.bins) {
+    put("\n  block bins    of {0} x {0}: bin_bsr {1:.2f}x, bin_bsr.compact {2:.2f}x", r.bins->block, r.bins->bin_bsr,
+        r.bins->compact);
+  }
   put("\n  gather        {:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)\n", s.gather_sectors);
   put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
       human_bytes(compulsory_bytes(s, 4)));
@@ -74,6 +79,9 @@ json to_json(const info_result& r) {
   json record = to_json(r.matrix);
   record["file"] = r.file ? to_json(*r.file) : json(nullptr);
   record["stats"] = cli::to_json(r.stats);
+  record["bin_padding"] = r.bins ? object(field("block", r.bins->block), field("bin_bsr", r.bins->bin_bsr),
+                                          field("compact", r.bins->compact))
+                                 : json(nullptr);
   record["compulsory_bytes"] =
       object(field("f64", compulsory_bytes(r.stats, 8)), field("f32", compulsory_bytes(r.stats, 4)));
   for (const auto& [backend, chosen] : r.choices) {
@@ -86,7 +94,8 @@ json to_json(const info_result& r) {
 
 int run(const settings& s) {
   const named_matrix a = load(s.matrix, s.run);
-  info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}};
+  info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}, {}};
+  r.bins = padding_in_bins(a.matrix, r.stats, s.run);
   if (!is_generator(s.matrix)) r.file = a.info;
   for (const context& ctx : usable_contexts(s.run)) {
     const type_key types{a.matrix.types.value, offsets_for(a.matrix.nnz)};

@@ -12,8 +12,8 @@ microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algori
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
-the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py, compare_spgemm_cpu.py and
-measure_spgemm_limits.py, and those of two commits side by side, have tables of their own, whatever the settings.
+the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+measure_spgemm_limits.py and measure_busy_cpu.py, and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -265,6 +265,15 @@ def kept_table(run: dict) -> str:
         f"\n{c['device']}; commit {c['commit_before']} before, {c['commit']} after, {c['date'][:10]}.\n")
 
 
+def busy_table(run: dict) -> str:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+    from measure_busy_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
+
+    c = run["context"]
+    return markdown(*table_of(run), left=2) + (
+        f"\n{c['cpu']}, {c['cores']} cores, microseconds; commit {c['before']} before, {c['commit']}, {c['date'][:10]}.\n")
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -274,6 +283,7 @@ def replace_tables(text: str, results: Path) -> str:
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
         made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
+                else busy_table(run) if "busy" in run
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))
         return marker[1] + made + marker[4]
 

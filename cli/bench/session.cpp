@@ -68,6 +68,13 @@ omission session::give_up(omission o, status code, const std::string& reason) {
   return o;
 }
 
+void session::add_load(json& context) {
+  const std::optional<double> others = load_.others();
+  if (others) context["cores_of_others"] = *others;
+  const bool gpu = ctx.backend() == backend_kind::cuda;
+  if (const std::string said = overload(others, gpu ? 1 : ctx.threads(), cores()); !said.empty()) note(said);
+}
+
 int session::write(const json& document) {
   if (o_.json_on_stdout()) print_json(document);
   const bool learnt_nothing = code_ != ok && document.at("benchmarks").empty() && !document.contains("errors");

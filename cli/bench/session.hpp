@@ -5,6 +5,7 @@
 
 #include "common/command.hpp"
 #include "harness.hpp"
+#include "load.hpp"
 #include "machine.hpp"
 #include "options.hpp"
 #include "record.hpp"
@@ -40,12 +41,15 @@ class session {
   omission give_up(omission o, status code, const std::string& reason);
   int write(const json& document);
   void clear_bar();
+  /// Says it where other processes were in the way, and records it.
+  void add_load(json& context);
 
   const bench_options& o_;
   json before_;
   std::size_t steps_ = 1, done_ = 0;
   bool bar_shown_ = false;
   int code_ = ok;  // of the first matrix that could not be had
+  load_watch load_;
 
  public:  // made after the files were looked at
   const context ctx;
@@ -102,6 +106,7 @@ int session::finish(const results<Record>& all, const json& more) {
   json document =
       object(field("context", describe(host)), field("benchmarks", json::array()), field("skipped", json::array()));
   document["context"]["warmup"] = o_.warmup;
+  add_load(document["context"]);
   for (const Record& r : all.records) {
     document["benchmarks"].push_back(to_json(r));
     if (r.is_failure()) code_ = not_converged;

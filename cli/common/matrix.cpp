@@ -87,6 +87,16 @@ csr_stats statistics(const matrix_ref& a, const run_options& o) {
                         [&]<class T>() { return tulle::statistics(context::cpu(o.threads), a.as<T, std::int64_t>()); });
 }
 
+std::optional<bin_padding> padding_in_bins(const matrix_ref& a, const csr_stats& stats, const run_options& o) {
+  constexpr double least_fill = 0.9;
+  index_t block = 8;
+  while (block > 1 && stats.block_fill[static_cast<std::size_t>(block)] < least_fill) --block;
+  if (block < 2 || a.nnz == 0) return {};
+  return with_precision(o, [&]<class T>() {
+    return tulle::padding_in_bins(context::cpu(o.threads), a.as<T, std::int64_t>(), block);
+  });
+}
+
 double read_rate(const matrix_market_info& info) {
   return info.seconds > 0 ? static_cast<double>(info.bytes) / info.seconds / 1e6 : 0;
 }

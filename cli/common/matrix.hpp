@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <optional>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/matrices.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -56,6 +57,8 @@ decltype(auto) in_memory_for(std::string_view name, F&& f) {
 }
 /// All statistics of such a matrix.
 csr_stats statistics(const matrix_ref& a, const run_options& o);
+/// What bins of the largest blocks that are nine tenths full would cost; nothing where there are no such blocks.
+std::optional<bin_padding> padding_in_bins(const matrix_ref& a, const csr_stats& stats, const run_options& o);
 /// Millions of bytes of text a second; 0 for a generator.
 double read_rate(const matrix_market_info& info);
 

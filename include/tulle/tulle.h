@@ -137,7 +137,7 @@ enum { TULLE_ROW_MAJOR = 0, TULLE_COLUMN_MAJOR = 1 };
 /* ---- Other formats ---- */
 
 typedef int32_t tulle_format;
-enum { TULLE_COO = 0, TULLE_CSC = 1, TULLE_BSR = 2, TULLE_DENSE = 3 };
+enum { TULLE_COO = 0, TULLE_CSC = 1, TULLE_BSR = 2, TULLE_DENSE = 3, TULLE_BIN_BSR = 4 };
 
 /* The arrays of a matrix in another format, with indices from 0, in the memory that `space` says. What a format does not
  * have stays 0. Values are of `scalar_type`, offsets of `offset_type`. */
@@ -145,15 +145,16 @@ typedef struct tulle_matrix_arrays {
   tulle_format format;
   int64_t rows;
   int64_t cols;
-  int64_t nnz;                   /* COO and CSC: entries; BSR: blocks; DENSE: not read */
+  int64_t nnz;                   /* COO and CSC: entries; BSR: blocks; BIN_BSR: slots; DENSE: not read */
   tulle_scalar_type scalar_type;
-  tulle_offset_type offset_type; /* of CSC and BSR */
+  tulle_offset_type offset_type; /* of CSC and BSR; BIN_BSR: TULLE_OFFSET_I64 */
   tulle_memory_space space;
-  const void* offsets;           /* CSC: cols + 1; BSR: block rows + 1 */
+  const void* offsets;           /* CSC: cols + 1; BSR: block rows + 1; BIN_BSR: 32 for every 32 rows, and 32 */
   const int32_t* rowind;         /* COO, CSC: nnz */
-  const int32_t* colind;         /* COO: nnz; BSR: nnz, in blocks */
-  const void* values;            /* COO, CSC: nnz; BSR: nnz * block * block, each block by rows; DENSE: see ld */
-  int32_t block;                 /* BSR: rows of a block, 2 to 8 */
+  const int32_t* colind;         /* COO: nnz; BSR: nnz, in blocks; BIN_BSR: colptr, nnz, -1 where a slot is unused */
+  const void* values;            /* COO, CSC: nnz; BSR: nnz * block * block, each block by rows; BIN_BSR: nnz * block;
+                                    DENSE: see ld */
+  int32_t block;                 /* BSR: rows of a block, 2 to 8; BIN_BSR: 1 to 8 */
   tulle_vector_order order;      /* DENSE */
   int64_t ld;                    /* DENSE: element (i, j) is at i * ld + j by rows, at i + j * ld by columns */
 } tulle_matrix_arrays;
@@ -170,6 +171,41 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
  * how many there are; arrays that are NULL are left out, so that a first call counts. */
 tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
                                     int64_t* blocks, int64_t* rowptr, int32_t* colind, void* values);
+
+/* As bins of 32 rows in blocks of `block` (1 to 8), laid out as bin_bsr_view in tulle/formats/views.hpp says, to the host:
+ * 32 64-bit offsets for every 32 rows and 32 more, the column of every slot, `block` values a slot. `slots` is how many
+ * there are; arrays that are NULL are left out. */
+tulle_status tulle_csr_copy_out_bin_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
+                                        int64_t* slots, int64_t* rowptr, int32_t* colptr, void* values);
+
+/* ---- Blocks from an unordered list of pairs. The pattern is found once, its values are summed as often as they change ---- */
+
+typedef struct tulle_block_pattern tulle_block_pattern;
+
+/* Pair p says that there is a block in row rowind[p] and column colind[p], in blocks; any order, duplicates allowed. */
+typedef struct tulle_block_pairs {
+  int64_t block_rows;
+  int64_t block_cols;
+  int64_t pairs;
+  const int32_t* rowind; /* pairs, in the context's memory, as colind */
+  const int32_t* colind;
+  int32_t block;         /* rows of a block, 1 to 8 */
+  int32_t symmetric;     /* 1: a pair (i, j), i != j, stands for (j, i) too, with the transposed values */
+  int32_t diagonal;      /* 1: every (i, i) is there */
+} tulle_block_pairs;
+
+/* A pair that is out of range gives INVALID_STRUCTURE with its number. */
+tulle_status tulle_block_pattern_create(const tulle_context* context, const tulle_block_pairs* pairs,
+                                        tulle_block_pattern** pattern);
+/* The pattern as a BSR, in the context's memory: block rows + 1 offsets, a column (in blocks) for each of `blocks`. The
+ * pointers are the pattern's own; any argument but the pattern may be NULL. */
+tulle_status tulle_block_pattern_get_arrays(const tulle_block_pattern* pattern, int64_t* blocks, const int64_t** rowptr,
+                                            const int32_t** colind);
+/* The values of that BSR, block * block for each block by rows: the sums of those of the pairs, `values`, as many for
+ * each, by rows; both in the context's memory. Sums keep the order of the pairs. Queued on the context's stream. */
+tulle_status tulle_block_pattern_assemble(const tulle_block_pattern* pattern, tulle_scalar_type scalar_type,
+                                          const void* values, void* block_values);
+void tulle_block_pattern_destroy(tulle_block_pattern* pattern);
 
 /* ---- Matrices made of matrices. Each result is a new CSR in the context's memory ---- */
 

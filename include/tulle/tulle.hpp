@@ -11,6 +11,7 @@
 #include <tulle/core/types.hpp>
 #include <tulle/core/stream.hpp>
 #include <tulle/core/vector_ref.hpp>
+#include <tulle/formats/block_pattern.hpp>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/matrices.hpp>
 #include <tulle/formats/matrix_ref.hpp>

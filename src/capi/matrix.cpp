@@ -61,6 +61,28 @@ matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, shape s,
   return csr<T>{s.rows, s.cols, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, values)};
 }
 
+/// `ref`: all but what only bins have.
+matrix_ref bins_of(const tulle_matrix_arrays& a, matrix_ref ref) {
+  if (ref.types.offset != offset_type::i64) {
+    throw error(status::invalid_argument, "arrays->offset_type: must be TULLE_OFFSET_I64 for TULLE_BIN_BSR");
+  }
+  if (a.nnz > std::numeric_limits<std::int64_t>::max() / 1024) {
+    throw error(status::invalid_dimensions, fmt::format("arrays->nnz = {}: so many slots do not fit memory", a.nnz));
+  }
+  ref.block = checked_choice(a.block, "arrays->block", 1, 8);
+  ref.stored = (std::int64_t{ref.rows} + bin_rows - 1) / bin_rows;
+  ref.nnz = a.nnz * ref.block;  // at most
+  return ref;
+}
+
+/// Throws INVALID_STRUCTURE where the offsets of bins end elsewhere than the caller's arrays.
+void check_slots(const context& ctx, const tulle_matrix_arrays& a, const matrix_ref& bins) {
+  check_matrix(ctx, "arrays", bins);
+  if (const std::int64_t slots = arrays_of(ctx, bins).indices; slots != a.nnz) {
+    throw error(status::invalid_structure, fmt::format("arrays->offsets end with {}, arrays->nnz is {}", slots, a.nnz));
+  }
+}
+
 /// `ref`: what `described` says of them.
 matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
   ref.nnz = ref.stored = checked_size(a.nnz, "arrays->nnz");
@@ -68,9 +90,11 @@ matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
   ref.colind = a.format == TULLE_CSC ? a.rowind : a.colind;
   ref.values = a.values;
   ref.rowind = a.format == TULLE_COO ? a.rowind : nullptr;
-  ref.format = a.format == TULLE_COO   ? matrix_format::coo
-               : a.format == TULLE_CSC ? matrix_format::csc
-                                       : matrix_format::bsr;
+  ref.format = a.format == TULLE_COO       ? matrix_format::coo
+               : a.format == TULLE_CSC     ? matrix_format::csc
+               : a.format == TULLE_BIN_BSR ? matrix_format::bin_bsr
+                                           : matrix_format::bsr;
+  if (ref.format == matrix_format::bin_bsr) return bins_of(a, ref);
   if (ref.format != matrix_format::bsr) return ref;
   ref.block = checked_choice(a.block, "arrays->block", 2, 8);
   if (ref.stored > std::numeric_limits<std::int64_t>::max() / 1024) {
@@ -81,13 +105,15 @@ matrix_ref ref_of(const tulle_matrix_arrays& a, matrix_ref ref) {
 }
 
 tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
-  checked_choice(a.format, "arrays->format", TULLE_COO, TULLE_DENSE);
+  checked_choice(a.format, "arrays->format", TULLE_COO, TULLE_BIN_BSR);
   matrix_ref made = described(a);
   if (a.format == TULLE_DENSE) {
     const shape s = made.dimensions();
     made = dispatch<type_set::all>(made.types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, made.space); });
   } else {
-    detail::operand checked(ctx, "arrays", ref_of(a, made));
+    made = ref_of(a, made);
+    if (made.format == matrix_format::bin_bsr) check_slots(ctx, a, made);
+    detail::operand checked(ctx, "arrays", made);
     checked.validate();
     checked.to_csr();
     made = checked.is_transpose() ? to_csr(ctx, transposed(checked.source())) : checked.source();
@@ -163,6 +189,21 @@ tulle_status tulle_csr_copy_out_bsr(const tulle_context* context, const tulle_cs
       *blocks = static_cast<std::int64_t>(made.colind.size());
       if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);
       if (colind != nullptr) std::copy_n(made.colind.data(), made.colind.size(), colind);
+      if (values != nullptr)
+        std::copy_n(reinterpret_cast<const char*>(made.values.data()), made.values.bytes(), static_cast<char*>(values));
+    });
+  });
+}
+
+tulle_status tulle_csr_copy_out_bin_bsr(const tulle_context* context, const tulle_csr* matrix, int32_t block,
+                                        int64_t* slots, int64_t* rowptr, int32_t* colptr, void* values) {
+  return guard({{context, "context"}, {matrix, "matrix"}, {slots, "slots"}}, [&] {
+    const tulle::context host = tulle::context::cpu();
+    on_host(matrix->ref, [&](const auto& a) {
+      const auto made = to_bin_bsr(host, a.view(), block);
+      *slots = static_cast<std::int64_t>(made.colptr.size());
+      if (rowptr != nullptr) std::copy_n(made.rowptr.data(), made.rowptr.size(), rowptr);
+      if (colptr != nullptr) std::copy_n(made.colptr.data(), made.colptr.size(), colptr);
       if (values != nullptr)
         std::copy_n(reinterpret_cast<const char*>(made.values.data()), made.values.bytes(), static_cast<char*>(values));
     });

@@ -1,3 +1,4 @@
+// One set of workers for each calling thread; docs/adr/0010-threads-of-our-own.md says why they are not OpenMP's.
 #include "core/workers.hpp"
 
 #include <omp.h>
@@ -71,9 +72,16 @@ void wait_while(const std::atomic<int>& state, int old) {
 
 struct alignas(64) worker {
   std::atomic<int> state = idle;
+  std::atomic<int> offers = 0;  // so far: a worker that wakes too late for one must not sleep through the next
   region* job = nullptr;
   int part = 0;
   pthread_t thread{};
+
+  void wake(int with) {
+    state.store(with, std::memory_order_release);
+    offers.fetch_add(1, std::memory_order_release);
+    offers.notify_all();
+  }
 
   bool take() {
     int is = offered;
@@ -82,8 +90,9 @@ struct alignas(64) worker {
 
   void loop() {
     inside = true;
-    for (;;) {
-      wait_while(state, idle);
+    for (int seen = 0;;) {
+      wait_while(offers, seen);
+      seen = offers.load(std::memory_order_acquire);
       if (state.load(std::memory_order_acquire) == quit) return;
       if (!take()) continue;
       job->run(part);
@@ -117,8 +126,7 @@ class crew {
   crew& operator=(const crew&) = delete;
   ~crew() {
     for (const auto& w : workers_) {
-      w->state.store(quit, std::memory_order_release);
-      w->state.notify_all();
+      w->wake(quit);
     }
     for (const auto& w : workers_) pthread_join(w->thread, nullptr);
   }
@@ -166,8 +174,7 @@ class crew {
   static void offer(worker& w, region& job, int part) {
     w.job = &job;
     w.part = part;
-    w.state.store(offered, std::memory_order_release);
-    w.state.notify_all();
+    w.wake(offered);
   }
 
   static void finish(worker& w, region& job) {

@@ -43,6 +43,52 @@ void refresh(const context& ctx, csr_view<T, O> from, Converted& to,
   update(ctx, from, to);
 }
 
+/// Shape, memory and arrays of a BSR.
+template <scalar T, offset O>
+void check_bsr(std::string_view function, const context& ctx, const bsr_view<T, O>& a, index_t least_block = 2) {
+  check_dimensions(function, a.rows, a.cols, a.nnz);
+  check_space(function, ctx, a.space);
+  if (a.block < least_block || a.block > 8) {
+    throw error(status::invalid_argument,
+                fmt::format("{}: BSR block is {}; it must be {} to 8", function, a.block, least_block));
+  }
+  const std::int64_t block_rows = (static_cast<std::int64_t>(a.rows) + a.block - 1) / a.block;
+  if (a.block_rows != block_rows || a.blocks < 0) {
+    throw error(status::invalid_dimensions,
+                fmt::format("{}: BSR has {} block rows and {} blocks; {} rows need {} block rows", function,
+                            a.block_rows, a.blocks, a.rows, block_rows));
+  }
+  check_array(function, "rowptr", a.rowptr, block_rows + 1);
+  check_entries(function, a.colind, a.values, a.blocks);
+}
+
+/// The same of a bin_bsr.
+template <scalar T>
+void check_bin_bsr(std::string_view function, const context& ctx, const bin_bsr_view<T>& a) {
+  check_dimensions(function, a.rows, a.cols, a.nnz);
+  check_space(function, ctx, a.space);
+  if (a.block < 1 || a.block > 8) {
+    throw error(status::invalid_argument, fmt::format("{}: block is {}; it must be 1 to 8", function, a.block));
+  }
+  const std::int64_t bins = (static_cast<std::int64_t>(a.rows) + bin_rows - 1) / bin_rows;
+  if (a.bins != bins) {
+    throw error(status::invalid_dimensions,
+                fmt::format("{}: bin_bsr has {} bins; {} rows need {}", function, a.bins, a.rows, bins));
+  }
+  check_array(function, "rowptr", a.rowptr, (bins + 1) * bin_rows);
+  check_array(function, "colptr", a.colptr, a.nnz);
+  check_array(function, "values", a.values, a.nnz);
+}
+
+template <class From, class To>
+void check_same_blocks(const context& ctx, const From& from, const To& to) {
+  check_space("update_values", ctx, to.values.space());
+  if (from.rows == to.rows && from.cols == to.cols && from.block == to.block) return;
+  throw error(status::invalid_dimensions,
+              fmt::format("update_values: blocks of {} of a {} x {} matrix do not fit blocks of {} of a {} x {} one",
+                          from.block, from.rows, from.cols, to.block, to.rows, to.cols));
+}
+
 }  // namespace
 
 template <scalar T, offset O>
@@ -151,18 +197,54 @@ bsr<T, O> to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
 template <scalar T, offset O>
 csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a) {
   check_source<O>(ctx, a);
-  if (a.block < 2 || a.block > 8) {
-    throw error(status::invalid_argument, fmt::format("to_csr: BSR block is {}; it must be 2 to 8", a.block));
-  }
-  const std::int64_t block_rows = (static_cast<std::int64_t>(a.rows) + a.block - 1) / a.block;
-  if (a.block_rows != block_rows || a.blocks < 0) {
-    throw error(status::invalid_dimensions, fmt::format("to_csr: BSR has {} block rows and {} blocks; {} rows need {} "
-                                                        "block rows",
-                                                        a.block_rows, a.blocks, a.rows, block_rows));
-  }
-  check_array("to_csr", "rowptr", a.rowptr, block_rows + 1);
-  check_entries("to_csr", a.colind, a.values, a.blocks);
+  check_bsr("to_csr", ctx, a);
   return formats_of<T, O>(ctx.backend()).bsr_to_csr(ctx, a);
+}
+
+template <scalar T, offset O>
+bin_bsr<T> to_bin_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
+  check_csr("to_bin_bsr", ctx, a);
+  if (block < 1 || block > 8) {
+    throw error(status::invalid_argument, fmt::format("to_bin_bsr: block is {}; it must be 1 to 8", block));
+  }
+  const auto& kernels = formats_of<T, O>(ctx.backend());
+  return kernels.bsr_to_bin_bsr(ctx, kernels.csr_to_bsr(ctx, a, block).view());
+}
+
+template <scalar T, offset O>
+bin_bsr<T> to_bin_bsr(const context& ctx, bsr_view<T, O> a) {
+  check_bsr("to_bin_bsr", ctx, a);
+  return formats_of<T, O>(ctx.backend()).bsr_to_bin_bsr(ctx, a);
+}
+
+template <offset O, scalar T>
+bsr<T, O> to_bsr(const context& ctx, bin_bsr_view<T> a) {
+  check_bin_bsr("to_bsr", ctx, a);
+  if (a.block < 2) throw error(status::invalid_argument, "to_bsr: the blocks have 1 row; a BSR has blocks of 2 to 8");
+  check_offsets_hold<O>("to_bsr", a.nnz);
+  return formats_of<T, O>(ctx.backend()).bin_bsr_to_bsr(ctx, a);
+}
+
+template <offset O, scalar T>
+csr<T, O> to_csr(const context& ctx, bin_bsr_view<T> a) {
+  check_bin_bsr("to_csr", ctx, a);
+  check_offsets_hold<O>("to_csr", a.nnz);
+  const auto& kernels = formats_of<T, O>(ctx.backend());
+  return kernels.bsr_to_csr(ctx, kernels.bin_bsr_to_bsr(ctx, a).view());
+}
+
+template <scalar T, offset O>
+void update_values(const context& ctx, bsr_view<T, O> from, bin_bsr<T>& to) {
+  check_bsr("update_values", ctx, from, 1);
+  check_same_blocks(ctx, from, to);
+  formats_of<T, O>(ctx.backend()).update_bin_bsr(ctx, from, to);
+}
+
+template <scalar T, offset O>
+void update_values(const context& ctx, bin_bsr_view<T> from, bsr<T, O>& to) {
+  check_bin_bsr("update_values", ctx, from);
+  check_same_blocks(ctx, from, to);
+  formats_of<T, O>(ctx.backend()).update_bsr_of_bins(ctx, from, to);
 }
 
 template <scalar T, offset O>
@@ -196,7 +278,13 @@ void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
   template csr<T, O> to_csr(const context&, bsr_view<T, O>);                                \
   template void update_values(const context&, csr_view<T, O>, ell<T>&);                     \
   template void update_values(const context&, csr_view<T, O>, sell<T>&);                    \
-  template void update_values(const context&, csr_view<T, O>, bsr<T, O>&);
+  template void update_values(const context&, csr_view<T, O>, bsr<T, O>&);                  \
+  template bin_bsr<T> to_bin_bsr(const context&, csr_view<T, O>, index_t);                  \
+  template bin_bsr<T> to_bin_bsr(const context&, bsr_view<T, O>);                           \
+  template bsr<T, O> to_bsr<O, T>(const context&, bin_bsr_view<T>);                         \
+  template csr<T, O> to_csr<O, T>(const context&, bin_bsr_view<T>);                         \
+  template void update_values(const context&, bsr_view<T, O>, bin_bsr<T>&);                 \
+  template void update_values(const context&, bin_bsr_view<T>, bsr<T, O>&);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle

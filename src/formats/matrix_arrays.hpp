@@ -15,9 +15,11 @@ struct matrix_arrays {
   std::int64_t indices = 0;  // colind
   std::int64_t values = 0;
   std::int64_t masks = 0;
+  std::int64_t row_masks = 0;
 };
 
-/// Reads the last offset of a SELL, which may wait for a device; else from sizes alone.
+/// Reads the last offset of a SELL or a bin_bsr, which may wait for a device; else from sizes alone. Throws
+/// INVALID_STRUCTURE for a bin_bsr whose last offset is no number of slots.
 matrix_arrays arrays_of(const context& ctx, const matrix_ref& a);
 
 /// The offset of a row (or, of a CSC, of a column), wherever it is; waits for a device.

@@ -14,6 +14,7 @@ std::string_view name(matrix_format f) noexcept {
     case matrix_format::ell: return "ELL";
     case matrix_format::sell: return "SELL";
     case matrix_format::bsr: return "BSR";
+    case matrix_format::bin_bsr: return "bin-blocked CSR";
   }
   return "unknown format";
 }

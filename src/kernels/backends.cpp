@@ -63,6 +63,12 @@ const vector_kernels& vectors_of(backend_kind backend) {
   refuse_cuda();
 }
 
+const block_pattern_kernels& block_patterns_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::block_patterns();
+  if constexpr (has_cuda) return cuda::block_patterns();
+  refuse_cuda();
+}
+
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
   if constexpr (has_cuda) return cuda::matrices();

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/device_runtime.hpp"
+#include "kernels/block_pattern.hpp"
 #include "kernels/cg.hpp"
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
@@ -21,6 +22,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
@@ -33,6 +35,7 @@ std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
@@ -55,6 +58,9 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const block_pattern_kernels& block_patterns_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);

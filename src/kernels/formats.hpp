@@ -7,6 +7,8 @@
 #include <tulle/formats/stats.hpp>
 #include <tulle/formats/validate.hpp>
 
+#include "kernels/bin_bsr.hpp"
+
 namespace tulle {
 
 /// Sectors of x that 32 nonzeros touch (csr_stats::gather_sectors), of 32 at most: above, x is gathered from all over.
@@ -42,15 +44,22 @@ struct format_kernels {
   csr<T, O> (*sell_to_csr)(const context&, sell_view<T>);
   bsr<T, O> (*csr_to_bsr)(const context&, csr_view<T, O>, index_t block);
   csr<T, O> (*bsr_to_csr)(const context&, bsr_view<T, O>);
+  bin_bsr<T> (*bsr_to_bin_bsr)(const context&, bsr_view<T, O>);
+  bsr<T, O> (*bin_bsr_to_bsr)(const context&, bin_bsr_view<T>);
+  compact_bin_bsr<T> (*bsr_to_compact)(const context&, bsr_view<T, O>, index_t sigma);
   void (*update_ell)(const context&, csr_view<T, O>, ell<T>&);
   void (*update_sell)(const context&, csr_view<T, O>, sell<T>&);
   void (*update_bsr)(const context&, csr_view<T, O>, bsr<T, O>&);
+  void (*update_bin_bsr)(const context&, bsr_view<T, O>, bin_bsr<T>&);
+  void (*update_bsr_of_bins)(const context&, bin_bsr_view<T>, bsr<T, O>&);
+  void (*update_compact)(const context&, bsr_view<T, O>, compact_bin_bsr<T>&);
   buffer<std::int32_t> (*narrow_offsets)(const context&, const O* rowptr, std::size_t count);
   buffer<std::int64_t> (*widen_offsets)(const context&, const O* rowptr, std::size_t count);
   index_t (*longest_row)(const context&, csr_view<T, O>);
   inspection (*inspect)(const context&, csr_view<T, O>);
   csr_stats (*statistics)(const context&, csr_view<T, O>);
   validation (*validate)(const context&, csr_view<T, O>, validate_options);
+  validation (*validate_bin_bsr)(const context&, bin_bsr_view<T>);
 };
 
 }  // namespace tulle

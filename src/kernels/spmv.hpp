@@ -91,6 +91,7 @@ struct spmv_kernel {
   kernel_role role = kernel_role::production;
   bool needs_set_up = true;  // has to see the statistics; converts or stages the matrix. Else it reads the CSR in place
   bool takes_bsr = false;    // reads a BSR in place; every kernel takes CSR
+  bool takes_bin_bsr = false; // reads a bin_bsr, in place or as a BSR
   bool deterministic = true;  // the same bits on every run
   passes has = {};
   tunables listens_to = {};

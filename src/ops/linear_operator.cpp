@@ -21,7 +21,7 @@ detail::vector_rules rules_of(const linear_operator& op, bool transposed, double
   const int device = space == memory_space::device ? op.ctx().device() : -1;
   const shape a = op.dimensions();
   const scalar_type type = op.vector_type();
-  if (type == scalar_type::i32) {
+  if (type != scalar_type::f64) {
     detail::check_factor("alpha", alpha, type);
     detail::check_factor("beta", beta, type);
   }
@@ -96,6 +96,7 @@ void linear_operator::jacobi(double omega, const const_vector_ref& x, const cons
                              const apply_options& options) const {
   const call how = checked(operation::jacobi, options);
   const detail::vector_rules rules = rules_of(*this, options.transposed);
+  detail::check_factor("omega", omega, rules.type);
   if (rules.a.rows != rules.a.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix",
                                                         rules.matrix_label(), rules.a.rows, rules.a.cols));

@@ -161,6 +161,8 @@ matrix_ref to_csr(const context& ctx, const matrix_ref& a) {
         return to_csr<O>(ctx, here.as_ell<T>());
       case matrix_format::sell:
         return to_csr<O>(ctx, here.as_sell<T>());
+      case matrix_format::bin_bsr:
+        return to_csr<O>(ctx, here.as_bin_bsr<T>());
       default:
         return to_csr(ctx, here.as_bsr<T, O>());
     }

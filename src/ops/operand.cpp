@@ -21,6 +21,8 @@ decltype(auto) with_formats(const context& ctx, const matrix_ref& a, F&& f) {
       a.types, [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
 }
 
+bool in_blocks(matrix_format f) { return f == matrix_format::bsr || f == matrix_format::bin_bsr; }
+
 /// What `validate` can look at: of a BSR the pattern of its blocks.
 matrix_ref pattern_to_validate(const matrix_ref& a) {
   if (a.format != matrix_format::bsr) return a;
@@ -67,21 +69,33 @@ operand::operand(const context& ctx, std::string name, const matrix_ref& a, read
 /// A CSR of whatever was given; a CSC is one under another name, a BSR may be what the kernel wants.
 matrix_ref operand::as_source(const matrix_ref& a) const {
   if (a.format == matrix_format::csc) return transposed(a);
-  if (a.format == matrix_format::csr || a.format == matrix_format::bsr) return a;
+  if (a.format == matrix_format::csr || in_blocks(a.format)) return a;
   return tulle::to_csr(ctx_, a);
 }
 
 void operand::to_csr() {
-  if (source_.format != matrix_format::bsr) return;
-  converts_bsr_ = true;
+  if (!in_blocks(source_.format)) return;
+  converts_blocks_ = true;
   ref_ = source_ = tulle::to_csr(ctx_, source_);
 }
 
 void operand::validate() const {
+  if (source_.format == matrix_format::bin_bsr) return validate_bins();
   const matrix_ref pattern = pattern_to_validate(source_);
   with_formats(ctx_, pattern, [&](auto view, const auto& backend) {
     const validation found = backend.validate(ctx_, view, {});
     if (!found.ok()) throw error(status::invalid_structure, name_ + ": " + found.message());
+  });
+}
+
+void operand::validate_bins() const {
+  dispatch<type_set::all>(source_.types, [&]<class T, class>() {
+    const validation found = tulle::validate(ctx_, source_.as_bin_bsr<T>());
+    if (found.ok()) return;
+    const char* const what = found.what == data_status::invalid_offsets
+                                 ? "row offsets do not ascend by 1 in their bin, or a bin does not end with whole slots"
+                                 : "a column is out of range, after padding, or not that of the block row";
+    throw error(status::invalid_structure, fmt::format("{}: row {}: {}", name_, found.row, what));
   });
 }
 
@@ -188,11 +202,11 @@ void operand::update_values(const void* values, memory_space space) {
     values = own_values_;
   }
   placed_.values = values;
-  const bool in_order = source_.format == matrix_format::bsr || is_transpose() || given_.format == matrix_format::csr;
-  if (in_order && !converts_bsr_) {
+  const bool in_order = in_blocks(source_.format) || is_transpose() || given_.format == matrix_format::csr;
+  if (in_order && !converts_blocks_) {
     source_.values = values;
   } else {
-    source_ = converts_bsr_ ? tulle::to_csr(ctx_, placed_) : as_source(placed_);
+    source_ = converts_blocks_ ? tulle::to_csr(ctx_, placed_) : as_source(placed_);
   }
   if (values_.empty()) ref_.values = source_.values;
 }

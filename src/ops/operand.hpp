@@ -1,4 +1,4 @@
-// A matrix of an operation as its kernel gets it: checked, on the backend, as a CSR (or the BSR that it came as),
+// A matrix of an operation as its kernel gets it: checked, on the backend, as a CSR (or the blocks that it came as),
 // transposed or sorted where that is needed, with offsets of one width. It owns every array that it had to copy.
 #pragma once
 
@@ -27,7 +27,7 @@ class operand {
   [[nodiscard]] const matrix_ref& given() const noexcept { return given_; }
   /// The same on the backend.
   [[nodiscard]] const matrix_ref& on_backend() const noexcept { return placed_; }
-  /// On the backend: a BSR that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC is one).
+  /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC is one).
   [[nodiscard]] const matrix_ref& source() const noexcept { return source_; }
   [[nodiscard]] bool is_transpose() const noexcept { return given_.format == matrix_format::csc; }
   /// As the kernel gets it. Its values are those of the last `refresh`.
@@ -46,7 +46,7 @@ class operand {
   /// On the host.
   [[nodiscard]] std::vector<index_t> columns() const;
 
-  /// A CSR of a BSR. Structure is trusted, as by all that follow.
+  /// A CSR of a BSR or a bin_bsr. Structure is trusted, as by all that follow.
   void to_csr();
   /// Replaces the pattern by that of its transpose. Its rows are then ascending; duplicates are side by side.
   void transpose();
@@ -74,6 +74,7 @@ class operand {
   void take(offsets_buffer rowptr, buffer<index_t> colind);
   void transpose_pattern();
   void make_room_for_values();
+  void validate_bins() const;
 
   context ctx_;
   std::string name_;
@@ -84,7 +85,7 @@ class operand {
   matrix_ref source_;
   matrix_ref ref_;
   std::int64_t value_count_ = 0;
-  bool converts_bsr_ = false;
+  bool converts_blocks_ = false;
   void* own_values_ = nullptr;  // where values from the other memory go
   buffer<std::byte> new_values_;
   offsets_buffer offsets_;  // of another pattern, as the next two

@@ -59,7 +59,7 @@ operand make_operand(const context& ctx, const char* name, const matrix_ref& giv
     }
   }
   operand made(ctx, name, given, what);
-  if (made.source().format == matrix_format::bsr) {
+  if (made.source().format == matrix_format::bsr || made.source().format == matrix_format::bin_bsr) {
     made.validate();
     made.to_csr();
   }
@@ -129,7 +129,7 @@ void spgemm_factors::drop_empty_inner() {
   if (transpose_a_ || !transpose_b_ || inner < least || inner / rows_per_entry < a_.ref().nnz + b_.ref().nnz) return;
   std::vector<index_t> kept = b_.columns();
   std::ranges::sort(kept);
-  kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   a_.renumber_columns(kept);
   b_.renumber_columns(kept);
 }

@@ -67,10 +67,15 @@ struct any_spmv_plan::impl {
     return find_spmv_kernel(ctx.backend(), name, types());
   }
   [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
-  [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr; }
+  [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
+  [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr || comes_in_bins(); }
+  [[nodiscard]] std::string_view kernel_for_its_blocks() const {
+    if (!comes_in_bins()) return kernel_for_blocks;
+    return options.effort == spmv_effort::none ? kernel_for_bins : kernel_for_sorted_bins;
+  }
   [[nodiscard]] bool takes_blocks(std::string_view name) const {
     const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types());
-    return k != nullptr && k->takes_bsr;
+    return k != nullptr && (comes_in_bins() ? k->takes_bin_bsr : k->takes_bsr);
   }
   [[nodiscard]] bool takes_many_by_another() const {
     return !named && !reads_transpose && !stays_blocks() && for_many != nullptr;
@@ -99,7 +104,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
-  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_blocks) : wanted;
+  const std::string for_blocks = wanted.empty() ? std::string(kernel_for_its_blocks()) : wanted;
   const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
   const bool quick =
       wanted.empty() && !blocks && options.effort == spmv_effort::standard && options.policy == spmv_policy::standard;
@@ -109,7 +114,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   if (blocks) {
     named = !wanted.empty();
     count();
-    build(find(for_blocks), "the matrix came in blocks");
+    build(find(for_blocks), comes_in_bins() ? "the matrix came in bins of blocks" : "the matrix came in blocks");
   } else if (transposes && !transpose(wanted)) {
     // a kernel that reads the transpose was taken
   } else if (!wanted.empty()) {
@@ -177,6 +182,7 @@ void any_spmv_plan::impl::choose(bool quick) {
   try {
     build(*chosen, choice.reason);
   } catch (const error& e) {
+    if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
     build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
@@ -350,7 +356,7 @@ void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x
   check_memory("x", x.data, x.space);
   check_memory("y", y.data, y.space);
   spmv_options options;
-  if (a.format != matrix_format::bsr) options.kernel = kernel_without_set_up(ctx.backend());
+  if (a.format != matrix_format::bsr && a.format != matrix_format::bin_bsr) options.kernel = kernel_without_set_up(ctx.backend());
   options.effort = spmv_effort::none;
   any_spmv_plan(ctx, a, options).apply(alpha, x, beta, y);
   ctx.synchronize();  // the plan's workspace must outlive the kernel

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tulle::detail {
@@ -55,6 +56,9 @@ void require_no_stride(std::string_view what, std::initializer_list<named_vector
 
 void check_factor(std::string_view name, double factor, scalar_type type) {
   using limits = std::numeric_limits<std::int32_t>;
+  if (type == scalar_type::f32 && std::isfinite(factor) && !std::isfinite(static_cast<float>(factor))) {
+    throw error(status::invalid_argument, fmt::format("{} = {}: too large for f32 values", name, factor));
+  }
   if (type != scalar_type::i32) return;
   if (!(factor >= limits::min() && factor <= limits::max() && static_cast<std::int32_t>(factor) == factor)) {
     throw error(status::invalid_argument,

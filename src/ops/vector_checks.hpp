@@ -11,7 +11,8 @@
 
 namespace tulle::detail {
 
-/// Throws INVALID_ARGUMENT where values are i32 and the factor is no such number.
+/// Throws INVALID_ARGUMENT where values are i32 and the factor is no such number, or f32 and it is beyond them. NaN and
+/// infinity pass.
 void check_factor(std::string_view name, double factor, scalar_type type);
 
 /// For the time of a call: the vector is not copied.

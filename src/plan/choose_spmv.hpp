@@ -12,5 +12,8 @@ std::string_view kernel_without_set_up(backend_kind backend);
 std::string_view kernel_for_many(backend_kind backend);
 /// The kernel that reads a BSR in place.
 inline constexpr std::string_view kernel_for_blocks = "bsr";
+/// The kernel that reads a bin_bsr in place, and the one that makes of it what is fastest to read.
+inline constexpr std::string_view kernel_for_bins = "bin_bsr";
+inline constexpr std::string_view kernel_for_sorted_bins = "bin_bsr.compact";
 
 }  // namespace tulle

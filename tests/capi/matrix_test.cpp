@@ -80,6 +80,31 @@ TEST_P(capi_matrix, blocks_go_out_and_come_back) {
   EXPECT_EQ(refused(bsr), TULLE_STATUS_INVALID_ARGUMENT);
 }
 
+TEST_P(capi_matrix, bins_go_out_and_come_back) {
+  const auto matrix = placed(context, small);
+  std::int64_t slots = 0;
+  TULLE_ASSERT_OK(tulle_csr_copy_out_bin_bsr(context.get(), matrix.get(), 2, &slots, nullptr, nullptr, nullptr));
+  ASSERT_EQ(slots, 64);  // one bin, two blocks in its longest row
+  std::vector<std::int64_t> rowptr(64);
+  std::vector<std::int32_t> colptr(64);
+  std::vector<double> values(128);
+  TULLE_ASSERT_OK(
+      tulle_csr_copy_out_bin_bsr(context.get(), matrix.get(), 2, &slots, rowptr.data(), colptr.data(), values.data()));
+  EXPECT_EQ(colptr[2], 0);
+  EXPECT_EQ(colptr[34], 1);
+  EXPECT_EQ(colptr[3], -1);
+  tulle_matrix_arrays bins = arrays(TULLE_BIN_BSR, slots, values.data());
+  bins.offset_type = TULLE_OFFSET_I64, bins.offsets = rowptr.data(), bins.colind = colptr.data(), bins.block = 2;
+  EXPECT_EQ(dense(converted(bins)), expected);
+  bins.nnz = 32;
+  EXPECT_EQ(refused(bins), TULLE_STATUS_INVALID_STRUCTURE);
+  bins.nnz = slots;
+  colptr[2] = 2;
+  EXPECT_EQ(refused(bins), TULLE_STATUS_INVALID_STRUCTURE);
+  bins.offset_type = TULLE_OFFSET_I32;
+  EXPECT_EQ(refused(bins), TULLE_STATUS_INVALID_ARGUMENT);
+}
+
 TEST_P(capi_matrix, sums_transposes_and_zeros) {
   const auto matrix = placed(context, small);
   std::vector<double> three = expected;

@@ -45,8 +45,11 @@ std::string spmv_case::name() const {
 }
 
 void run_spmv_case(const context& ctx, const spmv_case& c) {
+  const bool vendor = c.kernel->role == kernel_role::vendor;
+  if (vendor && c.kernel->takes_bsr && c.matrix->floating_only) {
+    GTEST_SKIP() << "the vendor multiplies x by what fills a block";
+  }
   with_operator(ctx, c, [&](auto& a, spmv_operator& op) {
-    const bool vendor = c.kernel->role == kernel_role::vendor;
     for (const auto& [alpha, beta] : factors(c.types)) apply_and_check(ctx, op, a, *c.matrix, alpha, beta, vendor);
 
     a.replace_values(random_numbers(c.matrix->values.size(), 1234));

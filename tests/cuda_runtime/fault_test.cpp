@@ -97,6 +97,12 @@ TEST_F(cuda_fault_test, conversions) {
     fail_each_call("csc", [&] { return values_of(to_csr(ctx(), to_csc(ctx(), view).view())); });
     fail_each_call("ell", [&] { return values_of(to_csr(ctx(), to_ell(ctx(), view).view())); });
     fail_each_call("sell", [&] { return values_of(to_csr(ctx(), to_sell(ctx(), view, 64).view())); });
+    fail_each_call("bin_bsr", [&] { return values_of(to_csr(ctx(), to_bin_bsr(ctx(), view, 3).view())); });
+    fail_each_call("block_pattern", [&] {
+      const auto ends = to_buffer(ctx(), std::vector<index_t>{0, 3, 1, 1});
+      const auto pattern = find_block_pattern(ctx(), {4, 4, 4, ends.data(), ends.data(), memory_space::device});
+      return values_of(to_csr(ctx(), make_bin_bsr<double>(ctx(), pattern).view()));
+    });
     fail_each_call("bsr", [&] { return values_of(to_csr(ctx(), to_bsr(ctx(), view, 3).view())); });
   }
 }

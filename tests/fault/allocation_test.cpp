@@ -51,6 +51,11 @@ TEST(fault_allocation, conversions) {
   fail_each_allocation("csc", [&] { to_csr(cpu(), to_csc(cpu(), view).view()); });
   fail_each_allocation("ell", [&] { to_csr(cpu(), to_ell(cpu(), view).view()); });
   fail_each_allocation("sell", [&] { to_csr(cpu(), to_sell(cpu(), view, 64).view()); });
+  fail_each_allocation("bin_bsr", [&] { to_csr(cpu(), to_bin_bsr(cpu(), view, 3).view()); });
+  fail_each_allocation("block_pattern", [&] {
+    const std::vector<index_t> ends = {0, 3, 1, 1};
+    make_bin_bsr<double>(cpu(), find_block_pattern(cpu(), {4, 4, 4, ends.data(), ends.data(), memory_space::host}));
+  });
   fail_each_allocation("bsr", [&] { to_csr(cpu(), to_bsr(cpu(), view, 3).view()); });
 }
 

@@ -38,7 +38,9 @@ def contents(folder):
 def complaint(code, said, before, after, file, new, call):
     if code not in range(6):
         return f"exit code {code}"
-    if code and "tulle: " not in said and not (call == "pthread_create" and "libgomp: " in said):
+    if code and call == "pthread_create":
+        return f"exit code {code}: a thread that cannot be started is done without"
+    if code and "tulle: " not in said:
         return f"exit code {code} without a message"
     if code == 0 and new is not None and after.get(file) != new:
         return "success, and not the new file"

@@ -52,6 +52,19 @@ bsr<T, O> to_bsr(const context& ctx, csr_view<T, O> a, index_t block);
 template <scalar T, offset O>
 csr<T, O> to_csr(const context& ctx, bsr_view<T, O> a);
 
+/// `block` 1 to 8; as a BSR of the same blocks, of which duplicates were added up.
+template <scalar T, offset O>
+bin_bsr<T> to_bin_bsr(const context& ctx, csr_view<T, O> a, index_t block = 6);
+/// The blocks of a block row keep their order.
+template <scalar T, offset O>
+bin_bsr<T> to_bin_bsr(const context& ctx, bsr_view<T, O> a);
+/// Blocks of 2 to 8, in the order in which the rows list them. Throws OVERFLOW when they exceed O.
+template <offset O = std::int64_t, scalar T>
+bsr<T, O> to_bsr(const context& ctx, bin_bsr_view<T> a);
+/// Columns of a row in the order of its blocks.
+template <offset O = std::int64_t, scalar T>
+csr<T, O> to_csr(const context& ctx, bin_bsr_view<T> a);
+
 /// Rewrites the values of a converted matrix from the CSR that it was made from, with new numbers in the same pattern.
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, ell<T>& to);
@@ -59,5 +72,10 @@ template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, sell<T>& to);
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to);
+/// From the BSR that it was made from, or has the blocks of; and back.
+template <scalar T, offset O>
+void update_values(const context& ctx, bsr_view<T, O> from, bin_bsr<T>& to);
+template <scalar T, offset O>
+void update_values(const context& ctx, bin_bsr_view<T> from, bsr<T, O>& to);
 
 }  // namespace tulle

@@ -111,4 +111,22 @@ struct bsr {
   }
 };
 
+template <scalar T>
+struct bin_bsr {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;
+  index_t block = 6;
+  index_t bins = 0;
+  buffer<std::int64_t> rowptr;
+  buffer<index_t> colptr;
+  buffer<T> values;
+  buffer<std::uint8_t> mask;  // empty when every block is full
+
+  [[nodiscard]] bin_bsr_view<T> view() const noexcept {
+    return {rows,          cols,          nnz,           block,       bins,
+            rowptr.data(), colptr.data(), values.data(), mask.data(), rowptr.space()};
+  }
+};
+
 }  // namespace tulle

@@ -14,7 +14,7 @@
 
 namespace tulle {
 
-enum class matrix_format : std::uint8_t { csr, csc, coo, ell, sell, bsr };
+enum class matrix_format : std::uint8_t { csr, csc, coo, ell, sell, bsr, bin_bsr };
 std::string_view name(matrix_format f) noexcept;
 
 namespace detail {
@@ -35,16 +35,18 @@ struct matrix_ref {
   index_t rows = 0;
   index_t cols = 0;
   std::int64_t nnz = 0;             // stored entries, without padding and fill
-  const void* rowptr = nullptr;     // csr: rows + 1; csc: cols + 1 column offsets; bsr: block rows + 1; sell: slices + 1
-  const index_t* colind = nullptr;  // csc: row indices; bsr: of blocks
+  const void* rowptr = nullptr;     // csr: rows + 1; csc: cols + 1 column offsets; bsr: block rows + 1; sell: slices + 1;
+                                    // bin_bsr: 32 * (bins + 1)
+  const index_t* colind = nullptr;  // csc: row indices; bsr: of blocks; bin_bsr: colptr
   const void* values = nullptr;
   memory_space space = memory_space::host;
   int device = -1;  // the number of the device, -1: not known, or the host
   matrix_format format = matrix_format::csr;
   const index_t* rowind = nullptr;      // coo: rows; sell: perm, or null
-  index_t block = 0;                    // bsr: rows of a block; ell: slots a row
-  std::int64_t stored = 0;              // bsr: blocks; sell: slices; else nnz
-  const std::uint64_t* mask = nullptr;  // bsr: as in bsr_view
+  index_t block = 0;                        // bsr, bin_bsr: rows of a block; ell: slots a row
+  std::int64_t stored = 0;                  // bsr: blocks; sell: slices; bin_bsr: bins; else nnz
+  const std::uint64_t* mask = nullptr;      // bsr: as in bsr_view
+  const std::uint8_t* row_mask = nullptr;   // bin_bsr: mask
   std::shared_ptr<const void> owner = nullptr;
 
   matrix_ref() noexcept = default;
@@ -76,6 +78,13 @@ struct matrix_ref {
     block = a.block;
     stored = a.blocks;
     mask = a.mask;
+  }
+  template <scalar T>
+  matrix_ref(bin_bsr_view<T> a) noexcept
+      : matrix_ref(matrix_format::bin_bsr, type_key_of<T, std::int64_t>, a, a.rowptr, a.colptr) {
+    block = a.block;
+    stored = a.bins;
+    row_mask = a.mask;
   }
   /// Borrows the arrays of a matrix that somebody else keeps.
   template <detail::owning_matrix M>
@@ -120,6 +129,11 @@ struct matrix_ref {
     const auto block_rows = static_cast<index_t>((std::int64_t{rows} + block - 1) / block);
     return {rows, cols, nnz, block, block_rows, static_cast<O>(stored), static_cast<const O*>(rowptr), colind,
             static_cast<const T*>(values), mask, space};
+  }
+  template <scalar T>
+  [[nodiscard]] bin_bsr_view<T> as_bin_bsr() const noexcept {
+    return {rows,   cols,  nnz, block, static_cast<index_t>(stored), static_cast<const std::int64_t*>(rowptr), colind,
+            static_cast<const T*>(values), row_mask, space};
   }
 
  private:

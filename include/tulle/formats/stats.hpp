@@ -39,4 +39,14 @@ struct csr_stats {
 template <scalar T, offset O>
 csr_stats statistics(const context& ctx, csr_view<T, O> a);
 
+/// What bins cost a matrix in blocks: slots of a layout for each that a block needs.
+struct bin_padding {
+  index_t block = 0;
+  double bin_bsr = 1;
+  double compact = 1;  // bin_bsr.compact
+};
+/// For blocks of 2 to 8. Finds the blocks, on the backend of `ctx`; counts on the host.
+template <scalar T, offset O>
+bin_padding padding_in_bins(const context& ctx, csr_view<T, O> a, index_t block);
+
 }  // namespace tulle

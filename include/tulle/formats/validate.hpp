@@ -1,4 +1,4 @@
-// Is this CSR what it claims to be?
+// Is this matrix what it claims to be?
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,10 @@ struct validation {
 /// implies (rowptr: rows + 1; colind and values: nnz).
 template <scalar T, offset O>
 validation validate(const context& ctx, csr_view<T, O> a, validate_options options = {});
+
+/// The same for bins of blocks: offsets as bin_bsr_view says, columns in range, unused slots at the ends of rows, and
+/// every row with the blocks of its block row. `entry` is a position in colptr.
+template <scalar T>
+validation validate(const context& ctx, bin_bsr_view<T> a);
 
 }  // namespace tulle

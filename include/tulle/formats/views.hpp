@@ -127,4 +127,32 @@ struct bsr_view {
   memory_space space = memory_space::host;
 };
 
+/// Scalar rows of a bin of every bin_bsr matrix: one warp.
+inline constexpr index_t bin_rows = 32;
+/// Values that a row has in slot s of a bin_bsr begin here, and are 32 apart; r is the row.
+constexpr std::int64_t bin_place(std::int64_t slot, index_t r, index_t block) {
+  return (slot - r % bin_rows) * block + r % bin_rows;
+}
+
+/// Bin-blocked CSR with square blocks of `block` (1 to 8): the scalar rows are cut into bins of 32, whatever the block, so
+/// that a block row may begin in one bin and end in the next. Every row lists the blocks that it crosses: block k of row
+/// r is slot s = rowptr[r] + 32 k, its column (in blocks) colptr[s], its values of row r bin_place(s, r, block) + 32 j,
+/// j < block: column-major in the bin. Rows of a bin have consecutive offsets, rowptr[r + 1] = rowptr[r] + 1, and as many
+/// slots as the longest of them; what a row does not use is at its end, with colptr -1. All rows of a block row list the
+/// same blocks in the same order. Rows from `rows` to the end of the last bin use none. mask: bit j of mask[s] says that
+/// value j of the slot is in the pattern; null when all are. Values outside the pattern do not multiply x.
+template <scalar T>
+struct bin_bsr_view {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t nnz = 0;  // without padding and fill
+  index_t block = 6;
+  index_t bins = 0;
+  const std::int64_t* rowptr = nullptr;  // 32 * (bins + 1); rowptr[32 * bins] slots in all
+  const index_t* colptr = nullptr;       // slots
+  const T* values = nullptr;             // slots * block
+  const std::uint8_t* mask = nullptr;    // slots, or null
+  memory_space space = memory_space::host;
+};
+
 }  // namespace tulle

@@ -22,8 +22,9 @@ struct apply_options {
 };
 
 /// A is rows x cols. The public functions check their arguments and throw INVALID_DIMENSIONS, INVALID_ARGUMENT (type,
-/// memory space, device, overlap of what is written with anything else) and UNSUPPORTED for what `can` denies; then they
-/// call the virtual function of the same name, which neither allocates nor synchronises. One call at a time per operator.
+/// memory space, device, a factor beyond the vectors' type, overlap of what is written with anything else) and
+/// UNSUPPORTED for what `can` denies; then they call the virtual function of the same name, which neither allocates nor
+/// synchronises. One call at a time per operator.
 class linear_operator {
  public:
   linear_operator() = default;

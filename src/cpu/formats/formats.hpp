@@ -13,7 +13,7 @@ template <scalar T, offset O>
 struct enter {
   using table = format_kernels<T, O>;
   static void coo(table&);  // and CSC
-  static void ell(table&), sell(table&), bsr(table&), offsets(table&), analysis(table&), validation(table&);
+  static void ell(table&), sell(table&), bsr(table&), bin_bsr(table&), compact(table&), offsets(table&), analysis(table&), validation(table&);
 };
 
 /// The CSR of a matrix that is stored as `lanes` rows in any order: row_of(lane) is a row, or -1, whose entries

@@ -10,7 +10,7 @@ const format_kernels<T, O>& formats() {
   static const format_kernels<T, O> table = [] {
     format_kernels<T, O> made{};
     using own = enter<T, O>;
-    for (const auto f : {own::coo, own::ell, own::sell, own::bsr, own::offsets, own::analysis, own::validation})
+    for (const auto f : {own::coo, own::ell, own::sell, own::bsr, own::bin_bsr, own::compact, own::offsets, own::analysis, own::validation})
       f(made);
     return made;
   }();

@@ -17,6 +17,7 @@
 #include "cpu/spmv/cut_rows.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/isa.hpp"
+#include "cpu/spmv/supports.hpp"
 #include "kernels/bsr_block.hpp"
 #include "kernels/spmv.hpp"
 
@@ -185,14 +186,14 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
   isa isa_ = best_isa();
 };
 
+}  // namespace
+
 support supports_bsr(const csr_stats& stats, type_key types, const device_info&) {
   const index_t b = best_bsr_block(stats, size_of(types.value));
   if (stats.block_fill[static_cast<std::size_t>(b)] >= least_fill || stats.nnz <= small_nnz) return {};
   return {false, fmt::format("the best blocks ({0} x {0}) are {1:.0f}% full: the limit is {2:.0f}%, or {3} nonzeros", b,
                              100 * stats.block_fill[static_cast<std::size_t>(b)], 100 * least_fill, small_nnz)};
 }
-
-}  // namespace
 
 spmv_kernel bsr_entry() {
   return {

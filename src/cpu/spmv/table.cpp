@@ -4,11 +4,12 @@
 namespace tulle::cpu {
 
 spmv_kernel csr_serial_entry(), csr_rows_entry(), csr_balanced_entry(), coo_entry(), ell_entry(), sell_entry(),
-    bsr_entry(), packed_entry(), csr_transposed_entry();
+    bsr_entry(), bin_bsr_entry(), bin_bsr_compact_entry(), packed_entry(), csr_transposed_entry();
 
 std::span<const spmv_kernel> spmv_table() {
   static const spmv_kernel table[] = {csr_serial_entry(), csr_rows_entry(), csr_balanced_entry(), coo_entry(),
-                                      ell_entry(),        sell_entry(),     bsr_entry(),          packed_entry()};
+                                      ell_entry(),        sell_entry(),     bsr_entry(),          bin_bsr_entry(),
+                                      bin_bsr_compact_entry(), packed_entry()};
   return table;
 }
 

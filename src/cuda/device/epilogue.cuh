@@ -44,10 +44,8 @@ struct jacobi_step {
   const T* b;
   const T* inverse_diagonal;
   T* y;
-  bool early = true;
 
   __device__ __forceinline__ void fetch(index_t row) const {
-    if (!early) return;
     prefetch_l2(b + row);
     prefetch_l2(inverse_diagonal + row);
   }
@@ -58,17 +56,15 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// How the shares of a launch are added up.
-enum class dot_mode : int { last_block, block_shares, warp_shares };
-
-/// Where the blocks (or warps) of a launch leave their shares of two dot products; a share is a pair of values.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. add_shares
+/// (cuda/spmv/dot_workspace.cu) adds them up behind the launch, or the last block of a small grid does: to let that one
+/// see what all wrote, every block must wait until its writes are through, which takes longer than the sums of a short
+/// block.
 struct dot_shares {
-  double* share;             // of each block or warp, then of each shared row; of unused rows 0
+  double* share;             // of each block, then of each shared row; of unused rows 0
   std::int64_t shared_rows;  // the place of the first
   std::int64_t count;        // of all shares
-  unsigned* arrived;         // blocks; 0 between launches
-  dot_mode mode;
-  bool early = true;
+  unsigned* arrived;         // blocks, 0 between launches; null where add_shares comes
 };
 
 /// Two dot products in the type that the caller wants.
@@ -95,13 +91,17 @@ __device__ __forceinline__ double warp_sum_pair(double a, double b) {
 
 /// The sums of a and b over the block, in threads 0 and 1. Calls are at least one barrier apart.
 __device__ __forceinline__ double block_sum_pair(double a, double b) {
-  __shared__ double of_warp[32][2];
+  __shared__ double of_warp[64];  // two of each
+  const int values = static_cast<int>(blockDim.x / 16), lane = lane_id();
   const double sum = warp_sum_pair(a, b);
-  if (lane_id() % 16 == 0) of_warp[threadIdx.x / 32][lane_id() / 16] = sum;
+  if (lane % 16 == 0) of_warp[threadIdx.x / 32 * 2 + lane / 16] = sum;
   __syncthreads();
-  double total = 0;
-  if (threadIdx.x < 2) {
-    for (unsigned w = 0; w < blockDim.x / 32; ++w) total += of_warp[w][threadIdx.x];
+  if (threadIdx.x >= 32) return 0;
+  double total = lane < values ? of_warp[lane] : 0;
+  if (lane + 32 < values) total += of_warp[lane + 32];
+#pragma unroll
+  for (int d = 16; d > 1; d /= 2) {
+    if (d < values) total += __shfl_xor_sync(full_warp, total, d);
   }
   return total;
 }
@@ -146,7 +146,7 @@ struct store_with_dots {
   double yy = 0;
 
   __device__ __forceinline__ void fetch(index_t row) const {
-    if (shares.early) prefetch_l2(w + row);
+    prefetch_l2(w + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) {
     const double y = store(row, sum);
@@ -161,15 +161,9 @@ struct store_with_dots {
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
-    if (shares.mode == dot_mode::warp_shares) {
-      const std::int64_t warp = std::int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
-      const double sum = warp_sum_pair(wy, yy);
-      if (lane_id() % 16 == 0) shares.share[2 * warp + lane_id() / 16] = sum;
-      return;
-    }
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x < 2) shares.share[2 * std::int64_t{blockIdx.x} + threadIdx.x] = sum;
-    if (shares.mode == dot_mode::last_block) add_up();
+    if (shares.arrived != nullptr) add_up();
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/collect_rows.cuh"
 #include "cuda/formats/formats.hpp"
+#include "cuda/formats/sell_order.hpp"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/read_back.hpp"
 
@@ -24,38 +25,6 @@ __global__ void find_moves(index_t rows, const O* rowptr, index_t sigma, int* mo
     found |= r % sigma != 0 && row_length(rowptr, r) > row_length(rowptr, r - 1);
   }
   if (found) atomicOr(moves, 1);
-}
-
-/// Rows by decreasing length within windows of `sigma`, stable, padded with -1 to whole slices: by two stable radix
-/// sorts of (key, row) packed into 64 bits, by decreasing length and then by window. Empty when no row moves.
-template <class O>
-buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, index_t sigma) {
-  if (sigma == 1) return {};
-  auto moves = device_value<int>(ctx);
-  launch_items(ctx, "sell.find_moves", find_moves<O>, rows, rows, rowptr, sigma, moves.data());
-  if (read_back(ctx, moves.data()) == 0) return {};
-
-  const std::int64_t most = longest(ctx, rows, rowptr);
-  const int row_bits = bits_for(rows);
-  buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(rows));
-  for_each_item(ctx, "sell.pack_lengths", rows, [=, keys = keys.data()] __device__(std::int64_t r) {
-    const auto shortfall = static_cast<std::uint64_t>(most - row_length(rowptr, r));
-    keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
-  });
-  sort_keys(ctx, keys, row_bits, row_bits + bits_for(most + 1));
-  const std::uint64_t row_mask = (std::uint64_t{1} << row_bits) - 1;
-  for_each_item(ctx, "sell.pack_windows", rows, [=, keys = keys.data()] __device__(std::int64_t i) {
-    const std::uint64_t row = keys[i] & row_mask;
-    keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
-  });
-  sort_keys(ctx, keys, row_bits, row_bits + bits_for(ceil_div(rows, sigma)));
-
-  const std::int64_t lanes = ceil_div(rows, sell_slice_rows) * sell_slice_rows;
-  buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
-  for_each_item(ctx, "sell.unpack_rows", lanes, [=, keys = keys.data(), perm = perm.data()] __device__(std::int64_t i) {
-    perm[i] = i < rows ? static_cast<index_t>(keys[i] & row_mask) : -1;
-  });
-  return perm;
 }
 
 /// The row that a lane holds, or -1.
@@ -98,6 +67,37 @@ struct sell_lanes {
 };
 
 }  // namespace
+
+/// By two stable radix sorts of (key, row) packed into 64 bits, by decreasing length and then by window.
+template <offset O>
+buffer<index_t> sell_order(const context& ctx, index_t rows, const O* rowptr, index_t sigma) {
+  if (sigma == 1) return {};
+  auto moves = device_value<int>(ctx);
+  launch_items(ctx, "sell.find_moves", find_moves<O>, rows, rows, rowptr, sigma, moves.data());
+  if (read_back(ctx, moves.data()) == 0) return {};
+
+  const std::int64_t most = longest(ctx, rows, rowptr);
+  const int row_bits = bits_for(rows);
+  buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(rows));
+  for_each_item(ctx, "sell.pack_lengths", rows, [=, keys = keys.data()] __device__(std::int64_t r) {
+    const auto shortfall = static_cast<std::uint64_t>(most - row_length(rowptr, r));
+    keys[r] = shortfall << row_bits | static_cast<std::uint64_t>(r);
+  });
+  sort_keys(ctx, keys, row_bits, row_bits + bits_for(most + 1));
+  const std::uint64_t row_mask = (std::uint64_t{1} << row_bits) - 1;
+  for_each_item(ctx, "sell.pack_windows", rows, [=, keys = keys.data()] __device__(std::int64_t i) {
+    const std::uint64_t row = keys[i] & row_mask;
+    keys[i] = row / static_cast<std::uint64_t>(sigma) << row_bits | row;
+  });
+  sort_keys(ctx, keys, row_bits, row_bits + bits_for(ceil_div(rows, sigma)));
+
+  const std::int64_t lanes = ceil_div(rows, sell_slice_rows) * sell_slice_rows;
+  buffer<index_t> perm(ctx, static_cast<std::size_t>(lanes));
+  for_each_item(ctx, "sell.unpack_rows", lanes, [=, keys = keys.data(), perm = perm.data()] __device__(std::int64_t i) {
+    perm[i] = i < rows ? static_cast<index_t>(keys[i] & row_mask) : -1;
+  });
+  return perm;
+}
 
 template <scalar T, offset O>
 sell<T> csr_to_sell(const context& ctx, csr_view<T, O> a, index_t sigma) {
@@ -145,6 +145,8 @@ csr<T, O> sell_to_csr(const context& ctx, sell_view<T> a) {
   return collect_rows<T, O>(ctx, a, std::int64_t{a.slices} * sell_slice_rows, sell_lanes<T>{a});
 }
 
+template buffer<index_t> sell_order(const context&, index_t, const std::int32_t*, index_t);
+template buffer<index_t> sell_order(const context&, index_t, const std::int64_t*, index_t);
 #define TULLE_INSTANTIATE(T, O)                                                \
   template sell<T> csr_to_sell<T, O>(const context&, csr_view<T, O>, index_t); \
   template csr<T, O> sell_to_csr<T, O>(const context&, sell_view<T>);          \

@@ -36,6 +36,21 @@ csr<T, O> bsr_to_csr(const context& ctx, bsr_view<T, O> a);
 template <scalar T, offset O>
 void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to);
 
+template <scalar T, offset O>
+bin_bsr<T> bsr_to_bin_bsr(const context& ctx, bsr_view<T, O> a);
+template <scalar T, offset O>
+bsr<T, O> bin_bsr_to_bsr(const context& ctx, bin_bsr_view<T> a);
+template <scalar T, offset O>
+void update_bin_bsr(const context& ctx, bsr_view<T, O> from, bin_bsr<T>& to);
+template <scalar T, offset O>
+void update_bsr_of_bins(const context& ctx, bin_bsr_view<T> from, bsr<T, O>& to);
+template <scalar T>
+validation validate_bin_bsr(const context& ctx, bin_bsr_view<T> a);
+template <scalar T, offset O>
+compact_bin_bsr<T> bsr_to_compact(const context& ctx, bsr_view<T, O> a, index_t sigma);
+template <scalar T, offset O>
+void update_compact(const context& ctx, bsr_view<T, O> from, compact_bin_bsr<T>& to);
+
 template <offset O>
 buffer<std::int32_t> narrow_offsets(const context& ctx, const O* rowptr, std::size_t count);
 template <offset O>

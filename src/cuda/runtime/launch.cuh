@@ -46,21 +46,23 @@ void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape,
 }
 
 /// The same for a kernel that may start before the one in front of it on the stream is done (start_dependents), and
-/// begins with await_previous_grid. Devices before Hopper run one after the other.
+/// begins with await_previous_grid. Of clusters of `cluster` blocks. From compute capability 9.0 on.
 template <class... Parameters, class... Args>
-void launch_behind(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
-                   const Args&... args) {
+void launch_behind(const char* name, void (*kernel)(Parameters...), launch_shape shape, int cluster,
+                   cudaStream_t stream, const Args&... args) {
   if (shape.blocks == 0) return;
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
   config.blockDim = dim3(static_cast<unsigned>(shape.threads));
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   check(cudaLaunchKernelEx(&config, kernel, Parameters(args)...), name);
 }
 

@@ -18,6 +18,22 @@ void sort_keys(const context& ctx, buffer<std::uint64_t>& keys, int begin_bit, i
   if (both.Current() != keys.data()) keys = std::move(other);
 }
 
+void sort_pairs(const context& ctx, buffer<std::uint64_t>& keys, buffer<std::int64_t>& numbers, int begin_bit,
+                int end_bit) {
+  const auto n = static_cast<std::int64_t>(keys.size());
+  if (n < 2 || begin_bit == end_bit) return;
+  buffer<std::uint64_t> other_keys(ctx, keys.size());
+  buffer<std::int64_t> other_numbers(ctx, keys.size());
+  cub::DoubleBuffer<std::uint64_t> both_keys(keys.data(), other_keys.data());
+  cub::DoubleBuffer<std::int64_t> both_numbers(numbers.data(), other_numbers.data());
+  with_workspace(ctx, "cub::DeviceRadixSort::SortPairs", [&](void* workspace, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, both_keys, both_numbers, n, begin_bit, end_bit,
+                                           native(ctx));
+  });
+  if (both_keys.Current() != keys.data()) keys = std::move(other_keys);
+  if (both_numbers.Current() != numbers.data()) numbers = std::move(other_numbers);
+}
+
 void exclusive_scan(const context& ctx, buffer<std::int64_t>& numbers) {
   const auto n = static_cast<std::int64_t>(numbers.size());
   if (n == 0) return;

@@ -14,6 +14,10 @@ constexpr int bits_for(std::int64_t n) { return n <= 1 ? 0 : std::bit_width(stat
 /// Sorts by bits [begin_bit, end_bit), stable; the other bits move along with their key.
 void sort_keys(const context& ctx, buffer<std::uint64_t>& keys, int begin_bit, int end_bit);
 
+/// The same, with a number that moves along with each key.
+void sort_pairs(const context& ctx, buffer<std::uint64_t>& keys, buffer<std::int64_t>& numbers, int begin_bit,
+                int end_bit);
+
 /// In place: element i becomes the sum of those before it.
 void exclusive_scan(const context& ctx, buffer<std::int64_t>& numbers);
 

@@ -2,8 +2,6 @@
 // block row; bsr_walk.cuh says how. Entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row. Where
 // blocks are not full: (sizeof(T) + 12 / block^2) / fill.
-#include <cstdlib>
-
 #include "cuda/spmv/bsr_walk.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -33,27 +31,29 @@ struct bsr_place {
   }
 };
 
-template <int Block, int Group, int Unroll, bool Masked, class T, class Epilogue>
-__global__ void __launch_bounds__(bsr_threads, Unroll == 8 ? 8 : Unroll == 4 ? 10 : 16)
+/// What was fastest on an NVIDIA H200. Lanes of a group: few where a block has few fragments, or rows would not fill
+/// them. Blocks that a lane has in flight.
+template <int Block>
+struct bsr_tuning {
+  static constexpr int group = Block == 2 || Block == 4 ? 8 : 32;
+  static constexpr int unroll = Block <= 3 ? 2 : 4;
+  static constexpr int resident = Block <= 3 ? 16 : 10;  // blocks per multiprocessor
+};
+
+template <int Block, bool Masked, class T, class Epilogue>
+__global__ void __launch_bounds__(bsr_threads, bsr_tuning<Block>::resident)
     bsr_kernel(bsr_pattern a, const T* __restrict__ values, const T* __restrict__ x, bool aligned, Epilogue epilogue) {
-  using division = bsr_division<Block, Group, T>;
+  using division = bsr_division<Block, bsr_tuning<Block>::group, T>;
+  constexpr int unroll = bsr_tuning<Block>::unroll;
   const bsr_place<division> place(a);
   const bool owns_row = place.owns_row(a);
   if (owns_row) epilogue.fetch(static_cast<index_t>(place.row()));
-  if (a.ahead && place.block_row < a.block_rows) {
-    const auto* const line = reinterpret_cast<const char*>(values + a.offset(place.block_row) * division::area);
-    const auto* const past = reinterpret_cast<const char*>(values + a.offset(place.block_row + 1) * division::area);
-#pragma unroll
-    for (int i = 0; i < 2 * Group; i += Group) {
-      if (line + (i + place.lane) * 128 < past) prefetch_l2(line + (i + place.lane) * 128);
-    }
-  }
   T sum[division::rounds][1] = {};
   if (aligned)
-    walk_blocks<division, Unroll, Masked, true>(a, values, bsr_vector<true, T>{x}, place.first, place.end, place.part(),
+    walk_blocks<division, unroll, Masked, true>(a, values, bsr_vector<true, T>{x}, place.first, place.end, place.part(),
                                                 sum);
   else
-    walk_blocks<division, Unroll, Masked, false>(a, values, bsr_vector<false, T>{x}, place.first, place.end,
+    walk_blocks<division, unroll, Masked, false>(a, values, bsr_vector<false, T>{x}, place.first, place.end,
                                                  place.part(), sum);
   T row[1];
   sum_fragments<division>(sum, row);
@@ -99,35 +99,17 @@ __global__ void __launch_bounds__(bsr_threads)
   }
 }
 
-/// Lanes of a group: all of a warp, or as few as hold a block where rows are short.
-template <int Block, class T>
-constexpr int narrow_group() {
-  constexpr int lanes = bsr_division<Block, 32, T>::lanes;
-  return lanes <= 8 ? 8 : lanes <= 16 ? 16 : 32;
-}
-
-int variant() {
-  const char* const text = std::getenv("TULLE_BSR");
-  return text == nullptr ? 0 : std::atoi(text);
-}
-
 template <class T, class O>
 class bsr_operator final : public fused_operator<bsr_operator<T, O>, device_operator<T>> {
  public:
   bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
       : fused_operator<bsr_operator, device_operator<T>>(ctx, bsr_threads), storage_(ctx, a, s, o) {
-    const bsr_view<T, O>& v = storage_.view();
-    with_constant<2, 3, 4, 5, 6, 7, 8>(v.block, [&]<int Block>() {
-      constexpr int narrow = narrow_group<Block, T>();
-      const double blocks = static_cast<double>(v.blocks) / std::max(v.block_rows, index_t{1});
-      group_ = variant_ / 4 % 2 == 0 && blocks > 8 ? 32 : narrow;
-    });
-    this->dots_ = {ctx, blocks(), bsr_threads, 0};
+    this->dots_ = {ctx, blocks(), 0};
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    with_constant<2, 3, 4, 5, 6, 7, 8>(storage_.view().block, [&]<int Block>() {
+    with_block([&]<int Block>() {
       const bool masked = storage_.view().mask != nullptr;
       const auto kernel = masked ? bsr_many_kernel<Block, true, T> : bsr_many_kernel<Block, false, T>;
       typed_vectors<const T> from(x);
@@ -148,51 +130,38 @@ class bsr_operator final : public fused_operator<bsr_operator<T, O>, device_oper
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block) + " lanes=" + std::to_string(group_);
+    return "block=" + std::to_string(storage_.view().block);
   }
 
   [[nodiscard]] std::int64_t blocks() const {
-    return ceil_div(std::int64_t{storage_.view().block_rows} * group_, bsr_threads);
+    std::int64_t threads = 0;
+    with_block([&]<int Block>() { threads = std::int64_t{storage_.view().block_rows} * bsr_tuning<Block>::group; });
+    return ceil_div(threads, bsr_threads);
   }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    with_constant<2, 3, 4, 5, 6, 7, 8>(storage_.view().block, [&]<int Block>() {
-      constexpr int narrow = narrow_group<Block, T>();
-      if (group_ == 32)
-        start_with<Block, 32>(epilogue, x, stream);
-      else
-        start_with<Block, narrow>(epilogue, x, stream);
+    const bsr_view<T, O>& a = storage_.view();
+    const auto place = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
+    with_block([&]<int Block>() {
+      constexpr int bytes = bsr_division<Block, 32, T>::width * sizeof(T);
+      const bool masked = a.mask != nullptr;
+      const bool aligned = (place(a.values) | place(x)) % bytes == 0 && (!masked || a.cols % Block == 0);
+      const auto kernel = masked ? bsr_kernel<Block, true, T, Epilogue> : bsr_kernel<Block, false, T, Epilogue>;
+      launch("bsr", kernel, {blocks(), bsr_threads}, stream, pattern(), a.values, x, aligned, epilogue);
     });
   }
 
  private:
-  template <int Block, int Group, class Epilogue>
-  void start_with(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    switch (variant_ % 4) {
-      case 1: return start_unrolled<Block, Group, 2>(epilogue, x, stream);
-      case 2: return start_unrolled<Block, Group, 8>(epilogue, x, stream);
-      default: return start_unrolled<Block, Group, 4>(epilogue, x, stream);
-    }
-  }
-  template <int Block, int Group, int Unroll, class Epilogue>
-  void start_unrolled(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    const bsr_view<T, O>& a = storage_.view();
-    constexpr int bytes = bsr_division<Block, Group, T>::width * sizeof(T);
-    const auto lies_at = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-    const bool masked = a.mask != nullptr;
-    const bool aligned = (lies_at(a.values) | lies_at(x)) % bytes == 0 && (!masked || a.cols % Block == 0);
-    const auto kernel =
-        masked ? bsr_kernel<Block, Group, Unroll, true, T, Epilogue> : bsr_kernel<Block, Group, Unroll, false, T, Epilogue>;
-    launch("bsr", kernel, {blocks(), bsr_threads}, stream, pattern(), a.values, x, aligned, epilogue);
+  template <class F>
+  void with_block(const F& f) const {
+    with_constant<2, 3, 4, 5, 6, 7, 8>(storage_.view().block, f);
   }
   [[nodiscard]] bsr_pattern pattern() const {
     const bsr_view<T, O>& a = storage_.view();
-    return {a.rows, a.cols, a.block_rows, sizeof(O) == 8, a.rowptr, a.colind, a.mask, variant_ / 8 % 2 == 1};
+    return {a.rows, a.cols, a.block_rows, sizeof(O) == 8, a.rowptr, a.colind, a.mask};
   }
 
-  int variant_ = variant();
   bsr_storage<T, O> storage_;
-  int group_ = 32;
 };
 
 }  // namespace

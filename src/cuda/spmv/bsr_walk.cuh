@@ -22,7 +22,6 @@ struct bsr_pattern {
   const void* rowptr;
   const index_t* colind;
   const std::uint64_t* mask;  // or null
-  bool ahead = false;
 
   __device__ __forceinline__ std::int64_t offset(std::int64_t block_row) const {
     return wide ? __ldg(static_cast<const long long*>(rowptr) + block_row)
@@ -44,14 +43,19 @@ struct bsr_division {
   static_assert(slots >= 1);
 };
 
-/// A fragment, `Vector`: by one load, which needs its alignment.
-template <bool Vector, class T, int Width>
+/// A fragment, `Vector`: by one load, which needs its alignment. `Shared`: a sector of memory holds values of two blocks,
+/// so that L1 had better keep it for the other.
+template <bool Vector, bool Shared, class T, int Width>
 __device__ __forceinline__ void load_fragment(const T* from, T (&to)[Width]) {
-  if constexpr (Vector && Width > 1) {
+  if constexpr (Vector && Width > 1 && !Shared) {
     load_stream(from, to);
+  } else if constexpr (Vector && Width > 1) {
+    using word = std::conditional_t<Width * sizeof(T) == 16, int4, int2>;
+    const word raw = __ldg(reinterpret_cast<const word*>(from));
+    memcpy(&to, &raw, sizeof(raw));
   } else {
 #pragma unroll
-    for (int i = 0; i < Width; ++i) to[i] = load_stream(from + i);
+    for (int i = 0; i < Width; ++i) to[i] = __ldg(from + i);
   }
 }
 
@@ -96,7 +100,7 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
   const T* const from = values + first * Division::area;
   index_t column[Unroll];
 #pragma unroll
-  for (int u = 0; u < Unroll; ++u) column[u] = load_stream(colind + min(u * slots, left - 1));
+  for (int u = 0; u < Unroll; ++u) column[u] = __ldg(colind + min(u * slots, left - 1));
   for (int k = 0; k < left; k += Unroll * slots) {
     T value[Unroll][rounds][width];
     V x[Unroll][rounds][width][Count];
@@ -107,7 +111,7 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
       mask[u] = Masked ? __ldg(reinterpret_cast<const unsigned long long*>(masks) + at) : 0;
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
-        load_fragment<Vector>(from + std::int64_t{at} * Division::area + place[r], value[u][r]);
+        load_fragment<Vector, Division::area * sizeof(T) % 32 != 0>(from + std::int64_t{at} * Division::area + place[r], value[u][r]);
       }
     }
 #pragma unroll
@@ -116,7 +120,7 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
       for (int r = 0; r < rounds; ++r) vectors.fetch(column[u] * block + place[r] % block, a.cols - 1, x[u][r]);
     }
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u) column[u] = load_stream(colind + min(k + (Unroll + u) * slots, left - 1));
+    for (int u = 0; u < Unroll; ++u) column[u] = __ldg(colind + min(k + (Unroll + u) * slots, left - 1));
 #pragma unroll
     for (int u = 0; u < Unroll; ++u) {
       const bool live = u == 0 || k + u * slots < left;

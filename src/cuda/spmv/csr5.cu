@@ -156,7 +156,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
  public:
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), Shape::block, storage_.groups()};
+    this->dots_ = {ctx, blocks(), storage_.groups()};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);

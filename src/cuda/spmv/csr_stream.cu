@@ -58,7 +58,7 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
     rows_ = buffer<tile_rows>(ctx, static_cast<std::size_t>(tiles_));
     fill_bytes(ctx, rows_.data(), ctx.space(), 0xff, rows_.bytes());
     parts_ = {ctx, tiles_};
-    if constexpr (std::is_floating_point_v<T>) this->dots_ = {ctx, blocks(), this->block_size_, tiles_};
+    if constexpr (std::is_floating_point_v<T>) this->dots_ = {ctx, blocks(), tiles_};
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return rows_.bytes() + parts_.bytes() + this->dots_.bytes();

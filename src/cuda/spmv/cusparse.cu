@@ -8,6 +8,7 @@
 #include "cuda/spmv/cusparse_handles.cuh"
 #include "cuda/spmv/cusparse_many.cuh"
 #include "cuda/spmv/supports.hpp"
+#include "kernels/bsr_block.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -50,20 +51,21 @@ class cusparse_operator : public device_operator<T> {
                                y_.get(), compute, algorithm_, work_.data());
   }
 
- private:
-  unique_vector make_vector(index_t size) {
-    static T placeholder{};  // apply sets the real pointer
-    cusparseDnVecDescr_t v = nullptr;
-    cusparse().create_dn_vec(&v, size, &placeholder, value_type<T>);
-    return unique_vector(v);
-  }
-
+ protected:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
     cusparse().set_stream(handle_.get(), stream);
     cusparse().dn_vec_set_values(x_.get(), const_cast<T*>(x));
     cusparse().dn_vec_set_values(y_.get(), store.y);
     cusparse().spmv(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &store.alpha, matrix(), x_.get(), &store.beta,
                     y_.get(), value_type<T>, algorithm_, work_.data());
+  }
+
+ private:
+  unique_vector make_vector(index_t size) {
+    static T placeholder{};  // apply sets the real pointer
+    cusparseDnVecDescr_t v = nullptr;
+    cusparse().create_dn_vec(&v, size, &placeholder, value_type<T>);
+    return unique_vector(v);
   }
 
   context ctx_;
@@ -163,6 +165,72 @@ class cusparse_sell_operator final : public cusparse_operator<T> {
   buffer<std::int32_t> sliceptr_;
 };
 
+/// Blocks are dense to the vendor: what fills them multiplies x. Where they reach past the matrix, x and y are copied.
+template <class T, class O>
+class cusparse_bsr_operator final : public cusparse_operator<T> {
+ public:
+  cusparse_bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
+      : cusparse_bsr_operator(ctx, bsr_storage<T, O>(ctx, a, s, o)) {}
+  void update_values(const matrix_ref& a) override {
+    storage_.update_values(a);
+    describe_blocks();
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return storage_.owned_bytes() + x_.bytes() + y_.bytes() + cusparse_operator<T>::workspace_bytes();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    const auto& a = storage_.view();
+    return storage_.bytes() - (a.mask != nullptr ? static_cast<std::size_t>(a.blocks) * sizeof(std::uint64_t) : 0);
+  }
+  [[nodiscard]] std::string parameters() const override { return "block=" + std::to_string(storage_.view().block); }
+
+ private:
+  cusparse_bsr_operator(const context& ctx, bsr_storage<T, O> storage)
+      : cusparse_operator<T>(ctx, whole(storage.view().rows, storage.view().block),
+                             whole(storage.view().cols, storage.view().block), CUSPARSE_SPMV_ALG_DEFAULT),
+        storage_(std::move(storage)) {
+    const auto& a = storage_.view();
+    if (a.rows % a.block != 0 || a.cols % a.block != 0) {
+      x_ = buffer<T>(ctx, static_cast<std::size_t>(whole(a.cols, a.block)));
+      y_ = buffer<T>(ctx, static_cast<std::size_t>(whole(a.rows, a.block)));
+      fill_bytes(ctx, x_.data(), memory_space::device, 0, x_.bytes());
+      fill_bytes(ctx, y_.data(), memory_space::device, 0, y_.bytes());
+    }
+    describe_blocks();
+  }
+
+  static index_t whole(index_t n, index_t block) { return static_cast<index_t>(ceil_div(n, block) * block); }
+
+  void describe_blocks() {
+    const auto& a = storage_.view();
+    cusparseSpMatDescr_t m = nullptr;
+    cusparse().create_bsr(&m, a.block_rows, ceil_div(a.cols, a.block), a.blocks, a.block, a.block,
+                          const_cast<O*>(a.rowptr), const_cast<index_t*>(a.colind), const_cast<T*>(a.values),
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>,
+                          CUSPARSE_ORDER_ROW);
+    this->describe(m);
+    this->preprocess();
+  }
+
+  void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
+    if (x_.empty()) return cusparse_operator<T>::run(store, x, stream);
+    const auto copy = [&](T* to, const T* from, index_t count) {
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyDeviceToDevice, stream),
+            "cudaMemcpyAsync");
+    };
+    const auto& a = storage_.view();
+    T* const y = store.y;
+    copy(x_.data(), x, a.cols);
+    if (store.beta != T{0}) copy(y_.data(), y, a.rows);
+    store.y = y_.data();
+    cusparse_operator<T>::run(store, x_.data(), stream);
+    copy(y, y_.data(), a.rows);
+  }
+
+  bsr_storage<T, O> storage_;
+  buffer<T> x_, y_;  // empty where the blocks end with the matrix
+};
+
 template <class T, class O>
 using csr1 = cusparse_csr_operator<T, O, CUSPARSE_SPMV_CSR_ALG1>;
 template <class T, class O>
@@ -200,6 +268,14 @@ spmv_kernel cusparse_coo1_entry() {
 }
 spmv_kernel cusparse_coo2_entry() {
   return vendor_entry<coo2>("cusparse.coo2", "cuSPARSE COO algorithm 2, preprocessed");
+}
+spmv_kernel cusparse_bsr_entry() {
+  spmv_kernel entry = vendor_entry<csr1>("cusparse.bsr", "cuSPARSE BSR, blocks of 2 to 8");
+  entry.takes_bsr = true;
+  entry.listens_to = {.block = true};
+  entry.supports = supports_cusparse_bsr;
+  entry.make = make_block_operator<cusparse_bsr_operator, type_set::floating>;
+  return entry;
 }
 spmv_kernel cusparse_sell_entry() {
   spmv_kernel entry = vendor_entry<cusparse_sell_operator>("cusparse.sell", "cuSPARSE sliced ELL, slices of 32");

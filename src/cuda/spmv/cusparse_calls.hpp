@@ -42,6 +42,7 @@ class cusparse_call<cusparseStatus_t(A...)> {
 struct cusparse_functions {
   void* library;
   cusparse_call<decltype(cusparseCreate)> create{library, "cusparseCreate"};
+  cusparse_call<decltype(cusparseCreateBsr)> create_bsr{library, "cusparseCreateBsr"};
   cusparse_call<decltype(cusparseCreateCoo)> create_coo{library, "cusparseCreateCoo"};
   cusparse_call<decltype(cusparseCreateCsr)> create_csr{library, "cusparseCreateCsr"};
   cusparse_call<decltype(cusparseCreateDnMat)> create_dn_mat{library, "cusparseCreateDnMat"};

@@ -11,22 +11,20 @@ namespace tulle::cuda {
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks of `threads` and slots for `shared_rows` rows that blocks share.
-  dot_workspace(const context& ctx, std::int64_t blocks, int threads, std::int64_t shared_rows);
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share.
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), own_, count_, arrived_.data(), mode_, early_}; }
+  [[nodiscard]] dot_shares view() { return {share_.data(), blocks_, count_, arrived_.data()}; }
   /// What is left to do behind a launch.
   void add_up(const dot_results& dots, cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes() + arrived_.bytes(); }
 
  private:
-  std::int64_t own_ = 0;    // shares of blocks or warps
-  std::int64_t count_ = 0;  // and of shared rows
-  dot_mode mode_ = dot_mode::last_block;
-  bool early_ = true;
-  bool behind_ = true;
-  buffer<double> share_;     // those, then those of add_up's blocks
-  buffer<unsigned> arrived_;
+  std::int64_t blocks_ = 0;
+  std::int64_t count_ = 0;
+  bool has_clusters_ = false;
+  buffer<double> share_;
+  buffer<unsigned> arrived_;  // empty where the last block does not add up
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or

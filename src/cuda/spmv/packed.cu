@@ -112,7 +112,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
         storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
         values_(ctx, static_cast<std::size_t>(a.nnz)),
         part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
-    this->dots_ = {ctx, blocks(), packed_policy::threads, storage_.long_rows()};
+    this->dots_ = {ctx, blocks(), storage_.long_rows()};
     storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
   void update_values(const matrix_ref& a) override {

@@ -54,6 +54,11 @@ support supports_cusparse(const csr_stats& s, type_key types, const device_info&
   return {};
 }
 
+support supports_cusparse_bsr(const csr_stats& s, type_key types, const device_info& device) {
+  if (const support basic = supports_cusparse(s, types, device); !basic.ok) return basic;
+  return supports_bsr(s, types, device);
+}
+
 support supports_cusparse_sell(const csr_stats& s, type_key types, const device_info& device) {
   if (const support basic = supports_cusparse(s, types, device); !basic.ok) return basic;
   const double slots = s.sell_padding * static_cast<double>(s.nnz);

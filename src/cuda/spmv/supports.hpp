@@ -11,6 +11,7 @@ support supports_sell(const csr_stats&, type_key, const device_info&);
 support supports_bsr(const csr_stats&, type_key, const device_info&);
 support supports_packed(const csr_stats&, type_key, const device_info&);
 support supports_cusparse(const csr_stats&, type_key, const device_info&);
+support supports_cusparse_bsr(const csr_stats&, type_key, const device_info&);
 support supports_cusparse_sell(const csr_stats&, type_key, const device_info&);
 
 }  // namespace tulle::cuda

@@ -4,18 +4,20 @@
 namespace tulle::cuda {
 
 spmv_kernel csr_thread_entry(), csr_warp_entry(), csr_merge_entry(), csr_stream_entry(), csr5_entry(),
-    csr5_blocked_entry(), ell_entry(), sell_entry(), bsr_entry(), packed_entry(), csr_transposed_entry();
+    csr5_blocked_entry(), ell_entry(), sell_entry(), bsr_entry(), bin_bsr_entry(), bin_bsr_compact_entry(),
+    packed_entry(), csr_transposed_entry();
 spmv_kernel csr_value_entry(), csr_warp_shared_entry(), csr_vector_shared_entry(), coo_entry();  // study
 spmv_kernel cusparse_csr1_entry(), cusparse_csr2_entry(), cusparse_coo1_entry(), cusparse_coo2_entry(),
-    cusparse_sell_entry();
+    cusparse_bsr_entry(), cusparse_sell_entry();
 
 std::span<const spmv_kernel> spmv_table() {
   static const spmv_kernel table[] = {
       csr_thread_entry(),    csr_value_entry(),     csr_warp_entry(),      csr_warp_shared_entry(),
       csr_vector_shared_entry(), csr_merge_entry(), csr_stream_entry(),    csr5_entry(),
       csr5_blocked_entry(),  coo_entry(),           ell_entry(),           sell_entry(),
-      bsr_entry(),           packed_entry(),        cusparse_csr1_entry(), cusparse_csr2_entry(),
-      cusparse_coo1_entry(), cusparse_coo2_entry(), cusparse_sell_entry()};
+      bsr_entry(),           bin_bsr_entry(),       bin_bsr_compact_entry(), packed_entry(),
+      cusparse_csr1_entry(), cusparse_csr2_entry(), cusparse_coo1_entry(), cusparse_coo2_entry(),
+      cusparse_bsr_entry(),  cusparse_sell_entry()};
   return table;
 }
 

@@ -1,0 +1,114 @@
+// bin_bsr.compact: bins of 32 block rows of like length (kernels/bin_bsr.hpp), one column index per block. A step takes
+// one block, by columns, of each of 32 block rows. One thread takes consecutive bins with an equal number of slots.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
+// with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4.
+// Chosen for a matrix that comes in bins.
+#include <fmt/format.h>
+
+#include "cpu/spmv/bin_vectors.hpp"
+#include "cpu/spmv/supports.hpp"
+
+namespace tulle::cpu {
+namespace {
+
+template <int B, scalar T, scalar V, class X>
+[[gnu::always_inline]] inline void add_block(const T* block, std::uint64_t mask, std::int64_t first, const X& x,
+                                             V (&sum)[X::width][B]) {
+  constexpr std::uint64_t full = ~std::uint64_t{0} >> (64 - B * B);
+  for (int v = 0; v < X::width; ++v) {
+    if (mask == full) {
+      for (int j = 0; j < B; ++j) {
+        const V element = x(first + j, v);
+#pragma omp simd
+        for (int i = 0; i < B; ++i) sum[v][i] += V{block[j * B + i]} * element;
+      }
+      continue;
+    }
+    for (int j = 0; j < B; ++j) {
+      for (int i = 0; i < B; ++i) {
+        if (mask >> (i * B + j) & 1) sum[v][i] += V{block[j * B + i]} * x(first + j, v);
+      }
+    }
+  }
+}
+
+template <int B, scalar T, scalar V, class X>
+[[gnu::always_inline]] inline void add_bin(const compact_view<T>& a, std::int64_t bin, const X& x,
+                                           V (&sum)[bin_rows][X::width][B]) {
+  constexpr std::uint64_t full = ~std::uint64_t{0} >> (64 - B * B);
+  for (std::int64_t at = a.binptr[bin]; at < a.binptr[bin + 1]; ++at) {
+    const T* block = a.values + at * B * B;
+    if (a.colind[at] < 0) continue;
+    for (std::size_t line = 0; line < B * B * sizeof(T); line += 64) {
+      prefetch_stream(block + line / sizeof(T), a.colind + at);
+    }
+    add_block<B>(block, a.mask == nullptr ? full : a.mask[at], std::int64_t{a.colind[at]} * B, x, sum[at % bin_rows]);
+  }
+}
+
+template <class T, class V, class O>
+class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V> {
+  using base = bins_operator<compact_kernel, V>;
+
+ public:
+  compact_kernel(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
+      : compact_kernel(ctx, compact_storage<T, O>(ctx, a, s, o)) {}
+
+  template <class X, class Store>
+  void bins(index_t first, index_t last, const X& x, const Store& store) {
+    const compact_view<T> a = storage_.view();
+    with_block(a.block, [&]<int B>() {
+      with_isa(
+          this->isa_, [&]() __attribute__((always_inline)) {
+            for (index_t bin = first; bin < last; ++bin) {
+              alignas(64) V sum[bin_rows][X::width][B] = {};
+              add_bin<B>(a, bin, x, sum);
+              for (int l = 0; l < bin_rows; ++l) {
+                const std::int64_t R = a.perm[std::int64_t{bin} * bin_rows + l];
+                const std::int64_t count = R < 0 ? 0 : std::min<std::int64_t>(B, a.rows - R * B);
+                for (std::int64_t i = 0; i < count; ++i) {
+                  for (int v = 0; v < X::width; ++v) store(R * B + i, v, sum[l][v][i]);
+                }
+              }
+            }
+          });
+    });
+  }
+
+  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return storage_.owned_bytes() + this->own_bytes();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
+  [[nodiscard]] std::string parameters() const override {
+    return fmt::format("threads={} isa={} block={} padding={:.3f}", this->threads(), name(this->isa_),
+                       storage_.view().block, storage_.padding());
+  }
+
+ private:
+  compact_kernel(const context& ctx, compact_storage<T, O> storage)
+      : base(ctx, storage.view().bins, storage.slots() * storage.view().block * storage.view().block,
+             [&](index_t bin) { return storage.view().binptr[bin]; }),
+        storage_(std::move(storage)) {}
+
+  compact_storage<T, O> storage_;
+};
+
+}  // namespace
+
+spmv_kernel bin_bsr_compact_entry() {
+  return {
+      .name = "bin_bsr.compact",
+      .summary = "bins of 32 block rows of like length",
+      .backend = backend_kind::cpu,
+      .types = type_set::floating | type_set::narrow,
+      .takes_bsr = true,
+      .takes_bin_bsr = true,
+      .has = {.many = true, .dots = true, .jacobi = true},
+      .listens_to = {.sigma = true, .block = true},
+      .supports = supports_bsr,
+      .make = make_block_operator<compact_kernel, type_set::floating | type_set::narrow>,
+  };
+}
+
+}  // namespace tulle::cpu

@@ -1,0 +1,106 @@
+// BSR -> bin_bsr.compact (kernels/bin_bsr.hpp). Each lane copies its own blocks: it reads a block from end to end and
+// writes it in pieces of 16 bytes that lie beside those of the other lanes. Four warps share a bin.
+#include "core/instantiate.hpp"
+#include "cuda/device/warp.cuh"
+#include "cuda/formats/formats.hpp"
+#include "cuda/formats/sell_order.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
+#include "cuda/runtime/read_back.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int warps_a_bin = 4;
+
+/// The block row of a lane, or -1.
+__device__ index_t lane_row(const index_t* perm, std::int64_t lane, index_t block_rows) {
+  if (perm != nullptr) return perm[lane];
+  return lane < block_rows ? static_cast<index_t>(lane) : -1;
+}
+
+/// Where the arrays are written; no columns and masks when only values change.
+template <class T>
+struct compact_arrays {
+  const std::int64_t* binptr;
+  const index_t* perm;
+  index_t* colind;
+  std::uint64_t* mask;
+  T* values;
+};
+
+template <class T>
+__device__ void copy_block(const T* from, bool used, int area, int lane, T* to) {
+  constexpr int vector = 16 / sizeof(T);
+  struct alignas(16) piece {
+    T v[vector];
+  };
+  int e = 0;
+  for (; e + vector <= area; e += vector) {
+    piece p;
+#pragma unroll
+    for (int i = 0; i < vector; ++i) p.v[i] = used ? from[e + i] : T{0};
+    *reinterpret_cast<piece*>(to + compact_place<T>(area, lane, e)) = p;
+  }
+  for (; e < area; ++e) to[compact_place<T>(area, lane, e)] = used ? from[e] : T{0};
+}
+
+template <class T, class O>
+void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to) {
+  const auto copy = [a, to] __device__(std::int64_t i) {
+    const int lane = static_cast<int>(i % bin_rows);
+    const std::int64_t bin = i / (bin_rows * warps_a_bin);
+    const index_t R = lane_row(to.perm, bin * bin_rows + lane, a.block_rows);
+    const std::int64_t begin = R >= 0 ? a.rowptr[R] : 0, end = R >= 0 ? a.rowptr[R + 1] : 0;
+    const int area = a.block * a.block;
+    const std::int64_t width = (to.binptr[bin + 1] - to.binptr[bin]) / bin_rows;
+    for (std::int64_t s = i / bin_rows % warps_a_bin; s < width; s += warps_a_bin) {
+      const std::int64_t at = to.binptr[bin] + s * bin_rows, k = begin + s;
+      const bool used = k < end;
+      if (to.colind != nullptr) to.colind[at + lane] = used ? a.colind[k] : -1;
+      if (to.mask != nullptr) to.mask[at + lane] = used ? a.mask[k] : 0;
+      copy_block(a.values + k * area, used, area, lane, to.values + at * area);
+    }
+  };
+  for_each_item(ctx, "compact.fill", std::int64_t{bins} * bin_rows * warps_a_bin, copy);
+}
+
+}  // namespace
+
+template <scalar T, offset O>
+compact_bin_bsr<T> bsr_to_compact(const context& ctx, bsr_view<T, O> a, index_t sigma) {
+  compact_bin_bsr<T> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.blocks = a.blocks;
+  out.block = a.block;
+  out.bins = static_cast<index_t>(ceil_div(a.block_rows, bin_rows));
+  out.perm = sell_order(ctx, a.block_rows, a.rowptr, sigma);
+  out.binptr = zero_counts(ctx, out.bins);
+  const auto count = [a, perm = out.perm.data(), binptr = out.binptr.data()] __device__(std::int64_t lane) {
+    const index_t R = lane_row(perm, lane, a.block_rows);  // one thread per lane, whole warps
+    const std::int64_t width = warp_max(R < 0 ? std::int64_t{0} : std::int64_t{a.rowptr[R + 1]} - a.rowptr[R]);
+    if (lane_id() == 0) binptr[lane / bin_rows] = width * bin_rows;
+  };
+  for_each_item(ctx, "compact.count_slots", std::int64_t{out.bins} * bin_rows, count);
+  exclusive_scan(ctx, out.binptr);
+  const auto slots = static_cast<std::size_t>(read_back(ctx, out.binptr.data() + out.bins));
+  out.colind = buffer<index_t>(ctx, slots);
+  out.values = buffer<T>(ctx, slots * static_cast<std::size_t>(a.block * a.block));
+  if (a.mask != nullptr) out.mask = buffer<std::uint64_t>(ctx, slots);
+  fill(ctx, a, out.bins,
+       compact_arrays<T>{out.binptr.data(), out.perm.data(), out.colind.data(), out.mask.data(), out.values.data()});
+  return out;
+}
+
+template <scalar T, offset O>
+void update_compact(const context& ctx, bsr_view<T, O> a, compact_bin_bsr<T>& out) {
+  fill(ctx, a, out.bins, compact_arrays<T>{out.binptr.data(), out.perm.data(), nullptr, nullptr, out.values.data()});
+}
+
+#define TULLE_INSTANTIATE(T, O)                                                              \
+  template compact_bin_bsr<T> bsr_to_compact<T, O>(const context&, bsr_view<T, O>, index_t); \
+  template void update_compact<T, O>(const context&, bsr_view<T, O>, compact_bin_bsr<T>&);
+TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
+
+}  // namespace tulle::cuda
