@@ -60,8 +60,9 @@ double naive(const context& ctx, const matrix_ref& a) {
   const int blocks = ctx.info().multiprocessors * 8;
   const auto step = [&] {
     plan.apply_dots(1, p, 0, q, p, pq);
-    naive_step({rz.data(), pq.data(), p.data(), q.data(), dinv.data(), x.data(), r.data(), z.data(), a.rows, count.data()},
-               blocks, s);
+    naive_step(
+        {rz.data(), pq.data(), p.data(), q.data(), dinv.data(), x.data(), r.data(), z.data(), a.rows, count.data()},
+        blocks, s);
   };
   const graph g(ctx, [&] {
     for (int i = 0; i < 20; ++i) step();
@@ -91,7 +92,8 @@ bool failed = false;
 
 /// One line: a kernel's time per iteration from two numbers of iterations that it does not converge in.
 template <class T>
-double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many, std::string* how = nullptr) {
+double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many,
+                     std::string* how = nullptr) {
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   const auto n = static_cast<std::size_t>(a.rows);
   std::vector<T> rhs(n);
@@ -107,7 +109,8 @@ double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int 
     const cg_solver solver(ctx, a, o);
     if (how != nullptr) *how = solver.explain();
     cg_result result = solver.solve(b, x);
-    if (result.iterations != o.max_iterations) fmt::print("    only {} of {} iterations, code {}\n", result.iterations, o.max_iterations, result.code);
+    if (result.iterations != o.max_iterations)
+      fmt::print("    only {} of {} iterations, code {}\n", result.iterations, o.max_iterations, result.code);
     time[i] = best_of(3, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
   }
   o.rtol = sizeof(T) == 8 ? 1e-8 : 1e-4;
@@ -116,8 +119,8 @@ double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int 
   const cg_result result = solver.solve(b, x);
   const double truth = true_residual(ctx, a, b, x);
   if (!result.converged() || truth > 1.01 * o.rtol * result.rhs + 1e-5 * (sizeof(T) == 4)) {
-    fmt::print("    WRONG: code {} after {}, residual {} (true {}) of {}\n", result.code, result.iterations, result.residual,
-               truth, result.rhs);
+    fmt::print("    WRONG: code {} after {}, residual {} (true {}) of {}\n", result.code, result.iterations,
+               result.residual, truth, result.rhs);
     failed = true;
   }
   return (time[1] - time[0]) / (many - few);
@@ -126,11 +129,14 @@ double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int 
 std::string short_of(const std::string& how) { return how.size() > 150 ? how.substr(0, 150) : how; }
 
 void large(const context& ctx) {
-  struct { const char* spec; double bar; } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 85},
-                                                         {"gen:stencil:points=7,n=200,values=spd", 300},
-                                                         {"gen:fem:n=40,dof=3,values=spd", 45},
-                                                         {"gen:stencil:points=27,n=128,values=spd", 175},
-                                                         {"gen:fem:n=16,dof=6,values=spd", 10}};
+  struct {
+    const char* spec;
+    double bar;
+  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 85},
+                     {"gen:stencil:points=7,n=200,values=spd", 300},
+                     {"gen:fem:n=40,dof=3,values=spd", 45},
+                     {"gen:stencil:points=27,n=128,values=spd", 175},
+                     {"gen:fem:n=16,dof=6,values=spd", 10}};
   for (const auto& c : cases) {
     const matrix_ref a = clone(ctx, matrix_ref(generate<double>(context::cpu(), c.spec)));
     const any_spmv_plan plan(ctx, a);
@@ -163,7 +169,8 @@ host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) 
   for (index_t i = 0; i < rows; ++i) {
     at[i].insert(i);
     for (int k = 0; k < degree / 2; ++k) {
-      index_t j = reach >= rows ? static_cast<index_t>(random() % rows) : i - reach + static_cast<index_t>(random() % (2 * reach + 1));
+      index_t j = reach >= rows ? static_cast<index_t>(random() % rows)
+                                : i - reach + static_cast<index_t>(random() % (2 * reach + 1));
       j = std::clamp<index_t>(j, 0, rows - 1);
       at[i].insert(j);
       at[j].insert(i);
@@ -179,7 +186,9 @@ host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) 
       for (index_t p = 0; p < block; ++p) {
         for (index_t q = 0; q < block; ++q) {
           double v = i <= j ? m[p * block + q] : m[q * block + p];
-          if (i == j) v = 0.5 * (m[p * block + q] + m[q * block + p]) + (p == q ? 0.3 * block * static_cast<double>(at[i].size()) : 0);
+          if (i == j)
+            v = 0.5 * (m[p * block + q] + m[q * block + p]) +
+                (p == q ? 0.3 * block * static_cast<double>(at[i].size()) : 0);
           a.values.push_back(static_cast<T>(v));
         }
       }
@@ -196,13 +205,18 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   const buffer<index_t> colind = to_buffer(ctx, h.colind);
   const buffer<T> values = to_buffer(ctx, h.values);
   const auto blocks = static_cast<std::int64_t>(h.colind.size());
-  const bsr_view<T, std::int64_t> view{6 * rows, 6 * rows, 36 * blocks, 6, rows, blocks, rowptr.data(), colind.data(),
-                                       values.data(), nullptr, memory_space::device};
+  const bsr_view<T, std::int64_t> view{6 * rows,      6 * rows, 36 * blocks,         6,
+                                       rows,          blocks,   rowptr.data(),       colind.data(),
+                                       values.data(), nullptr,  memory_space::device};
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
-  fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
-  struct { const char* kernel; int threads; } const runs[] = {
-      {"cg.cluster", 0}, {"cg.cluster", 256}, {"cg.persistent", 0}, {"cg.persistent", 256}, {"cg.graph", 0}, {"cg.operations", 0}};
+  fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows,
+             sizeof(T) == 4 ? "f32" : "f64");
+  struct {
+    const char* kernel;
+    int threads;
+  } const runs[] = {{"cg.cluster", 0},      {"cg.cluster", 256}, {"cg.persistent", 0},
+                    {"cg.persistent", 256}, {"cg.graph", 0},     {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
@@ -233,8 +247,8 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
           queue();
         });
       });
-      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n", kernel,
-                 variant, us, queued, replayed, refreshed);
+      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n",
+                 kernel, variant, us, queued, replayed, refreshed);
     } catch (const std::exception& e) {
       fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
     }

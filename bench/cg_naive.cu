@@ -12,7 +12,8 @@ __global__ void naive_update(const double* rz, const double* pq, const double* p
                              double* x, double* r, double* z, double* next, std::int64_t n) {
   const double alpha = *rz / *pq;
   double sum = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += std::int64_t{gridDim.x} * blockDim.x) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;
+       i += std::int64_t{gridDim.x} * blockDim.x) {
     x[i] += alpha * p[i];
     const double value = r[i] - alpha * q[i];
     r[i] = value;
@@ -23,7 +24,8 @@ __global__ void naive_update(const double* rz, const double* pq, const double* p
 }
 __global__ void naive_direction(double* rz, double* next, const double* z, double* p, std::int64_t n, unsigned* count) {
   const double beta = *next / *rz;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += std::int64_t{gridDim.x} * blockDim.x)
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;
+       i += std::int64_t{gridDim.x} * blockDim.x)
     p[i] = z[i] + beta * p[i];
   __shared__ bool last;
   if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;

@@ -1,4 +1,5 @@
-// What only the solvers of a GPU promise: whole solves in a caller's graph, limits that are told, f32 that loses nothing.
+// What only the solvers of a GPU promise: whole solves in a caller's graph, limits that are told, f32 that loses
+// nothing.
 #include <optional>
 
 #include "solver_fixture.hpp"
@@ -64,7 +65,8 @@ TEST_P(device_solvers, single_precision_converges_as_classical_double_does) {
         classical.max_iterations = iterations * 3 / 4;
         classical.replace_interval = -1;
         std::vector<double> wide_x(wide_b.size());
-        const cg_result reference = cg_solver(context::cpu(1), matrix_ref(wide.view()), classical).solve(wide_b, wide_x);
+        const cg_result reference =
+            cg_solver(context::cpu(1), matrix_ref(wide.view()), classical).solve(wide_b, wide_x);
         const residual_norm truth = residual_of(a, b, narrow.x);
         EXPECT_LE(truth.value, 2 * static_cast<long double>(reference.residual) + 4 * truth.rounding);
       }

@@ -1,4 +1,5 @@
-// What it costs blocks to wait for each other: rounds of barriers in one launch, and of a word that goes back and forth.
+// What it costs blocks to wait for each other: rounds of barriers in one launch, and of a word that goes back and
+// forth.
 #include <cooperative_groups.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The inverse of a small symmetric positive definite block by Gauss-Jordan elimination in place: its pivots are the squares
-// of the diagonal of the Cholesky factor, so that one that is not positive tells as much as the factorisation would.
+// The inverse of a small symmetric positive definite block by Gauss-Jordan elimination in place: its pivots are the
+// squares of the diagonal of the Cholesky factor, so that one that is not positive tells as much as the factorisation
+// would.
 #pragma once
 
 #include "cuda/device/warp.cuh"
@@ -14,8 +15,8 @@ __device__ __forceinline__ double reciprocal(double d) {
   return fma(r, fma(-d, r, 1.0), r);
 }
 
-/// Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a block that
-/// is not positive definite (NaN included).
+/// Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a block
+/// that is not positive definite (NaN included).
 template <int Block>
 __device__ __forceinline__ bool invert_block(double (&row)[Block], int first, int i) {
   bool positive = true;

@@ -1,6 +1,4 @@
 // One warp for 32 / Block diagonal blocks (invert_block); a group of threads for each block row of the scaling.
-#include "cuda/solvers/diagonal.hpp"
-
 #include <bit>
 #include <limits>
 #include <string>
@@ -10,6 +8,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/solvers/block_inverse.cuh"
+#include "cuda/solvers/diagonal.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 #include "kernels/types.hpp"
 
@@ -19,7 +18,10 @@ namespace {
 template <class T, class O>
 struct typed_blocks {
   explicit typed_blocks(const block_arrays& a)
-      : rowptr(static_cast<const O*>(a.rowptr)), colind(a.colind), values(static_cast<const T*>(a.values)), rows(a.rows) {}
+      : rowptr(static_cast<const O*>(a.rowptr)),
+        colind(a.colind),
+        values(static_cast<const T*>(a.values)),
+        rows(a.rows) {}
   const O* rowptr;
   const index_t* colind;
   const T* values;
@@ -35,7 +37,7 @@ struct typed_blocks {
 
 /// What is found of all diagonal blocks.
 struct findings {
-  int first_bad;  // INT_MAX: none
+  int first_bad;                       // INT_MAX: none
   unsigned long long least, greatest;  // bits of positive f64
 };
 
@@ -115,7 +117,8 @@ __global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restric
 
 void refuse(const findings& found, index_t block) {
   if (found.first_bad == none_bad) return;
-  const std::string what = block == 1 ? "entry " : "block ", wrong = block == 1 ? " is not positive" : " is not positive definite";
+  const std::string what = block == 1 ? "entry " : "block ",
+                    wrong = block == 1 ? " is not positive" : " is not positive definite";
   throw error(status::indefinite, "A: diagonal " + what + std::to_string(found.first_bad) + wrong + ", or not there");
 }
 
@@ -124,7 +127,8 @@ void refuse(const findings& found, index_t block) {
 block_arrays blocks_of(const matrix_ref& a) {
   const bool blocks = a.format == matrix_format::bsr;
   const index_t block = blocks ? a.block : 1;
-  return {a.rowptr, a.colind, a.values, a.types, static_cast<index_t>((std::int64_t{a.rows} + block - 1) / block), block};
+  return {a.rowptr, a.colind, a.values, a.types, static_cast<index_t>((std::int64_t{a.rows} + block - 1) / block),
+          block};
 }
 
 void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses) {

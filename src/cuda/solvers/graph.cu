@@ -1,9 +1,10 @@
 // cg.graph: preconditioned conjugate gradients as three kernels an iteration: the plan's product with p.q, and those of
-// graph_kernels.cuh. Jacobi's preconditioner is folded into the matrix: D^-1/2 A D^-1/2 is what the plan multiplies by, x and
-// b are scaled at the ends, and ||r|| follows from r.D^-1 r where all of D is one number, is bounded by it while it is far
-// from the target, and else costs one more read. Values moved per iteration beside the matrix: 10 n (Jacobi, none); 12 n and
-// b n of inverses (block Jacobi). The loops are conditional nodes of a graph, in the caller's graph as well, so that what is
-// queued does not grow with the number of iterations; or the host looks, one graph behind. Takes every matrix.
+// graph_kernels.cuh. Jacobi's preconditioner is folded into the matrix: D^-1/2 A D^-1/2 is what the plan multiplies by,
+// x and b are scaled at the ends, and ||r|| follows from r.D^-1 r where all of D is one number, is bounded by it while
+// it is far from the target, and else costs one more read. Values moved per iteration beside the matrix: 10 n (Jacobi,
+// none); 12 n and b n of inverses (block Jacobi). The loops are conditional nodes of a graph, in the caller's graph as
+// well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
+// every matrix.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -29,7 +30,13 @@ template <class T>
 class graph_operator final : public cg_operator {
  public:
   graph_operator(const context& ctx, const cg_problem& p)
-      : ctx_(ctx), options_(p.options), n_(p.csr.rows), block_(block_of(p)), state_(ctx, 1), dots_(ctx, 2), range_(ctx, 2) {
+      : ctx_(ctx),
+        options_(p.options),
+        n_(p.csr.rows),
+        block_(block_of(p)),
+        state_(ctx, 1),
+        dots_(ctx, 2),
+        range_(ctx, 2) {
     const device_guard guard(ctx_.device());
     const auto n = static_cast<std::size_t>(n_);
     for (buffer<T>* v : {&x_, &r_, &p_, &q_}) *v = buffer<T>(ctx_, n);
@@ -39,7 +46,8 @@ class graph_operator final : public cg_operator {
     }
     if (scales()) roots_ = buffer<T>(ctx_, n);
     const std::int64_t threads = ceil_div(n_, block_ > 0 ? 1 : quad<T>::size);
-    blocks_ = static_cast<int>(std::clamp<std::int64_t>(ceil_div(threads, graph_threads), 1, ctx_.info().multiprocessors * graph_blocks));
+    blocks_ = static_cast<int>(
+        std::clamp<std::int64_t>(ceil_div(threads, graph_threads), 1, ctx_.info().multiprocessors * graph_blocks));
     shares_ = buffer<double>(ctx_, 2 * static_cast<std::size_t>(blocks_));
     fill_bytes(ctx_, state_.data(), memory_space::device, 0, state_.bytes());
     make_plan(p);
@@ -105,8 +113,8 @@ class graph_operator final : public cg_operator {
            scaled_.bytes() + shares_.bytes() + plan_->workspace_bytes();
   }
   [[nodiscard]] std::string parameters() const override {
-    return "iterations_per_graph=" + std::to_string(interval_) + " values=" + (block_ > 0 ? std::to_string(12 + block_) : "10") +
-           " " + plan_->explain();
+    return "iterations_per_graph=" + std::to_string(interval_) +
+           " values=" + (block_ > 0 ? std::to_string(12 + block_) : "10") + " " + plan_->explain();
   }
 
  private:
@@ -156,10 +164,24 @@ class graph_operator final : public cg_operator {
 
   [[nodiscard]] graph_vectors<T> vectors() {
     T* const z = block_ > 0 ? z_.data() : r_.data();
-    return {n_, x_.data(), r_.data(), p_.data(), q_.data(), z, scales() ? roots_.data() : nullptr,
-            block_ > 0 ? inverses_.data() : nullptr, dots_.data(), range_.data(),
-            state_.data(), shares_.data(), static_cast<std::int32_t*>(progress_.data()), options_.rtol,
-            options_.atol, options_.max_iterations, options_.replace_interval, options_.zero_guess};
+    return {n_,
+            x_.data(),
+            r_.data(),
+            p_.data(),
+            q_.data(),
+            z,
+            scales() ? roots_.data() : nullptr,
+            block_ > 0 ? inverses_.data() : nullptr,
+            dots_.data(),
+            range_.data(),
+            state_.data(),
+            shares_.data(),
+            static_cast<std::int32_t*>(progress_.data()),
+            options_.rtol,
+            options_.atol,
+            options_.max_iterations,
+            options_.replace_interval,
+            options_.zero_guess};
   }
   [[nodiscard]] const_vector_ref ref(const buffer<T>& v) const {
     return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
@@ -184,7 +206,8 @@ class graph_operator final : public cg_operator {
     const graph_vectors<T> v = vectors();
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, ref(std::as_const(p_)), 0, ref(q_), ref(std::as_const(p_)),
-                        {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()}, {.stream = stream_view{s}});
+                        {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
+                        {.stream = stream_view{s}});
     } else {
       plan_->apply(1, ref(std::as_const(p_)), 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, v, dots_.data());
@@ -197,7 +220,8 @@ class graph_operator final : public cg_operator {
     if (block_ == 0) return f.template operator()<0>();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, f);
   }
-  void launch_early(const char* name, void (*kernel)(graph_vectors<T>), cudaStream_t s, const graph_vectors<T>& v) const {
+  void launch_early(const char* name, void (*kernel)(graph_vectors<T>), cudaStream_t s,
+                    const graph_vectors<T>& v) const {
     if (!early_ || ctx_.info().compute_capability < 90) return launch(name, kernel, shape(), s, v);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -235,7 +259,8 @@ class graph_operator final : public cg_operator {
       add_loop(place_, parts());
       loop_.instantiate();
     }
-    for (cudaEvent_t& e : events_) check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    for (cudaEvent_t& e : events_)
+      check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   }
   void drop() noexcept {
     for (graph_segment* g : {&anew_, &rounds_, &loop_}) graph_segment().swap(*g);

@@ -9,7 +9,8 @@ namespace tulle::cuda {
 namespace {
 
 /// The signatures of CUDA 13 take the data of edges as well.
-cudaGraphNode_t add_node(cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count, cudaGraphNodeParams& params) {
+cudaGraphNode_t add_node(cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count,
+                         cudaGraphNodeParams& params) {
   cudaGraphNode_t node = nullptr;
 #if CUDART_VERSION >= 13000
   check(cudaGraphAddNode(&node, graph, after, nullptr, count, &params), "cudaGraphAddNode");
@@ -43,7 +44,8 @@ struct loop_node {
   cudaGraph_t body;
 };
 
-loop_node add_while(cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count, cudaGraphConditionalHandle handle) {
+loop_node add_while(cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count,
+                    cudaGraphConditionalHandle handle) {
   cudaGraphNodeParams params{};
   params.type = cudaGraphNodeTypeConditional;
   params.conditional.handle = handle;

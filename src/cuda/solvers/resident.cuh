@@ -1,40 +1,22 @@
-// Conjugate gradients in one launch: every thread block keeps its block rows of the matrix, their inverse diagonal blocks
-// and its part of the vectors in shared memory over the whole solve (Hestenes, Stiefel, 1952; persistent kernels: Zhang,
-// Wahib, Zhang, Matsuoka, PERKS, ICS 2023). Two exchanges an iteration: z = M^-1 r with r.z and r.r, and p.Ap. What is told
-// is z, not p: each block makes p = z + beta p itself for all rows that it reads, so that nobody waits for p once beta is
-// known. The recurrences are those of the classical method and r is computed anew from time to time, so that f32 loses
-// nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane (slot, i) multiplies row i of
-// block `slot`. Bytes per iteration from memory: none; from L2 the vector values of other blocks' rows.
+// Conjugate gradients in one launch: every thread block keeps its block rows of the matrix, their inverse diagonal
+// blocks and its part of the vectors in shared memory over the whole solve (Hestenes, Stiefel, 1952; persistent
+// kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). Two exchanges an iteration: z = M^-1 r with r.z and r.r,
+// and p.Ap. What is told is z, not p: each block makes p = z + beta p itself for all rows that it reads, so that nobody
+// waits for p once beta is known. The recurrences are those of the classical method and r is computed anew from time to
+// time, so that f32 loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane
+// (slot, i) multiplies row i of block `slot`. Bytes per iteration from memory: none; from L2 the vector values of other
+// blocks' rows.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
 
-#include <tulle/solvers/cg.hpp>
-
 #include "cuda/solvers/block_inverse.cuh"
 #include "cuda/solvers/resident_exchange.cuh"
 #include "cuda/solvers/resident_plan.hpp"
+#include "cuda/solvers/resident_problem.hpp"
 #include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
-
-/// resident_plan on the device, and what a solve is given.
-template <class T>
-struct resident_problem {
-  const std::int32_t *row_begin, *chunk_begin, *outer_begin, *row_chunk, *source, *outer, *diagonal;
-  const std::uint16_t* column;
-  int most_rows, most_chunks, most_columns;
-  const T* values;  // of the BSR
-  const T* b;
-  T* x;
-  cg_record* record;
-  double* history;
-  double rtol, atol;
-  int max_iterations;
-  int replace_interval;  // 0 or below: never
-  bool zero_guess;
-  preconditioner_kind preconditioner;
-};
 
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double resident_share = 0.999;
@@ -81,23 +63,30 @@ class resident_solver {
       bb = fma(b, b, bb);
       x_[at] = a_.zero_guess ? T{0} : a_.x[offset() + at];
     }
-    const double2 given = tell_x(bb, positive ? 0 : 1);
-    const double rhs = sqrt(given.x), target = fmax(a_.rtol * rhs, a_.atol);
-    const double near = resident_share * target * (resident_share * target);  // of r.r
-    status code = given.y != 0 ? status::indefinite : status::not_converged;
-    bool failed = code != status::not_converged;
-    if (rhs == 0) {
-      for (int at = thread(); at < own_; at += threads()) x_[at] = z_[at] = T{0};
-      for (int at = own_ + thread(); at < (rows_ + outer_rows_) * Block; at += threads()) z_[at] = T{0};
+    double2 sums;
+    double rhs;
+    if (a_.zero_guess) {
+      for (int at = thread(); at < own_; at += threads()) r_[at] = a_.b[offset() + at];
       __syncthreads();
+      sums = precondition([](int) {}, positive);
+      rhs = sqrt(sums.y);
+    } else {
+      rhs = sqrt(tell_x(bb, 0).x);
+      if (rhs == 0) forget_guess();
+      sums = new_residual(positive);
     }
-
+    const double target = fmax(a_.rtol * rhs, a_.atol);
+    const double near = resident_share * target * (resident_share * target);  // of r.r
+    status code = status::not_converged;
+    bool failed = false;
     int iterations = 0;
     double residual = 0, rz = 0, beta = 0;
     bool going_on = false;  // the direction is kept
     for (bool first = true;; first = false) {
-      if (!first) tell_x(0, 0);
-      double2 sums = new_residual();
+      if (!first) {
+        tell_x(0, 0);
+        sums = new_residual(true);
+      }
       residual = sqrt(sums.y);
       if (first) note(0, sums.y);
       if (!finite(residual) || !finite(rhs)) {
@@ -147,7 +136,8 @@ class resident_solver {
       }
     }
     for (int at = thread(); at < own_; at += threads()) a_.x[offset() + at] = x_[at];
-    if (Exchange::part() == 0 && thread() == 0) *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs};
+    if (Exchange::part() == 0 && thread() == 0)
+      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs};
     exchange_.end();
   }
 
@@ -166,7 +156,9 @@ class resident_solver {
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
   static __device__ int threads() { return static_cast<int>(blockDim.x); }
   static __device__ bool finite(double v) { return v - v == 0; }
+  /// Minus infinity is what a block that is not positive definite adds.
   static __device__ status judge(double rz) {
+    if (rz < -1.7e308) return status::indefinite;
     return !finite(rz) ? status::not_finite : rz <= 0 ? status::breakdown : status::success;
   }
   __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
@@ -225,11 +217,19 @@ class resident_solver {
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
           part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
       }
-      const bool positive = invert_block<Block>(part, slot_ * Block % 32, i_);
-      if (!active) return;
-      all = all && positive && (at >= 0 || a_.preconditioner == preconditioner_kind::none);
+      bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
-      for (int j = 0; j < Block; ++j) inverse_[(row * Block + j) * Block + i_] = static_cast<T>(part[j]);
+      for (int j = 0; j < Block; ++j) numbers = numbers && part[j] == part[j];
+      const unsigned with_numbers = __ballot_sync(full_warp, numbers);
+      const bool inverted = invert_block<Block>(part, slot_ * Block % 32, i_);
+      if (!active) return;
+      const unsigned mine = ((1u << Block) - 1) << (slot_ * Block);
+      const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
+      const bool positive = (inverted && there) || (with_numbers & mine) != mine;
+      all = all && positive;
+#pragma unroll
+      for (int j = 0; j < Block; ++j)
+        inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
     });
     return all;
   }
@@ -273,8 +273,8 @@ class resident_solver {
       return total;
     }
   }
-  /// Calls f(row, sum) for row i_ of the block rows of the warp, in the first `Block` lanes, with the products of v, which
-  /// has a value for every column that the part reads. Two block rows at a time.
+  /// Calls f(row, sum) for row i_ of the block rows of the warp, in the first `Block` lanes, with the products of v,
+  /// which has a value for every column that the part reads. Two block rows at a time.
   template <class F>
   __device__ void multiply(const T* v, F f) const {
     for (int row = warp_; row < rows_; row += 2 * warps_) {
@@ -300,11 +300,19 @@ class resident_solver {
     return exchange_.finish(a, b, z_ + own_, scratch_);
   }
 
+  /// x = 0, in z_ too, and all other parts do the same.
+  __device__ void forget_guess() {
+    __syncthreads();
+    for (int at = thread(); at < own_; at += threads()) x_[at] = T{0};
+    for (int at = thread(); at < (rows_ + outer_rows_) * Block; at += threads()) z_[at] = T{0};
+    __syncthreads();
+  }
+
   /// r = b - A x, where z_ is x.
-  __device__ double2 new_residual() {
+  __device__ double2 new_residual(bool positive) {
     multiply(z_, [&](int row, T sum) { r_[row * Block + i_] = a_.b[offset() + row * Block + i_] - sum; });
     __syncthreads();
-    return precondition([](int) {});
+    return precondition([](int) {}, positive);
   }
 
   /// p = z + beta p for all rows that the part reads.
@@ -350,9 +358,9 @@ class resident_solver {
 
   /// Calls update(at) for every value, then z = M^-1 r, which is told; {r.z, r.r}.
   template <class F>
-  __device__ double2 precondition(F update) {
+  __device__ double2 precondition(F update, bool positive = true) {
     exchange_.begin();
-    double rz = 0, rr = 0;
+    double rz = positive ? 0 : __longlong_as_double(static_cast<long long>(0xfff0000000000000ull)), rr = 0;
     for_rows([&](int row, bool active) {
       const int at = row * Block + i_;
       if (active) update(at);

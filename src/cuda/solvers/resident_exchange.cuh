@@ -50,16 +50,16 @@ struct pair_of {
   };
 };
 
-/// Through global memory, without a barrier: every word carries the number of its exchange beside 32 bits of data, so that
-/// who needs it waits for it alone (the LL protocol of NCCL). All blocks of the grid are resident.
+/// Through global memory, without a barrier: every word carries the number of its exchange beside 32 bits of data, so
+/// that who needs it waits for it alone (the LL protocol of NCCL). All blocks of the grid are resident.
 template <class T, int Block>
 class grid_exchange {
  public:
   /// Words for a block row of a vector: whole pairs.
   static constexpr int words = sizeof(T) == 8 ? 2 * Block : (Block + 1) / 2 * 2;
 
-  /// `vectors`: 2 * rows * words words. `sums`: 2 * parts * 4 words. Of those nothing is read before it is written, but 0
-  /// is no number of an exchange.
+  /// `vectors`: 2 * rows * words words. `sums`: 2 * parts * 4 words. Of those nothing is read before it is written, but
+  /// 0 is no number of an exchange.
   struct memory {
     std::uint64_t* vectors;
     std::uint64_t* sums;
@@ -95,8 +95,8 @@ class grid_exchange {
       if (Block % 2 == 1 && i == Block - 1) store(to + Block, word(0));
     }
   }
-  /// All threads call it with their shares. The sums of all blocks, and where `outer_values` is not null the outer rows of
-  /// what was put. A barrier of the block ends it. `Lanes`: those of a warp that have shares of a; b is for all 32.
+  /// All threads call it with their shares. The sums of all blocks, and where `outer_values` is not null the outer rows
+  /// of what was put. A barrier of the block ends it. `Lanes`: those of a warp that have shares of a; b is for all 32.
   template <int Lanes = 32>
   __device__ double2 finish(double a, double b, T* outer_values, exchange_scratch& s) {
     leave_sums<Lanes>(a, b, s);
@@ -180,7 +180,8 @@ class grid_exchange {
       if constexpr (sizeof(T) == 8) {
         outer_values[at] = joined(got[u]);
       } else {
-        const float low = __uint_as_float(static_cast<unsigned>(got[u].x)), high = __uint_as_float(static_cast<unsigned>(got[u].y));
+        const float low = __uint_as_float(static_cast<unsigned>(got[u].x)),
+                    high = __uint_as_float(static_cast<unsigned>(got[u].y));
         if constexpr (Block % 2 == 0) {
           outer_values[2 * at] = low;
           outer_values[2 * at + 1] = high;
@@ -241,7 +242,8 @@ class cluster_exchange {
  public:
   struct memory {};
 
-  /// `outer`: (part << 16) + row of the part. `published`: two vectors of `stride` values, at the same place in every block.
+  /// `outer`: (part << 16) + row of the part. `published`: two vectors of `stride` values, at the same place in every
+  /// block.
   __device__ cluster_exchange(const memory&, const std::int32_t* outer, int outer_rows, int, T* published, int stride)
       : outer_(outer), count_(outer_rows * pairs), published_(published), stride_(stride) {
 #pragma unroll

@@ -26,7 +26,7 @@ class resident_operator final : public cg_operator {
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size, 64, resident_threads);
+    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 64, resident_threads);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
   }
@@ -134,10 +134,28 @@ class resident_operator final : public cg_operator {
     to_device(all, pattern_);
     to_device(plan.column, columns_);
     const std::int32_t* const p = pattern_.data();
-    problem_ = {p + row_begin, p + chunk_begin, p + outer_begin, p + row_chunk, p + source, p + outer, p + diagonal,
-                columns_.data(), plan.most_rows, plan.most_chunks, plan.most_columns, nullptr, nullptr, nullptr, nullptr,
-                nullptr, options_.rtol, options_.atol, options_.max_iterations, options_.replace_interval,
-                options_.zero_guess, options_.preconditioner};
+    problem_ = {p + row_begin,
+                p + chunk_begin,
+                p + outer_begin,
+                p + row_chunk,
+                p + source,
+                p + outer,
+                p + diagonal,
+                columns_.data(),
+                plan.most_rows,
+                plan.most_chunks,
+                plan.most_columns,
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr,
+                options_.rtol,
+                options_.atol,
+                options_.max_iterations,
+                options_.replace_interval,
+                options_.zero_guess,
+                options_.preconditioner};
     if (options_.preconditioner == preconditioner_kind::jacobi)
       roots_ = buffer<T>(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
@@ -205,8 +223,8 @@ class resident_operator final : public cg_operator {
     }
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
-    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory), cluster_ ? "cg.cluster" : "cg.persistent",
-          status::kernel_launch);
+    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory),
+          cluster_ ? "cg.cluster" : "cg.persistent", status::kernel_launch);
   }
 
   context ctx_;

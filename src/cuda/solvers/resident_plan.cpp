@@ -26,7 +26,8 @@ std::vector<std::int32_t> divide(const std::vector<std::int64_t>& rowptr, int sl
 
 }  // namespace
 
-resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block, int parts) {
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int block,
+                            int parts) {
   const int slots = 32 / block;
   const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;
   resident_plan plan;

@@ -70,11 +70,13 @@ support supports_resident(const cg_problem& p, const device_info& device, const 
   const division found = divide(p, device, grid);
   const double room = share_of_memory * static_cast<double>(device.shared_bytes);
   if (found.bytes > room) {
-    return {false, fmt::format("{} blocks of threads would need {:.0f} KiB of shared memory each, and {:.0f} is what suits",
-                               found.parts, found.bytes / 1024, room / 1024)};
+    return {false,
+            fmt::format("{} blocks of threads would need {:.0f} KiB of shared memory each, and {:.0f} is what suits",
+                        found.parts, found.bytes / 1024, room / 1024)};
   }
   if (found.columns > resident_most_columns) return {false, "a part of it reads too many rows"};
-  return {true, fmt::format("matrix, preconditioner and vectors stay in the shared memory of {} blocks of threads", found.parts)};
+  return {true, fmt::format("matrix, preconditioner and vectors stay in the shared memory of {} blocks of threads",
+                            found.parts)};
 }
 
 }  // namespace tulle::cuda
