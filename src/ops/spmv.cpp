@@ -70,8 +70,9 @@ struct any_spmv_plan::impl {
   [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
   [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr || comes_in_bins(); }
   [[nodiscard]] std::string_view kernel_for_its_blocks() const {
-    if (!comes_in_bins()) return kernel_for_blocks;
-    return options.effort == spmv_effort::none ? kernel_for_bins : kernel_for_sorted_bins;
+    const bool in_place = options.effort == spmv_effort::none;
+    if (comes_in_bins()) return in_place ? kernel_for_bins : kernel_for_sorted_bins;
+    return in_place || ctx.backend() == backend_kind::cpu ? kernel_for_blocks : kernel_for_sorted_bins;
   }
   [[nodiscard]] bool takes_blocks(std::string_view name) const {
     const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types());

@@ -10,9 +10,10 @@ namespace tulle {
 std::string_view kernel_without_set_up(backend_kind backend);
 /// The kernel that takes several right-hand sides where the one chosen takes one at a time; it has no set-up.
 std::string_view kernel_for_many(backend_kind backend);
-/// The kernel that reads a BSR in place.
+/// The kernel that reads a BSR in place: for effort `none`, and on a CPU.
 inline constexpr std::string_view kernel_for_blocks = "bsr";
-/// The kernel that reads a bin_bsr in place, and the one that makes of it what is fastest to read.
+/// The kernel that reads a bin_bsr in place, and the one that makes of it, or of a BSR on a device, what is fastest to
+/// read.
 inline constexpr std::string_view kernel_for_bins = "bin_bsr";
 inline constexpr std::string_view kernel_for_sorted_bins = "bin_bsr.compact";
 

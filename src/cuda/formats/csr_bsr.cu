@@ -1,4 +1,4 @@
-// CSR <-> BSR. Sorted rows are merged (block_merge.cuh), eight lanes per block row, once to count blocks and once to
+// CSR <-> BSR. Full blocks are copied (full_blocks.cuh). Other sorted rows are merged (block_merge.cuh), eight lanes per block row, once to count blocks and once to
 // store them; entries that repeat are added in their order. For rows that are not sorted, one thread per entry looks for
 // its block and stores its value there; where entries repeat, one thread per row adds them in their order.
 #include <optional>
@@ -10,6 +10,7 @@
 #include "cuda/formats/block_structure.hpp"
 #include "cuda/formats/collect_rows.cuh"
 #include "cuda/formats/formats.hpp"
+#include "cuda/formats/full_blocks.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
@@ -165,6 +166,36 @@ __global__ void __launch_bounds__(block_threads)
   if (other) atomicOr(&counts->unsorted, 1);
 }
 
+/// Nothing where a block is not full or rows are not sorted.
+template <class T, class O>
+std::optional<bsr<T, O>> copy_full_blocks(const context& ctx, csr_view<T, O> a, index_t block) {
+  if (a.nnz == 0 || !is_full(ctx, a.rows, a.cols, a.rowptr, a.colind, block)) return std::nullopt;
+  bsr<T, O> out;
+  out.rows = a.rows;
+  out.cols = a.cols;
+  out.nnz = a.nnz;
+  out.block = block;
+  out.block_rows = a.rows / block;
+  out.rowptr = buffer<O>(ctx, static_cast<std::size_t>(out.block_rows) + 1);
+  out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(a.nnz / (block * block)));
+  out.values = buffer<T>(ctx, static_cast<std::size_t>(a.nnz));
+  launch_items(ctx, "bsr.store_full", store_full<T, O>, std::int64_t{a.rows} * 32, a, block, out.rowptr.data(),
+               out.colind.data(), out.values.data());
+  return out;
+}
+
+/// False where blocks are not full, or others.
+template <class T, class O>
+bool copy_full_values(const context& ctx, csr_view<T, O> a, bsr<T, O>& to) {
+  if (to.mask.data() != nullptr || a.nnz != static_cast<O>(to.values.size())) return false;
+  if (!is_full(ctx, a.rows, a.cols, a.rowptr, a.colind, to.block, to.colind.data(),
+               static_cast<O>(to.colind.size())))
+    return false;
+  launch_items(ctx, "bsr.store_full", store_full<T, O>, std::int64_t{a.rows} * 32, a, to.block,
+               static_cast<O*>(nullptr), static_cast<index_t*>(nullptr), to.values.data());
+  return true;
+}
+
 /// Nothing where rows are not sorted.
 template <class T, class O>
 std::optional<bsr<T, O>> merge_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
@@ -233,6 +264,7 @@ struct bsr_rows {
 
 template <scalar T, offset O>
 bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
+  if (auto copied = copy_full_blocks(ctx, a, block)) return std::move(*copied);
   if (auto merged = merge_to_bsr(ctx, a, block)) return std::move(*merged);
   auto [rowptr, colind] = find_blocks(ctx, a.rows, a.cols, a.nnz, a.rowptr, a.colind, block);
   const std::size_t blocks = colind.size();
@@ -260,7 +292,7 @@ bsr<T, O> csr_to_bsr(const context& ctx, csr_view<T, O> a, index_t block) {
 
 template <scalar T, offset O>
 void update_bsr(const context& ctx, csr_view<T, O> from, bsr<T, O>& to) {
-  if (!merge_values(ctx, from, to) && !fill_values(ctx, from, to)) {
+  if (!copy_full_values(ctx, from, to) && !merge_values(ctx, from, to) && !fill_values(ctx, from, to)) {
     throw error(status::invalid_structure, "update_values: the CSR has an entry outside the BSR's blocks");
   }
 }
