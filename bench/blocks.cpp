@@ -53,12 +53,17 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
     const char* kernel;
     int lanes;
   };
-  const choice choices[] = {{"bin_bsr.compact", 0}, {"bin_bsr.compact", 1},
-                            {"bin_bsr.compact", 2}, {"bin_bsr.compact", 4},
-                            {"bin_bsr", 0},         {"bsr", 0},
-                            {"packed", 0},          {"", 0},
-                            {"cusparse.csr1", 0},   {"cusparse.csr2", 0},
-                            {"cusparse.coo2", 0},   {"cusparse.bsr", 0}};
+  const choice choices[] = {{"bin_bsr.compact", 0},
+                            {"bin_bsr.compact", 2},
+                            {"bin_bsr", 0},
+                            {"bsr", 0},
+                            {"packed", 0},
+                            {"csr5", 0},
+                            {"", 0},
+                            {"cusparse.csr1", 0},
+                            {"cusparse.csr2", 0},
+                            {"cusparse.coo2", 0},
+                            {"cusparse.bsr", 0}};
   fmt::print("{}: ", label);
   for (const auto& [kernel, lanes] : choices) {
     try {
@@ -85,6 +90,23 @@ void time_kernels(const context& ctx, const matrix_ref& a, const char* label) {
   fmt::print("\n");
 }
 
+/// Three entries of four, so that blocks are not full.
+csr<double> thinned(const csr<double>& a) {
+  std::mt19937_64 random(3);
+  std::vector<std::int64_t> rowptr{0};
+  std::vector<index_t> colind;
+  const auto from = a.rowptr.host();
+  for (index_t r = 0; r < a.rows; ++r) {
+    for (auto k = from[static_cast<std::size_t>(r)]; k < from[static_cast<std::size_t>(r) + 1]; ++k) {
+      if (random() % 4 != 0) colind.push_back(a.colind.host()[static_cast<std::size_t>(k)]);
+    }
+    rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+  }
+  const context host = context::cpu();
+  return {a.rows, a.cols, to_buffer(host, rowptr), to_buffer(host, colind),
+          to_buffer(host, std::vector<double>(colind.size(), 1))};
+}
+
 void time_spmv(const context& ctx, int smaller) {
   const int edge = smaller > 1 ? static_cast<int>(std::cbrt(smaller)) : 1;
   for (const auto& [n, dof] : {std::pair(40, 6), std::pair(52, 4), std::pair(63, 3)}) {
@@ -92,6 +114,8 @@ void time_spmv(const context& ctx, int smaller) {
     const context host = context::cpu();
     const auto wide = generate<double>(host, spec);
     time_kernels<double>(ctx, matrix_ref(clone(ctx, wide.view())), (spec.substr(4) + " f64").c_str());
+    const csr<double> thin = thinned(wide);
+    time_kernels<double>(ctx, matrix_ref(clone(ctx, thin.view())), (spec.substr(4) + " f64 3/4 full").c_str());
     const auto narrow = generate<float>(host, spec);
     time_kernels<float>(ctx, matrix_ref(clone(ctx, narrow.view())), (spec.substr(4) + " f32").c_str());
   }

@@ -20,6 +20,7 @@ namespace {
 struct doctor_result {
   bench::machine cpu;
   std::vector<bench::machine> gpus;
+  std::vector<bench::waiting> waits;  // of each GPU
   std::string why_no_gpu;
   std::string nvcc;  // empty where there is none
   std::string cache_directory;
@@ -72,17 +73,24 @@ json bandwidth_json(const bench::machine& m) {
   return object(field("read_gbs", m.read / 1e9), field("copy_gbs", m.copy / 1e9), field("triad_gbs", m.triad / 1e9));
 }
 
+json waiting_json(const bench::waiting& w) {
+  return object(field("grid_barrier", w.grid_barrier), field("cooperative_groups_barrier", w.cooperative_barrier),
+                field("cluster_barrier", w.cluster_barrier), field("atomic_hop", w.atomic_hop),
+                field("graph_node", w.graph_node));
+}
+
 json to_json(const doctor_result& r) {
   const device_info& cpu = r.cpu.device;
   json devices = json::array(), missing = json::array();
   for (const bench::machine& m : r.gpus) {
     const device_info& gpu = m.device;
+    const bench::waiting& w = r.waits[devices.size()];
     devices.push_back(object(field("device", devices.size()), field("name", gpu.name),
                              field("compute_capability", capability(gpu)),
                              field("driver_supports_cuda", bench::cuda_version(gpu.driver_version)),
                              field("multiprocessors", gpu.multiprocessors), field("memory_bytes", gpu.memory_bytes),
                              field("l2_bytes", gpu.l2_bytes), field("bandwidth", bandwidth_json(m)),
-                             field("launch_latency_us", m.launch_us)));
+                             field("launch_latency_us", m.launch_us), field("waiting_us", waiting_json(w))));
   }
   for (const auto& [what, how] : r.missing) missing.push_back(object(field("what", what), field("how", how)));
   return object(
@@ -109,6 +117,13 @@ void print_memory(const bench::machine& m, const char* cache) {
       m.triad / 1e9);
 }
 
+void print_waiting(const bench::waiting& w) {
+  put("  graph node       {:.2f} us\n", w.graph_node);
+  put("  atomic hop       {:.2f} us, one way between two blocks\n", w.atomic_hop);
+  put("  grid barrier     {:.2f} us, {:.2f} us by cooperative_groups\n", w.grid_barrier, w.cooperative_barrier);
+  if (w.cluster_barrier > 0) put("  cluster barrier  {:.2f} us, 8 blocks\n", w.cluster_barrier);
+}
+
 void print_text(const doctor_result& r) {
   print_heading(fmt::format("CPU: {}", r.cpu.device.name));
   put("  threads          {}\n", r.cpu.threads);
@@ -123,6 +138,7 @@ void print_text(const doctor_result& r) {
         bench::cuda_version(gpu.driver_version));
     print_memory(r.gpus[i], "L2");
     put("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
+    print_waiting(r.waits[i]);
   }
   print_heading("tulle");
   put("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
@@ -140,7 +156,10 @@ int run(const run_options& o) {
   r.cpu = bench::measure_machine(context::cpu(o.threads));
   r.cores_of_others = load.others();
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
-  for (int device = 0; device < devices; ++device) r.gpus.push_back(bench::measure_machine(context::cuda(device)));
+  for (int device = 0; device < devices; ++device) {
+    r.gpus.push_back(bench::measure_machine(context::cuda(device)));
+    r.waits.push_back(bench::measure_waiting(context::cuda(device)));
+  }
   r.why_no_gpu = cuda_unavailable_reason();
   r.nvcc = find_nvcc();
   r.cache_directory = cache_directory().string();

@@ -28,7 +28,17 @@ struct kernels_result {
 };
 
 std::string_view json_name(kernel_operation o) {
-  return o == kernel_operation::spmv ? "spmv" : o == kernel_operation::spgemm ? "spgemm" : "spmv_transposed";
+  switch (o) {
+    case kernel_operation::spmv:
+      return "spmv";
+    case kernel_operation::spmv_transposed:
+      return "spmv_transposed";
+    case kernel_operation::spgemm:
+      return "spgemm";
+    case kernel_operation::cg:
+      return "cg";
+  }
+  return "";
 }
 
 /// "f64", or "f32/f64" for f32 values under f64 vectors.
@@ -56,7 +66,7 @@ json to_json(const kernels_result& r) {
 
 void print_text(const kernels_result& r) {
   using enum kernel_operation;
-  for (const kernel_operation operation : {spmv, spmv_transposed, spgemm}) {
+  for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, cg}) {
     bool is_first = true;
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
@@ -92,7 +102,8 @@ int run(const settings& s) {
     for (const kernel_info& k : all) {
       if (!stats) {
         result.lines.push_back({k, {}});
-      } else if (k.operation != kernel_operation::spgemm) {  // those of C = A B take two matrices
+      } else if (k.operation == kernel_operation::spmv || k.operation == kernel_operation::spmv_transposed) {
+        // Those of C = A B take two matrices, and solvers ask for more than statistics.
         result.lines.push_back({k, refusal(s, k, *stats)});
       }
     }

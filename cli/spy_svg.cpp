@@ -5,6 +5,7 @@
 #include <iterator>
 #include <tulle/io/write_file.hpp>
 
+#include "residual_plot.hpp"
 #include "spy.hpp"
 
 namespace tulle::cli {
@@ -17,20 +18,6 @@ constexpr int margin_bottom = 20;
 constexpr int shades = 8;
 
 int shade_of(std::uint8_t ink) { return (ink + 31) / 32; }  // 0 is empty, 8 the darkest
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (static_cast<unsigned char>(c) >= ' ') {
-      out += c;
-    }
-  }
-  return out;
-}
 
 /// One path for each shade, made of horizontal runs.
 void append_cells(fmt::memory_buffer& out, const pattern_grid& grid) {
@@ -67,7 +54,7 @@ void write_svg(const std::string& file, const pattern_grid& grid, const matrix_f
                  "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
                  page_width, height + margin_top + margin_bottom);
   fmt::format_to(to, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}</text>\n", margin_left, escaped(headline(matrix)));
+  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}</text>\n", margin_left, escaped_xml(headline(matrix)));
   fmt::format_to(to, "<g fill=\"#444\">\n<text x=\"{}\" y=\"{}\">0</text>\n", margin_left, margin_top - 8);
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"end\">columns {}</text>\n",
                  margin_left + std::max(width, 90.0), margin_top - 8, matrix.cols);

@@ -1,4 +1,6 @@
 // The options of `tulle bench`.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -13,13 +15,13 @@ namespace {
 using bench::bench_options;
 
 /// The first word may be an operation: spmv, which is also meant without it; spmm, which has 8 right-hand sides where
-/// --rhs does not say how many; or spgemm.
+/// --rhs does not say how many; spgemm; or solve.
 void take_operation(bench_options& o) {
   if (o.matrices.empty()) return;
   const std::string word = o.matrices.front();
-  if (word != "spmv" && word != "spmm" && word != "spgemm") return;
+  if (word != "spmv" && word != "spmm" && word != "spgemm" && word != "solve") return;
   o.matrices.erase(o.matrices.begin());
-  if (word == "spgemm") o.operation = word;
+  if (word == "spgemm" || word == "solve") o.operation = word;
   if (word == "spmm" && o.work.rhs == 1) o.work.rhs = 8;
 }
 
@@ -33,9 +35,10 @@ void check(const bench_options& o) {
   }
   const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1 ||
                          o.passes;
-  if (o.operation == "spgemm" && spmv_only) {
+  if (o.operation != "spmv" && spmv_only) {
     throw error(status::invalid_argument,
-                "bench spgemm goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs");
+                fmt::format("bench {} goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs",
+                            o.operation));
   }
 }
 
@@ -62,6 +65,9 @@ entry of B for each product takes; 'x' is whole over numeric; 'peak' is memory b
 fails is reported, and does not change the exit code.
 --passes adds what apply_dots (w is x where A is square) and jacobi take beyond apply, each beside what moving its
 further bytes takes at the read bandwidth.
+solve is A x = b by conjugate gradients, from 0, seen from the host: the time of an iteration is a hundredth of 100, with
+the solve's beginning and end; GB/s counts values, 32-bit columns and offsets once and 10 vectors; 'solve us' and
+'iterations' are those to --rtol.
 --json prints the records on stdout, and the tables then go to stderr; -o writes the records to a file.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
 
@@ -70,6 +76,7 @@ Examples: tulle bench gen:stencil:points=27,n=100 -o new.json --compare old.json
           tulle bench spmm cant.mtx --rhs 16 --order row
           tulle bench cant.mtx --latency --precision both
           tulle bench spgemm cant.mtx --kernels chosen
+          tulle bench solve gen:stencil:points=7,n=100,values=spd --preconditioner jacobi,chebyshev
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
 
 }  // namespace
@@ -103,6 +110,11 @@ void add_bench(CLI::App& app, int& result) {
       ->capture_default_str();
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
       ->check(CLI::IsMember(bench::sweep_parameters()));
+  command.add_option("--preconditioner", o->preconditioners, "Of solve: none, jacobi, block_jacobi, chebyshev")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(bench::preconditioner_names), std::end(bench::preconditioner_names))))
+      ->capture_default_str();
+  command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
   command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
       ->excludes("--sweep", "--errors");
@@ -113,7 +125,9 @@ void add_bench(CLI::App& app, int& result) {
     if (o->latency && kernels->count() == 0) o->kernels = {"chosen", "vendor"};
     if (o->latency && repeat->count() == 0) o->repeat = 200;
     check(*o);
-    result = o->operation == "spgemm" ? bench::run_spgemm_bench(*o) : bench::run_spmv_bench(*o);
+    result = o->operation == "spgemm" ? bench::run_spgemm_bench(*o)
+             : o->operation == "solve" ? bench::run_solve_bench(*o)
+                                       : bench::run_spmv_bench(*o);
   });
 }
 

@@ -25,6 +25,11 @@ machine measure_machine(const context& ctx) {
   return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
 }
 
+waiting measure_waiting(const context& ctx) {
+  const latencies l = cuda_runtime()->measure_latencies(ctx.device());
+  return {l.grid_barrier, l.cooperative_barrier, l.cluster_barrier, l.atomic_hop, l.graph_node};
+}
+
 json describe(const machine& m) {
   const build_info& build = built_from();
   const std::string driver = cuda_version(m.device.driver_version);

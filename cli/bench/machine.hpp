@@ -20,6 +20,12 @@ struct machine {
 
 machine measure_machine(const context& ctx);
 
+/// What waiting costs on a GPU, in microseconds; cluster_barrier is 0 where there are no clusters.
+struct waiting {
+  double grid_barrier = 0, cooperative_barrier = 0, cluster_barrier = 0, atomic_hop = 0, graph_node = 0;
+};
+waiting measure_waiting(const context& cuda);
+
 /// The `context` of the JSON: date, commit, compiler, device, driver, bandwidths.
 json describe(const machine& m);
 

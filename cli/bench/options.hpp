@@ -1,13 +1,17 @@
 // What `tulle bench` was asked to do.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "common/options.hpp"
 #include "common/workload.hpp"
 
 namespace tulle::cli::bench {
 
 struct bench_options {
-  std::string operation = "spmv";     // spmv, spgemm
+  std::string operation = "spmv";     // spmv, spgemm, solve
   run_options run;                    // its precision is f32, f64 or both
   workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
@@ -25,6 +29,8 @@ struct bench_options {
   bool errors = false;
   bool passes = false;   // apply_dots and jacobi as well
   bool latency = false;  // host, submission and graph as well; warm
+  std::vector<std::string> preconditioners{"jacobi"};  // of solve
+  double rtol = 1e-8;                                  // of solve
 
   [[nodiscard]] bool json_on_stdout() const { return run.json || output == "-"; }
 };
@@ -35,5 +41,10 @@ int run_spmv_bench(const bench_options& options);
 /// C = A A, or A A^T where A is not square, by every kernel asked for: the whole call and the numeric phase. A vendor's
 /// kernel that fails is reported, and is no failure.
 int run_spgemm_bench(const bench_options& options);
+/// A x = b by every solver asked for: an iteration, and a whole solve.
+int run_solve_bench(const bench_options& options);
+
+/// In the order of preconditioner_kind.
+inline constexpr std::string_view preconditioner_names[] = {"none", "jacobi", "block_jacobi", "chebyshev"};
 
 }  // namespace tulle::cli::bench

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <span>
 #include <tulle/ops/vector.hpp>
 #include <type_traits>
 
@@ -41,7 +41,7 @@ void add_vectors(const context& ctx, const spmv_request& request, const run_opti
   p.x = bytes_on(ctx, x);
   p.y = bytes_on(ctx, y0);
   p.y0.resize(p.y.size());
-  std::memcpy(p.y0.data(), y0.data(), p.y0.size());
+  std::ranges::copy(std::as_bytes(std::span(y0)), p.y0.begin());
   if (!request.verify) return;
   std::vector<spmv_reference> expected;
   for (index_t j = 0; j < p.work.rhs; ++j) {

@@ -262,7 +262,7 @@ tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const t
 typedef struct tulle_kernel_info {
   const char* name;       /* all three live as long as the program */
   const char* summary;
-  const char* operation;  /* "y = A x", "y = A^T x", "C = A B" */
+  const char* operation;  /* "y = A x", "y = A^T x", "C = A B", "A x = b" */
   int32_t chosen;         /* 1: a plan may choose it; 0: it runs where it is named */
   int32_t deterministic;  /* 1: the same bits on every run */
 } tulle_kernel_info;
@@ -339,6 +339,62 @@ tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** na
 /* Bytes that the plan owns, on the host or the device. */
 tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes);
 void tulle_spmv_plan_destroy(tulle_spmv_plan* plan);
+
+/* ---- A x = b for symmetric positive definite A, by preconditioned conjugate gradients ---- */
+
+typedef struct tulle_cg_solver tulle_cg_solver;
+
+typedef int32_t tulle_preconditioner;
+enum {
+  TULLE_PRECONDITIONER_JACOBI = 0,
+  TULLE_PRECONDITIONER_NONE = 1,
+  TULLE_PRECONDITIONER_BLOCK_JACOBI = 2,
+  TULLE_PRECONDITIONER_CHEBYSHEV = 3
+};
+
+/* All zeros are the defaults. */
+typedef struct tulle_cg_options {
+  double rtol;              /* done when ||b - A x|| is at most max(rtol ||b||, atol); 0 with an atol of 0: 1e-8 */
+  double atol;
+  int32_t max_iterations;   /* 0: 10000; -1: none */
+  int32_t check_interval;   /* iterations that are queued on a device between two looks of the host; 0: chosen */
+  int32_t replace_interval; /* iterations after which r = b - A x is computed anew; 0: chosen, -1: never */
+  int32_t zero_guess;       /* 1: x need not be set, the iteration starts from 0 */
+  tulle_preconditioner preconditioner;
+  int32_t block;            /* of BLOCK_JACOBI, 1 to 8; 0: chosen */
+  int32_t degree;           /* of CHEBYSHEV, 1 to 100; 0: 3 */
+  const char* kernel;       /* a name that `tulle kernels` prints; NULL or "": choose */
+} tulle_cg_options;
+
+/* How a solve ended. */
+typedef struct tulle_cg_record {
+  int32_t code;       /* a tulle_status: SUCCESS, NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE */
+  int32_t iterations; /* done when it ended; where the code names a failure, the iteration that found it */
+  double residual;    /* ||b - A x||, computed from x at the end */
+  double rhs;         /* ||b|| */
+} tulle_cg_record;
+
+/* The plan of A, the preconditioner and the workspace: made once, solved with many times. A: n x n, TULLE_F32 or TULLE_F64;
+ * that it is symmetric is not checked. `options` may be NULL. INDEFINITE names a diagonal entry or block that is not
+ * positive definite. */
+tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_csr* matrix,
+                                    const tulle_cg_options* options, tulle_cg_solver** solver);
+/* x holds the initial guess and, afterwards, the solution: `size` = n elements of the matrix's scalar type in the context's
+ * memory, as b. Waits. `record` is on the host. What did not converge is TULLE_STATUS_SUCCESS too: record->code tells. */
+tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
+                                   tulle_cg_record* record);
+/* The same, queued on the context's stream: `record` is in the context's memory. Neither allocates nor waits, and can be
+ * captured in a CUDA graph. */
+tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
+                                     tulle_cg_record* record);
+/* New numbers in the same pattern, as in tulle_spmv_plan_update_values. */
+tulle_status tulle_cg_solver_update_values(tulle_cg_solver* solver, const void* values, int64_t count,
+                                           tulle_memory_space space);
+/* One sentence: the solver's kernel, and why. Valid until the solver is destroyed or explained again. */
+tulle_status tulle_cg_solver_explain(tulle_cg_solver* solver, const char** sentence);
+/* Bytes that the solver owns, on the host or the device. */
+tulle_status tulle_cg_solver_workspace(const tulle_cg_solver* solver, size_t* bytes);
+void tulle_cg_solver_destroy(tulle_cg_solver* solver);
 
 /* ---- C = M o (alpha A B) + beta D ---- */
 

@@ -28,4 +28,6 @@
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
+#include <tulle/solvers/cg.hpp>
+#include <tulle/solvers/jacobi.hpp>
 #include <tulle/version.hpp>

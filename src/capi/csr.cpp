@@ -32,9 +32,6 @@ matrix_ref checked_ref(const tulle_csr_arrays& a) {
   ref.rowptr = a.rowptr;
   ref.colind = a.colind;
   ref.values = a.values;
-  for (const void* array : {a.rowptr, static_cast<const void*>(a.colind), a.values}) {
-    check_memory("arrays", array, ref.space);
-  }
   return ref;
 }
 
@@ -66,6 +63,9 @@ tulle_csr* make_csr(const tulle_context* context, const tulle_csr_arrays* arrays
   matrix_ref ref = checked_ref(*arrays);
   if (ref.space == memory_space::device && ctx.backend() == backend_kind::cpu) {
     throw error(status::invalid_argument, "arrays->space is TULLE_DEVICE: the context must be a CUDA one");
+  }
+  for (const void* array : {ref.rowptr, static_cast<const void*>(ref.colind), ref.values}) {
+    check_memory("arrays", array, ref.space);
   }
   if (!trusted) check_last_offset(ctx, ref, base);
   // Borrowed host arrays stay on the host whatever the context is.

@@ -11,6 +11,7 @@
 #include <tulle/core/context.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
+#include <tulle/solvers/cg.hpp>
 
 struct tulle_context {
   tulle::context value;
@@ -29,6 +30,13 @@ struct tulle_csr {
 struct tulle_spmv_plan {
   tulle::any_spmv_plan value;
   tulle::scalar_type type;  // of A's values
+  std::string explanation;
+};
+
+struct tulle_cg_solver {
+  tulle::cg_solver value;
+  std::int64_t size;
+  tulle::scalar_type type;
   std::string explanation;
 };
 

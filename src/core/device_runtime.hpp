@@ -38,6 +38,15 @@ struct bandwidth {
   double cache = 0;  // CUDA: sum of an array that stays in the L2, past the L1; 0 on the CPU
 };
 
+/// What it costs blocks of threads to wait for each other, and kernels to follow each other, in microseconds.
+struct latencies {
+  double grid_barrier = 0;         // one block on every multiprocessor, by a counter
+  double cooperative_barrier = 0;  // the same by cooperative_groups
+  double cluster_barrier = 0;      // a cluster of 8 blocks; 0 where there are none
+  double atomic_hop = 0;           // one way from block to block through memory
+  double graph_node = 0;           // an empty kernel in a graph
+};
+
 class device_runtime {
  public:
   virtual ~device_runtime() = default;
@@ -72,6 +81,7 @@ class device_runtime {
   virtual bandwidth measure_bandwidth(int device) = 0;
   /// From launch to the end of an empty kernel, seen from the host, in microseconds.
   virtual double measure_launch_latency(int device) = 0;
+  virtual latencies measure_latencies(int device) = 0;
 };
 
 /// Whether a CUDA context was made in this process: questions to the driver start no device then.

@@ -39,6 +39,18 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept {
   return {};
 }
 
+std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::cg_table();
+  if constexpr (has_cuda) return cuda::cg_table();
+  return {};
+}
+
+void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s) {
+  if (ctx.backend() == backend_kind::cpu) return judge(how, when, *s);
+  if constexpr (has_cuda) return cuda::judge_cg(ctx, stream, how, when, s);
+  refuse_cuda();
+}
+
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
   if (ctx.backend() == backend_kind::cpu) return cpu::count_products(ctx, problem);
   if constexpr (has_cuda) return cuda::count_products(ctx, problem);

@@ -5,6 +5,8 @@
 
 #include "core/device_runtime.hpp"
 #include "kernels/block_pattern.hpp"
+#include "kernels/cg.hpp"
+#include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/spgemm.hpp"
@@ -23,6 +25,7 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
+std::span<const cg_kernel> cg_table();
 }  // namespace cpu
 
 namespace cuda {
@@ -35,6 +38,8 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
+std::span<const cg_kernel> cg_table();
+void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -45,6 +50,11 @@ std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
 std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
 
 std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
+
+/// The backend's own, without the loop of operations, which cg_kernels has as well.
+std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
+/// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
+void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

@@ -38,17 +38,20 @@ struct block_entries {
     return pairs.rowind[p] >= 0 && pairs.rowind[p] < pairs.block_rows && pairs.colind[p] >= 0 &&
            pairs.colind[p] < pairs.block_cols;
   }
+  /// The pair that entry e comes of; `pairs` or more for the diagonal.
+  [[nodiscard]] constexpr std::int64_t pair_of(std::int64_t e) const {
+    return symmetric && e >= pairs.pairs ? e - pairs.pairs : e;
+  }
+  [[nodiscard]] constexpr std::int64_t term_of(std::int64_t e) const {
+    if (e < pairs.pairs) return 2 * e;
+    return symmetric && e < 2 * pairs.pairs ? 2 * (e - pairs.pairs) + 1 : -1;
+  }
   [[nodiscard]] constexpr block_entry operator[](std::int64_t e) const {
-    if (e < pairs.pairs) return {pairs.rowind[e], pairs.colind[e], 2 * e};
-    e -= pairs.pairs;
-    if (symmetric) {
-      if (e < pairs.pairs) {
-        const index_t i = pairs.rowind[e], j = pairs.colind[e];
-        return {i == j ? pairs.block_rows : j, i, 2 * e + 1};
-      }
-      e -= pairs.pairs;
-    }
-    return {static_cast<index_t>(e), static_cast<index_t>(e), -1};
+    const std::int64_t p = pair_of(e), term = term_of(e);
+    if (term < 0) return {static_cast<index_t>(p - pairs.pairs), static_cast<index_t>(p - pairs.pairs), -1};
+    const index_t i = pairs.rowind[p], j = pairs.colind[p];
+    if ((term & 1) == 0) return {i, j, term};
+    return {i == j ? pairs.block_rows : j, i, term};
   }
 };
 

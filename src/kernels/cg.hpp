@@ -27,6 +27,17 @@ struct cg_problem {
   cg_options options;
 };
 
+/// Right-hand sides and solutions: vector j of B is at b[j * ld_b ..], a record for each; a history of the first alone.
+struct cg_systems {
+  const void* b = nullptr;
+  void* x = nullptr;
+  cg_record* record = nullptr;
+  double* history = nullptr;
+  index_t count = 1;
+  std::int64_t ld_b = 0;
+  std::int64_t ld_x = 0;
+};
+
 /// Made once for a matrix, run many times.
 class cg_operator {
  public:
@@ -36,12 +47,22 @@ class cg_operator {
   virtual ~cg_operator() = default;
 
   /// Queues all of a solve; the work ends early by itself. No allocation, no waiting. Pointers are of the values' type,
-  /// in the backend's memory; history: room for max_iterations + 1, or null.
+  /// in the backend's memory; history: room for max_iterations + 1, or null. SUCCESS means that the true residual at
+  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure instead,
+  /// it counts, and x stays as it was. b = 0 gives x = 0.
   virtual void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) = 0;
   /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for the
   /// record. What does that anyway may leave it.
   virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
     enqueue(b, x, record, history, stream);
+  }
+  /// Several systems, options.rhs at most, together where the kernel's entry says `many`, else one after the other.
+  virtual void solve_many(const cg_systems& systems, std::size_t value_bytes, stream_view stream) {
+    const auto size = static_cast<std::int64_t>(value_bytes);
+    for (index_t j = 0; j < systems.count; ++j) {
+      solve(static_cast<const std::byte*>(systems.b) + systems.ld_b * j * size,
+            static_cast<std::byte*>(systems.x) + systems.ld_x * j * size, systems.record + j, nullptr, stream);
+    }
   }
   /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite.
   virtual void update_values(const cg_problem& problem) = 0;
@@ -56,11 +77,14 @@ struct cg_kernel {
   backend_kind backend = backend_kind::cpu;
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
+  bool many = false;  // several right-hand sides go through the matrix together
+  /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;
   std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;
 };
 
-/// Empty when the backend is not built.
-std::span<const cg_kernel> cg_kernels(backend_kind backend) noexcept;
+/// In the order in which they are tried: those of the backend, then `cg.operations`, which takes everything. Empty when
+/// the backend is not built.
+std::span<const cg_kernel> cg_kernels(backend_kind backend);
 
 }  // namespace tulle

@@ -35,12 +35,13 @@ struct coefficient_operand {
   [[nodiscard]] constexpr double get() const { return factor * numerator.get() / denominator.get(); }
 };
 
-/// y = a x + b y; b = 0 never reads y; x null: y = b y.
+/// y = a x + b y; b = 0 never reads y; x null: y = b y; d not null: d.x, element by element, in place of x.
 struct update_operand {
   coefficient_operand a;
   const void* x = nullptr;
   coefficient_operand b;
   void* y = nullptr;
+  const void* d = nullptr;
 };
 
 struct dot_operand {
@@ -69,6 +70,7 @@ struct vector_work {
   scalar_type type;
   std::int64_t n;
   void* workspace;  // workspace_bytes of it
+  scalar_type sum_type = type;  // of what dot products are written to: f64, or that of the vectors
 };
 
 /// Arguments are checked and in the backend's memory. Nothing allocates or waits.
@@ -77,7 +79,7 @@ struct vector_kernels {
   std::size_t (*workspace_bytes)(const context&);
   void (*fill)(const vector_work&, const coefficient_operand&, void* y);
   void (*copy)(const vector_work&, const void* x, void* y);
-  /// One or two terms. Where dots is not null: dots[0] = w . y, dots[1] = y . y of the last term's y; w null: w = y.
+  /// One or two terms, or one with d. Where dots is not null: dots[0] = w . y, dots[1] = y . y of the last term's y; w null: w = y.
   void (*update)(const vector_work&, std::span<const update_operand>, const void* w, void* dots);
   /// 1 to most_dots pairs; their square roots where `root`.
   void (*dots)(const vector_work&, std::span<const dot_operand>, bool root, void* results);

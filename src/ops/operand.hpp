@@ -25,6 +25,8 @@ class operand {
 
   /// As the caller gave it.
   [[nodiscard]] const matrix_ref& given() const noexcept { return given_; }
+  /// The same on the backend.
+  [[nodiscard]] const matrix_ref& on_backend() const noexcept { return placed_; }
   /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC is one).
   [[nodiscard]] const matrix_ref& source() const noexcept { return source_; }
   [[nodiscard]] bool is_transpose() const noexcept { return given_.format == matrix_format::csc; }

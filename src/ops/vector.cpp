@@ -32,6 +32,13 @@ class call_rules {
     rules_.check_size(name, v, size);
     detail::require_no_stride(what_, {{name, v}});
   }
+  /// What sums are written to: of the vectors' type, or of f64.
+  void take_sums(std::string_view name, const const_vector_ref& v, std::int64_t size) const {
+    detail::vector_rules rules = rules_;
+    if (v.type == scalar_type::f64) rules.type = v.type;
+    rules.check_size(name, v, size);
+    detail::require_no_stride(what_, {{name, v}});
+  }
   /// The numbers of a permutation, of as many elements as the call has.
   void take(std::string_view name, const permutation_ref& p, const const_vector_ref& written) const {
     const auto words = static_cast<std::int64_t>(size_of(p.type) / 4);
@@ -108,8 +115,8 @@ void vector_ops::scale(const coefficient& a, const vector_ref& y, on_stream stre
   kernels(ctx_).update({ctx_, stream_of(stream), y.type, y.size, nullptr}, {&term, 1}, nullptr, nullptr);
 }
 
-void vector_ops::update(std::string_view what, std::span<const axpby_term> terms, const const_vector_ref* w,
-                        const vector_ref* dots, on_stream stream) const {
+void vector_ops::update(std::string_view what, std::span<const axpby_term> terms, const const_vector_ref* d,
+                        const const_vector_ref* w, const vector_ref* dots, on_stream stream) const {
   static constexpr std::array<std::array<std::string_view, 4>, 3> names = {
       {{"a", "x", "b", "y"},
        {"first.a", "first.x", "first.b", "first.y"},
@@ -129,10 +136,16 @@ void vector_ops::update(std::string_view what, std::span<const axpby_term> terms
     }
     operands[t] = {rules.operand(n[0], a, out), x.data, rules.operand(n[2], b, out), out.data};
   }
+  if (d != nullptr) {
+    rules.take("d", *d);
+    detail::check_apart("y", y, {{"d", *d}});
+    operands[0].d = d->data;
+  }
   const void* w_data = nullptr;
   if (dots != nullptr) {
     rules.take("w", *w);
-    rules.take("dots", *dots, 2);
+    rules.take_sums("dots", *dots, 2);
+    if (d != nullptr) detail::check_apart("dots", *dots, {{"d", *d}});
     detail::check_apart("dots", *dots, {{"w", *w}});
     for (const axpby_term& t : terms) {
       detail::check_apart("dots", *dots, {{"x", t.x}, {"y", t.y}});
@@ -140,34 +153,50 @@ void vector_ops::update(std::string_view what, std::span<const axpby_term> terms
     }
     if (w->data != y.data) w_data = w->data;
   }
-  kernels(ctx_).update({ctx_, stream_of(stream), y.type, y.size, workspace_.data()}, {operands.data(), terms.size()},
-                       w_data, dots == nullptr ? nullptr : dots->data);
+  const scalar_type sums = dots == nullptr ? y.type : dots->type;
+  kernels(ctx_).update({ctx_, stream_of(stream), y.type, y.size, workspace_.data(), sums},
+                       {operands.data(), terms.size()}, w_data, dots == nullptr ? nullptr : dots->data);
 }
 
 void vector_ops::axpby(const coefficient& a, const const_vector_ref& x, const coefficient& b, const vector_ref& y,
                        on_stream stream) const {
   const axpby_term term{a, x, b, y};
-  update("axpby", {&term, 1}, nullptr, nullptr, stream);
+  update("axpby", {&term, 1}, nullptr, nullptr, nullptr, stream);
 }
 
 void vector_ops::axpby_dots(const coefficient& a, const const_vector_ref& x, const coefficient& b, const vector_ref& y,
                             const const_vector_ref& w, const vector_ref& dots, on_stream stream) const {
   const axpby_term term{a, x, b, y};
-  update("axpby_dots", {&term, 1}, &w, &dots, stream);
+  update("axpby_dots", {&term, 1}, nullptr, &w, &dots, stream);
+}
+
+void vector_ops::multiply(const coefficient& a, const const_vector_ref& d, const const_vector_ref& x,
+                          const coefficient& b, const vector_ref& y, on_stream stream) const {
+  const axpby_term term{a, x, b, y};
+  update("multiply", {&term, 1}, &d, nullptr, nullptr, stream);
+}
+
+void vector_ops::multiply_dots(const coefficient& a, const const_vector_ref& d, const const_vector_ref& x,
+                               const coefficient& b, const vector_ref& y, const const_vector_ref& w,
+                               const vector_ref& dots, on_stream stream) const {
+  const axpby_term term{a, x, b, y};
+  update("multiply_dots", {&term, 1}, &d, &w, &dots, stream);
 }
 
 void vector_ops::axpby_pair_dots(const axpby_term& first, const axpby_term& second, const const_vector_ref& w,
                                  const vector_ref& dots, on_stream stream) const {
   const std::array terms{first, second};
-  update("axpby_pair_dots", terms, &w, &dots, stream);
+  update("axpby_pair_dots", terms, nullptr, &w, &dots, stream);
 }
 
 void vector_ops::sum(std::string_view what, std::span<const dot_pair> pairs, bool root, const vector_ref& results,
                      on_stream stream) const {
   if (pairs.empty() && results.size == 0) return;
   const std::int64_t n = pairs.empty() ? 0 : pairs.front().x.size;
-  const call_rules rules(ctx_, what, results.type, n, types::floating);
-  rules.take(pairs.size() == 1 ? "result" : "results", results, static_cast<std::int64_t>(pairs.size()));
+  const bool widens = !pairs.empty() && results.type == scalar_type::f64 && pairs.front().x.type == scalar_type::f32;
+  const scalar_type type = widens ? scalar_type::f32 : results.type;
+  const call_rules rules(ctx_, what, type, n, types::floating);
+  rules.take_sums(pairs.size() == 1 ? "result" : "results", results, static_cast<std::int64_t>(pairs.size()));
   for (const dot_pair& p : pairs) {
     rules.take("x", p.x);
     rules.take("y", p.y);
@@ -177,7 +206,7 @@ void vector_ops::sum(std::string_view what, std::span<const dot_pair> pairs, boo
     std::array<dot_operand, most_dots> operands;
     const std::size_t count = std::min<std::size_t>(most_dots, pairs.size() - first);
     for (std::size_t i = 0; i < count; ++i) operands[i] = {pairs[first + i].x.data, pairs[first + i].y.data};
-    kernels(ctx_).dots({ctx_, stream_of(stream), results.type, n, workspace_.data()}, {operands.data(), count}, root,
+    kernels(ctx_).dots({ctx_, stream_of(stream), type, n, workspace_.data(), results.type}, {operands.data(), count}, root,
                        static_cast<std::byte*>(results.data) + first * size_of(results.type));
   }
 }

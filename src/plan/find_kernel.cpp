@@ -15,12 +15,18 @@ namespace {
 
 bool deterministic(const spmv_kernel& k) { return k.deterministic; }
 bool deterministic(const spgemm_kernel& k) { return k.role != kernel_role::vendor; }
+bool deterministic(const cg_kernel&) { return true; }
 
 bool is_kernel_of(kernel_operation what, backend_kind backend, std::string_view name) {
   const auto named = [&](const auto& k) { return k.name == name; };
   if (what == kernel_operation::spgemm) return std::ranges::any_of(spgemm_kernels(backend), named);
+  if (what == kernel_operation::cg) return std::ranges::any_of(cg_kernels(backend), named);
   return std::ranges::any_of(spmv_kernels(backend), named) ||
          std::ranges::any_of(spmv_transposed_kernels(backend), named);
+}
+
+bool multiplies_vectors(kernel_operation o) {
+  return o == kernel_operation::spmv || o == kernel_operation::spmv_transposed;
 }
 
 }  // namespace
@@ -66,6 +72,7 @@ std::vector<kernel_info> kernels(backend_kind backend) {
   add(spmv_kernels(backend), kernel_operation::spmv);
   add(spmv_transposed_kernels(backend), kernel_operation::spmv_transposed);
   add(spgemm_kernels(backend), kernel_operation::spgemm);
+  add(cg_kernels(backend), kernel_operation::cg);
   return all;
 }
 
@@ -75,7 +82,7 @@ std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats
                                const device_info& device) {
   const bool transposes = kernel.operation == kernel_operation::spmv_transposed;
   for (const spmv_kernel& k : transposes ? spmv_transposed_kernels(kernel.backend) : spmv_kernels(kernel.backend)) {
-    if (k.name != kernel.name || kernel.operation == kernel_operation::spgemm) continue;
+    if (k.name != kernel.name || !multiplies_vectors(kernel.operation)) continue;
     if (!contains(k.types, types)) return fmt::format("not built for {}", describe(types));
     return k.supports(stats, types.matrix(), device).reason;
   }
@@ -87,9 +94,10 @@ std::string requested_kernel(kernel_operation what, backend_kind backend, const 
   if (!option.empty()) return option;
   const char* forced = std::getenv("TULLE_KERNEL");
   if (forced == nullptr) return {};
-  const auto other = what == kernel_operation::spmv ? kernel_operation::spgemm : kernel_operation::spmv;
-  const bool is_others = is_kernel_of(other, backend, forced) && !is_kernel_of(what, backend, forced);
-  return is_others ? "" : forced;
+  if (is_kernel_of(what, backend, forced)) return forced;
+  const auto is_others = [&](kernel_operation other) { return other != what && is_kernel_of(other, backend, forced); };
+  const bool others = is_others(kernel_operation::spmv) || is_others(kernel_operation::spgemm) || is_others(kernel_operation::cg);
+  return others ? "" : forced;
 }
 
 }  // namespace tulle

@@ -22,6 +22,7 @@ using context_handle = std::unique_ptr<tulle_context, destroyer<tulle_context, t
 using buffer_handle = std::unique_ptr<tulle_buffer, destroyer<tulle_buffer, tulle_buffer_destroy>>;
 using csr_handle = std::unique_ptr<tulle_csr, destroyer<tulle_csr, tulle_csr_destroy>>;
 using plan_handle = std::unique_ptr<tulle_spmv_plan, destroyer<tulle_spmv_plan, tulle_spmv_plan_destroy>>;
+using cg_handle = std::unique_ptr<tulle_cg_solver, destroyer<tulle_cg_solver, tulle_cg_solver_destroy>>;
 using spgemm_handle = std::unique_ptr<tulle_spgemm_plan, destroyer<tulle_spgemm_plan, tulle_spgemm_plan_destroy>>;
 
 #define TULLE_EXPECT_OK(call) EXPECT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()

@@ -16,6 +16,7 @@ import tempfile
 from tool import environment
 
 NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
+BUSY = "tulle: the machine is overloaded: "  # said of other processes
 VOLATILE = [
     (rf"{NUMBER}( (?:us|ms|s|MB/s|GB/s|GFLOP/s))\b", r"#\1"),
     (rf'("(?:microseconds|numeric_us|gflops|gbs|plan_us|peak_bytes|workspace_bytes|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
@@ -38,7 +39,8 @@ def transcribe(command, folder, env):
                           stdin=subprocess.DEVNULL)
     lines = [f"$ {command}"]
     lines += normalised(done.stdout).splitlines()
-    lines += [f"! {line}" for line in normalised(done.stderr).splitlines()]
+    said = [line for line in done.stderr.splitlines() if not line.startswith(BUSY)]
+    lines += [f"! {line}" for line in normalised("\n".join(said)).splitlines()]
     if done.returncode:
         lines.append(f"[exit {done.returncode}]")
     return lines

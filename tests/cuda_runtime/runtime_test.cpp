@@ -107,7 +107,7 @@ TEST_F(two_devices, a_buffer_of_another_device_is_refused_by_name) {
 }
 
 TEST_F(cuda_runtime_test, pointers_to_the_other_memory_are_refused) {
-  const csr<double> host = small_matrix(), device = clone(ctx(), host);
+  const csr<double> host = small_matrix(), device = clone(ctx(), host.view());
   const auto refused = [](const char* words, const std::function<void()>& work) {
     expect_error(status::invalid_argument, words, work);
   };

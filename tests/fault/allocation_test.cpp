@@ -229,5 +229,34 @@ TEST(fault_allocation, apply_allocates_nothing) {
   }
 }
 
+TEST(fault_allocation, solvers) {
+  const csr<double> a = generate<double>(cpu(), "gen:fem:n=4,values=spd");
+  const std::vector<double> b(static_cast<std::size_t>(a.rows), 1);
+  std::vector<double> x(b.size());
+  using enum preconditioner_kind;
+  for (const preconditioner_kind m : {none, jacobi, block_jacobi, chebyshev}) {
+    for (const kernel_info& k : kernels(backend_kind::cpu)) {
+      if (k.operation != kernel_operation::cg) continue;
+      cg_options options;
+      options.preconditioner = m;
+      options.kernel = k.name;
+      options.zero_guess = true;
+      const std::string what = std::string(k.name) + " with " + std::string(name(m));
+      fail_each_allocation("make " + what, [&] { cg_solver(cpu(), a, options); });
+      cg_solver solver(cpu(), a, options);
+      const auto update = [&] { solver.update_values(a.values); };
+      if (m == none) {
+        expect_no_allocations("update " + what, update);
+      } else {
+        fail_each_allocation("update " + what, update);
+      }
+      expect_no_allocations("solve " + what, [&] { EXPECT_TRUE(solver.solve(b, x).converged()); });
+      cg_record record;
+      expect_no_allocations("enqueue " + what, [&] { solver.enqueue(b, x, &record); });
+    }
+  }
+  fail_each_allocation("jacobi", [&] { solve_jacobi(cpu(), a, b, x); });
+}
+
 }  // namespace
 }  // namespace tulle::test

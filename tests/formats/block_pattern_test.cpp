@@ -139,6 +139,13 @@ TEST_P(patterns, have_every_block_once_and_its_terms_in_order) {
   }
 }
 
+/// Rows longer than a warp, and more rows than one block scans: a device has ways of its own for either.
+TEST_P(patterns, of_long_rows_and_of_many) {
+  check(random_pairs(5, 300, 700, 7), {.block = 2});
+  check(random_pairs(7, 7, 1000, 8), {.block = 2, .symmetric = true});
+  check(random_pairs(20'000, 20'000, 3000, 9), {.block = 2, .symmetric = true, .diagonal = true});
+}
+
 TEST_P(patterns, are_found_where_rows_columns_and_numbers_do_not_fit_one_word) {
   pair_list p{1 << 27, (1 << 30) - 1, {}, {}};                 // 28 and 30 bits; 6 are left
   if (ctx().backend() == backend_kind::cpu) p.rows = 100'000;  // a histogram of rows is the method there

@@ -54,6 +54,23 @@ TEST(LinearOperator, ACallersOwnIsCheckedAndRun) {
             status::null_pointer);
 }
 
+TEST(LinearOperator, FactorsBeyondTheTypeOfTheVectorsAreRefused) {
+  const context ctx = context::cpu(1);
+  const auto a = generate<float>(ctx, "gen:diagonal:n=3");
+  const spmv_plan<float> plan(ctx, a);
+  const linear_operator& op = plan;
+  std::vector<float> x{1, 2, 3}, y(3), inverse(3, 1);
+  expect_error(status::invalid_argument, "alpha = 1e+300: too large for f32", [&] { op.apply(1e300, x, 0, y); });
+  expect_error(status::invalid_argument, "beta = -1e+39: too large for f32", [&] { op.apply(1, x, -1e39, y); });
+  if (op.can(operation::jacobi)) {
+    expect_error(status::invalid_argument, "omega", [&] { op.jacobi(1e300, x, x, inverse, y); });
+  }
+  expect_error(status::invalid_argument, "alpha", [&] { spgemm_plan<float>(ctx, a, a).multiply(1e300); });
+  op.apply(std::numeric_limits<double>::infinity(), x, 0, y);  // asked for, and so given
+  EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
+  op.apply(std::numeric_limits<float>::max(), std::vector<float>{1, 1, 1}, 0, y);
+}
+
 TEST(LinearOperator, DotProductsOfF32VectorsMayBeF64) {
   const context ctx = context::cpu(2);
   const auto a = generate<float>(ctx, "gen:stencil:n=30,points=5");
@@ -80,23 +97,6 @@ TEST(LinearOperator, DotProductsOfF32VectorsMayBeF64) {
   const vec x64(x.begin(), x.end());
   vec y64(x.size());
   EXPECT_EQ(status_of([&] { doubles.apply_dots(1, x64, 0, y64, x64, narrow); }), status::invalid_argument);
-}
-
-TEST(LinearOperator, FactorsBeyondTheTypeOfTheVectorsAreRefused) {
-  const context ctx = context::cpu(1);
-  const auto a = generate<float>(ctx, "gen:diagonal:n=3");
-  const spmv_plan<float> plan(ctx, a);
-  const linear_operator& op = plan;
-  std::vector<float> x{1, 2, 3}, y(3), inverse(3, 1);
-  expect_error(status::invalid_argument, "alpha = 1e+300: too large for f32", [&] { op.apply(1e300, x, 0, y); });
-  expect_error(status::invalid_argument, "beta = -1e+39: too large for f32", [&] { op.apply(1, x, -1e39, y); });
-  if (op.can(operation::jacobi)) {
-    expect_error(status::invalid_argument, "omega", [&] { op.jacobi(1e300, x, x, inverse, y); });
-  }
-  expect_error(status::invalid_argument, "alpha", [&] { spgemm_plan<float>(ctx, a, a).multiply(1e300); });
-  op.apply(std::numeric_limits<double>::infinity(), x, 0, y);  // asked for, and so given
-  EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
-  op.apply(std::numeric_limits<float>::max(), std::vector<float>{1, 1, 1}, 0, y);
 }
 
 TEST(LinearOperator, StridedVectorsGoThroughAPlan) {

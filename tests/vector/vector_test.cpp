@@ -68,6 +68,43 @@ TEST_P(vector_test, several_dot_products_at_once_are_those_of_one_each) {
   });
 }
 
+TEST_P(vector_test, sums_of_f32_vectors_may_be_f64) {
+  for (const std::size_t n : sizes) {
+    const auto x = random<float>(1, n), y = random<float>(2, n);
+    std::vector<double> hx, hy;
+    for (const float v : host(x)) hx.push_back(v);
+    for (const float v : host(y)) hy.push_back(v);
+    buffer<double> dot(ctx(), 1), norm(ctx(), 1), both(ctx(), 2);
+    ops_.dot(x, y, dot);
+    expect_dot(host(dot)[0], hx, hy);
+    ops_.norm2(x, norm);
+    auto z = clone(ctx(), y);
+    ops_.axpby_dots(0, x, 1, z, x, both);  // z = y
+    expect_dot(host(both)[0], hx, hy);
+    expect_dot(host(both)[1], hy, hy);
+    ops_.multiply_dots(1, x, y, 0, z, y, both);
+    std::vector<double> hz;
+    for (const float v : host(z)) hz.push_back(v);
+    expect_dot(host(both)[0], hy, hz);
+    expect_dot(host(both)[1], hz, hz);
+  }
+}
+
+TEST_P(vector_test, a_diagonal_matrix_multiplies) {
+  for_sizes([&]<class T>(std::size_t n) {
+    const auto d = random<T>(1, n), x = random<T>(2, n), before = random<T>(3, n);
+    for (const double b : {0.0, -0.5}) {
+      auto y = b == 0 ? on<T>(std::vector<T>(n, std::numeric_limits<T>::quiet_NaN())) : clone(ctx(), before);
+      ops_.multiply(1.5, d, x, b, y);
+      const auto got = host(y), hd = host(d), hx = host(x), hy = host(before);
+      for (std::size_t i = 0; i < n; ++i) {
+        const long double product = 1.5L * hd[i] * hx[i], rest = static_cast<long double>(b) * hy[i];
+        ASSERT_LE(std::fabs(got[i] - (product + rest)), 5 * unit<T> * (std::fabs(product) + std::fabs(rest))) << i;
+      }
+    }
+  });
+}
+
 TEST_P(vector_test, no_dot_products_and_empty_vectors) {
   const auto x = random<double>(1, 0);
   buffer<double> result = on<double>({5});

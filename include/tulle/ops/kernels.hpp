@@ -20,10 +20,20 @@ constexpr std::string_view name(kernel_role r) {
   return r == kernel_role::production ? "production" : r == kernel_role::study ? "study" : "vendor";
 }
 
-enum class kernel_operation : std::uint8_t { spmv, spmv_transposed, spgemm };
-/// "y = A x", "y = A^T x", "C = A B".
+enum class kernel_operation : std::uint8_t { spmv, spmv_transposed, spgemm, cg };
+/// "y = A x", "y = A^T x", "C = A B", "A x = b".
 constexpr std::string_view name(kernel_operation o) {
-  return o == kernel_operation::spmv ? "y = A x" : o == kernel_operation::spgemm ? "C = A B" : "y = A^T x";
+  switch (o) {
+    case kernel_operation::spmv:
+      return "y = A x";
+    case kernel_operation::spmv_transposed:
+      return "y = A^T x";
+    case kernel_operation::spgemm:
+      return "C = A B";
+    case kernel_operation::cg:
+      return "A x = b";
+  }
+  return "unknown operation";
 }
 
 struct kernel_info {

@@ -91,7 +91,8 @@ struct dot_pair {
 /// All arithmetic is deterministic: sums are added in an order that depends on the size alone (on a GPU, also on its
 /// number of multiprocessors), so a CPU gives the same bits for any number of threads. Sums are carried in f64 and
 /// rounded to the vectors' type at the end: the error of a dot product of n elements is at most gamma(n) |x|.|y| in f64
-/// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), and that rounding besides for f32.
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), and that rounding besides for f32. What
+/// sums are written to may be f64 where the vectors are f32, and then nothing is rounded.
 ///
 /// Vectors are f32 or f64 (fill, copy, gather and scatter: also i32), all of a call alike, in the context's memory,
 /// with elements side by side. What is written overlaps nothing else of the call. Throws INVALID_ARGUMENT,
@@ -120,6 +121,14 @@ class vector_ops {
   void axpby_pair_dots(const axpby_term& first, const axpby_term& second, const const_vector_ref& w,
                        const vector_ref& dots, on_stream stream = {}) const;
 
+  /// y = a D x + b y with the diagonal matrix D in d: d[i] x[i], element by element. b = 0 overwrites y.
+  void multiply(const coefficient& a, const const_vector_ref& d, const const_vector_ref& x, const coefficient& b,
+                const vector_ref& y, on_stream stream = {}) const;
+  /// The same, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y. w may be x, d or y.
+  void multiply_dots(const coefficient& a, const const_vector_ref& d, const const_vector_ref& x, const coefficient& b,
+                     const vector_ref& y, const const_vector_ref& w, const vector_ref& dots,
+                     on_stream stream = {}) const;
+
   /// result[0] = x . y.
   void dot(const const_vector_ref& x, const const_vector_ref& y, const vector_ref& result, on_stream stream = {}) const;
   /// results[i] = pairs[i].x . pairs[i].y, all of one size: one pass for every 8 pairs.
@@ -136,8 +145,8 @@ class vector_ops {
 
  private:
   [[nodiscard]] stream_view stream_of(on_stream given) const { return given.value_or(ctx_.stream()); }
-  void update(std::string_view what, std::span<const axpby_term> terms, const const_vector_ref* w,
-              const vector_ref* dots, on_stream stream) const;
+  void update(std::string_view what, std::span<const axpby_term> terms, const const_vector_ref* d,
+              const const_vector_ref* w, const vector_ref* dots, on_stream stream) const;
   void sum(std::string_view what, std::span<const dot_pair> pairs, bool root, const vector_ref& results,
            on_stream stream) const;
 

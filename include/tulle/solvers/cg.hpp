@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,10 @@ struct cg_options {
   index_t block = 0;   // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
   int degree = 3;      // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
+  index_t rhs = 1;     // right-hand sides of solve_many, at most
   spmv_options spmv;   // of the plan that the iteration applies
+  /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
+  std::function<void(int iterations, double residual)> progress = {};
 };
 
 /// How a solve ended, as it is left in the context's memory: no host needs to look.
@@ -68,6 +72,9 @@ class cg_solver {
   /// x holds the initial guess (but see zero_guess) and, afterwards, the solution: n elements in the context's memory.
   /// Waits. What does not converge is told by the result's code, not thrown.
   cg_result solve(const const_vector_ref& b, const vector_ref& x) const;
+  /// A X = B for several right-hand sides, options.rhs at most: each as in `solve`, but without history, and all in one
+  /// walk over the matrix an iteration where the kernel has that. B and X are column-major.
+  std::vector<cg_result> solve_many(const const_multivector_ref& b, const multivector_ref& x) const;
   /// Queues a whole solve and returns: `record` is in the context's memory. Neither allocates nor waits, and can be
   /// captured in a CUDA graph; what is queued beyond convergence does nothing.
   void enqueue(const const_vector_ref& b, const vector_ref& x, cg_record* record,

@@ -28,12 +28,22 @@ struct alignas(64) part : part_range {
   sum_of<T> tail = 0;  // of row `last`
 };
 
+/// Rows of no more entries are not cut, so that their sums do not depend on the number of parts; it is no more than an
+/// eighth of the least work of a part.
+inline constexpr std::int64_t longest_whole_row = 1024;
+
 /// Part `i` of `parts` of equal work (rows + nonzeros).
 template <scalar T, offset O>
 part_range merge_path_part(csr_view<T, O> a, int i, int parts) {
   const auto row_end = [&](index_t row) -> std::int64_t { return a.rowptr[row + 1]; };
-  const merge_coordinate begin = merge_path_split(i, parts, a.rows, a.nnz, row_end);
-  const merge_coordinate end = merge_path_split(i + 1, parts, a.rows, a.nnz, row_end);
+  const auto cut = [&](int part) {
+    merge_coordinate at = merge_path_split(part, parts, a.rows, a.nnz, row_end);
+    if (part < parts && at.row < a.rows && row_end(at.row) - a.rowptr[at.row] <= longest_whole_row) {
+      at.entry = a.rowptr[at.row];
+    }
+    return at;
+  };
+  const merge_coordinate begin = cut(i), end = cut(i + 1);
   return {begin.row, end.row, begin.entry, end.entry, begin.row < a.rows && begin.entry > a.rowptr[begin.row]};
 }
 

@@ -41,12 +41,17 @@ double dot(const T* x, const T* y, std::int64_t begin, std::int64_t end) {
 }
 
 /// results[k] = the shares of the parts added in order; part p's share of sum k is at shares[p * most_dots + k].
-template <class T>
-void add_parts(const double* shares, std::int64_t parts, int count, bool root, T* results) {
+void add_parts(const vector_work& work, std::int64_t parts, int count, bool root, void* results) {
+  const auto* shares = static_cast<const double*>(work.workspace);
   for (int k = 0; k < count; ++k) {
     double sum = 0;
     for (std::int64_t part = 0; part < parts; ++part) sum += shares[part * most_dots + k];
-    results[k] = static_cast<T>(root ? std::sqrt(sum) : sum);
+    if (root) sum = std::sqrt(sum);
+    if (work.sum_type == scalar_type::f64) {
+      static_cast<double*>(results)[k] = sum;
+    } else {
+      static_cast<float*>(results)[k] = static_cast<float>(sum);
+    }
   }
 }
 
@@ -75,10 +80,13 @@ struct update_values {
       : a(static_cast<T>(u.a.get())),
         b(static_cast<T>(u.b.get())),
         x(static_cast<const T*>(u.x)),
-        y(static_cast<T*>(u.y)) {}
+        y(static_cast<T*>(u.y)),
+        d(static_cast<const T*>(u.d)) {}
 
   void run(std::int64_t begin, std::int64_t end) const {
-    if (b == T{0}) {
+    if (d != nullptr) {
+      for (std::int64_t i = begin; i < end; ++i) y[i] = a * (d[i] * x[i]) + (b == T{0} ? T{0} : b * y[i]);
+    } else if (b == T{0}) {
       for (std::int64_t i = begin; i < end; ++i) y[i] = x == nullptr ? T{0} : a * x[i];
     } else if (x == nullptr) {
       for (std::int64_t i = begin; i < end; ++i) y[i] *= b;
@@ -90,6 +98,7 @@ struct update_values {
   T a, b;
   const T* x;
   T* y;
+  const T* d;
 };
 
 void update(const vector_work& work, std::span<const update_operand> terms, const void* w, void* dots) {
@@ -112,7 +121,7 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
       shares[part * most_dots] = w == nullptr ? yy : wy;
       shares[part * most_dots + 1] = yy;
     });
-    if (dots != nullptr) add_parts(shares, parts, 2, false, static_cast<T*>(dots));
+    if (dots != nullptr) add_parts(work, parts, 2, false, dots);
   });
 }
 
@@ -129,7 +138,7 @@ void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root
       }
       std::copy_n(sums, pairs.size(), shares + part * most_dots);
     });
-    add_parts(shares, parts, static_cast<int>(pairs.size()), root, static_cast<T*>(results));
+    add_parts(work, parts, static_cast<int>(pairs.size()), root, results);
   });
 }
 

@@ -1,11 +1,12 @@
-// The values of block patterns: every value is the sum of its terms in their order. For a BSR neighbouring threads take
-// neighbouring values, several each, so that the reads of offsets, terms and values overlap; for bins a lane takes a
-// scalar row, and four warps share a bin. Bytes that must move: the values of the pairs (twice where transposes count
-// and do not stay in L2) and those of the matrix, 8 per term and 16 per block.
+// The values of block patterns: every value is the sum of its terms in their order. A thread takes a row of a block: it
+// looks up the block's terms once and reads the row of each (of a transposed one the column) at once. For a BSR threads
+// take neighbouring rows, and their values leave through shared memory side by side; for bins lanes take the 32 rows of
+// a bin, which four warps share, and look for the terms of their next block while the values of this one are on their
+// way. Bytes that must move: the values of the pairs (twice where transposes count and do not stay in L2) and those of
+// the matrix, 8 per term and 16 per block.
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
-#include "cuda/device/load.cuh"
 #include "cuda/formats/block_assembly.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_operator.cuh"
@@ -23,43 +24,64 @@ struct block_terms {
   const std::int64_t* terms;
 };
 
-/// Value `place` of a block by rows, of a term.
+/// The terms of a block that are left to add, the first of them looked up.
+struct term_range {
+  std::int64_t at = 0, end = 0;
+  std::int64_t term = -1;
+
+  term_range() = default;
+  __device__ __forceinline__ term_range(const block_terms& blocks, std::int64_t k)
+      : at(__ldg(blocks.termptr + k)), end(__ldg(blocks.termptr + k + 1)) {
+    term = at < end ? __ldg(blocks.terms + at) : -1;
+  }
+};
+
+/// Row i of a term. They are read through L1, where neighbours find what one load brought for them.
 template <int B, class T>
-__device__ __forceinline__ T term_value(const T* from, std::int64_t term, int place) {
-  if (term < 0) return T{0};
-  return load_stream(from + term_place(term, place / B, place % B, B));
+__device__ __forceinline__ void load_row(const T* from, std::int64_t term, int i, T (&row)[B]) {
+  const bool transposed = (term & 1) != 0;
+  const T* const first = from + (term >> 1) * (B * B) + (transposed ? i : i * B);
+  const int step = transposed ? B : 1;
+#pragma unroll
+  for (int j = 0; j < B; ++j) row[j] = term < 0 ? T{0} : __ldg(first + j * step);
+}
+
+/// Adds what comes after the first term of a block.
+template <int B, class T>
+__device__ __forceinline__ void add_rows(const block_terms& blocks, const T* from, const term_range& range, int i,
+                                         T (&sum)[B]) {
+  for (std::int64_t p = range.at + 1; p < range.end; ++p) {
+    const std::int64_t term = __ldg(blocks.terms + p);
+    if (term < 0) continue;
+    T row[B];
+    load_row<B>(from, term, i, row);
+#pragma unroll
+    for (int j = 0; j < B; ++j) sum[j] = add(sum[j], row[j]);
+  }
 }
 
 template <int B, class T>
 __global__ void __launch_bounds__(threads)
-    assemble_bsr_kernel(std::int64_t values, block_terms blocks, const T* from, T* to) {
-  constexpr int area = B * B;
-  constexpr int each = 32 / sizeof(T);  // values of a thread
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * (threads * each) + threadIdx.x;
-  int place[each];
-  std::int64_t at[each], end[each], term[each];
-  T sum[each];
+    assemble_bsr_kernel(std::int64_t rows, block_terms blocks, const T* from, T* to) {
+  __shared__ T shared[threads * B];
+  const std::int64_t first = std::int64_t{blockIdx.x} * threads;
+  const std::int64_t row = first + threadIdx.x;
+  if (row < rows) {
+    const auto k = static_cast<std::int64_t>(static_cast<std::uint64_t>(row) / B);
+    const int i = static_cast<int>(row - k * B);
+    const term_range range(blocks, k);
+    T sum[B];
+    load_row<B>(from, range.term, i, sum);
+    add_rows<B>(blocks, from, range, i, sum);
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    const std::uint64_t value = first + static_cast<unsigned>(i * threads);
-    const std::uint64_t k = value / area;
-    place[i] = static_cast<int>(value - k * area);
-    const bool live = value < static_cast<std::uint64_t>(values);
-    at[i] = live ? __ldg(blocks.termptr + k) : 0;
-    end[i] = live ? __ldg(blocks.termptr + k + 1) : 0;
+    for (int j = 0; j < B; ++j) shared[threadIdx.x * B + j] = sum[j];
   }
+  __syncthreads();
+  const int values = static_cast<int>(min(std::int64_t{threads}, rows - first)) * B;
 #pragma unroll
-  for (int i = 0; i < each; ++i) term[i] = at[i] < end[i] ? __ldg(blocks.terms + at[i]) : -1;
-#pragma unroll
-  for (int i = 0; i < each; ++i) sum[i] = term_value<B>(from, term[i], place[i]);
-#pragma unroll
-  for (int i = 0; i < each; ++i) {
-    for (std::int64_t p = at[i] + 1; p < end[i]; ++p) {
-      const std::int64_t more = __ldg(blocks.terms + p);
-      if (more >= 0) sum[i] = add(sum[i], term_value<B>(from, more, place[i]));
-    }
-    const std::uint64_t value = first + static_cast<unsigned>(i * threads);
-    if (value < static_cast<std::uint64_t>(values)) to[value] = sum[i];
+  for (int n = 0; n < B; ++n) {
+    const int at = n * threads + static_cast<int>(threadIdx.x);
+    if (at < values) to[first * B + at] = shared[at];
   }
 }
 
@@ -74,26 +96,22 @@ template <int B, class T>
 __global__ void __launch_bounds__(threads)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
   const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
-  const std::int64_t row = bin * bin_rows + threadIdx.x % 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const std::int64_t row = bin * bin_rows + lane;
   if (row >= a.rows) return;
   const int i = static_cast<int>(row % B);
   const std::int64_t begin = a.rowptr[row / B], end = a.rowptr[row / B + 1];
-  for (std::int64_t k = begin + warp % warps_a_bin; k < end; k += warps_a_bin) {
-    T sum[B] = {};
-    const std::int64_t first = __ldg(blocks.termptr + k), last = __ldg(blocks.termptr + k + 1);
-    for (std::int64_t p = first; p < last; ++p) {
-      const std::int64_t term = __ldg(blocks.terms + p);
-      if (term < 0) continue;
+  T* const slots = to + a.binptr[bin] * B + lane;
+  std::int64_t k = begin + warp % warps_a_bin;
+  term_range next = k < end ? term_range(blocks, k) : term_range();
+  for (; k < end; k += warps_a_bin) {
+    const term_range range = next;
+    T sum[B];
+    load_row<B>(from, range.term, i, sum);
+    if (k + warps_a_bin < end) next = term_range(blocks, k + warps_a_bin);
+    add_rows<B>(blocks, from, range, i, sum);
 #pragma unroll
-      for (int j = 0; j < B; ++j) {
-        const T value = term_value<B>(from, term, i * B + j);
-        sum[j] = p == first ? value : add(sum[j], value);
-      }
-    }
-    const std::int64_t slot = a.binptr[bin] + (k - begin) * bin_rows + row % bin_rows;
-    T* const at = to + bin_place(slot, static_cast<index_t>(row % bin_rows), B);
-#pragma unroll
-    for (int j = 0; j < B; ++j) at[j * bin_rows] = sum[j];
+    for (int j = 0; j < B; ++j) slots[((k - begin) * B + j) * bin_rows] = sum[j];
   }
 }
 
@@ -109,9 +127,8 @@ void with_types(index_t block, scalar_type type, const F& f) {
 
 void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   with_types(p.block, type, [&]<int B, class T>() {
-    const std::int64_t values = p.blocks() * B * B;
-    launch("assemble_bsr", assemble_bsr_kernel<B, T>,
-           {ceil_div(values, threads * 32 / static_cast<int>(sizeof(T))), threads}, native(ctx), values,
+    const std::int64_t rows = p.blocks() * B;
+    launch("assemble_bsr", assemble_bsr_kernel<B, T>, threads_for(rows, threads), native(ctx), rows,
            block_terms{p.termptr.data(), p.terms.data()}, static_cast<const T*>(from), static_cast<T*>(to));
   });
 }

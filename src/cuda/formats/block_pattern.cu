@@ -1,5 +1,6 @@
 // Block patterns: one radix sort of (row, column, entry), the first of every block selected, rows counted and scanned,
-// the longest row of every bin. What comes of it is counted on the device, and the host waits once, to allocate.
+// the longest row of every bin. What comes of it is counted on the device, and the host waits once, to allocate. Few
+// pairs go by block_pattern_small.cu.
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cub/device/device_select.cuh>
@@ -8,6 +9,7 @@
 
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/block_assembly.hpp"
+#include "cuda/formats/block_pattern_small.cuh"
 #include "cuda/runtime/cub_workspace.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
@@ -17,14 +19,6 @@
 
 namespace tulle::cuda {
 namespace {
-
-/// What the host has to know.
-struct pattern_report {
-  unsigned long long from_end;  // of the first pair that is out of range, or 0
-  std::int64_t blocks;
-  std::int64_t kept;  // entries that are in a block
-  std::int64_t slots;
-};
 
 /// Entries by row, column and number: in one word where they fit, else the number apart.
 struct sorted_entries {
@@ -74,15 +68,8 @@ entry_keys sort_entries(const context& ctx, const block_entries& entries, patter
   const auto pack = [=, keys = out.keys.data(), numbers = out.numbers.data(), number_bits = out.number_bits,
                      column_bits = out.column_bits] __device__(std::int64_t e) {
     std::uint64_t place = static_cast<std::uint64_t>(rows) << column_bits;  // nowhere
-    const std::int64_t pairs = entries.pairs.pairs;
-    const std::int64_t p = e < pairs || !entries.symmetric ? e : e - pairs;
-    if (p >= pairs || entries.is_in_range(p)) {
-      const block_entry entry = entries[e];
-      if (entry.row < rows) {
-        place = static_cast<std::uint64_t>(entry.row) << column_bits | static_cast<std::uint64_t>(entry.col);
-      }
-    } else {
-      atomicMax(&report->from_end, static_cast<unsigned long long>(pairs - p));
+    if (const index_t row = row_in_range(entries, e, &report->from_end); row < rows) {
+      place = static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(entries[e].col);
     }
     keys[e] = place << number_bits | (numbers == nullptr ? static_cast<std::uint64_t>(e) : 0);
     if (numbers != nullptr) numbers[e] = e;
@@ -118,9 +105,7 @@ void count_rows(const context& ctx, const block_entries& entries, const entry_ke
                       counts = reinterpret_cast<unsigned long long*>(out.rowptr.data())] __device__(std::int64_t i) {
     if (i < report->blocks) atomicAdd(counts + s.row(heads[i]), 1ull);
     if (s.row(i) >= rows) return;
-    const std::int64_t e = s.number(i), pairs = entries.pairs.pairs;
-    const bool transposed = entries.symmetric && e >= pairs && e < 2 * pairs;
-    terms[i] = e < pairs ? 2 * e : transposed ? 2 * (e - pairs) + 1 : -1;
+    terms[i] = entries.term_of(s.number(i));
     if (i + 1 == n || s.row(i + 1) >= rows) report->kept = i + 1;
   };
   for_each_item(ctx, "block_pattern.count_rows", n, count);
@@ -151,22 +136,15 @@ void find_bins(const context& ctx, pattern_report* report, block_pattern& out) {
                                              std::to_string(row) + ", " + std::to_string(col) + "), out of range");
 }
 
-block_pattern find(const context& ctx, const block_pairs_view& pairs, const block_pattern_options& options) {
-  const block_entries entries(pairs, options);
-  block_pattern out;
-  out.block_rows = pairs.block_rows;
-  out.block_cols = pairs.block_cols;
-  out.block = options.block;
-  out.pairs = pairs.pairs;
+/// As find_small, for any number of pairs.
+pattern_report find_sorted(const context& ctx, const block_entries& entries, block_pattern& out) {
   auto report = device_value<pattern_report>(ctx);
   const entry_keys sorted = sort_entries(ctx, entries, report.data());
-  const buffer<std::int64_t> heads = select_heads(ctx, sorted, pairs.block_rows, report.data());
+  const buffer<std::int64_t> heads = select_heads(ctx, sorted, out.block_rows, report.data());
   count_rows(ctx, entries, sorted, heads, report.data(), out);
   find_bins(ctx, report.data(), out);
   const pattern_report found = read_back(ctx, report.data());
-  if (found.from_end != 0) refuse(ctx, pairs, pairs.pairs - static_cast<std::int64_t>(found.from_end));
-
-  out.slots = found.slots;
+  if (found.from_end != 0) return found;
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(found.blocks));
   out.termptr = buffer<std::int64_t>(ctx, static_cast<std::size_t>(found.blocks) + 1);
   const auto list = [=, s = sorted.view(), heads = heads.data(), colind = out.colind.data(),
@@ -175,6 +153,19 @@ block_pattern find(const context& ctx, const block_pairs_view& pairs, const bloc
     if (k < found.blocks) colind[k] = s.column(heads[k]);
   };
   for_each_item(ctx, "block_pattern.list", found.blocks + 1, list);
+  return found;
+}
+
+block_pattern find(const context& ctx, const block_pairs_view& pairs, const block_pattern_options& options) {
+  const block_entries entries(pairs, options);
+  block_pattern out;
+  out.block_rows = pairs.block_rows;
+  out.block_cols = pairs.block_cols;
+  out.block = options.block;
+  out.pairs = pairs.pairs;
+  const pattern_report found = is_small(entries) ? find_small(ctx, entries, out) : find_sorted(ctx, entries, out);
+  if (found.from_end != 0) refuse(ctx, pairs, pairs.pairs - static_cast<std::int64_t>(found.from_end));
+  out.slots = found.slots;
   return out;
 }
 

@@ -27,4 +27,7 @@ bandwidth measure_bandwidth(int multiprocessors, int device, stream_view stream)
 /// Median microseconds from the launch of an empty kernel until the host sees it complete, on the current device.
 double measure_launch_latency(stream_view stream);
 
+/// On the current device, which has one multiprocessor or more.
+latencies measure_latencies(const device_info& info, int device, stream_view stream);
+
 }  // namespace tulle::cuda

@@ -201,6 +201,11 @@ class runtime_api final : public device_runtime {
     const own_stream stream(*this, device);
     return cuda::measure_launch_latency(stream.view);
   }
+  latencies measure_latencies(int device) override {
+    const device_guard guard(device);
+    const own_stream stream(*this, device);
+    return cuda::measure_latencies(info(device), device, stream.view);
+  }
 
  private:
   struct per_device {

@@ -57,19 +57,18 @@ __global__ void __launch_bounds__(threads)
     bin_bsr_kernel(bin_bsr_view<T> a, const V* __restrict__ x, Epilogue epilogue) {
   const std::int64_t row = grid_thread();
   if (row / bin_rows < a.bins) {
-    const bool wide = wide_pieces<B>(x);
+    const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
     V sum{0};
     for_each_slot<B>(a, row / bin_rows, lane_id(), [&](index_t column, unsigned bits, const T(&value)[B]) {
-      const V* const from = x + std::int64_t{column} * B;
       V piece[B];
-      if (bits == ~0u) {
-        load_piece(from, wide, piece);
+      load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece);
+      if (a.mask == nullptr) {
 #pragma unroll
         for (int j = 0; j < B; ++j) sum = multiply_add(V{value[j]}, piece[j], sum);
       } else {
 #pragma unroll
         for (int j = 0; j < B; ++j) {
-          if ((bits >> j & 1) != 0) sum = multiply_add(V{value[j]}, __ldg(from + j), sum);
+          if ((bits >> j & 1) != 0) sum = multiply_add(V{value[j]}, piece[j], sum);
         }
       }
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tulle/core/types.hpp>
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/device/load.cuh"
@@ -41,6 +42,16 @@ __device__ __forceinline__ void load_piece(const V* x, bool wide, V (&piece)[B])
 #pragma unroll
     for (int j = 0; j < B; ++j) piece[j] = __ldg(x + j);
   }
+}
+
+/// The piece of x that a block's columns are: those from `first` on, of which `cols` end the vector; zeros past it.
+/// `whole`: no block reaches past it. What is not in a block's pattern is read too, and must not be multiplied.
+template <int B, class V>
+__device__ __forceinline__ void load_piece(const V* x, std::int64_t first, index_t cols, bool whole, bool wide,
+                                           V (&piece)[B]) {
+  if (whole) return load_piece(x + first, wide, piece);
+#pragma unroll
+  for (int j = 0; j < B; ++j) piece[j] = first + j < cols ? __ldg(x + first + j) : V{0};
 }
 
 }  // namespace tulle::cuda

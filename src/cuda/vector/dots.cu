@@ -17,7 +17,7 @@ struct dot_arrays {
 template <class T, int K, int Unroll>
 __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
     dots_kernel(const __grid_constant__ dot_arrays<T, K> pairs, std::int64_t n,
-                const __grid_constant__ grid_sums<T> sums) {
+                const __grid_constant__ grid_sums sums) {
   double sum[K] = {};
   for (std::int64_t first = grid_thread(); first < n; first += Unroll * grid_stride()) {
     T x[K][Unroll], y[K][Unroll];
@@ -41,13 +41,13 @@ __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
 }
 
 template <class T, int K, int Unroll>
-void launch_dots(const vector_work& work, std::span<const dot_operand> pairs, bool root, T* results) {
+void launch_dots(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
   dot_arrays<T, K> arrays{};
   for (std::size_t k = 0; k < pairs.size(); ++k) {
     arrays.x[k] = static_cast<const T*>(pairs[k].x);
     arrays.y[k] = static_cast<const T*>(pairs[k].y);
   }
-  const grid_sums<T> sums{work.workspace, results, static_cast<int>(pairs.size()), root};
+  const grid_sums sums{work.workspace, results, work.sum_type, static_cast<int>(pairs.size()), root};
   launch("dots", dots_kernel<T, K, Unroll>, vector_grid(work, Unroll), native(work.stream), arrays, work.n, sums);
 }
 
@@ -61,11 +61,10 @@ std::size_t vector_workspace_bytes(const context& ctx) {
 void dot_vectors(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
   const device_guard guard(work.ctx.device());
   dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
-    T* const to = static_cast<T*>(results);
-    if (pairs.size() == 1) return launch_dots<T, 1, 4>(work, pairs, root, to);
-    if (pairs.size() == 2) return launch_dots<T, 2, 2>(work, pairs, root, to);
-    if (pairs.size() <= 4) return launch_dots<T, 4, 2>(work, pairs, root, to);
-    launch_dots<T, most_dots, 1>(work, pairs, root, to);
+    if (pairs.size() == 1) return launch_dots<T, 1, 4>(work, pairs, root, results);
+    if (pairs.size() == 2) return launch_dots<T, 2, 2>(work, pairs, root, results);
+    if (pairs.size() <= 4) return launch_dots<T, 4, 2>(work, pairs, root, results);
+    launch_dots<T, most_dots, 1>(work, pairs, root, results);
   });
 }
 

@@ -21,10 +21,10 @@ inline launch_shape vector_grid(const vector_work& work, int unroll) {
 
 /// What a kernel does with its sums. The workspace: the number of blocks that have arrived, 0 between launches, in the
 /// first 8 bytes; then block b's share of sum k at shares[k * blocks + b].
-template <class T>
 struct grid_sums {
   void* workspace = nullptr;
-  T* results = nullptr;
+  void* results = nullptr;
+  scalar_type type = scalar_type::f64;  // of the results, f32 or f64
   int count = 0;
   bool root = false;  // the results are square roots of the sums
 
@@ -53,7 +53,13 @@ struct grid_sums {
     if (threadIdx.x == 0) {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        if (k < count) results[k] = static_cast<T>(root ? sqrt(sum[k]) : sum[k]);
+        if (k >= count) break;
+        const double result = root ? sqrt(sum[k]) : sum[k];
+        if (type == scalar_type::f64) {
+          static_cast<double*>(results)[k] = result;
+        } else {
+          static_cast<float*>(results)[k] = static_cast<float>(result);
+        }
       }
       *arrived = 0;
     }

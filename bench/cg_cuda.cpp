@@ -1,0 +1,275 @@
+// Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
+// kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
+// Usage: tulle_cg_cuda large|tiny
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+#include "cg_naive.hpp"
+
+namespace {
+
+using namespace tulle;
+
+void require(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return;
+  fmt::print(stderr, "{}: {}\n", what, cudaGetErrorString(code));
+  std::exit(1);
+}
+
+double microseconds_of(cudaStream_t s, const std::function<void()>& work) {
+  cudaEvent_t begin, end;
+  require(cudaEventCreate(&begin), "event");
+  require(cudaEventCreate(&end), "event");
+  require(cudaEventRecord(begin, s), "record");
+  work();
+  require(cudaEventRecord(end, s), "record");
+  require(cudaEventSynchronize(end), "synchronize");
+  float ms = 0;
+  require(cudaEventElapsedTime(&ms, begin, end), "elapsed");
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return 1e3 * ms;
+}
+double best_of(int times, const std::function<double()>& f) {
+  double best = 1e300;
+  for (int i = 0; i < times; ++i) best = std::min(best, f());
+  return best;
+}
+
+/// Per iteration, by a graph of 20 of them.
+double naive(const context& ctx, const matrix_ref& a) {
+  const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
+  const auto n = static_cast<std::size_t>(a.rows);
+  any_spmv_plan plan(ctx, a);
+  const std::vector<double> ones(n, 1.0), seventh(n, 1.0 / 7);
+  buffer<double> x = to_buffer(ctx, ones), r = to_buffer(ctx, ones), z = to_buffer(ctx, ones), p = to_buffer(ctx, ones),
+                 q = to_buffer(ctx, ones), dinv = to_buffer(ctx, seventh);
+  buffer<double> pq(ctx, 2), rz = to_buffer(ctx, std::vector<double>{1, 0});
+  buffer<unsigned> count = to_buffer(ctx, std::vector<unsigned>{0});
+  const int blocks = ctx.info().multiprocessors * 8;
+  const auto step = [&] {
+    plan.apply_dots(1, p, 0, q, p, pq);
+    naive_step(
+        {rz.data(), pq.data(), p.data(), q.data(), dinv.data(), x.data(), r.data(), z.data(), a.rows, count.data()},
+        blocks, s);
+  };
+  const graph g(ctx, [&] {
+    for (int i = 0; i < 20; ++i) step();
+  });
+  g.launch();
+  return best_of(5, [&] { return microseconds_of(s, [&] { g.launch(); }); }) / 20;
+}
+
+template <class T>
+struct host_bsr {
+  std::vector<std::int64_t> rowptr{0};
+  std::vector<index_t> colind;
+  std::vector<T> values;
+};
+
+template <class T>
+double true_residual(const context& ctx, const matrix_ref& a, const buffer<T>& b, const buffer<T>& x) {
+  any_spmv_plan plan(ctx, a);
+  buffer<T> r = clone(ctx, b);
+  plan.apply(-1, x, 1, r);
+  double sum = 0;
+  for (const T v : to_vector(ctx, r)) sum += static_cast<double>(v) * v;
+  return std::sqrt(sum);
+}
+
+bool failed = false;
+
+/// One line: a kernel's time per iteration from two numbers of iterations that it does not converge in.
+template <class T>
+double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many,
+                     std::string* how = nullptr) {
+  const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
+  const auto n = static_cast<std::size_t>(a.rows);
+  std::vector<T> rhs(n);
+  std::mt19937 random(3);
+  for (T& v : rhs) v = static_cast<T>(random() / 4294967296.0 - 0.5);
+  const buffer<T> b = to_buffer(ctx, rhs);
+  buffer<T> x = to_buffer(ctx, std::vector<T>(n));
+  double time[2];
+  for (const int i : {0, 1}) {
+    o.rtol = 0;
+    o.zero_guess = true;
+    o.max_iterations = i == 0 ? few : many;
+    const cg_solver solver(ctx, a, o);
+    if (how != nullptr) *how = solver.explain();
+    cg_result result = solver.solve(b, x);
+    if (result.iterations != o.max_iterations)
+      fmt::print("    only {} of {} iterations, code {}\n", result.iterations, o.max_iterations, result.code);
+    time[i] = best_of(3, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
+  }
+  o.rtol = sizeof(T) == 8 ? 1e-8 : 1e-4;
+  o.max_iterations = 5000;
+  const cg_solver solver(ctx, a, o);
+  const cg_result result = solver.solve(b, x);
+  const double truth = true_residual(ctx, a, b, x);
+  if (!result.converged() || truth > 1.01 * o.rtol * result.rhs + 1e-5 * (sizeof(T) == 4)) {
+    fmt::print("    WRONG: code {} after {}, residual {} (true {}) of {}\n", result.code, result.iterations,
+               result.residual, truth, result.rhs);
+    failed = true;
+  }
+  return (time[1] - time[0]) / (many - few);
+}
+
+std::string short_of(const std::string& how) { return how.size() > 150 ? how.substr(0, 150) : how; }
+
+void large(const context& ctx) {
+  struct {
+    const char* spec;
+    double bar;
+  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 85},
+                     {"gen:stencil:points=7,n=200,values=spd", 300},
+                     {"gen:fem:n=40,dof=3,values=spd", 45},
+                     {"gen:stencil:points=27,n=128,values=spd", 175},
+                     {"gen:fem:n=16,dof=6,values=spd", 10}};
+  for (const auto& c : cases) {
+    const matrix_ref a = clone(ctx, matrix_ref(generate<double>(context::cpu(), c.spec)));
+    const any_spmv_plan plan(ctx, a);
+    const double model = (static_cast<double>(plan.matrix_bytes()) + 80.0 * a.rows) / 4.3e6;
+    fmt::print("{}: bar {}, model {:.1f} us at 4.3 TB/s, naive {:.2f}\n", c.spec, c.bar, model, naive(ctx, a));
+    const auto line = [&](const char* kernel, preconditioner_kind m) {
+      try {
+        std::string how;
+        cg_options o;
+        o.preconditioner = m;
+        o.kernel = kernel;
+        const double us = per_iteration<double>(ctx, a, o, 100, 300, &how);
+        fmt::print("  {:14} {:12} {:8.2f} us  {:.0f}% of the model\n", kernel, name(m), us, 100 * model / us);
+        if (m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
+      } catch (const std::exception& e) {
+        fmt::print("  {}: {}\n", kernel, e.what());
+      }
+    };
+    line("cg.graph", preconditioner_kind::jacobi);
+    line("cg.graph", preconditioner_kind::block_jacobi);
+    line("cg.operations", preconditioner_kind::jacobi);
+  }
+}
+
+/// `degree` neighbours on average, within `reach` rows; positive definite.
+template <class T>
+host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) {
+  std::mt19937 random(1);
+  std::vector<std::set<index_t>> at(static_cast<std::size_t>(rows));
+  for (index_t i = 0; i < rows; ++i) {
+    at[i].insert(i);
+    for (int k = 0; k < degree / 2; ++k) {
+      index_t j = reach >= rows ? static_cast<index_t>(random() % rows)
+                                : i - reach + static_cast<index_t>(random() % (2 * reach + 1));
+      j = std::clamp<index_t>(j, 0, rows - 1);
+      at[i].insert(j);
+      at[j].insert(i);
+    }
+  }
+  host_bsr<T> a;
+  for (index_t i = 0; i < rows; ++i) {
+    for (const index_t j : at[i]) {
+      a.colind.push_back(j);
+      std::mt19937 of_pair(static_cast<unsigned>(std::min(i, j)) * 7919u + static_cast<unsigned>(std::max(i, j)));
+      std::vector<double> m(static_cast<std::size_t>(block * block));
+      for (double& v : m) v = of_pair() / 4294967296.0 - 0.5;
+      for (index_t p = 0; p < block; ++p) {
+        for (index_t q = 0; q < block; ++q) {
+          double v = i <= j ? m[p * block + q] : m[q * block + p];
+          if (i == j)
+            v = 0.5 * (m[p * block + q] + m[q * block + p]) +
+                (p == q ? 0.3 * block * static_cast<double>(at[i].size()) : 0);
+          a.values.push_back(static_cast<T>(v));
+        }
+      }
+    }
+    a.rowptr.push_back(static_cast<std::int64_t>(a.colind.size()));
+  }
+  return a;
+}
+
+template <class T>
+void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what) {
+  const host_bsr<T> h = block_graph<T>(rows, 6, 12, reach);
+  const buffer<std::int64_t> rowptr = to_buffer(ctx, h.rowptr);
+  const buffer<index_t> colind = to_buffer(ctx, h.colind);
+  const buffer<T> values = to_buffer(ctx, h.values);
+  const auto blocks = static_cast<std::int64_t>(h.colind.size());
+  const bsr_view<T, std::int64_t> view{6 * rows,      6 * rows, 36 * blocks,         6,
+                                       rows,          blocks,   rowptr.data(),       colind.data(),
+                                       values.data(), nullptr,  memory_space::device};
+  const matrix_ref a(view);
+  const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
+  fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows,
+             sizeof(T) == 4 ? "f32" : "f64");
+  struct {
+    const char* kernel;
+    int threads;
+  } const runs[] = {{"cg.cluster", 0},      {"cg.cluster", 256}, {"cg.persistent", 0},
+                    {"cg.persistent", 256}, {"cg.graph", 0},     {"cg.operations", 0}};
+  for (const auto& [kernel, variant] : runs) {
+    cg_options o;
+    o.preconditioner = preconditioner_kind::block_jacobi;
+    o.block = 6;
+    o.kernel = kernel;
+    o.spmv.block_size = variant;
+    try {
+      std::string how;
+      o.replace_interval = -1;
+      // Not so many that nothing is left to reduce.
+      const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20, &how);
+      o.rtol = 0;
+      o.max_iterations = 10;
+      o.zero_guess = true;
+      cg_solver solver(ctx, a, o);
+      const buffer<T> b = to_buffer(ctx, std::vector<T>(static_cast<std::size_t>(6 * rows), T{1}));
+      buffer<T> x = to_buffer(ctx, std::vector<T>(static_cast<std::size_t>(6 * rows)));
+      buffer<cg_record> record(ctx, 1);
+      const auto queue = [&] { solver.enqueue(b, x, record.data()); };
+      queue();
+      const double queued = best_of(20, [&] { return microseconds_of(s, queue); });
+      const graph g(ctx, queue);
+      g.launch();
+      const double replayed = best_of(20, [&] { return microseconds_of(s, [&] { g.launch(); }); });
+      const double refreshed = best_of(20, [&] {
+        return microseconds_of(s, [&] {
+          solver.update_values(values);
+          queue();
+        });
+      });
+      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n",
+                 kernel, variant, us, queued, replayed, refreshed);
+    } catch (const std::exception& e) {
+      fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const context ctx = context::cuda();
+  const std::string what = argc > 1 ? argv[1] : "large";
+  if (what == "large") {
+    large(ctx);
+  } else {
+    tiny_case<float>(ctx, 4096, 4096, "random neighbours");
+    tiny_case<float>(ctx, 4096, 40, "near neighbours");
+    tiny_case<double>(ctx, 4096, 4096, "random neighbours");
+    tiny_case<double>(ctx, 4096, 40, "near neighbours");
+    tiny_case<float>(ctx, 512, 512, "random neighbours");
+    tiny_case<float>(ctx, 512, 20, "near neighbours");
+    tiny_case<double>(ctx, 512, 20, "near neighbours");
+  }
+  return failed ? 1 : 0;
+}

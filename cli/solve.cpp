@@ -1,0 +1,208 @@
+// tulle solve: A x = b by conjugate gradients or Jacobi's method, with the true residual and how it ended.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <tulle/solvers/cg.hpp>
+#include <tulle/solvers/jacobi.hpp>
+
+#include "common/backend.hpp"
+#include "common/command.hpp"
+#include "common/matrix.hpp"
+#include "common/workload.hpp"
+#include "residual_plot.hpp"
+
+namespace tulle::cli {
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr std::uint64_t rhs_seed = 1;
+constexpr std::string_view preconditioner_names[] = {"none", "jacobi", "block_jacobi", "chebyshev"};
+
+struct settings {
+  run_options run;
+  std::string matrix, b, output, plot;
+  std::string method = "cg";
+  std::string preconditioner = "jacobi";
+  int block = 0;
+  int degree = 3;
+  double rtol = 1e-8;
+  double atol = 0;
+  double omega = 1;
+  int max_iterations = 10'000;
+  int replace_interval = 0;
+};
+
+struct solve_result {
+  matrix_facts matrix;
+  std::string_view precision;
+  std::string_view backend;
+  std::string method;
+  std::string explanation;
+  double target = 0;
+  double setup_us = 0;
+  double solve_us = 0;
+  cg_result end;
+
+  [[nodiscard]] std::string_view status_name() const { return name(static_cast<status>(end.code)); }
+  [[nodiscard]] double relative() const { return end.rhs == 0 ? 0 : end.residual / end.rhs; }
+  [[nodiscard]] double iteration_us() const { return solve_us / std::max(end.iterations, 1); }
+};
+
+double microseconds_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+}
+
+json to_json(const solve_result& r) {
+  json record = to_json(r.matrix);
+  record.update(object(
+      field("precision", r.precision), field("backend", r.backend), field("method", r.method),
+      field("reason", r.explanation), field("status", r.status_name()), field("converged", r.end.converged()),
+      field("iterations", r.end.iterations), field("residual", number(r.end.residual)), field("rhs", number(r.end.rhs)),
+      field("relative_residual", number(r.relative())), field("target", number(r.target)),
+      field("setup_us", r.setup_us), field("solve_us", r.solve_us), field("iteration_us", r.iteration_us())));
+  return record;
+}
+
+void print_text(const solve_result& r) {
+  put("{}, {}\n", headline(r.matrix), r.precision);
+  put("  method        {}\n  backend       {}\n", r.explanation, r.backend);
+  put("  set-up        {:.0f} us\n  solve         {:.0f} us: {} iterations of {:.2f} us\n", r.setup_us, r.solve_us,
+      r.end.iterations, r.iteration_us());
+  put("  residual      {:.3e} = {:.3e} of ||b||; {:.3e} was asked for\n", r.end.residual, r.relative(), r.target);
+  put("  status        {}\n", r.status_name());
+}
+
+/// One line on a terminal, written over itself a few times a second.
+class progress_line {
+ public:
+  explicit progress_line(double target) : target_(target) {}
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+  ~progress_line() {
+    if (shown_) put_raw(stderr, "\r\x1b[K");
+  }
+  void operator()(int iterations, double residual) {
+    if (!is_terminal(stderr) || microseconds_since(last_) < 200'000) return;
+    last_ = clock::now();
+    shown_ = true;
+    put_raw(stderr, fmt::format("\r\x1b[K{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_));
+  }
+
+ private:
+  double target_;
+  clock::time_point last_ = clock::now();
+  bool shown_ = false;
+};
+
+template <scalar T>
+cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, const buffer<T>& b, buffer<T>& x,
+                const std::function<void(int, double)>& progress, solve_result& r) {
+  cg_options options;
+  options.rtol = s.rtol;
+  options.atol = s.atol;
+  options.max_iterations = s.max_iterations;
+  options.keep_history = !s.plot.empty();
+  options.preconditioner = static_cast<preconditioner_kind>(std::ranges::find(preconditioner_names, s.preconditioner) -
+                                                            std::begin(preconditioner_names));
+  options.replace_interval = s.replace_interval;
+  options.block = s.block;
+  options.degree = s.degree;
+  options.kernel = s.run.kernel;
+  options.progress = progress;
+  auto begin = clock::now();
+  const cg_solver solver(ctx, a, options);
+  r.setup_us = microseconds_since(begin);
+  r.explanation = solver.explain();
+  begin = clock::now();
+  cg_result end = solver.solve(b, x);
+  r.solve_us = microseconds_since(begin);
+  return end;
+}
+
+template <scalar T>
+cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, const buffer<T>& b, buffer<T>& x,
+                    const std::function<void(int, double)>& progress, solve_result& r) {
+  jacobi_options options;
+  options.rtol = s.rtol;
+  options.atol = s.atol;
+  options.max_iterations = s.max_iterations;
+  options.omega = s.omega;
+  options.spmv.kernel = s.run.kernel;
+  options.progress = progress;
+  r.explanation = fmt::format("jacobi: x += {} D^-1 (b - A x)", s.omega);
+  const auto begin = clock::now();
+  cg_result end = solve_jacobi(ctx, a, b, x, options);
+  r.solve_us = microseconds_since(begin);
+  return end;
+}
+
+template <scalar T>
+int solve(const settings& s) {
+  const context ctx = make_context(s.run);
+  const named_matrix loaded = load(s.matrix, s.run);
+  const index_t n = loaded.matrix.rows;
+  const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
+  const std::vector<T> rhs =
+      s.b.empty() ? random_vector<T>(static_cast<std::size_t>(n), rhs_seed) : load_vector<T>(s.b, n, "b", s.run);
+  const buffer<T> b = to_buffer(ctx, rhs);
+  buffer<T> x = to_buffer(ctx, std::vector<T>(rhs.size()));
+  solve_result r{loaded.facts(), name(a.types.value), name(ctx.backend()), s.method, {}, 0, 0, 0, {}};
+  {
+    double squares = 0;
+    for (const T v : rhs) squares += static_cast<double>(v) * static_cast<double>(v);
+    r.target = std::max(s.rtol * std::sqrt(squares), s.atol);
+    progress_line line(r.target);
+    const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
+    r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);
+  }
+  const std::vector<T> solution = to_vector(ctx, x);
+  if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
+  if (!s.plot.empty())
+    write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
+  if (s.run.json || s.output != "-") print(r, s.run.json);
+  if (r.end.converged()) return ok;
+  note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
+                   r.end.iterations, r.end.residual, r.target));
+  return not_converged;
+}
+
+int run(const settings& s) {
+  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
+  return s.run.precision == "f32" ? solve<float>(s) : solve<double>(s);
+}
+
+}  // namespace
+
+void add_solve(CLI::App& app, int& result) {
+  auto [command, s] = add_command(
+      app, result, "solve", "A x = b for symmetric positive definite A: conjugate gradients, or Jacobi's method",
+      "What does not converge is exit code 4, with the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
+      "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
+      run);
+  command.add_option("matrix", s.matrix, matrix_help)->required();
+  command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
+  command.add_option("-o,--output", s.output,
+                     "Write x as a Matrix Market array; - is stdout, which then holds x alone");
+  command.add_option("--plot", s.plot, "Write the residual of every iteration (jacobi: of every tenth) as an SVG");
+  add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
+  add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
+             "Of cg: the diagonal, its blocks, or a polynomial in A");
+  add_count(command, "--block", s.block, 0, 8, "Rows of the blocks of block_jacobi; 0: chosen");
+  add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial");
+  command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
+  command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
+  command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str();
+  add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
+  add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
+            "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never");
+  command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
+  add_backend_options(command, s.run);
+  add_precision_option(command, s.run, {"f32", "f64"});
+  add_strict_option(command, s.run);
+  add_json_option(command, s.run);
+}
+
+}  // namespace tulle::cli

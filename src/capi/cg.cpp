@@ -1,0 +1,90 @@
+// Conjugate gradients in the C API.
+#include <cstddef>
+#include <type_traits>
+
+#include "capi/guard.hpp"
+#include "capi/handles.hpp"
+
+using namespace tulle::capi;
+
+namespace tulle::capi {
+namespace {
+
+// A record is left on a device as it is.
+static_assert(sizeof(tulle_cg_record) == sizeof(cg_record) && std::is_standard_layout_v<cg_record>);
+static_assert(offsetof(tulle_cg_record, residual) == offsetof(cg_record, residual));
+static_assert(offsetof(tulle_cg_record, rhs) == offsetof(cg_record, rhs));
+
+cg_options options_of(const tulle_cg_options* from) {
+  cg_options options;
+  if (from == nullptr) return options;
+  if (from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
+  options.atol = from->atol;
+  if (from->max_iterations != 0) options.max_iterations = from->max_iterations == -1 ? 0 : from->max_iterations;
+  options.check_interval = from->check_interval;
+  options.replace_interval = from->replace_interval;
+  options.zero_guess = checked_flag(from->zero_guess, "options->zero_guess");
+  constexpr preconditioner_kind kinds[] = {preconditioner_kind::jacobi, preconditioner_kind::none,
+                                           preconditioner_kind::block_jacobi, preconditioner_kind::chebyshev};
+  options.preconditioner = kinds[checked_choice(from->preconditioner, "options->preconditioner",
+                                                TULLE_PRECONDITIONER_JACOBI, TULLE_PRECONDITIONER_CHEBYSHEV)];
+  options.block = from->block;
+  if (from->degree != 0) options.degree = from->degree;
+  if (from->kernel != nullptr) options.kernel = from->kernel;
+  return options;
+}
+
+template <class Void>
+basic_vector_ref<Void> vector(const tulle_cg_solver& solver, Void* data, std::int64_t size, const char* name) {
+  if (checked_size(size, "size") > 0) require(data, name);
+  return {solver.type, data, size, solver.value.ctx().space(), solver.value.ctx().device()};
+}
+
+}  // namespace
+}  // namespace tulle::capi
+
+tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_csr* matrix,
+                                    const tulle_cg_options* options, tulle_cg_solver** solver) {
+  return create(solver, "solver", {{context, "context"}, {matrix, "matrix"}}, [&] {
+    return new tulle_cg_solver{
+        {context->value, matrix->ref, options_of(options)}, matrix->ref.rows, matrix->ref.types.value, {}};
+  });
+}
+
+tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
+                                   tulle_cg_record* record) {
+  return guard({{solver, "solver"}, {record, "record"}}, [&] {
+    const tulle::cg_result result = solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x"));
+    *record = {result.code, result.iterations, result.residual, result.rhs};
+  });
+}
+
+tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
+                                     tulle_cg_record* record) {
+  return guard({{solver, "solver"}, {record, "record"}}, [&] {
+    solver->value.enqueue(vector(*solver, b, size, "b"), vector(*solver, x, size, "x"),
+                          reinterpret_cast<tulle::cg_record*>(record));
+  });
+}
+
+tulle_status tulle_cg_solver_update_values(tulle_cg_solver* solver, const void* values, int64_t count,
+                                           tulle_memory_space space) {
+  return guard({{solver, "solver"}}, [&] {
+    const std::int64_t size = checked_size(count, "count");
+    if (size > 0) require(values, "values");
+    solver->value.update_values(tulle::const_vector_ref(solver->type, values, size, space_of(space, "space")));
+  });
+}
+
+tulle_status tulle_cg_solver_explain(tulle_cg_solver* solver, const char** sentence) {
+  return guard({{solver, "solver"}, {sentence, "sentence"}}, [&] {
+    solver->explanation = solver->value.explain();
+    *sentence = solver->explanation.c_str();
+  });
+}
+
+tulle_status tulle_cg_solver_workspace(const tulle_cg_solver* solver, size_t* bytes) {
+  return guard({{solver, "solver"}, {bytes, "bytes"}}, [&] { *bytes = solver->value.workspace_bytes(); });
+}
+
+void tulle_cg_solver_destroy(tulle_cg_solver* solver) { delete solver; }

@@ -1,0 +1,172 @@
+// One warp for 32 / Block diagonal blocks (invert_block); a group of threads for each block row of the scaling.
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "cuda/device/search.cuh"
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/read_back.hpp"
+#include "cuda/solvers/block_inverse.cuh"
+#include "cuda/solvers/diagonal.hpp"
+#include "cuda/spmv/csr_operator.cuh"
+#include "kernels/types.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+template <class T, class O>
+struct typed_blocks {
+  explicit typed_blocks(const block_arrays& a)
+      : rowptr(static_cast<const O*>(a.rowptr)),
+        colind(a.colind),
+        values(static_cast<const T*>(a.values)),
+        rows(a.rows) {}
+  const O* rowptr;
+  const index_t* colind;
+  const T* values;
+  index_t rows;
+
+  /// Of a row whose columns ascend; -1 where there is none.
+  __device__ std::int64_t diagonal(index_t row) const {
+    const std::int64_t begin = rowptr[row], end = rowptr[row + 1];
+    const std::int64_t at = begin + lower_bound(colind + begin, end - begin, row);
+    return at < end && colind[at] == row ? at : -1;
+  }
+};
+
+/// What is found of all diagonal blocks.
+struct findings {
+  int first_bad;                       // INT_MAX: none
+  unsigned long long least, greatest;  // bits of positive f64
+};
+
+constexpr int none_bad = std::numeric_limits<int>::max();
+
+__global__ void begin_kernel(findings* f) { *f = {none_bad, ~0ull, 0}; }
+
+/// `whole`: the matrix is a BSR of such blocks; else a CSR.
+template <int Block, class T, class O>
+__global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, bool whole, T* inverses, findings* found) {
+  constexpr int slots = 32 / Block;
+  const int slot = lane_id() / Block, i = lane_id() % Block;
+  const std::int64_t row = grid_thread() / 32 * slots + slot;
+  const bool active = slot < slots && row < rows;
+  double part[Block];
+  bool numbers = true;
+  const std::int64_t block_at = active && whole ? a.diagonal(static_cast<index_t>(row)) : -1;
+  std::int64_t at = 0, end = 0;
+  if (active && !whole) {
+    const std::int64_t begin = a.rowptr[row * Block + i];
+    end = a.rowptr[row * Block + i + 1];
+    at = begin + lower_bound(a.colind + begin, end - begin, static_cast<index_t>(row * Block));
+  }
+#pragma unroll
+  for (int j = 0; j < Block; ++j) {
+    part[j] = i == j && !active ? 1 : 0;
+    if (block_at >= 0) part[j] = a.values[(block_at * Block + i) * Block + j];
+    if (at < end && a.colind[at] == row * Block + j) part[j] = a.values[at++];
+    numbers = numbers && part[j] == part[j];
+  }
+  bool positive = invert_block<Block>(part, slot * Block % 32, i);
+  const unsigned all_numbers = __ballot_sync(full_warp, numbers);
+  if (!active) return;
+  const unsigned mine = ((1u << Block) - 1) << (slot * Block);
+  if ((all_numbers & mine) != mine) positive = true;
+  if (!positive) atomicMin(&found->first_bad, static_cast<int>(row));
+  if (inverses == nullptr) return;
+#pragma unroll
+  for (int j = 0; j < Block; ++j) inverses[(row * Block + i) * Block + j] = static_cast<T>(part[j]);
+}
+
+template <class T, class O>
+__global__ void roots_kernel(typed_blocks<T, O> a, int block, std::int64_t n, T* roots, findings* found) {
+  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
+    const auto row = static_cast<index_t>(i / block);
+    const int in = static_cast<int>(i % block);
+    const std::int64_t at = a.diagonal(row);
+    const double d = at < 0 ? 0 : static_cast<double>(a.values[(at * block + in) * block + in]);
+    roots[i] = static_cast<T>(sqrt(d));
+    if (d <= 0) {
+      atomicMin(&found->first_bad, static_cast<int>(i));
+    } else if (d == d) {
+      const auto bits = static_cast<unsigned long long>(__double_as_longlong(d));
+      atomicMin(&found->least, bits);
+      atomicMax(&found->greatest, bits);
+    }
+  }
+}
+
+/// 32 threads a block row; an entry a thread.
+template <class T, class O>
+__global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restrict__ roots, T* __restrict__ to) {
+  const std::int64_t warps = grid_stride() / 32;
+  for (std::int64_t row = grid_thread() / 32; row < a.rows; row += warps) {
+    const std::int64_t begin = a.rowptr[row], end = a.rowptr[row + 1];
+    const std::int64_t entries = (end - begin) * block * block;
+    for (std::int64_t e = lane_id(); e < entries; e += 32) {
+      const std::int64_t k = begin + e / (block * block);
+      const int in = static_cast<int>(e % (block * block));
+      const std::int64_t i = row * block + in / block, j = std::int64_t{a.colind[k]} * block + in % block;
+      const std::int64_t at = k * block * block + in;
+      const double scale = static_cast<double>(roots[i]) * static_cast<double>(roots[j]);
+      to[at] = static_cast<T>(static_cast<double>(a.values[at]) / scale);
+    }
+  }
+}
+
+void refuse(const findings& found, index_t block) {
+  if (found.first_bad == none_bad) return;
+  const std::string what = block == 1 ? "entry " : "block ",
+                    wrong = block == 1 ? " is not positive" : " is not positive definite";
+  throw error(status::indefinite, "A: diagonal " + what + std::to_string(found.first_bad) + wrong + ", or not there");
+}
+
+}  // namespace
+
+block_arrays blocks_of(const matrix_ref& a) {
+  const bool blocks = a.format == matrix_format::bsr;
+  const index_t block = blocks ? a.block : 1;
+  return {a.rowptr, a.colind, a.values, a.types, static_cast<index_t>((std::int64_t{a.rows} + block - 1) / block),
+          block};
+}
+
+void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses) {
+  const device_guard guard(ctx.device());
+  buffer<findings> found(ctx, 1);
+  launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block, [&]<int Block>() {
+      const bool whole = a.block == Block;
+      const std::int64_t rows = whole ? a.rows : a.rows / Block;
+      launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
+             typed_blocks<T, O>(a), rows, whole, static_cast<T*>(inverses), found.data());
+    });
+  });
+  refuse(read_back(ctx, found.data()), block);
+}
+
+diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots) {
+  const device_guard guard(ctx.device());
+  buffer<findings> found(ctx, 1);
+  launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
+  const std::int64_t n = std::int64_t{a.rows} * a.block;
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    launch_items(ctx, "diagonal_roots", roots_kernel<T, O>, n, typed_blocks<T, O>(a), static_cast<int>(a.block), n,
+                 static_cast<T*>(roots), found.data());
+  });
+  const findings f = read_back(ctx, found.data());
+  refuse(f, 1);
+  if (f.greatest == 0) return {1, 1};  // no row, or NaN alone
+  return {std::bit_cast<double>(f.least), std::bit_cast<double>(f.greatest)};
+}
+
+void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to) {
+  const device_guard guard(ctx.device());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    launch("scale_symmetrically", scale_kernel<T, O>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)), native(ctx),
+           typed_blocks<T, O>(a), static_cast<int>(a.block), static_cast<const T*>(roots), static_cast<T*>(to));
+  });
+}
+
+}  // namespace tulle::cuda

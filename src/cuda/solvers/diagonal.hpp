@@ -1,0 +1,34 @@
+// The diagonal of a matrix on the device: scaling by it, and the inverses of its blocks.
+#pragma once
+
+#include <tulle/core/buffer.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+
+namespace tulle::cuda {
+
+/// A BSR, or a CSR as blocks of 1.
+struct block_arrays {
+  const void* rowptr = nullptr;
+  const index_t* colind = nullptr;
+  const void* values = nullptr;
+  type_key types;
+  index_t rows = 0;  // block rows
+  index_t block = 1;
+};
+block_arrays blocks_of(const matrix_ref& a);
+
+/// Diagonal blocks of `block` rows of a BSR of such blocks or of a CSR, whose rows ascend. Throws INDEFINITE naming the
+/// first that is not positive definite: one that the matrix lacks is not. A NaN is left to the iteration, which finds
+/// it. Waits. With `inverses` (n * block values, row-major) it leaves those there.
+void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses);
+
+/// d = sqrt(a_ii) in f64 rounded once, and {least, greatest} a_ii. Throws as above. Waits.
+struct diagonal_range {
+  double least, greatest;
+};
+diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots);
+
+/// to = D^-1/2 A D^-1/2, entry by entry in the order of `a` (a CSR, or a BSR whose blocks are whole).
+void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to);
+
+}  // namespace tulle::cuda

@@ -1,0 +1,331 @@
+// cg.graph: preconditioned conjugate gradients as three kernels an iteration: the plan's product with p.q, and those of
+// graph_kernels.cuh. Jacobi's preconditioner is folded into the matrix: D^-1/2 A D^-1/2 is what the plan multiplies by,
+// x and b are scaled at the ends, and ||r|| follows from r.D^-1 r where all of D is one number, is bounded by it while
+// it is far from the target, and else costs one more read. Values moved per iteration beside the matrix: 10 n (Jacobi,
+// none); 12 n and b n of inverses (block Jacobi). The loops are conditional nodes of a graph, in the caller's graph as
+// well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
+// every matrix.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tulle/ops/spmv.hpp>
+#include <utility>
+
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/pinned_slot.hpp"
+#include "cuda/solvers/diagonal.hpp"
+#include "cuda/solvers/graph_kernels.cuh"
+#include "cuda/solvers/graph_nodes.hpp"
+#include "cuda/spmv/csr_operator.cuh"
+#include "kernels/cg.hpp"
+
+namespace tulle::cuda {
+namespace {
+
+/// How long the iterations between two looks at the end may take together: products behind it are lost.
+constexpr double round_microseconds = 2000, bytes_per_microsecond = 4e6;
+
+template <class T>
+class graph_operator final : public cg_operator {
+ public:
+  graph_operator(const context& ctx, const cg_problem& p)
+      : ctx_(ctx),
+        options_(p.options),
+        n_(p.csr.rows),
+        block_(block_of(p)),
+        state_(ctx, 1),
+        dots_(ctx, 2),
+        range_(ctx, 2) {
+    const device_guard guard(ctx_.device());
+    const auto n = static_cast<std::size_t>(n_);
+    for (buffer<T>* v : {&x_, &r_, &p_, &q_}) *v = buffer<T>(ctx_, n);
+    if (block_ > 0) {
+      z_ = buffer<T>(ctx_, n);
+      inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block_));
+    }
+    if (scales()) roots_ = buffer<T>(ctx_, n);
+    const std::int64_t threads = ceil_div(n_, block_ > 0 ? 1 : quad<T>::size);
+    blocks_ = static_cast<int>(
+        std::clamp<std::int64_t>(ceil_div(threads, graph_threads), 1, ctx_.info().multiprocessors * graph_blocks));
+    shares_ = buffer<double>(ctx_, 2 * static_cast<std::size_t>(blocks_));
+    fill_bytes(ctx_, state_.data(), memory_space::device, 0, state_.bytes());
+    make_plan(p);
+    interval_ = rounds();
+    if (n_ > 0) capture();
+    ctx_.synchronize();
+  }
+  ~graph_operator() override { drop(); }
+
+  void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    const device_guard guard(ctx_.device());
+    const cudaStream_t s = native(stream);
+    if (n_ == 0 || !has_conditional_nodes(ctx_.info().driver_version)) return queue_all(b, x, record, history, s);
+    if (is_capturing(s)) {
+      const loop_place place = place_loop(s);
+      call(b, x, record, history, place.outer, s);
+      add_loop(s, place, parts());
+    } else {
+      call(b, x, record, history, place_.outer, s);
+      loop_.launch(s);
+    }
+    end(s);
+  }
+
+  void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    const device_guard guard(ctx_.device());
+    const cudaStream_t s = native(stream);
+    const auto* const seen = static_cast<const volatile std::int32_t*>(progress_.data());
+    if (n_ == 0 || seen == nullptr || has_conditional_nodes(ctx_.info().driver_version)) {
+      enqueue(b, x, record, history, stream);
+    } else {
+      call(b, x, record, history, 0, s);
+      for (auto at = graph_progress::runs; at != graph_progress::stopped;) {
+        anew_.launch(s);
+        rounds_.launch(s);
+        int last = 0;
+        check(cudaEventRecord(events_[last], s), "cudaEventRecord");
+        do {
+          rounds_.launch(s);
+          check(cudaEventRecord(events_[last ^ 1], s), "cudaEventRecord");
+          check(cudaEventSynchronize(events_[last]), "cudaEventSynchronize");
+          at = static_cast<graph_progress>(*seen);
+          last ^= 1;
+        } while (at == graph_progress::runs);
+      }
+      end(s);
+    }
+    check(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+  }
+
+  void update_values(const cg_problem& p) override {
+    const device_guard guard(ctx_.device());
+    const matrix_ref& a = reads_blocks_ ? p.blocks : p.csr;
+    prepare(p);
+    if (scales()) scale_symmetrically(ctx_, blocks_of(a), roots_.data(), scaled_.data());
+    const void* const values = scales() ? scaled_.data() : a.values;
+    plan_->update_values(const_vector_ref(a.types.value, values, values_of(a), memory_space::device, ctx_.device()));
+    if (std::exchange(values_, values) != values && n_ > 0) capture();  // kernels may read them where they are
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return x_.bytes() + r_.bytes() + p_.bytes() + q_.bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() +
+           scaled_.bytes() + shares_.bytes() + plan_->workspace_bytes();
+  }
+  [[nodiscard]] std::string parameters() const override {
+    return "iterations_per_graph=" + std::to_string(interval_) +
+           " values=" + (block_ > 0 ? std::to_string(12 + block_) : "10") + " " + plan_->explain();
+  }
+
+ private:
+  [[nodiscard]] bool scales() const { return options_.preconditioner == preconditioner_kind::jacobi; }
+  static int block_of(const cg_problem& p) {
+    return p.options.preconditioner == preconditioner_kind::block_jacobi ? p.options.block : 0;
+  }
+  static std::int64_t values_of(const matrix_ref& a) {
+    return a.format == matrix_format::bsr ? a.stored * a.block * a.block : a.nnz;
+  }
+
+  /// The preconditioner from the values of `p`.
+  void prepare(const cg_problem& p) {
+    diagonal_range range{1, 1};
+    if (scales()) {
+      range = diagonal_roots(ctx_, blocks_of(p.csr), roots_.data());
+    } else if (block_ > 0) {
+      invert_diagonal_blocks(ctx_, blocks_of(p.blocks.block == block_ ? p.blocks : p.csr), block_, inverses_.data());
+    }
+    copy_bytes(ctx_, range_.data(), memory_space::device, &range, memory_space::host, sizeof(range));
+  }
+
+  /// The plan reads the blocks that were given where a kernel has dot products with them.
+  void make_plan(const cg_problem& p) {
+    prepare(p);
+    for (const bool blocks : {true, false}) {
+      if (blocks && p.blocks.block == 0) continue;
+      reads_blocks_ = blocks;
+      matrix_ref a = blocks ? p.blocks : p.csr;
+      if (scales()) {
+        const block_arrays arrays = blocks_of(a);
+        scaled_ = buffer<T>(ctx_, static_cast<std::size_t>(values_of(a)));
+        scale_symmetrically(ctx_, arrays, roots_.data(), scaled_.data());
+        a.values = scaled_.data();
+      }
+      values_ = a.values;
+      plan_.emplace(ctx_, a, options_.spmv);
+      if (plan_->can(operation::apply_dots)) break;
+    }
+  }
+
+  [[nodiscard]] int rounds() const {
+    const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
+    const double most = round_microseconds / (2 + bytes / bytes_per_microsecond);
+    return std::clamp(static_cast<int>(most), 1, std::max(1, options_.check_interval));
+  }
+
+  [[nodiscard]] graph_vectors<T> vectors() {
+    T* const z = block_ > 0 ? z_.data() : r_.data();
+    return {n_,
+            x_.data(),
+            r_.data(),
+            p_.data(),
+            q_.data(),
+            z,
+            scales() ? roots_.data() : nullptr,
+            block_ > 0 ? inverses_.data() : nullptr,
+            dots_.data(),
+            range_.data(),
+            state_.data(),
+            shares_.data(),
+            static_cast<std::int32_t*>(progress_.data()),
+            options_.rtol,
+            options_.atol,
+            options_.max_iterations,
+            options_.replace_interval,
+            options_.zero_guess};
+  }
+  [[nodiscard]] const_vector_ref ref(const buffer<T>& v) const {
+    return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
+  }
+  [[nodiscard]] vector_ref ref(buffer<T>& v) const {
+    return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
+  }
+  void call(const void* b, void* x, cg_record* record, double* history, unsigned long long outer, cudaStream_t s) {
+    launch("cg.call", graph_call_kernel, {1, 1}, s, state_.data(), b, x, record, history, outer);
+  }
+  void end(cudaStream_t s) { launch("cg.end", graph_end_kernel<T>, shape(), s, vectors()); }
+  [[nodiscard]] launch_shape shape() const { return {blocks_, graph_threads}; }
+
+  void anew(cudaStream_t s) {
+    const graph_vectors<T> v = vectors();
+    launch("cg.begin", graph_begin_kernel<T>, shape(), s, v);
+    plan_->apply(-1, ref(std::as_const(x_)), 1, ref(r_), {.stream = stream_view{s}});
+    with_block([&]<int Block>() { launch("cg.anew", graph_anew_kernel<Block, T>, shape(), s, v); });
+    launch("cg.direction", graph_turn_kernel<false, T>, shape(), s, v);
+  }
+  void iterate(cudaStream_t s) {
+    const graph_vectors<T> v = vectors();
+    if (plan_->can(operation::apply_dots)) {
+      plan_->apply_dots(1, ref(std::as_const(p_)), 0, ref(q_), ref(std::as_const(p_)),
+                        {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
+                        {.stream = stream_view{s}});
+    } else {
+      plan_->apply(1, ref(std::as_const(p_)), 0, ref(q_), {.stream = stream_view{s}});
+      launch("cg.dot", graph_dot_kernel<T>, shape(), s, v, dots_.data());
+    }
+    with_block([&]<int Block>() { launch_early("cg.step", graph_step_kernel<Block, T>, s, v); });
+    launch_early("cg.turn", graph_turn_kernel<true, T>, s, v);
+  }
+  template <class F>
+  void with_block(F f) const {
+    if (block_ == 0) return f.template operator()<0>();
+    with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, f);
+  }
+  void launch_early(const char* name, void (*kernel)(graph_vectors<T>), cudaStream_t s,
+                    const graph_vectors<T>& v) const {
+    if (!early_ || ctx_.info().compute_capability < 90) return launch(name, kernel, shape(), s, v);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks_));
+    config.blockDim = dim3(graph_threads);
+    config.stream = s;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    check(cudaLaunchKernelEx(&config, kernel, v), name, status::kernel_launch);
+  }
+
+  [[nodiscard]] loop_parts parts() { return {anew_.graph, rounds_.graph, graph_inner_kernel, state_.data()}; }
+  void capture() {
+    try {
+      capture_as_it_is();
+    } catch (const error&) {  // not every driver takes early launches in a loop
+      if (!early_) throw;
+      early_ = false;
+      capture_as_it_is();
+    }
+  }
+  void capture_as_it_is() {
+    drop();
+    anew_ = capture_segment([&](cudaStream_t s) { anew(s); });
+    rounds_ = capture_segment([&](cudaStream_t s) {
+      for (int i = 0; i < interval_; ++i) iterate(s);
+    });
+    anew_.instantiate();
+    rounds_.instantiate();
+    if (has_conditional_nodes(ctx_.info().driver_version)) {
+      check(cudaGraphCreate(&loop_.graph, 0), "cudaGraphCreate");
+      place_ = place_loop(loop_.graph);
+      add_loop(place_, parts());
+      loop_.instantiate();
+    }
+    for (cudaEvent_t& e : events_)
+      check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  }
+  void drop() noexcept {
+    for (graph_segment* g : {&anew_, &rounds_, &loop_}) graph_segment().swap(*g);
+    for (cudaEvent_t& e : events_) {
+      if (e != nullptr) (void)cudaEventDestroy(e);
+      e = nullptr;
+    }
+  }
+
+  /// Where the driver has no loops: everything, and what comes after the end does nothing but multiply.
+  void queue_all(const void* b, void* x, cg_record* record, double* history, cudaStream_t s) {
+    call(b, x, record, history, 0, s);
+    anew(s);
+    for (int i = 0; i < options_.max_iterations && n_ > 0; ++i) {
+      iterate(s);
+      const bool replaces = options_.replace_interval > 0 && (i + 1) % options_.replace_interval == 0;
+      if (replaces || i + 1 == options_.max_iterations) anew(s);
+    }
+    end(s);
+  }
+
+  bool early_ = true;  // kernels are launched before those in front of them end
+  context ctx_;
+  cg_options options_;
+  std::int64_t n_;
+  int block_;  // of the inverses; 0: none
+  int blocks_ = 0;
+  int interval_ = 1;
+  bool reads_blocks_ = false;
+  const void* values_ = nullptr;  // that the plan was given
+  buffer<T> x_, r_, p_, q_, z_, roots_, inverses_, scaled_;
+  buffer<double> shares_;
+  buffer<graph_state> state_;
+  buffer<double> dots_, range_;
+  pinned_slot progress_;
+  std::optional<any_spmv_plan> plan_;
+  graph_segment anew_, rounds_, loop_;
+  loop_place place_{};
+  cudaEvent_t events_[2] = {};
+};
+
+support supports(const cg_problem& p, const device_info&) {
+  if (p.options.preconditioner == preconditioner_kind::chebyshev) return {false, "it has no chebyshev preconditioner"};
+  if (p.options.preconditioner == preconditioner_kind::block_jacobi && p.csr.rows % p.options.block != 0) {
+    return {false, std::to_string(p.csr.rows) + " rows are no whole blocks of " + std::to_string(p.options.block)};
+  }
+  return {true, "three kernels an iteration in a loop on the device"};
+}
+
+std::unique_ptr<cg_operator> make(const context& ctx, const cg_problem& p) {
+  if (p.csr.types.value == scalar_type::f32) return std::make_unique<graph_operator<float>>(ctx, p);
+  return std::make_unique<graph_operator<double>>(ctx, p);
+}
+
+}  // namespace
+
+cg_kernel cg_graph_entry() {
+  return {
+      .name = "cg.graph",
+      .summary = "three kernels an iteration, looped on the device; the diagonal is folded into the matrix",
+      .backend = backend_kind::cuda,
+      .types = type_set::floating,
+      .supports = supports,
+      .make = make,
+  };
+}
+
+}  // namespace tulle::cuda

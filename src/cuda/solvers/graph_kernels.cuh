@@ -1,0 +1,323 @@
+// The kernels of cg.graph (graph.cu) beside the product: everything that an iteration does to vectors, in two of them.
+//   step:  r -= alpha q, z = M^-1 r, r.z and r.r, and what follows from them              (3 n values)
+//   turn:  x += alpha p, p = z + beta p: x is updated where p is read anyway              (5 n values)
+// Where the diagonal is folded into the matrix, z is r. With inverse blocks z is stored, and the blocks are read: (2 +
+// b) n more. No scalar visits the host. What comes after the end of an iteration does nothing.
+#pragma once
+
+#include <cuda/atomic>
+
+#include "cuda/device/grid.cuh"
+#include "cuda/solvers/block_sums.cuh"
+#include "cuda/solvers/graph_state.cuh"
+
+namespace tulle::cuda {
+
+inline constexpr int graph_threads = 256;
+inline constexpr int graph_blocks = 4;  // per multiprocessor, all resident
+
+__device__ __forceinline__ void await_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/// 16 bytes of a vector.
+template <class T>
+struct alignas(16) quad {
+  static constexpr int size = 16 / sizeof(T);
+  T v[size];
+};
+
+/// All threads of all blocks call it with their shares; true in thread 0 of the last block, with the sums in a and b.
+__device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shares, unsigned* arrived) {
+  __shared__ warp_sums sums;
+  __shared__ bool last;
+  leave_warp_sums(a, b, sums);
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const double sum = add_warp_sums(sums);
+    if (lane_id() % 16 == 0) shares[2 * blockIdx.x + lane_id() / 16] = sum;
+    __syncwarp();
+    if (lane_id() == 0) {
+      const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> count(*arrived);
+      __threadfence();
+      last = count.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
+    }
+  }
+  __syncthreads();
+  if (!last) return false;
+  a = b = 0;
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+    a += __ldcg(shares + 2 * i);
+    b += __ldcg(shares + 2 * i + 1);
+  }
+  leave_warp_sums(a, b, sums);
+  __syncthreads();
+  if (threadIdx.x >= 32) return false;
+  const double sum = add_warp_sums(sums);
+  b = __shfl_sync(full_warp, sum, 16);
+  a = sum;
+  if (threadIdx.x == 0) *arrived = 0;
+  return threadIdx.x == 0;
+}
+
+/// A solve begins: one thread.
+__global__ void graph_call_kernel(graph_state* state, const void* b, void* x, cg_record* record, double* history,
+                                  unsigned long long outer) {
+  *state = {};
+  state->b = b;
+  state->x = x;
+  state->record = record;
+  state->history = history;
+  state->outer = outer;
+  state->first = 1;
+}
+
+/// The handle of the inner loop's condition, which exists after that of the outer one.
+__global__ void graph_inner_kernel(void* state, unsigned long long inner) {
+  static_cast<graph_state*>(state)->inner = inner;
+}
+
+/// r = D^-1/2 b and, at first, x = D^1/2 of the guess.
+template <class T>
+__global__ void __launch_bounds__(graph_threads, graph_blocks)
+    graph_begin_kernel(const __grid_constant__ graph_vectors<T> a) {
+  graph_state& s = *a.state;
+  if (s.stopped) return;
+  const T* const b = static_cast<const T*>(s.b);
+  const T* const x = static_cast<const T*>(s.x);
+  const bool first = s.first != 0;
+  double bb = 0, none = 0;
+  for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
+    const T root = a.roots != nullptr ? a.roots[i] : T{1};
+    const double value = b[i];
+    bb = fma(value, value, bb);
+    a.r[i] = static_cast<T>(value / root);
+    if (first) a.x[i] = a.zero_guess ? T{0} : x[i] * root;
+  }
+  if (!sum_over_grid(bb, none, a.shares, &s.arrived)) return;
+  s.rhs = sqrt(bb);
+  s.target = fmax(a.rtol * s.rhs, a.atol);
+}
+
+/// Sums of r.z and r.r and z = M^-1 r over block rows, a group of `Block` lanes each; before that update(i) makes r[i].
+template <int Block, class T, class F>
+__device__ __forceinline__ void with_blocks(const graph_vectors<T>& a, double& rz, double& rr, F update) {
+  constexpr int slots = 32 / Block;
+  const std::int64_t rows = a.n / Block, groups = (rows + slots - 1) / slots, warps = grid_stride() / 32;
+  const int slot = lane_id() / Block, in = lane_id() % Block;
+  for (std::int64_t group = grid_thread() / 32; group < groups; group += warps) {
+    const std::int64_t row = group * slots + slot, i = row * Block + in;
+    const bool active = slot < slots && row < rows;
+    T part[Block], r{0}, z{0};
+    if (active) {
+#pragma unroll
+      for (int j = 0; j < Block; ++j) part[j] = __ldcs(a.inverses + i * Block + j);
+      r = update(i);
+    }
+#pragma unroll
+    for (int j = 0; j < Block; ++j) {
+      const T other = __shfl_sync(full_warp, r, (slot * Block + j) % 32);
+      if (active) z = fma(part[j], other, z);
+    }
+    if (!active) continue;
+    a.z[i] = z;
+    rz = fma(static_cast<double>(r), static_cast<double>(z), rz);
+    rr = fma(static_cast<double>(r), static_cast<double>(r), rr);
+  }
+}
+
+/// Sums of r = b - A x, and M^-1 r.
+template <int Block, class T>
+__global__ void __launch_bounds__(graph_threads, graph_blocks)
+    graph_anew_kernel(const __grid_constant__ graph_vectors<T> a) {
+  graph_state& s = *a.state;
+  if (s.stopped) return;
+  double rz = 0, rr = 0;
+  if constexpr (Block > 0) {
+    with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i]; });
+  } else {
+    for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
+      const double r = a.r[i], root = a.roots != nullptr ? a.roots[i] : T{1};
+      rz = fma(r, r, rz);
+      rr = fma(r * root, r * root, rr);
+    }
+  }
+  if (sum_over_grid(rz, rr, a.shares, &s.arrived)) judge_anew(a, rz, rr);
+}
+
+/// Calls f(first) for the quads of n / size, `Unroll` at a time, a grid apart; and tail(i) for what is left.
+template <int Unroll, class T, class F, class Tail>
+__device__ __forceinline__ void over_quads(std::int64_t n, F f, Tail tail) {
+  const std::int64_t quads = n / quad<T>::size;
+  for (std::int64_t first = grid_thread(); first < quads; first += Unroll * grid_stride()) f(first, quads);
+  const std::int64_t rest = quads * quad<T>::size + grid_thread();
+  if (rest < n) tail(rest);
+}
+
+template <int Block, class T>
+__global__ void __launch_bounds__(graph_threads, graph_blocks)
+    graph_step_kernel(const __grid_constant__ graph_vectors<T> a) {
+  let_next_kernel_start();
+  await_previous_kernel();
+  graph_state& s = *a.state;
+  const bool one = blockIdx.x == 0 && threadIdx.x == 0;
+  const double pq = *a.dots, before = s.rz;
+  const bool runs = s.running != 0, exact = s.exact != 0;
+  if (!runs) {
+    if (one) s.turns = 0;
+    return;
+  }
+  const double alpha = before / pq;
+  if (!graph_finite(pq) || pq <= 0 || !graph_finite(alpha)) {
+    if (!one) return;
+    ++s.iterations;
+    s.turns = 0;
+    return fail(a, !graph_finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown);
+  }
+  const T scale = static_cast<T>(-alpha);
+  double rz = 0, rr = 0;
+  if constexpr (Block > 0) {
+    with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
+  } else {
+    constexpr int unroll = 4, size = quad<T>::size;  // backward: the product left the end of q in L2
+    auto* const r4 = reinterpret_cast<quad<T>*>(a.r);
+    const auto* const q4 = reinterpret_cast<const quad<T>*>(a.q);
+    const auto* const d4 = reinterpret_cast<const quad<T>*>(a.roots);
+    over_quads<unroll, T>(
+        a.n,
+        [&](std::int64_t first, std::int64_t quads) {
+          quad<T> r[unroll], q[unroll];
+#pragma unroll
+          for (int u = 0; u < unroll; ++u) {
+            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
+            if (i >= quads) continue;
+            r[u] = r4[at];
+            q[u] = q4[at];
+          }
+#pragma unroll
+          for (int u = 0; u < unroll; ++u) {
+            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
+            if (i >= quads) continue;
+#pragma unroll
+            for (int v = 0; v < size; ++v) {
+              r[u].v[v] = fma(scale, q[u].v[v], r[u].v[v]);
+              rz = fma(static_cast<double>(r[u].v[v]), static_cast<double>(r[u].v[v]), rz);
+            }
+            r4[at] = r[u];
+            if (exact) {
+              const quad<T> d = d4[at];
+#pragma unroll
+              for (int v = 0; v < size; ++v) {
+                const double true_r = static_cast<double>(r[u].v[v]) * static_cast<double>(d.v[v]);
+                rr = fma(true_r, true_r, rr);
+              }
+            }
+          }
+        },
+        [&](std::int64_t i) {
+          const T r = a.r[i] = fma(scale, a.q[i], a.r[i]);
+          rz = fma(static_cast<double>(r), static_cast<double>(r), rz);
+          if (exact) rr = fma(static_cast<double>(r) * a.roots[i], static_cast<double>(r) * a.roots[i], rr);
+        });
+  }
+  if (sum_over_grid(rz, rr, a.shares, &s.arrived)) judge_step(a, alpha, rz, rr, Block > 0 || exact);
+}
+
+/// `Moves`: x is updated too.
+template <bool Moves, class T>
+__global__ void __launch_bounds__(graph_threads, graph_blocks)
+    graph_turn_kernel(const __grid_constant__ graph_vectors<T> a) {
+  constexpr int unroll = 2, size = quad<T>::size;
+  auto* const x4 = reinterpret_cast<quad<T>*>(a.x);
+  auto* const p4 = reinterpret_cast<quad<T>*>(a.p);
+  const auto* const z4 = reinterpret_cast<const quad<T>*>(a.z);
+  const std::int64_t quads = a.n / size;
+  quad<T> x[unroll], p[unroll], z[unroll];
+  const auto load = [&](std::int64_t first) {
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const std::int64_t i = first + u * grid_stride();
+      if (i >= quads) continue;
+      p[u] = p4[i];
+      if (Moves) {
+        const int4 bits = __ldcs(reinterpret_cast<const int4*>(x4 + i));
+        x[u] = reinterpret_cast<const quad<T>&>(bits);
+      }
+    }
+  };
+  load(grid_thread());  // x and p are as they were before the step
+  await_previous_kernel();
+  const graph_state& s = *a.state;
+  const double exact_beta = s.beta;
+  const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(exact_beta);
+  const bool moves = Moves && s.turns != 0, turns = s.running != 0;
+  if (!moves && !turns) return;
+  const bool fresh = exact_beta == 0;  // p may hold anything
+  over_quads<unroll, T>(
+      a.n,
+      [&](std::int64_t first, std::int64_t) {
+        if (first != grid_thread()) load(first);
+#pragma unroll
+        for (int u = 0; u < unroll; ++u) {
+          const std::int64_t i = first + u * grid_stride();
+          if (i < quads && turns) z[u] = z4[i];
+        }
+#pragma unroll
+        for (int u = 0; u < unroll; ++u) {
+          const std::int64_t i = first + u * grid_stride();
+          if (i >= quads) continue;
+          if (moves) {
+#pragma unroll
+            for (int v = 0; v < size; ++v) x[u].v[v] = fma(alpha, p[u].v[v], x[u].v[v]);
+            __stcs(reinterpret_cast<int4*>(x4 + i), reinterpret_cast<const int4&>(x[u]));
+          }
+          if (turns) {
+#pragma unroll
+            for (int v = 0; v < size; ++v) p[u].v[v] = fresh ? z[u].v[v] : fma(beta, p[u].v[v], z[u].v[v]);
+            p4[i] = p[u];
+          }
+        }
+      },
+      [&](std::int64_t i) {
+        const T before = a.p[i];
+        if (moves) a.x[i] = fma(alpha, before, a.x[i]);
+        if (turns) a.p[i] = fresh ? a.z[i] : fma(beta, before, a.z[i]);
+      });
+}
+
+/// dots = p.q, where the product does not leave it. Its sums use the step's memory, which is free then.
+template <class T>
+__global__ void __launch_bounds__(graph_threads, graph_blocks)
+    graph_dot_kernel(const __grid_constant__ graph_vectors<T> a, double* dots) {
+  double pq = 0, none = 0;
+  if (!a.state->running) return;
+  for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
+    pq = fma(static_cast<double>(a.p[i]), static_cast<double>(a.q[i]), pq);
+  }
+  if (sum_over_grid(pq, none, a.shares, &a.state->arrived)) *dots = pq;
+}
+
+/// The solution, where the caller wants it, and the record.
+template <class T>
+__global__ void graph_end_kernel(const __grid_constant__ graph_vectors<T> a) {
+  const graph_state& s = *a.state;
+  T* const x = static_cast<T*>(s.x);
+  if (s.iterations > 0 || a.zero_guess || s.rhs == 0) {
+    for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
+      x[i] = s.rhs == 0 ? T{0} : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *s.record = {s.stopped ? s.code : static_cast<std::int32_t>(status::not_converged), s.iterations, s.residual,
+                 s.rhs};
+  }
+}
+
+}  // namespace tulle::cuda

@@ -1,0 +1,124 @@
+#include "solvers/cg_operations.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <tulle/ops/spmv.hpp>
+
+#include "kernels/backends.hpp"
+#include "plan/find_kernel.hpp"
+#include "solvers/cg_loop.hpp"
+#include "solvers/preconditioner.hpp"
+
+namespace tulle {
+namespace detail {
+namespace {
+
+const matrix_ref& matrix_of(const cg_problem& problem) {
+  return problem.blocks.block > 0 ? problem.blocks : problem.csr;
+}
+
+/// Below this many entries slices are not worth making.
+constexpr std::int64_t least_packed = 20'000;
+
+/// On a CPU a kernel that cuts no row between threads and adds the entries of a row in their order, so that the number
+/// of threads does not show in the bits.
+spmv_options plan_options(const context& ctx, const cg_problem& problem) {
+  spmv_options options = problem.options.spmv;
+  if (ctx.backend() != backend_kind::cpu || !options.kernel.empty()) return options;
+  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return options;
+  const type_key types = problem.csr.types;
+  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", {types, types.value});
+  const bool slices =
+      packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
+  options.kernel = problem.blocks.block > 0 ? "bsr" : slices ? packed->name : "csr.rows";
+  return options;
+}
+
+class cg_operations final : public cg_operator {
+ public:
+  cg_operations(const context& ctx, const cg_problem& problem)
+      : a_(ctx, matrix_of(problem), plan_options(ctx, problem)),
+        m_(make_preconditioner(ctx, problem, a_)),
+        loop_(a_, m_.get(), problem.options) {}
+
+  void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    loop_.enqueue({b, x, record, history}, stream);
+  }
+  void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    loop_.solve({b, x, record, history}, stream);
+  }
+  void solve_many(const cg_systems& systems, std::size_t, stream_view stream) override { loop_.solve(systems, stream); }
+  void update_values(const cg_problem& problem) override {
+    const matrix_ref& a = matrix_of(problem);
+    const std::int64_t count = a.block > 0 ? a.stored * a.block * a.block : a.nnz;
+    a_.update_values(const_vector_ref(a.types.value, a.values, count, a.space, a.device));
+    if (m_ != nullptr) m_->update(problem);
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return a_.workspace_bytes() + loop_.workspace_bytes() + (m_ == nullptr ? 0 : m_->workspace_bytes());
+  }
+  [[nodiscard]] std::string parameters() const override { return a_.explain(); }
+
+ private:
+  any_spmv_plan a_;
+  std::unique_ptr<preconditioner> m_;
+  cg_loop loop_;
+};
+
+class loop_of_operators final : public cg_operator {
+ public:
+  loop_of_operators(const linear_operator& a, const linear_operator* m, const cg_options& options)
+      : loop_(a, m, options) {}
+  void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    loop_.enqueue({b, x, record, history}, stream);
+  }
+  void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
+    loop_.solve({b, x, record, history}, stream);
+  }
+  void solve_many(const cg_systems& systems, std::size_t, stream_view stream) override { loop_.solve(systems, stream); }
+  void update_values(const cg_problem&) override {
+    throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return loop_.workspace_bytes(); }
+
+ private:
+  cg_loop loop_;
+};
+
+}  // namespace
+
+cg_kernel cg_operations_entry(backend_kind backend) {
+  return {
+      .name = "cg.operations",
+      .summary = "a loop of matrix and vector operations",
+      .backend = backend,
+      .many = true,
+      .supports = [](const cg_problem&, const device_info&) { return support{}; },
+      .make = [](const context& ctx, const cg_problem& problem) -> std::unique_ptr<cg_operator> {
+        return std::make_unique<cg_operations>(ctx, problem);
+      },
+  };
+}
+
+std::unique_ptr<cg_operator> cg_of_operators(const linear_operator& a, const linear_operator* m,
+                                             const cg_options& options) {
+  return std::make_unique<loop_of_operators>(a, m, options);
+}
+
+}  // namespace detail
+
+std::span<const cg_kernel> cg_kernels(backend_kind backend) {
+  const auto joined = [](backend_kind of) {
+    const std::span<const cg_kernel> own = cg_kernels_of(of);
+    std::vector<cg_kernel> all(own.begin(), own.end());
+    all.push_back(detail::cg_operations_entry(of));
+    return all;
+  };
+  static const std::vector<cg_kernel> cpu = joined(backend_kind::cpu);
+  static const std::vector<cg_kernel> cuda =
+      cuda_runtime() == nullptr ? std::vector<cg_kernel>{} : joined(backend_kind::cuda);
+  return backend == backend_kind::cpu ? cpu : cuda;
+}
+
+}  // namespace tulle

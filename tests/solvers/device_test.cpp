@@ -1,0 +1,131 @@
+// What only the solvers of a GPU promise: whole solves in a caller's graph, limits that are told, f32 that loses
+// nothing.
+#include <optional>
+
+#include "solver_fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+class device_solvers : public solver_fixture {
+ protected:
+  static constexpr const char* own[] = {"cg.cluster", "cg.persistent", "cg.graph"};
+  static cg_options with(const char* kernel, preconditioner_kind m = preconditioner_kind::jacobi) {
+    cg_options o;
+    o.kernel = kernel;
+    o.preconditioner = m;
+    return o;
+  }
+};
+TULLE_ON_BACKENDS(device_solvers, "cuda");
+
+TEST_P(device_solvers, a_whole_solve_in_a_graph_gives_the_same_bits_each_time) {
+  const std::string spec = "gen:fem:dof=3,n=6,values=spd";
+  const plain_csr<double> a = generated<double>(spec);
+  const std::vector<double> rhs = random_rhs<double>(a.rows);
+  for (const preconditioner_kind m : {preconditioner_kind::jacobi, preconditioner_kind::block_jacobi}) {
+    for (const char* kernel : own) {
+      SCOPED_TRACE(kernel);
+      cg_options o = with(kernel, m);
+      o.block = 3;
+      const matrix_ref blocks = to_bsr(context::cpu(2), generate<double>(context::cpu(2), spec).view(), 3);
+      const cg_solver solver(ctx(), m == preconditioner_kind::jacobi ? matrix_ref(a.view()) : blocks, o);
+      const auto direct = solve(solver, rhs);
+      EXPECT_EQ(status_of(direct.result), "SUCCESS");
+      const buffer<double> b = to_buffer(ctx(), rhs);
+      buffer<double> x = to_buffer(ctx(), std::vector<double>(rhs.size()));
+      buffer<cg_record> record(ctx(), 1);
+      const graph g(ctx(), [&] { solver.enqueue(b, x, record.data()); });
+      for (int again = 0; again < 3; ++again) {
+        fill_bytes(ctx(), x.data(), memory_space::device, 0, x.bytes());
+        g.launch();
+        EXPECT_EQ(to_vector(ctx(), record)[0].iterations, direct.result.iterations);
+        EXPECT_EQ(to_vector(ctx(), x), direct.x);
+      }
+    }
+  }
+}
+
+TEST_P(device_solvers, single_precision_converges_as_classical_double_does) {
+  for (const char* spec : {"gen:stencil:points=5,n=48,values=spd", "gen:fem:dof=3,n=8,values=spd"}) {
+    const plain_csr<float> a = generated<float>(spec);
+    const plain_csr<double> wide = generated<double>(spec);
+    const std::vector<float> b = random_rhs<float>(a.rows);
+    const std::vector<double> wide_b(b.begin(), b.end());
+    for (const char* kernel : own) {
+      for (const int iterations : {10, 40, 160, 320}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", spec, kernel, iterations));
+        cg_options o = with(kernel);
+        o.rtol = 0;
+        o.max_iterations = iterations;
+        const auto narrow = solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+        // Rounding delays f32 by a quarter of the iterations at most.
+        cg_options classical = with("cg.operations");
+        classical.rtol = 0;
+        classical.max_iterations = iterations * 3 / 4;
+        classical.replace_interval = -1;
+        std::vector<double> wide_x(wide_b.size());
+        const cg_result reference =
+            cg_solver(context::cpu(1), matrix_ref(wide.view()), classical).solve(wide_b, wide_x);
+        const residual_norm truth = residual_of(a, b, narrow.x);
+        EXPECT_LE(truth.value, 2 * static_cast<long double>(reference.residual) + 4 * truth.rounding);
+      }
+    }
+  }
+}
+
+TEST_P(device_solvers, limits_are_told) {
+  const csr<double> large = generate<double>(context::cpu(2), "gen:stencil:points=7,n=100,values=spd");
+  for (const char* kernel : {"cg.cluster", "cg.persistent"}) {
+    const auto [code, message] = failure_of([&] { cg_solver(ctx(), matrix_ref(large), with(kernel)); });
+    EXPECT_EQ(name(code), "UNSUPPORTED");
+    EXPECT_NE(message.find("shared memory"), std::string::npos) << message;
+  }
+  const plain_csr<double> small = generated<double>("gen:stencil:points=5,n=10,values=spd");
+  for (const char* kernel : own) {
+    const auto [code, message] =
+        failure_of([&] { cg_solver(ctx(), matrix_ref(small.view()), with(kernel, preconditioner_kind::chebyshev)); });
+    EXPECT_EQ(name(code), "UNSUPPORTED");
+    EXPECT_NE(message.find("chebyshev"), std::string::npos) << message;
+  }
+}
+
+TEST_P(device_solvers, what_is_chosen_says_why) {
+  const plain_csr<double> small = generated<double>("gen:stencil:points=5,n=10,values=spd");
+  const cg_solver solver(ctx(), matrix_ref(small.view()));
+  EXPECT_NE(solver.explain().find("shared memory"), std::string::npos) << solver.explain();
+  const csr<double> large = generate<double>(context::cpu(2), "gen:stencil:points=7,n=100,values=spd");
+  EXPECT_EQ(cg_solver(ctx(), matrix_ref(large)).kernel(), "cg.graph");
+}
+
+TEST_P(device_solvers, blocks_of_every_size_are_solved_with) {
+  for_types<float, double>([&]<class T>() {
+    for (index_t block = 1; block <= 8; ++block) {
+      const std::string spec = fmt::format("gen:fem:dof={},n=5,values=spd", block);
+      const plain_csr<T> a = generated<T>(spec);
+      const csr<T> host = generate<T>(context::cpu(2), spec);
+      const std::vector<T> b = random_rhs<T>(a.rows);
+      for (const char* kernel : own) {
+        for (const bool as_blocks : {false, true}) {
+          if (as_blocks && block == 1) continue;
+          SCOPED_TRACE(fmt::format("{} {} {}", spec, kernel, as_blocks ? "bsr" : "csr"));
+          cg_options o = with(kernel, preconditioner_kind::block_jacobi);
+          o.block = block;
+          o.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-10;
+          const matrix_ref matrix =
+              as_blocks ? matrix_ref(to_bsr(context::cpu(2), host.view(), block)) : matrix_ref(a.view());
+          std::optional<cg_solver> solver;
+          const auto [code, message] = failure_of([&] { solver.emplace(ctx(), matrix, o); });
+          if (!as_blocks && code == status::unsupported) continue;  // how many blocks a CSR has is not known
+          ASSERT_EQ(name(code), "SUCCESS") << message;
+          const solved<T> s = solve(*solver, b);
+          EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+          expect_true_report(a, b, s, o);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tulle::test

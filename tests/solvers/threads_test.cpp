@@ -1,0 +1,58 @@
+// The same bits for any number of threads of a CPU.
+#include "solver_fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+TEST(cg_threads, the_number_of_threads_does_not_show) {
+  for (const char* spec : {"gen:stencil:points=7,n=30,values=spd", "gen:fem:dof=3,n=12,values=spd",
+                           "gen:arrow:n=30000,dense=1,columns=1,values=spd"}) {
+    const auto a = generate<double>(context::cpu(1), spec);
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    for (const kernel_info& k : kernels(backend_kind::cpu)) {
+      if (k.operation != kernel_operation::cg) continue;
+      for (const preconditioner_kind m : preconditioners()) {
+        SCOPED_TRACE(fmt::format("{}: {} with {}", spec, k.name, name(m)));
+        cg_options options;
+        options.kernel = std::string(k.name);
+        options.preconditioner = m;
+        std::vector<std::vector<double>> found;
+        std::vector<int> iterations;
+        bool taken = true;
+        for (const int threads : {1, 2, 3, 7}) {
+          std::vector<double> x(b.size());
+          const status code = status_of(
+              [&] { iterations.push_back(cg_solver(context::cpu(threads), a, options).solve(b, x).iterations); });
+          taken = code != status::unsupported;
+          if (!taken) break;
+          EXPECT_EQ(name(code), "SUCCESS");
+          found.push_back(x);
+        }
+        for (const auto& x : found) EXPECT_EQ(x, found.front());
+        for (const int i : iterations) EXPECT_EQ(i, iterations.front());
+      }
+    }
+  }
+}
+
+TEST(cg_threads, nor_with_several_right_hand_sides) {
+  constexpr index_t count = 3;
+  const auto a = generate<double>(context::cpu(1), "gen:fem:dof=3,n=12,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows * count);
+  std::vector<std::vector<double>> found;
+  for (const int threads : {1, 2, 3, 7}) {
+    std::vector<double>& x = found.emplace_back(b.size());
+    cg_options options;
+    options.rhs = count;
+    const_multivector_ref from(scalar_type::f64, a.rows, count, a.rows, vector_order::column_major, b.data(),
+                               memory_space::host);
+    multivector_ref to(scalar_type::f64, a.rows, count, a.rows, vector_order::column_major, x.data(),
+                       memory_space::host);
+    for (const cg_result& r : cg_solver(context::cpu(threads), a, options).solve_many(from, to))
+      EXPECT_TRUE(r.converged());
+    EXPECT_EQ(x, found.front());
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
