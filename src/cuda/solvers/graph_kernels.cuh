@@ -49,6 +49,7 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
       __threadfence();
       last = count.fetch_add(1, ::cuda::memory_order_acq_rel) == gridDim.x - 1;
     }
+    __syncwarp();
   }
   __syncthreads();
   if (!last) return false;

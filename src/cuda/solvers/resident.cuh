@@ -67,6 +67,7 @@ class resident_solver {
     double rhs;
     if (a_.zero_guess) {
       for (int at = thread(); at < own_; at += threads()) r_[at] = a_.b[offset() + at];
+      __syncwarp();
       __syncthreads();
       sums = precondition([](int) {}, positive);
       rhs = sqrt(sums.y);
@@ -193,6 +194,7 @@ class resident_solver {
     const std::int32_t* const row_chunk = a_.row_chunk + first_ + Exchange::part();
     for (int at = thread(); at <= rows_; at += threads()) row_chunk_[at] = row_chunk[at];
     __pipeline_wait_prior(0);
+    __syncwarp();
     __syncthreads();
   }
 
@@ -302,15 +304,18 @@ class resident_solver {
 
   /// x = 0, in z_ too, and all other parts do the same.
   __device__ void forget_guess() {
+    __syncwarp();
     __syncthreads();
     for (int at = thread(); at < own_; at += threads()) x_[at] = T{0};
     for (int at = thread(); at < (rows_ + outer_rows_) * Block; at += threads()) z_[at] = T{0};
+    __syncwarp();
     __syncthreads();
   }
 
   /// r = b - A x, where z_ is x.
   __device__ double2 new_residual(bool positive) {
     multiply(z_, [&](int row, T sum) { r_[row * Block + i_] = a_.b[offset() + row * Block + i_] - sum; });
+    __syncwarp();
     __syncthreads();
     return precondition([](int) {}, positive);
   }
@@ -333,6 +338,7 @@ class resident_solver {
       }
       p[at] = next;
     }
+    __syncwarp();
     __syncthreads();
   }
 

@@ -120,6 +120,7 @@ class grid_exchange {
       if (lane_id() == 0) s.of_all[me / 32] = v;
     }
     if (outer_values != nullptr && me >= first_) gather(outer_values, me - first_);
+    __syncwarp();  // threads of a warp come from their polls one by one
     __syncthreads();
     double2 all{0, 0};
 #pragma unroll
@@ -270,6 +271,7 @@ class cluster_exchange {
       const int half = lane_id() / 16, to = lane_id() % 16;
       if (to < parts()) *cluster.map_shared_rank(half == 0 ? &mine->x : &mine->y, to) = sum;
     }
+    __syncwarp();  // the cluster's barrier is for whole warps
     cluster.sync();
     const int lane = lane_id() % 16;
     const double2 all = sum_sixteen(lane < parts() ? of_part[sums_][lane] : double2{0, 0});
@@ -282,6 +284,7 @@ class cluster_exchange {
         for (int u = 0; u < flight; ++u) more[u] = place(static_cast<int>(first + u * blockDim.x));
         take_pairs(outer_values, first, more);
       }
+      __syncwarp();
       __syncthreads();
     }
     return all;
