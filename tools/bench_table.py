@@ -274,6 +274,12 @@ def busy_table(run: dict) -> str:
         f"\n{c['cpu']}, {c['cores']} cores, microseconds; commit {c['before']} before, {c['commit']}, {c['date'][:10]}.\n")
 
 
+def rows_table(run: dict) -> str:
+    """A table that was made when it was measured."""
+    c = run["context"]
+    return markdown(run["header"], run["rows"]) + f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -284,6 +290,7 @@ def replace_tables(text: str, results: Path) -> str:
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
         made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
+                else rows_table(run) if "rows" in run
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))
         return marker[1] + made + marker[4]
 
