@@ -3,8 +3,6 @@
 // equal number of slots. Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per
 // bin and one y per row. Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix
 // that comes in bins.
-#include <fmt/format.h>
-
 #include "cpu/spmv/bin_vectors.hpp"
 #include "cpu/spmv/supports.hpp"
 
@@ -34,8 +32,8 @@ template <int B, scalar T, scalar V, class X>
 }
 
 template <class T, class V, class O>
-class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V> {
-  using base = bins_operator<bin_bsr_kernel, V>;
+class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V, bin_bsr_storage<T, O>> {
+  using base = bins_operator<bin_bsr_kernel, V, bin_bsr_storage<T, O>>;
 
  public:
   bin_bsr_kernel(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
@@ -43,7 +41,7 @@ class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V> {
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    const bin_bsr_view<T> a = storage_.view();
+    const bin_bsr_view<T> a = this->storage_.view();
     with_block(a.block, [&]<int B>() {
       with_isa(
           this->isa_, [&]() __attribute__((always_inline)) {
@@ -59,23 +57,10 @@ class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V> {
     });
   }
 
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->own_bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
-  [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} block={} padding={:.3f}", this->threads(), name(this->isa_),
-                       storage_.view().block, storage_.padding());
-  }
-
  private:
   bin_bsr_kernel(const context& ctx, bin_bsr_storage<T, O> storage)
-      : base(ctx, storage.view().bins, storage.slots() * storage.view().block,
-             [&](index_t bin) { return storage.view().rowptr[std::int64_t{bin} * bin_rows]; }),
-        storage_(std::move(storage)) {}
-
-  bin_bsr_storage<T, O> storage_;
+      : base(ctx, std::move(storage), storage.slots() * storage.view().block,
+             [](const auto& a, index_t bin) { return a.rowptr[std::int64_t{bin} * bin_rows]; }) {}
 };
 
 }  // namespace

@@ -3,8 +3,6 @@
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
 // with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4.
 // Chosen for a matrix that comes in bins.
-#include <fmt/format.h>
-
 #include "cpu/spmv/bin_vectors.hpp"
 #include "cpu/spmv/supports.hpp"
 
@@ -47,8 +45,8 @@ template <int B, scalar T, scalar V, class X>
 }
 
 template <class T, class V, class O>
-class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V> {
-  using base = bins_operator<compact_kernel, V>;
+class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, compact_storage<T, O>> {
+  using base = bins_operator<compact_kernel, V, compact_storage<T, O>>;
 
  public:
   compact_kernel(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
@@ -56,7 +54,7 @@ class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V> {
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    const compact_view<T> a = storage_.view();
+    const compact_view<T> a = this->storage_.view();
     with_block(a.block, [&]<int B>() {
       with_isa(
           this->isa_, [&]() __attribute__((always_inline)) {
@@ -75,23 +73,10 @@ class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V> {
     });
   }
 
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->own_bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
-  [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} block={} padding={:.3f}", this->threads(), name(this->isa_),
-                       storage_.view().block, storage_.padding());
-  }
-
  private:
   compact_kernel(const context& ctx, compact_storage<T, O> storage)
-      : base(ctx, storage.view().bins, storage.slots() * storage.view().block * storage.view().block,
-             [&](index_t bin) { return storage.view().binptr[bin]; }),
-        storage_(std::move(storage)) {}
-
-  compact_storage<T, O> storage_;
+      : base(ctx, std::move(storage), storage.slots() * storage.view().block * storage.view().block,
+             [](const auto& a, index_t bin) { return a.binptr[bin]; }) {}
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // What the kernels of bins of blocks share: x as one vector or several, and operators that take bins.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -44,8 +47,8 @@ struct some_outputs {
 };
 
 /// Derived has `bins(first, last, x, store)`, which hands the sums of the rows of a range of bins to store(row, v,
-/// sum), v of x.width vectors, and is compiled for every instruction set; V: of the vectors.
-template <class Derived, scalar V>
+/// sum), v of x.width vectors, and is compiled for every instruction set; V: of the vectors; Storage: what keeps the bins.
+template <class Derived, scalar V, class Storage>
 class bins_operator : public finishing_operator<Derived, V> {
  public:
   template <class Finish, class Done>
@@ -72,12 +75,26 @@ class bins_operator : public finishing_operator<Derived, V> {
     }
   }
 
+  void update_values(const matrix_ref& a) final { storage_.update_values(a); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept final {
+    return storage_.owned_bytes() + begin_.size() * sizeof(index_t);
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept final { return storage_.bytes(); }
+  [[nodiscard]] std::string parameters() const final {
+    return fmt::format("threads={} isa={} block={} padding={:.3f}", threads(), name(isa_), storage_.view().block,
+                       storage_.padding());
+  }
+
  protected:
-  /// Bin i has slots [offset(i), offset(i + 1)).
+  /// `values`: those that are stored. Bin i has slots [offset(view, i), offset(view, i + 1)).
   template <class Offset>
-  bins_operator(const context& ctx, index_t bins, std::int64_t values, Offset offset)
+  bins_operator(const context& ctx, Storage&& storage, std::int64_t values, Offset offset_of)
       : finishing_operator<Derived, V>(tulle::threads_for(ctx.threads(), values)),
-        begin_(static_cast<std::size_t>(tulle::threads_for(ctx.threads(), values)) + 1, bins) {
+        storage_(std::move(storage)),
+        begin_(static_cast<std::size_t>(tulle::threads_for(ctx.threads(), values)) + 1, storage_.view().bins) {
+    const auto view = storage_.view();
+    const index_t bins = view.bins;
+    const auto offset = [&](index_t bin) { return offset_of(view, bin); };
     begin_[0] = 0;
     for (int i = 1; i < threads(); ++i) {
       const auto target = static_cast<std::int64_t>(static_cast<double>(offset(bins)) * i / threads());
@@ -85,8 +102,8 @@ class bins_operator : public finishing_operator<Derived, V> {
     }
   }
   [[nodiscard]] int threads() const noexcept { return static_cast<int>(begin_.size()) - 1; }
-  [[nodiscard]] std::size_t own_bytes() const noexcept { return begin_.size() * sizeof(index_t); }
 
+  Storage storage_;
   isa isa_ = best_isa();
 
  private:
