@@ -157,16 +157,26 @@ void time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, const b
   bin_bsr<T> made = make_bin_bsr<T>(ctx, p);
   const double to_blocks = microseconds(ctx, [&] { assemble(ctx, p, values.data(), blocks); });
   const double to_bins = microseconds(ctx, [&] { assemble(ctx, p, values.data(), made); });
+  // From a BSR to the copies that plans keep.
+  std::string copies;
+  for (const char* kernel : {"bin_bsr", "bin_bsr.compact"}) {
+    spmv_options options;
+    options.kernel = kernel;
+    any_spmv_plan plan(ctx, matrix_ref(blocks.view()), options);
+    const double time = microseconds(ctx, [&] { plan.update_values(blocks.values); });
+    const double bytes = static_cast<double>(blocks.values.bytes()) * 2;
+    copies += fmt::format("; BSR to {} {:.1f} us {:.2f} TB/s", kernel, time, bytes / time / 1e6);
+  }
   const double least = static_cast<double>(values.bytes() + blocks.values.bytes());
   const double moved = static_cast<double>((o.symmetric ? 2 : 1) * values.bytes() + blocks.values.bytes() +
                                            p.terms.bytes() + p.termptr.bytes());
   fmt::print(
       "{} nodes {} pairs {} blocks, f{} block {}{}{}: find {:.0f} us, bins {:.0f}, both {:.0f} ({:.2f} G pairs/s);"
-      " refill bsr {:.1f} us {:.2f} TB/s least {:.2f} moved; bins {:.1f} us {:.2f} {:.2f}; padding {:.3f}\n",
+      " refill bsr {:.1f} us {:.2f} TB/s least {:.2f} moved; bins {:.1f} us {:.2f} {:.2f}; padding {:.3f}{}\n",
       nodes, pairs, p.blocks(), 8 * sizeof(T), o.block, o.symmetric ? " symmetric" : "", o.diagonal ? " diagonal" : "",
       median(find), median(bins), median(whole), static_cast<double>(pairs) / median(whole) / 1e3, to_blocks,
       least / to_blocks / 1e6, moved / to_blocks / 1e6, to_bins, least / to_bins / 1e6, moved / to_bins / 1e6,
-      static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
+      static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block, copies);
 }
 
 void time_patterns(const context& ctx, int smaller) {
@@ -179,6 +189,8 @@ void time_patterns(const context& ctx, int smaller) {
   time_pattern<double>(ctx, nodes, pairs, {6, true, true}, 10);
   time_pattern<float>(ctx, nodes, pairs, {3, true, true}, 10);
   time_pattern<double>(ctx, nodes, pairs, {3, true, true}, 10);
+  time_pattern<float>(ctx, nodes, pairs, {4, true, true}, 10);
+  time_pattern<double>(ctx, nodes, pairs, {2, true, true}, 10);
 }
 
 }  // namespace

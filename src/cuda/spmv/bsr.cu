@@ -36,8 +36,8 @@ struct bsr_place {
 template <int Block>
 struct bsr_tuning {
   static constexpr int group = Block == 2 || Block == 4 ? 8 : 32;
-  static constexpr int unroll = Block <= 3 ? 2 : 4;
-  static constexpr int resident = Block <= 3 ? 16 : 10;  // blocks per multiprocessor
+  static constexpr int unroll = Block <= 3 || Block % 2 == 1 ? 2 : 4;
+  static constexpr int resident = Block == 2 ? 16 : Block == 7 ? 8 : 10;  // blocks per multiprocessor
 };
 
 template <int Block, bool Masked, class T, class Epilogue>

@@ -1,30 +1,37 @@
 // A x stored, with dot products, or as a Jacobi step: for kernels that take any epilogue (cuda/device/epilogue.cuh).
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
 
-/// The memory of dot_shares, and what adds them up.
+/// The memory of dot_shares.
 class dot_workspace {
  public:
   dot_workspace() = default;
   /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows) : shared_rows_(shared_rows) {
+    if (const char* group = std::getenv("TULLE_DOTS_GROUP")) together_ = static_cast<unsigned>(std::atoi(group));
+    const std::int64_t most_groups = std::min(128, std::max(ctx.info().multiprocessors - 1, 1));
+    while (ceil_div(blocks, together_) > most_groups) together_ *= 2;
+    const auto missing = 2 * sizeof(double) * static_cast<std::size_t>(blocks + ceil_div(blocks, together_));
+    share_ = buffer<double>(ctx, missing / sizeof(double) + 2 * static_cast<std::size_t>(shared_rows));
+    fill_bytes(ctx, share_.data(), memory_space::device, 0xff, missing);
+    fill_bytes(ctx, reinterpret_cast<std::byte*>(share_.data()) + missing, memory_space::device, 0,
+               share_.bytes() - missing);
+  }
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), blocks_, count_, arrived_.data()}; }
-  /// What is left to do behind a launch.
-  void add_up(const dot_results& dots, cudaStream_t stream);
-  [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes() + arrived_.bytes(); }
+  [[nodiscard]] dot_shares view() { return {share_.data(), together_, shared_rows_}; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
 
  private:
-  std::int64_t blocks_ = 0;
-  std::int64_t count_ = 0;
-  bool has_clusters_ = false;
+  unsigned together_ = 1024;
+  std::int64_t shared_rows_ = 0;
   buffer<double> share_;
-  buffer<unsigned> arrived_;  // empty where the last block does not add up
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or
@@ -39,12 +46,11 @@ class fused_operator : public Base {
                   stream_view stream) final {
     if constexpr (std::is_floating_point_v<T>) {
       const device_guard guard(this->device_);
-      const dot_results results{dots.data, dots.type == scalar_type::f64};
       if (self().blocks() == 0) return set_to_zero(dots, native(stream));
       const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
+      const dot_results results{dots.data, dots.type == scalar_type::f64};
       self().start(store_with_dots<T>{store, static_cast<const T*>(w), results, dots_.view()}, static_cast<const T*>(x),
                    native(stream));
-      dots_.add_up(results, native(stream));
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
