@@ -125,13 +125,21 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
   };
   std::string us, many, chosen;
   double best = 0, taken = 0;
+  struct variant {
+    const char* way;
+    int lanes;
+    const char* label;
+  };
+  constexpr variant ways[] = {{"144", 0, ""}, {"288", 0, "288"}, {"80", 0, "80"}, {"144", 2, "/2"}, {"80", 2, "80/2"}, {"80", 1, "80/1"}};
   for (const std::string kernel : kernels) {
-    for (const char* way : {"144", "288", "80"}) {
-      if (kernel != "bin_bsr.compact" && std::string(way) != "144") continue;
+    for (const auto& [way, lanes, suffix] : ways) {
+      const bool plain = *suffix == 0;
+      if (kernel != "bin_bsr.compact" && !plain) continue;
       setenv("TULLE_COMPACT_WAY", way, 1);
       try {
         spmv_options options;
         options.kernel = kernel;
+        options.lanes = lanes;
         const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
         const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
         if (kernel.empty()) {
@@ -139,8 +147,8 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
           continue;
         }
         best = best == 0 ? time : std::min(best, time);
-        us += fmt::format("{}\"{}{}\": {:.1f}", us.empty() ? "" : ", ", kernel, std::string(way) == "144" ? "" : way, time);
-        if (kernel == "csr5" || std::string(way) != "144") continue;
+        us += fmt::format("{}\"{}{}\": {:.1f}", us.empty() ? "" : ", ", kernel, suffix, time);
+        if (kernel == "csr5" || !plain) continue;
         many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
                             microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
       } catch (const error&) {  // the kernel does not take the matrix
