@@ -7,8 +7,8 @@
 // with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
 // pass takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
 #include <cstdlib>
+#include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
-#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 
@@ -216,12 +216,13 @@ int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots) {
 }
 
 template <class T, class V, class O>
-class compact_operator final : public fused_operator<compact_operator<T, V, O>, device_operator<V>> {
+class compact_operator final : public block_operator<compact_operator<T, V, O>, V, compact_storage<T, O>> {
+  using base = block_operator<compact_operator, V, compact_storage<T, O>>;
+  using base::storage_;
+
  public:
   compact_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<compact_operator, device_operator<V>>(ctx, threads),
-        storage_(ctx, a, s, o),
-        parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
+      : base(ctx, threads, a, s, o), parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
     this->dots_ = {ctx, blocks(), 0};
   }
 
@@ -238,14 +239,8 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
       check_launch("bin_bsr.compact.many");
     });
   }
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->dots_.bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block) + " lanes=" + std::to_string(parts_) +
-           " padding=" + std::to_string(storage_.padding());
+    return base::parameters() + " lanes=" + std::to_string(parts_) + " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().bins, warps / parts_); }
@@ -262,7 +257,6 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
   }
 
  private:
-  compact_storage<T, O> storage_;
   int parts_;
   int way_ = std::getenv("TULLE_COMPACT_WAY") ? std::atoi(std::getenv("TULLE_COMPACT_WAY")) : 144;
 };
