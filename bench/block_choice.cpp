@@ -1,23 +1,16 @@
-// What `default` takes for matrices of blocks, beside every kernel that it could take: `block_choice FILE.json [SMALLER]`
-// times them on families of block graphs, full and with holes, and writes what docs/notes/0012 shows. Families that the
-// rule of choice was fitted on say so; the others judge it.
-#include <fmt/chrono.h>
+// What `default` takes for matrices of blocks, beside every kernel that it could take, on families of block graphs,
+// full and with holes. Families that the rule of choice was fitted on say so; the others judge it.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <random>
-#include <tulle/core/build_info.hpp>
-#include <tulle/tulle.hpp>
-#include <vector>
 
+#include "blocks.hpp"
+
+namespace tulle::bench {
 namespace {
-
-using namespace tulle;
 
 /// Rows of block columns, sorted and without repeats.
 using block_rows = std::vector<std::vector<index_t>>;
@@ -79,22 +72,6 @@ csr<T> fill_blocks(const context& ctx, const block_rows& blocks, index_t b, doub
   return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(nnz, T{1}))};
 }
 
-/// Median of 15 runs by the device's clock, or by the host's where there is none.
-template <class F>
-double microseconds(const context& ctx, const F& f) {
-  std::vector<double> times;
-  event begin(ctx), end(ctx);
-  for (int i = 0; i < 18; ++i) {
-    begin.record(ctx.stream());
-    f();
-    end.record(ctx.stream());
-    end.synchronize();
-    if (i >= 3) times.push_back(end.microseconds_since(begin));
-  }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
-
 struct family {
   std::string name;
   bool fitted;
@@ -130,7 +107,8 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
     int lanes;
     const char* label;
   };
-  constexpr variant ways[] = {{"144", 0, ""}, {"288", 0, "288"}, {"80", 0, "80"}, {"144", 2, "/2"}, {"80", 2, "80/2"}, {"80", 1, "80/1"}};
+  constexpr variant ways[] = {{"144", 0, ""},   {"288", 0, "288"}, {"80", 0, "80"},
+                              {"144", 2, "/2"}, {"80", 2, "80/2"}, {"80", 1, "80/1"}};
   for (const std::string kernel : kernels) {
     for (const auto& [way, lanes, suffix] : ways) {
       const bool plain = *suffix == 0;
@@ -155,14 +133,16 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
       }
     }
   }
-  fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen, taken,
-             taken / best, us, many);
+  fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
+             taken, taken / best, us, many);
   return fmt::format(
       R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}}})",
       label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many);
 }
 
-std::string choices(const context& ctx, int smaller) {
+}  // namespace
+
+std::string time_choices(const context& ctx, int smaller) {
   std::string out;
   const auto add = [&](const std::string& record) { out += (out.empty() ? "\n" : ",\n") + record; };
   for (const family& f : families(20e6 / smaller)) {
@@ -175,28 +155,7 @@ std::string choices(const context& ctx, int smaller) {
       }
     }
   }
-  return out;
+  return "\"choices\": [" + out + "]";
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "usage: {} FILE.json [SMALLER]\n", argv[0]);
-    return 2;
-  }
-  try {
-    const tulle::context ctx = tulle::context::best();
-    const std::string found = choices(ctx, argc > 2 ? std::max(std::atoi(argv[2]), 1) : 1);
-    std::FILE* const file = std::fopen(argv[1], "w");
-    if (file == nullptr) return 4;
-    const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-    fmt::print(file, R"({{"context": {{"device": "{}", "commit": "{}", "date": "{:%F}"}}, "choices": [{}]}})" "\n",
-               ctx.info().name, tulle::built_from().commit, today, found);
-    std::fclose(file);
-    return 0;
-  } catch (const tulle::error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return 5;
-  }
-}
+}  // namespace tulle::bench
