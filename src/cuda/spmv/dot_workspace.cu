@@ -51,7 +51,7 @@ dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64
 }
 
 void dot_workspace::add_up(const dot_results& dots, cudaStream_t stream) {
-  if (!arrived_.empty()) return;
+  if (left_ || !arrived_.empty()) return;
   const bool clustered = has_clusters_ && count_ > most_of_a_block;
   if (!has_clusters_) return launch("add_shares", add_shares, {1, threads}, stream, view(), false, dots);
   const int blocks = clustered ? cluster_blocks : 1;

@@ -14,7 +14,9 @@ class dot_workspace {
   /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share.
   dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), blocks_, count_, arrived_.data()}; }
+  [[nodiscard]] dot_shares view() { return {share_.data(), blocks_, count_, left_ ? nullptr : arrived_.data()}; }
+  /// From now on nobody adds up but who reads the view.
+  void leave() { left_ = true; }
   /// What is left to do behind a launch.
   void add_up(const dot_results& dots, cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes() + arrived_.bytes(); }
@@ -23,14 +25,25 @@ class dot_workspace {
   std::int64_t blocks_ = 0;
   std::int64_t count_ = 0;
   bool has_clusters_ = false;
+  bool left_ = false;
   buffer<double> share_;
   buffer<unsigned> arrived_;  // empty where the last block does not add up
+};
+
+/// What can leave the shares of its dot products to the kernel behind it.
+class leaves_dot_shares {
+ public:
+  /// From now on apply_dots does not write its results: they are the sums of these pairs.
+  virtual dot_shares leave_dot_shares() = 0;
+
+ protected:
+  ~leaves_dot_shares() = default;
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or
 /// csr_operator.
 template <class Self, class Base>
-class fused_operator : public Base {
+class fused_operator : public Base, public leaves_dot_shares {
  public:
   using T = typename Base::value_type;
   using Base::Base;
@@ -48,6 +61,10 @@ class fused_operator : public Base {
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
+  }
+  dot_shares leave_dot_shares() final {
+    dots_.leave();
+    return dots_.view();
   }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                     stream_view stream) final {
