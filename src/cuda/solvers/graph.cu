@@ -172,6 +172,7 @@ class graph_operator final : public cg_operator {
     stride_ = ceil_div(n_, 32) * 32;
     if (const char* e = std::getenv("TULLE_CG_RING")) ring_ = std::atoi(e);
     if (const char* e = std::getenv("TULLE_CG_FORM")) form_ = std::atoi(e);
+    if (const char* e = std::getenv("TULLE_CG_EARLY")) early_ = std::atoi(e) != 0;
     if (!merged()) ring_ = 1;
     for (;; ring_ /= 2) {
       try {
