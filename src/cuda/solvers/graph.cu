@@ -35,17 +35,22 @@ class graph_operator final : public cg_operator {
       : ctx_(ctx),
         options_(p.options),
         n_(p.csr.rows),
-        block_(block_of(p)),
         state_(ctx, 2),
         dots_(ctx, 2),
         range_(ctx, 2) {
     const device_guard guard(ctx_.device());
     const auto n = static_cast<std::size_t>(n_);
     for (buffer<T>* v : {&x_, &r_, &q_}) *v = buffer<T>(ctx_, n);
+    const int block = block_of(p);
+    if (block > 0 && folds_blocks(p, block)) {
+      fold_ = block;
+    } else {
+      block_ = block;
+    }
     make_ring();
-    if (block_ > 0) {
+    if (block > 0) {
       z_ = buffer<T>(ctx_, n);
-      inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block_));
+      inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block));
     }
     if (scales()) roots_ = buffer<T>(ctx_, n);
     const std::int64_t threads = ceil_div(n_, block_ > 0 ? 1 : quad<T>::size);
@@ -110,19 +115,25 @@ class graph_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const matrix_ref& a = reads_blocks_ ? p.blocks : p.csr;
     prepare(p);
-    if (scales()) scale_symmetrically(ctx_, blocks_of(a), roots_.data(), scaled_.data());
-    const void* const values = scales() ? scaled_.data() : a.values;
-    plan_->update_values(const_vector_ref(a.types.value, values, values_of(a), memory_space::device, ctx_.device()));
-    if (std::exchange(values_, values) != values && n_ > 0) capture();  // kernels may read them where they are
+    const auto values = [&](const void* data) {
+      return const_vector_ref(a.types.value, data, values_of(a), memory_space::device, ctx_.device());
+    };
+    const void* const of_plan = fold_away(a);
+    const void* const in_place = truth_ ? a.values : of_plan;  // kernels may read them where they are
+    plan_->update_values(values(of_plan));
+    if (truth_) truth_->update_values(values(a.values));
+    if (std::exchange(values_, in_place) != in_place && n_ > 0) capture();
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return x_.bytes() + r_.bytes() + p_.bytes() + q_.bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() +
-           scaled_.bytes() + 2 * shares_.bytes() + words_.bytes() + plan_->workspace_bytes();
+           scaled_.bytes() + 2 * shares_.bytes() + words_.bytes() + plan_->workspace_bytes() +
+           (truth_ ? truth_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "iterations_per_graph=" + std::to_string(interval_);
     if (!merged()) return out + " kernels=3 values=" + std::to_string(block_ > 0 ? 12 + block_ : 10) + " " + plan_->explain();
+    if (fold_ > 0) out += " folded=" + std::to_string(fold_);
     return out + " kernels=2 directions=" + std::to_string(ring_) + " " + plan_->explain();
   }
 
@@ -142,6 +153,8 @@ class graph_operator final : public cg_operator {
     diagonal_range range{1, 1};
     if (scales()) {
       range = diagonal_roots(ctx_, blocks_of(p.csr), roots_.data());
+    } else if (fold_ > 0) {
+      range = invert_diagonal_factors(ctx_, blocks_of(p.blocks.block == fold_ ? p.blocks : p.csr), fold_, inverses_.data());
     } else if (block_ > 0) {
       invert_diagonal_blocks(ctx_, blocks_of(p.blocks.block == block_ ? p.blocks : p.csr), block_, inverses_.data());
     }
@@ -152,26 +165,32 @@ class graph_operator final : public cg_operator {
   void make_plan(const cg_problem& p) {
     prepare(p);
     for (const bool blocks : {true, false}) {
-      if (blocks && p.blocks.block == 0) continue;
+      if (blocks && (p.blocks.block == 0 || (fold_ > 0 && p.blocks.block != fold_))) continue;
       reads_blocks_ = blocks;
       matrix_ref a = blocks ? p.blocks : p.csr;
-      if (scales()) {
-        const block_arrays arrays = blocks_of(a);
-        scaled_ = buffer<T>(ctx_, static_cast<std::size_t>(values_of(a)));
-        scale_symmetrically(ctx_, arrays, roots_.data(), scaled_.data());
-        a.values = scaled_.data();
-      }
-      values_ = a.values;
+      if (fold_ > 0) truth_.emplace(ctx_, a, spmv_options{.effort = spmv_effort::none});
+      if (scales() || fold_ > 0) scaled_ = buffer<T>(ctx_, static_cast<std::size_t>(values_of(a)));
+      const void* const given = a.values;
+      a.values = fold_away(a);
+      values_ = truth_ ? given : a.values;
       plan_.emplace(ctx_, a, options_.spmv);
       if (plan_->can(operation::apply_dots)) break;
     }
+  }
+  [[nodiscard]] bool folds_blocks(const cg_problem& p, int block) const {
+    return form_ != 3 && (p.blocks.block == block || is_made_of_blocks(ctx_, blocks_of(p.csr), block));
+  }
+  /// The values of `a` without what the preconditioner takes from them.
+  const void* fold_away(const matrix_ref& a) {
+    if (scales()) scale_symmetrically(ctx_, blocks_of(a), roots_.data(), scaled_.data());
+    if (fold_ > 0) fold_symmetrically(ctx_, blocks_of(a), fold_, inverses_.data(), scaled_.data());
+    return scaled_.empty() ? a.values : scaled_.data();
   }
 
   /// A ring of as many directions as there is memory for.
   void make_ring() {
     stride_ = ceil_div(n_, 32) * 32;
     if (const char* e = std::getenv("TULLE_CG_RING")) ring_ = std::atoi(e);
-    if (const char* e = std::getenv("TULLE_CG_FORM")) form_ = std::atoi(e);
     if (const char* e = std::getenv("TULLE_CG_EARLY")) early_ = std::atoi(e) != 0;
     if (!merged()) ring_ = 1;
     for (;; ring_ /= 2) {
@@ -202,7 +221,7 @@ class graph_operator final : public cg_operator {
   [[nodiscard]] int whole() const { return std::max(2, ring_); }
 
   [[nodiscard]] graph_vectors<T> vectors() {
-    T* const z = block_ > 0 ? z_.data() : r_.data();
+    T* const z = z_.empty() ? r_.data() : z_.data();
     return {n_,
             x_.data(),
             r_.data(),
@@ -212,7 +231,8 @@ class graph_operator final : public cg_operator {
             stride_,
             ring_,
             scales() ? roots_.data() : nullptr,
-            block_ > 0 ? inverses_.data() : nullptr,
+            inverses_.data(),
+            fold_,
             dots_.data(),
             range_.data(),
             state_.data(),
@@ -245,9 +265,15 @@ class graph_operator final : public cg_operator {
 
   void anew(cudaStream_t s) {
     const graph_vectors<T> v = vectors();
-    launch("cg.begin", graph_begin_kernel<T>, shape(), s, v);
-    plan_->apply(-1, ref(std::as_const(x_)), 1, ref(r_), {.stream = stream_view{s}});
-    with_block([&]<int Block>() { launch("cg.anew", graph_anew_kernel<Block, T>, shape(), s, v); });
+    if (fold_ > 0) {
+      launch("cg.begin", graph_begin_folded_kernel<T>, shape(), s, v);
+      truth_->apply(-1, ref(std::as_const(z_)), 1, ref(r_), {.stream = stream_view{s}});
+      launch("cg.anew", graph_anew_folded_kernel<T>, shape(), s, v);
+    } else {
+      launch("cg.begin", graph_begin_kernel<T>, shape(), s, v);
+      plan_->apply(-1, ref(std::as_const(x_)), 1, ref(r_), {.stream = stream_view{s}});
+      with_block([&]<int Block>() { launch("cg.anew", graph_anew_kernel<Block, T>, shape(), s, v); });
+    }
     launch("cg.direction", graph_turn_kernel<false, T>, shape(), s, v);
   }
   /// Iteration i since the last start.
@@ -334,7 +360,7 @@ class graph_operator final : public cg_operator {
     end(s);
   }
 
-  int form_ = 2;
+  int form_ = std::getenv("TULLE_CG_FORM") != nullptr ? std::atoi(std::getenv("TULLE_CG_FORM")) : 2;
   int ring_ = 4;
   std::int64_t stride_ = 0;
   dot_shares product_{};
@@ -342,11 +368,12 @@ class graph_operator final : public cg_operator {
   context ctx_;
   cg_options options_;
   std::int64_t n_;
-  int block_;  // of the inverses; 0: none
+  int block_ = 0;  // of the inverses; 0: none
+  int fold_ = 0;   // of the blocks that are folded away; 0: none
   int blocks_ = 0;
   int interval_ = 1;
   bool reads_blocks_ = false;
-  const void* values_ = nullptr;  // that the plan was given
+  const void* values_ = nullptr;  // that kernels may read where they are
   buffer<T> x_, r_, p_, q_, z_, roots_, inverses_, scaled_;
   buffer<double> shares_, move_shares_;
   buffer<std::uint64_t> words_;
@@ -354,6 +381,7 @@ class graph_operator final : public cg_operator {
   buffer<double> dots_, range_;
   pinned_slot progress_;
   std::optional<any_spmv_plan> plan_;
+  std::optional<any_spmv_plan> truth_;  // of A itself, where it is
   graph_segment anew_, rounds_, loop_;
   loop_place place_{};
   cudaEvent_t events_[2] = {};

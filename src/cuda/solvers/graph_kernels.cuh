@@ -254,7 +254,8 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   auto* const p4 = reinterpret_cast<quad<T>*>(a.p);
   const T* const from = Moves ? a.p : a.p + a.state->slot * a.stride;  // the direction as it is
   const auto* const from4 = reinterpret_cast<const quad<T>*>(from);
-  const auto* const z4 = reinterpret_cast<const quad<T>*>(a.z);
+  const T* const to_turn = a.fold > 0 ? a.r : a.z;
+  const auto* const z4 = reinterpret_cast<const quad<T>*>(to_turn);
   const std::int64_t quads = a.n / size;
   quad<T> x[unroll], p[unroll], z[unroll];
   const auto load = [&](std::int64_t first) {
@@ -305,7 +306,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
       [&](std::int64_t i) {
         const T before = from[i];
         if (moves) a.x[i] = fma(alpha, before, a.x[i]);
-        if (turns) a.p[i] = fresh ? a.z[i] : fma(beta, before, a.z[i]);
+        if (turns) a.p[i] = fresh ? to_turn[i] : fma(beta, before, to_turn[i]);
       });
 }
 
@@ -331,7 +332,7 @@ __global__ void graph_end_kernel(const __grid_constant__ graph_vectors<T> a) {
   T* const x = static_cast<T*>(s.x);
   if (s.iterations > 0 || a.zero_guess || s.rhs == 0) {
     for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
-      x[i] = s.rhs == 0 ? T{0} : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
+      x[i] = s.rhs == 0 ? T{0} : a.fold > 0 ? a.z[i] : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -5,7 +5,7 @@
 // stands between the product and this.
 #pragma once
 
-#include "cuda/solvers/graph_kernels.cuh"
+#include "cuda/solvers/graph_fold.cuh"
 
 namespace tulle::cuda {
 
@@ -104,6 +104,40 @@ __device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, in
   __syncthreads();
 }
 
+/// The block's sums, for the next move.
+template <class T>
+__device__ __forceinline__ void leave_sums(const graph_vectors<T>& a, double rz, double rr) {
+  __shared__ warp_sums sums;
+  leave_warp_sums(rz, rr, sums);
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const double sum = add_warp_sums(sums);
+  if (lane_id() % 16 == 0) a.move_shares[2 * blockIdx.x + lane_id() / 16] = sum;
+}
+
+/// A move where ||r|| is asked for and blocks are folded away: by rows, so that a block's are at hand together.
+template <int Ring, class T>
+__device__ __forceinline__ void move_rows(const graph_vectors<T>& a, const graph_state& s, const T* p_from, T* p_to,
+                                          double& rz, double& rr) {
+  const T step = static_cast<T>(-s.alpha), beta = static_cast<T>(s.beta);
+  over_block_rows(a.n, a.fold, [&](const block_row& row) {
+    T r{0}, p{0};
+    if (row.active) {
+      p = p_from[row.i];
+      r = a.r[row.i] = fma(step, a.q[row.i], a.r[row.i]);
+      if constexpr (Ring > 0) {
+        T x = a.x[row.i];
+        for (int k = 0; k < Ring - 1; ++k) x = fma(static_cast<T>(s.steps[k]), a.p[k * a.stride + row.i], x);
+        a.x[row.i] = fma(-step, p, x);
+      }
+      if (s.turns) p_to[row.i] = fma(beta, p, r);
+      rz = fma(static_cast<double>(r), static_cast<double>(r), rz);
+    }
+    const double true_r = unfolded(a.inverses, row, static_cast<double>(r));
+    if (row.active) rr = fma(true_r, true_r, rr);
+  });
+}
+
 /// `Ring`: x is updated too, from so many directions; 0: it is not. `slot`: of p. `parity`: of moves.
 template <int Ring, class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
@@ -144,6 +178,10 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   const T step = static_cast<T>(-s.alpha), beta = static_cast<T>(s.beta);
   const bool turns = s.turns != 0, exact = s.exact != 0;
   double rz = 0, rr = 0;
+  if (exact && a.fold > 0) {
+    move_rows<Ring>(a, s, p_from, p_to, rz, rr);
+    return leave_sums(a, rz, rr);
+  }
   for (std::int64_t first = grid_thread(); first < quads; first += unroll * grid_stride()) {
     if (first != grid_thread()) {
       load(first);
@@ -189,12 +227,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     if (exact) rr = fma(static_cast<double>(now) * a.roots[i], static_cast<double>(now) * a.roots[i], rr);
     if (turns) p_to[i] = fma(beta, before, now);
   }
-  __shared__ warp_sums sums;
-  leave_warp_sums(rz, rr, sums);
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
-  const double sum = add_warp_sums(sums);
-  if (lane_id() % 16 == 0) a.move_shares[2 * blockIdx.x + lane_id() / 16] = sum;
+  leave_sums(a, rz, rr);
 }
 
 }  // namespace tulle::cuda

@@ -44,11 +44,12 @@ enum class graph_progress : std::int32_t { runs, pauses, stopped };
 template <class T>
 struct graph_vectors {
   std::int64_t n;
-  T *x, *r, *p, *q, *z;    // z: r where it is r; p: a ring of directions,
+  T *x, *r, *p, *q, *z;    // z: r where it is r, base where blocks are folded away; p: a ring of directions,
   std::int64_t stride;     // so far apart,
   int ring;                // so many
   const T* roots;          // of the diagonal that was folded away, or null
-  const T* inverses;       // of diagonal blocks, or null
+  const T* inverses;       // of diagonal blocks, or of their factors, or null
+  int fold;                // rows of the blocks that are folded away, or 0
   const double* dots;      // p.q
   const double* range;     // least and greatest entry of the diagonal that was folded away, else 1
   graph_state* state;      // two: those who read one write the other
