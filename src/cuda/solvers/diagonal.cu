@@ -47,13 +47,16 @@ constexpr int none_bad = std::numeric_limits<int>::max();
 
 __global__ void begin_kernel(findings* f) { *f = {none_bad, ~0ull, 0}; }
 
-/// `whole`: the matrix is a BSR of such blocks; else a CSR.
+/// `whole`: the matrix is a BSR of such blocks; else a CSR of n rows, whose last block may have fewer.
 template <int Block, class T, class O>
-__global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, bool whole, T* inverses, findings* found) {
+__global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int64_t n, bool whole, T* inverses,
+                              findings* found) {
   constexpr int slots = 32 / Block;
   const int slot = lane_id() / Block, i = lane_id() % Block;
   const std::int64_t row = grid_thread() / 32 * slots + slot;
-  const bool active = slot < slots && row < rows;
+  const std::int64_t left = n - row * Block;
+  const int size = left < Block ? static_cast<int>(left) : Block;
+  const bool active = slot < slots && row < rows && i < size;
   double part[Block];
   bool numbers = true;
   const std::int64_t block_at = active && whole ? a.diagonal(static_cast<index_t>(row)) : -1;
@@ -78,7 +81,9 @@ __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, bool whol
   if (!positive) atomicMin(&found->first_bad, static_cast<int>(row));
   if (inverses == nullptr) return;
 #pragma unroll
-  for (int j = 0; j < Block; ++j) inverses[(row * Block + i) * Block + j] = static_cast<T>(part[j]);
+  for (int j = 0; j < Block; ++j) {
+    if (j < size) inverses[row * Block * Block + i * size + j] = static_cast<T>(part[j]);
+  }
 }
 
 template <class T, class O>
@@ -246,12 +251,16 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
   dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block, [&]<int Block>() {
       const bool whole = a.block == Block;
-      const std::int64_t rows = whole ? a.rows : a.rows / Block;
+      const std::int64_t rows = whole ? a.rows : ceil_div(a.rows, Block);
       launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
-             typed_blocks<T, O>(a), rows, whole, static_cast<T*>(inverses), found.data());
+             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses), found.data());
     });
   });
   refuse(read_back(ctx, found.data()), block);
+}
+
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
+  invert_diagonal_blocks(ctx, blocks_of(a), block, inverses);
 }
 
 diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots) {

@@ -19,8 +19,10 @@ block_arrays blocks_of(const matrix_ref& a);
 
 /// Diagonal blocks of `block` rows of a BSR of such blocks or of a CSR, whose rows ascend. Throws INDEFINITE naming the
 /// first that is not positive definite: one that the matrix lacks is not. A NaN is left to the iteration, which finds
-/// it. Waits. With `inverses` (n * block values, row-major) it leaves those there.
+/// it. The last block of a CSR may have fewer rows. Waits. With `inverses` (n * block values, row-major) it leaves those there.
 void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses);
+
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 
 /// d = sqrt(a_ii) in f64 rounded once, and {least, greatest} a_ii. Throws as above. Waits.
 struct diagonal_range {

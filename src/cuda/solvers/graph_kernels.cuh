@@ -7,7 +7,7 @@
 
 #include <cuda/atomic>
 
-#include "cuda/device/epilogue.cuh"
+#include "cuda/device/grid.cuh"
 #include "cuda/solvers/block_sums.cuh"
 #include "cuda/solvers/graph_state.cuh"
 
@@ -57,6 +57,17 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
   return threadIdx.x == 0;
 }
 
+/// Adds the pairs first, first + step, ... to a and b.
+__device__ __forceinline__ void add_pairs(const double* pairs, std::int64_t first, std::int64_t end, std::int64_t step,
+                                          double& a, double& b) {
+#pragma unroll 8
+  for (std::int64_t i = first; i < end; i += step) {
+    const double2 pair = __ldcg(reinterpret_cast<const double2*>(pairs) + i);
+    a += pair.x;
+    b += pair.y;
+  }
+}
+
 /// A solve begins: one thread.
 __global__ void graph_call_kernel(graph_state* state, const void* b, void* x, cg_record* record, double* history,
                                   unsigned long long outer) {
@@ -83,7 +94,7 @@ __device__ void settle(const graph_vectors<T>& a) {
   __shared__ warp_sums sums;
   if (!s.owes) return;
   double rz = 0, rr = 0;
-  take_shares(a.move_shares, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
+  add_pairs(a.move_shares, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
   leave_warp_sums(rz, rr, sums);
   __syncthreads();
   if (threadIdx.x >= 32) return;

@@ -30,8 +30,8 @@ __device__ __forceinline__ void tell_sums(const graph_vectors<T>& a, unsigned nu
   __shared__ warp_sums of_product, of_move;
   const std::int64_t first = blockIdx.x * blockDim.x + threadIdx.x, step = std::int64_t{tellers} * blockDim.x;
   double pq = 0, qq = 0, rz = 0, rr = 0;
-  take_shares(a.move_shares, first, gridDim.x, step, rz, rr);
-  take_shares(a.product_shares, first, a.product_count, step, pq, qq);
+  add_pairs(a.move_shares, first, gridDim.x, step, rz, rr);
+  add_pairs(a.product_shares, first, a.product_count, step, pq, qq);
   leave_warp_sums(pq, qq, of_product);
   leave_warp_sums(rz, rr, of_move);
   __syncthreads();
