@@ -62,14 +62,15 @@ struct jacobi_step {
 /// groups, and writes the result. What was read is missing again before the next launch. Blocks that wait are fewer than
 /// multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;  // of each block, then of each group, then of each shared row (never missing; 0 where unused)
-  unsigned together;  // a power of 2
-  std::int64_t shared_rows;
+  double* share;       // of each block, then of each shared row (never missing; 0 where unused), then of each group
+  std::int64_t count;  // of blocks and shared rows: what is to be added
+  std::int64_t shared_rows = 0;
+  unsigned together = 0;  // a power of 2; 0: shares are left as they are
 
   __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
-  __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(gridDim.x + i); }
-  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_group(groups() + slot); }
+  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(gridDim.x + slot); }
+  __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(count + i); }
 };
 
 /// Two dot products in the type that the caller wants.
@@ -184,7 +185,7 @@ struct store_with_dots {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
     const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-    if (member + 1 == shares.together || block + 1 == gridDim.x) {
+    if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
       add_up(sum, block - member);
     } else if (threadIdx.x < 2) {
       leave_share(shares.of_block(block) + threadIdx.x, sum);

@@ -57,7 +57,13 @@ template <class T, int Warps>
 struct warp_tails {
   T open[Warps];  // sum of the row that goes on after the warp
   bool ends_rows[Warps];
+  int rows[Warps];  // of the tile that end by then, where the warp ends any
 
+  __device__ __forceinline__ int row_count() const {
+    int w = Warps - 1;
+    while (w > 0 && !ends_rows[w]) --w;
+    return rows[w];
+  }
   /// Sum so far of the row that goes on after warp w - 1.
   __device__ __forceinline__ T open_before(int w) const {
     T sum{0};
@@ -95,7 +101,6 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
   __shared__ T sums[Staged ? csr5_slots : 1];
-  __shared__ index_t rows;
   const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
@@ -142,7 +147,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     tails.open[warp] = open;
     tails.ends_rows[warp] = ending != 0;
   }
-  if (Staged && threadIdx.x == Shape::block - 1) rows = row - first_row;
+  if (Staged && ending >> lane == 1) tails.rows[warp] = row - first_row;  // the last lane that ends any
   __syncthreads();
   if (ends_row) {
     if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
@@ -150,7 +155,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
   if constexpr (Staged) {
     __syncthreads();
-    for (auto r = static_cast<index_t>(threadIdx.x); r < rows; r += Shape::block) epilogue(first_row + r, sums[r]);
+    for (auto r = static_cast<index_t>(threadIdx.x); r < tails.row_count(); r += Shape::block) epilogue(first_row + r, sums[r]);
   }
 }
 

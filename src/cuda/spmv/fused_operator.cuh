@@ -14,30 +14,42 @@ class dot_workspace {
  public:
   dot_workspace() = default;
   /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows) : shared_rows_(shared_rows) {
-    if (const char* group = std::getenv("TULLE_DOTS_GROUP")) together_ = static_cast<unsigned>(std::atoi(group));
-    const std::int64_t most_groups = std::min(128, std::max(ctx.info().multiprocessors - 1, 1));
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows)
+      : shared_rows_(shared_rows), count_(blocks + shared_rows) {
+    const std::int64_t most_groups = std::clamp(ctx.info().multiprocessors - 1, 1, 128);
     while (ceil_div(blocks, together_) > most_groups) together_ *= 2;
-    const auto missing = 2 * sizeof(double) * static_cast<std::size_t>(blocks + ceil_div(blocks, together_));
-    share_ = buffer<double>(ctx, missing / sizeof(double) + 2 * static_cast<std::size_t>(shared_rows));
-    fill_bytes(ctx, share_.data(), memory_space::device, 0xff, missing);
-    fill_bytes(ctx, reinterpret_cast<std::byte*>(share_.data()) + missing, memory_space::device, 0,
-               share_.bytes() - missing);
+    share_ = buffer<double>(ctx, 2 * static_cast<std::size_t>(count_ + ceil_div(blocks, together_)));
+    constexpr std::size_t pair = 2 * sizeof(double);
+    fill_bytes(ctx, share_.data(), memory_space::device, 0xff, share_.bytes());  // missing
+    fill_bytes(ctx, share_.data() + 2 * blocks, memory_space::device, 0, pair * static_cast<std::size_t>(shared_rows));
   }
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), together_, shared_rows_}; }
+  [[nodiscard]] dot_shares view() { return {share_.data(), count_, shared_rows_, together_}; }
+  /// From now on nobody adds up but who reads the view.
+  void leave() { together_ = 0; }
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
 
  private:
-  unsigned together_ = 1024;
+  unsigned together_ = std::getenv("TULLE_DOTS_GROUP") ? static_cast<unsigned>(std::atoi(std::getenv("TULLE_DOTS_GROUP"))) : 1024;
   std::int64_t shared_rows_ = 0;
+  std::int64_t count_ = 0;
   buffer<double> share_;
+};
+
+/// What can leave the shares of its dot products to the kernel behind it.
+class leaves_dot_shares {
+ public:
+  /// From now on apply_dots does not write its results: they are the sums of these pairs.
+  virtual dot_shares leave_dot_shares() = 0;
+
+ protected:
+  ~leaves_dot_shares() = default;
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or
 /// csr_operator.
 template <class Self, class Base>
-class fused_operator : public Base {
+class fused_operator : public Base, public leaves_dot_shares {
  public:
   using T = typename Base::value_type;
   using Base::Base;
@@ -54,6 +66,10 @@ class fused_operator : public Base {
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
+  }
+  dot_shares leave_dot_shares() final {
+    dots_.leave();
+    return dots_.view();
   }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                     stream_view stream) final {
