@@ -26,7 +26,8 @@ constexpr std::int64_t bin_row_length(const bin_bsr_view<T>& a, std::int64_t r) 
 /// Copies the `b` values of a row of a block, all of which are read before any is written: neither place then waits for
 /// the other.
 template <scalar T>
-constexpr void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, index_t b, bool used = true) {
+constexpr void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, index_t b,
+                        bool used = true) {
   constexpr index_t most = 8;
   T row[most] = {};
   for (index_t j = 0; j < most; ++j) {
@@ -52,8 +53,8 @@ constexpr void gather_row(const bin_bsr_view<T>& a, std::int64_t r, const O* row
   const index_t b = a.block;
   std::int64_t slot = r < a.rows ? a.rowptr[r] : 0;
   for (std::int64_t k = rowptr[r / b]; k < rowptr[r / b + 1]; ++k, slot += bin_rows) {
-    copy_row(a.values + bin_place(slot, static_cast<index_t>(r % bin_rows), b), bin_rows, values + (k * b + r % b) * b, 1,
-             b, r < a.rows);
+    copy_row(a.values + bin_place(slot, static_cast<index_t>(r % bin_rows), b), bin_rows, values + (k * b + r % b) * b,
+             1, b, r < a.rows);
   }
 }
 

@@ -22,7 +22,9 @@ constexpr int many_width = B * sizeof(V) > 48 ? 2 : 4;
 
 /// Slots in flight: about 80 bytes of values for each lane, so that many warps fit.
 template <int B, class T>
-constexpr int flight = B* B * sizeof(T) > 40 ? 1 : B* B * sizeof(T) > 20 ? 2 : 4;
+constexpr int flight = B* B * sizeof(T) > 40   ? 1
+                       : B* B * sizeof(T) > 20 ? 2
+                                               : 4;
 
 template <class T>
 struct vector_load;
@@ -54,8 +56,8 @@ __device__ __forceinline__ void load_block(const T* slot, int lane, T (&block)[A
   for (int e = whole; e < Area; ++e) block[e] = load_stream(slot + compact_place<T>(Area, lane, e));
 }
 
-/// Calls use(mask, block, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin. What is
-/// fetched (from x) and the blocks are on their way together: their columns were read a round before.
+/// Calls use(mask, block, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin.
+/// What is fetched (from x) and the blocks are on their way together: their columns were read a round before.
 template <int B, int Flight, class T, class Fetch, class Use>
 __device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::int64_t bin, int part, int parts,
                                                Fetch fetch, Use use) {
@@ -156,10 +158,11 @@ __global__ void __launch_bounds__(threads)
   epilogue.finish();
 }
 
-/// The pieces of `Width` right-hand sides from number `first` on. `wide`: those of a row of x lie side by side, aligned.
+/// The pieces of `Width` right-hand sides from number `first` on. `wide`: those of a row of x lie side by side,
+/// aligned.
 template <int Width, int B, class V>
-__device__ __forceinline__ void load_pieces(const typed_vectors<const V>& x, std::int64_t row, index_t rows, index_t first,
-                                            index_t count, bool wide, V (&piece)[B][Width]) {
+__device__ __forceinline__ void load_pieces(const typed_vectors<const V>& x, std::int64_t row, index_t rows,
+                                            index_t first, index_t count, bool wide, V (&piece)[B][Width]) {
   constexpr int vector = 16 / sizeof(V) < Width ? 16 / sizeof(V) : Width;
 #pragma unroll
   for (int j = 0; j < B; ++j) {
@@ -232,8 +235,8 @@ __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a
   }
 }
 
-/// Four warps share a bin, or fewer where each would have less than two slots or less than 100 bytes for a lane: so much
-/// pays for what a warp does besides.
+/// Four warps share a bin, or fewer where each would have less than two slots or less than 100 bytes for a lane: so
+/// much pays for what a warp does besides.
 int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots, std::int64_t slot_bytes) {
   constexpr std::int64_t least_bytes = 100;
   if (o.lanes > 0) return o.lanes < warps ? o.lanes : warps;
@@ -250,7 +253,8 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
 
  public:
   compact_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : base(ctx, threads, a, s, o), parts_(pick_parts(o, storage_.view().bins, storage_.slots(),
+      : base(ctx, threads, a, s, o),
+        parts_(pick_parts(o, storage_.view().bins, storage_.slots(),
                           sizeof(T) * storage_.view().block * storage_.view().block)) {
     this->dots_ = {ctx, blocks(), 0};
   }
