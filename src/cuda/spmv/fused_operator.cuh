@@ -16,7 +16,12 @@ class dot_workspace {
 
   [[nodiscard]] dot_shares view() { return {share_.data(), blocks_, count_, left_ ? nullptr : arrived_.data()}; }
   /// From now on nobody adds up but who reads the view.
-  void leave() { left_ = true; }
+  void leave(bool behind) {
+    left_ = true;
+    behind_ = behind;
+  }
+  /// Whether what is launched for it may start before the kernel in front of it ends.
+  [[nodiscard]] bool behind() const { return behind_; }
   /// What is left to do behind a launch.
   void add_up(const dot_results& dots, cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes() + arrived_.bytes(); }
@@ -26,6 +31,7 @@ class dot_workspace {
   std::int64_t count_ = 0;
   bool has_clusters_ = false;
   bool left_ = false;
+  bool behind_ = false;
   buffer<double> share_;
   buffer<unsigned> arrived_;  // empty where the last block does not add up
 };
@@ -34,7 +40,7 @@ class dot_workspace {
 class leaves_dot_shares {
  public:
   /// From now on apply_dots does not write its results: they are the sums of these pairs.
-  virtual dot_shares leave_dot_shares() = 0;
+  virtual dot_shares leave_dot_shares(bool behind) = 0;
 
  protected:
   ~leaves_dot_shares() = default;
@@ -62,8 +68,8 @@ class fused_operator : public Base, public leaves_dot_shares {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
   }
-  dot_shares leave_dot_shares() final {
-    dots_.leave();
+  dot_shares leave_dot_shares(bool behind) final {
+    dots_.leave(behind);
     return dots_.view();
   }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
