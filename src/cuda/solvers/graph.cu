@@ -229,7 +229,7 @@ class graph_operator final : public cg_operator {
   }
   /// The product's shares where it can leave them, else what it makes of them.
   void leave_shares() {
-    product_ = {dots_.data(), 0, 1, nullptr};
+    product_ = {.share = dots_.data(), .count = 1};
     auto* const leaves = dynamic_cast<leaves_dot_shares*>(&detail::operator_of(*plan_));
     if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_shares((trial_ & 4) != 0);
   }
