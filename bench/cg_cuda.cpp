@@ -176,7 +176,9 @@ class table_file {
   }
 
  private:
-  void add(const char* name, const std::vector<std::string>& cells) { head_ = fmt::format("\"{}\": {}", name, list(cells)); }
+  void add(const char* name, const std::vector<std::string>& cells) {
+    head_ = fmt::format("\"{}\": {}", name, list(cells));
+  }
   static std::string list(const std::vector<std::string>& cells) {
     return fmt::format("[\"{}\"]", fmt::join(cells, "\", \""));
   }
