@@ -14,6 +14,7 @@
 #include <tulle/ops/spmv.hpp>
 #include <utility>
 
+#include "core/memory_status.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/pinned_slot.hpp"
@@ -43,7 +44,6 @@ class graph_operator final : public cg_operator {
     } else {
       block_ = block;
     }
-    make_ring();
     if (block > 0) {
       z_ = buffer<T>(ctx_, n);
       inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block));
@@ -59,6 +59,7 @@ class graph_operator final : public cg_operator {
     fill_bytes(ctx_, words_.data(), memory_space::device, 0, words_.bytes());
     fill_bytes(ctx_, move_shares_.data(), memory_space::device, 0, move_shares_.bytes());
     make_plan(p);
+    make_ring();  // last, of what memory is left
     if (merged()) leave_shares();
     if (std::getenv("TULLE_CG_TRACE") != nullptr) trace_ = buffer<unsigned long long>(ctx_, 1 << 20);
     interval_ = rounds();
@@ -220,8 +221,8 @@ class graph_operator final : public cg_operator {
       try {
         p_ = buffer<T>(ctx_, static_cast<std::size_t>(stride_ * ring_));
         break;
-      } catch (const error&) {
-        if (ring_ == 1) throw;
+      } catch (const error& e) {
+        if (ring_ == 1 || !is_out_of_memory(e)) throw;
       }
     }
     for (buffer<T>* v : {&x_, &p_}) fill_bytes(ctx_, v->data(), memory_space::device, 0, v->bytes());
