@@ -37,17 +37,21 @@ template <class T>
 __device__ __forceinline__ T load_once(const T* p) {
   return load_stream(p);
 }
-constexpr unsigned long long evict_first = 0x12F0000000000000;  // as createpolicy.fractional.L2::evict_first makes it
+__device__ __forceinline__ unsigned long long evict_first() {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
 template <>
 __device__ __forceinline__ float load_once(const float* p) {
   float v;
-  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(p), "l"(evict_first));
+  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(p), "l"(evict_first()));
   return v;
 }
 template <>
 __device__ __forceinline__ double load_once(const double* p) {
   double v;
-  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f64 %0, [%1], %2;" : "=d"(v) : "l"(p), "l"(evict_first));
+  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f64 %0, [%1], %2;" : "=d"(v) : "l"(p), "l"(evict_first()));
   return v;
 }
 
