@@ -93,6 +93,14 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(with(s, &csr_stats::gather_sectors, 9)), "packed");  // a band
   s.block_fill[6] = 1;
   EXPECT_EQ(standard(with_longest(s, 155 * 20)), "packed");
+  s = with(regular(800'000, 20), &csr_stats::gather_sectors, 17);
+  s.block_fill[2] = 0.5;
+  EXPECT_EQ(standard(s), "packed");  // a stencil
+  s.block_fill[2] = 0.7;
+  EXPECT_EQ(standard(s), "csr5");
+  s = with(regular(400'000, 34), &csr_stats::gather_sectors, 11.4);
+  s.block_fill[4] = 0.65;
+  EXPECT_EQ(standard(s), "csr5");
   s = regular(20'000, 80);
   s.block_fill[3] = 1;
   EXPECT_EQ(standard(s), "csr5");  // few
