@@ -1,5 +1,6 @@
 // cg.cluster: a resident solver (resident.cuh) on the thread blocks of one cluster, which read each other's shared
 // memory. Chosen for the smallest: what fits 16 blocks, 3.6 MB on an H200.
+#include "cuda/solvers/resident_cluster.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 
 namespace tulle::cuda {

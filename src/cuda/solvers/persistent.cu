@@ -1,5 +1,6 @@
 // cg.persistent: a resident solver (resident.cuh) on as many thread blocks as the device has multiprocessors, which
 // tell each other sums and vectors through global memory. Chosen for what fits their shared memory: 30 MB on an H200.
+#include "cuda/solvers/resident_grid.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 
 namespace tulle::cuda {

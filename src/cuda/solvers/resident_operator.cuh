@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/formats/matrices.hpp>
@@ -12,6 +14,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/resident.cuh"
+#include "cuda/solvers/resident_grid.cuh"
 #include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_support.hpp"
 #include "cuda/spmv/csr_operator.cuh"
@@ -38,12 +41,22 @@ class resident_operator final : public cg_operator {
     a.x = static_cast<T*>(x);
     a.record = record;
     a.history = history;
+    a.stamps = stamps_.data();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { start<Block>(a, native(stream)); });
   }
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
     enqueue(b, x, record, history, stream);
     check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
+    if (stamps_.empty()) return;
+    const auto all = to_host<double>(stamps_.data(), stamps_.size());
+    for (const int part : {0, parts_ / 2, parts_ - 1}) {
+      std::string line = "stamps of part " + std::to_string(part) + ":";
+      const char* const names[] = {"", "take", "product", "leave", "tell", "poll", "group", "all", "step", ""};
+      for (int u = 1; u < 9; ++u)
+        line += std::string(" ") + names[u] + " " + std::to_string(static_cast<int>(all[static_cast<std::size_t>(part * 10 + u)]));
+      std::puts(line.c_str());
+    }
   }
   void update_values(const cg_problem& p) override {
     const device_guard guard(ctx_.device());
@@ -75,6 +88,10 @@ class resident_operator final : public cg_operator {
   }
 
  private:
+  static bool trial(const char* what) {
+    const char* const given = std::getenv("TULLE_CG_TRIAL");
+    return given != nullptr && std::string(given).find(what) != std::string::npos;
+  }
   void take_blocks(const cg_problem& p) {
     arrays_ = blocks_of(p.blocks.block > 0 ? p.blocks : p.csr);
     if (arrays_.block == block_) return;
@@ -150,12 +167,14 @@ class resident_operator final : public cg_operator {
                 nullptr,
                 nullptr,
                 nullptr,
+                nullptr,
                 options_.rtol,
                 options_.atol,
                 options_.max_iterations,
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
+    if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 10);
     if (options_.preconditioner == preconditioner_kind::jacobi)
       roots_ = buffer<T>(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
@@ -170,8 +189,9 @@ class resident_operator final : public cg_operator {
           "cudaFuncSetAttribute");
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
-      vectors_ = buffer<std::uint64_t>(ctx_, 2 * static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<std::uint64_t>(ctx_, 8 * static_cast<std::size_t>(parts_) + 1);
+      const auto parts = static_cast<std::size_t>(parts_);
+      vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
+      sums_ = buffer<tagged_word>(ctx_, 2 * parts * parts * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_, shared_),
@@ -210,7 +230,7 @@ class resident_operator final : public cg_operator {
     config.dynamicSmemBytes = shared_;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = !cluster_ && trial("plain") ? 0 : 1;
     return config;
   }
 
@@ -219,7 +239,7 @@ class resident_operator final : public cg_operator {
     using exchange = Exchange<T, Block>;
     typename exchange::memory memory{};
     if constexpr (requires { exchange::words; }) {
-      memory = {vectors_.data(), sums_.data(), reinterpret_cast<unsigned*>(sums_.data() + 8 * parts_), arrays_.rows};
+      memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a, trial("push")};
     }
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
@@ -239,7 +259,8 @@ class resident_operator final : public cg_operator {
   std::optional<std::variant<bsr<T, std::int32_t>, bsr<T, std::int64_t>>> own_blocks_;
   buffer<std::int32_t> pattern_;
   buffer<std::uint16_t> columns_;
-  buffer<std::uint64_t> vectors_, sums_;
+  buffer<tagged_word> vectors_, sums_;
+  buffer<double> stamps_;
   buffer<T> roots_;
 };
 

@@ -17,6 +17,7 @@ struct resident_problem {
   T* x;
   cg_record* record;
   double* history;
+  double* stamps;
   double rtol, atol;
   int max_iterations;
   int replace_interval;  // 0 or below: never
