@@ -42,7 +42,8 @@ class resident_solver {
         warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)),
         exchange_(memory, a.outer + a.outer_begin[blockIdx.x],
-                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_, value_ + layout(a).published) {
+                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_,
+                  value_ + (requires { typename Exchange::own_columns; } ? layout(a).p : layout(a).published)) {
     const resident_layout at = layout(a);
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;

@@ -139,6 +139,21 @@ class resident_operator final : public cg_operator {
     if (!cluster_) {
       for (std::int32_t& row : plan.outer) row = plan.row_begin[static_cast<std::size_t>(row >> 16)] + (row & 0xffff);
     }
+    std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(arrays_.rows));
+    for (int g = 0; g < plan.parts; ++g) {
+      const std::int32_t own = plan.row_begin[g + 1] - plan.row_begin[g];
+      for (std::int32_t k = plan.outer_begin[g]; k < plan.outer_begin[g + 1]; ++k) {
+        const std::int32_t row = cluster_ ? plan.row_begin[plan.outer[k] >> 16] + (plan.outer[k] & 0xffff) : plan.outer[k];
+        readers[row].push_back((g << 16) + own + k - plan.outer_begin[g]);
+      }
+    }
+    std::vector<std::int32_t> push_begin(1, 0), push;
+    for (const auto& r : readers) {
+      push.insert(push.end(), r.begin(), r.end());
+      push_begin.push_back(static_cast<std::int32_t>(push.size()));
+    }
+    to_device(push_begin, push_begin_);
+    to_device(push, push_);
     std::vector<std::int32_t> all;
     const auto append = [&](const std::vector<std::int32_t>& part) {
       const std::size_t at = all.size();
@@ -241,6 +256,7 @@ class resident_operator final : public cg_operator {
     if constexpr (requires { exchange::words; }) {
       memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a, trial("push")};
     }
+    if constexpr (requires { memory.to; }) memory = {push_begin_.data(), push_.data()};
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
     check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory),
@@ -257,7 +273,7 @@ class resident_operator final : public cg_operator {
   block_arrays arrays_;
   resident_problem<T> problem_{};
   std::optional<std::variant<bsr<T, std::int32_t>, bsr<T, std::int64_t>>> own_blocks_;
-  buffer<std::int32_t> pattern_;
+  buffer<std::int32_t> pattern_, push_begin_, push_;
   buffer<std::uint16_t> columns_;
   buffer<tagged_word> vectors_, sums_;
   buffer<double> stamps_;
