@@ -30,6 +30,7 @@ cg_kernel cg_cluster_entry() {
       .summary = "one cluster of up to 16 blocks: the matrix stays in their shared memory",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
+      .blocks = true,
       .supports = supports,
       .make = make,
   };

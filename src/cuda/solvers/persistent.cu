@@ -27,6 +27,7 @@ cg_kernel cg_persistent_entry() {
       .summary = "one cooperative launch: the matrix stays in the shared memory of the whole device",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
+      .blocks = true,
       .supports = supports,
       .make = make,
   };

@@ -59,6 +59,7 @@ class resident_solver {
   __device__ void run() {
     load_matrix();
     const bool positive = invert_diagonal();
+    std::int64_t bad_row = -1;
     __syncwarp();
     status code = status::not_converged;
     bool failed = false, going_on = false;  // going on: the direction is kept
@@ -82,6 +83,7 @@ class resident_solver {
       if (code == status::success || iterations >= a_.max_iterations) break;
       if (const status bad = judge(exact.rz); bad != status::success) {
         code = bad;
+        if (bad == status::indefinite) bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
         break;
       }
       turn(going_on ? beta : 0);
@@ -122,8 +124,10 @@ class resident_solver {
       const int at = row * Block + i_;
       if (active) a_.x[offset() + at] = rhs == 0 ? T{0} : x_[at];
     });
-    if (Exchange::part() == 0 && thread() == 0)
-      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs};
+    if (Exchange::part() == 0 && thread() == 0) {
+      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs, bad_row};
+      *a_.first_bad = ~0ull;
+    }
     exchange_.end();
     if (a_.stamps != nullptr && thread() == 0) {
       for (int u = 0; u < 10; ++u) a_.stamps[blockIdx.x * 10 + u] = static_cast<double>(spent_[u]) / fmax(1.0, rounds_);
@@ -194,6 +198,11 @@ class resident_solver {
     __syncthreads();
   }
 
+  /// A scalar row whose diagonal is not positive, or begins a block that is not; read behind the first exchange.
+  __device__ void name_bad(int row) const {
+    atomicMin(a_.first_bad, static_cast<unsigned long long>(offset() + row));
+    __threadfence();
+  }
   /// Calls f(row, active) for the rows of the part, by whole warps: slot k has row k of those that its warp multiplies.
   template <class F>
   __device__ __forceinline__ void for_rows(F f) const {
@@ -207,13 +216,14 @@ class resident_solver {
     bool all = true;
     for_rows([&](int row, bool active) {
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
-      double part[Block];
+      double part[Block], of_lane = 0;  // of the diagonal
 #pragma unroll
       for (int j = 0; j < Block; ++j) {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
           part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
+        if (at >= 0 && i_ == j) of_lane = part[j];
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
@@ -225,6 +235,9 @@ class resident_solver {
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
       const bool positive = (inverted && there) || (with_numbers & mine) != mine;
       all = all && positive;
+      if (positive) return;
+      const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
+      if (!entry || !(of_lane > 0)) name_bad(row * Block + (entry ? i_ : 0));
 #pragma unroll
       for (int j = 0; j < Block; ++j)
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);

@@ -32,6 +32,7 @@ class resident_operator final : public cg_operator {
     if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 64, resident_threads);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
+    check_diagonal();
   }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
@@ -70,17 +71,9 @@ class resident_operator final : public cg_operator {
         }
       });
     }
-    if (options_.preconditioner == preconditioner_kind::none) return;
-    block_arrays arrays = arrays_;
-    arrays.values = problem_.values;
-    if (options_.preconditioner == preconditioner_kind::block_jacobi) {
-      invert_diagonal_blocks(ctx_, arrays, block_, nullptr);
-    } else {
-      (void)diagonal_roots(ctx_, arrays, roots_.data());
-    }
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + roots_.bytes() + own_bytes_;
+    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
     return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(threads_) +
@@ -88,6 +81,16 @@ class resident_operator final : public cg_operator {
   }
 
  private:
+  /// Later values are left to the solves.
+  void check_diagonal() const {
+    if (options_.preconditioner == preconditioner_kind::none) return;
+    block_arrays arrays = arrays_;
+    arrays.values = problem_.values;
+    if (options_.preconditioner == preconditioner_kind::block_jacobi)
+      return invert_diagonal_blocks(ctx_, arrays, block_, nullptr);
+    buffer<T> roots(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
+    (void)diagonal_roots(ctx_, arrays, roots.data());
+  }
   static bool trial(const char* what) {
     const char* const given = std::getenv("TULLE_CG_TRIAL");
     return given != nullptr && std::string(given).find(what) != std::string::npos;
@@ -181,6 +184,7 @@ class resident_operator final : public cg_operator {
                 nullptr,
                 nullptr,
                 nullptr,
+                first_bad_.data(),
                 nullptr,
                 nullptr,
                 options_.rtol,
@@ -190,8 +194,8 @@ class resident_operator final : public cg_operator {
                 options_.zero_guess,
                 options_.preconditioner};
     if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 10);
-    if (options_.preconditioner == preconditioner_kind::jacobi)
-      roots_ = buffer<T>(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
+    first_bad_ = buffer<unsigned long long>(ctx_, 1);
+    fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
@@ -277,7 +281,7 @@ class resident_operator final : public cg_operator {
   buffer<std::uint16_t> columns_;
   buffer<tagged_word> vectors_, sums_;
   buffer<double> stamps_;
-  buffer<T> roots_;
+  buffer<unsigned long long> first_bad_;
 };
 
 }  // namespace tulle::cuda
