@@ -1,8 +1,9 @@
 // Conjugate gradients in one launch: every thread block keeps its block rows of the matrix, their inverse diagonal
 // blocks and its part of the vectors in shared memory over the whole solve (Hestenes, Stiefel, 1952; persistent
 // kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). The sums of an iteration are taken together, behind the
-// product, as beta is predicted from them and r.z itself is taken again with the next ones (predict and recompute:
-// Chen, Carson, SISC 2020; Meurant, 1987): r.z of the next residual is r.z - 2 alpha z.q + alpha^2 q.M^-1 q. So blocks
+// product, as beta is predicted from them and r.z itself is taken again with the next ones (Meurant, 1987; Chen, Carson,
+// SISC 2020): r.z of the next residual is alpha^2 q.M^-1 q - r.z, and its z is z - alpha M^-1 q until it is M^-1 r, anew,
+// while p is under way. So blocks
 // wait twice: for p of the rows that they read, and for the sums. r is computed anew when it has arrived, so that f32
 // loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane (slot, i) multiplies
 // row i of block `slot`; slot k of a warp then keeps the vectors of its row k. Bytes per iteration from memory: none;
@@ -107,7 +108,7 @@ class resident_solver {
           failed = true;
           break;
         }
-        beta = fmax(fma(alpha, fma(alpha, s.qq, -2 * s.zq), s.rz), 0.0) * of_rz;
+        beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
         if (a_.replace_interval > 0 && since >= a_.replace_interval) going_on = true;
         if (iterations >= a_.max_iterations || going_on) {
           const T scale = static_cast<T>(alpha);
@@ -314,7 +315,7 @@ class resident_solver {
     }
     return z;
   }
-  __device__ void reset_shares() { share_ = {0, 0, 0, 0, 0}; }
+  __device__ void reset_shares() { share_ = {0, 0, 0, 0}; }
   __device__ __forceinline__ void share_residual(T r, T z) {
     share_.rz = fma(static_cast<double>(r), static_cast<double>(z), share_.rz);
     share_.rr = fma(static_cast<double>(r), static_cast<double>(r), share_.rr);
@@ -395,7 +396,6 @@ class resident_solver {
       mq_[at] = mq;
       const auto wide = static_cast<double>(q);
       share_.pq = fma(static_cast<double>(p_[at]), wide, share_.pq);
-      share_.zq = fma(static_cast<double>(z_[at]), wide, share_.zq);
       share_.qq = fma(static_cast<double>(mq), wide, share_.qq);
     });
     __syncwarp();
@@ -406,7 +406,7 @@ class resident_solver {
     return s;
   }
 
-  /// x += alpha p, r -= alpha q, z -= alpha M^-1 q, p = z + beta p, which is told.
+  /// p = z - alpha M^-1 q + beta p, which is told; x += alpha p, r -= alpha q, z = M^-1 r, which does not drift.
   __device__ void step(double alpha, double beta) {
     const T along = static_cast<T>(alpha), turned = static_cast<T>(beta);
     exchange_.begin_vector();
@@ -419,12 +419,13 @@ class resident_solver {
         next = fma(turned, p, z);
       }
       exchange_.tell(row, slot_ * Block, active, next);
+      const T r = active ? fma(-along, q_[at], r_[at]) : T{0};
+      z = precondition(row, active, r);
       if (!active) return;
       p_[at] = next;
       z_[at] = z;
-      x_[at] = fma(along, p, x_[at]);
-      const T r = fma(-along, q_[at], r_[at]);
       r_[at] = r;
+      x_[at] = fma(along, p, x_[at]);
       share_residual(r, z);
     });
     stamp(8);

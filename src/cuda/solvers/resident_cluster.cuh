@@ -46,15 +46,15 @@ class cluster_exchange {
   }
   template <class Stamp>
   __device__ __forceinline__ resident_sums add(const resident_sums& mine, resident_scratch& s, Stamp stamp) {
-    __shared__ double of_part[2][16][resident_sums::stride];
+    __shared__ double of_part[2][16][resident_sums::count];
     const auto cluster = cooperative_groups::this_cluster();
     parity_ ^= 1;
     s.leave(mine);
     __syncthreads();
     stamp(3);
-    if (const int to = static_cast<int>(threadIdx.x / 32) * 4 + quarter(); threadIdx.x < 128) {
-      const double sum = s.add(s.of_warp);
-      for (int k = to; k < parts(); k += static_cast<int>(blockDim.x / 8)) {
+    if (threadIdx.x < 64) {
+      const double sum = s.add(s.of_warp, static_cast<int>(blockDim.x / 32));
+      if (const int k = static_cast<int>(threadIdx.x) / resident_sums::count; k < parts()) {
         *cluster.map_shared_rank(&of_part[parity_][part()][sum_of_lane()], k) = sum;
       }
     }
@@ -62,12 +62,7 @@ class cluster_exchange {
     stamp(4);
     cluster.sync();
     stamp(5);
-    double sum = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (4 * k + quarter() < parts()) sum += of_part[parity_][4 * k + quarter()][sum_of_lane()];
-    }
-    return everywhere(add_quarters(sum));
+    return everywhere(s.add(of_part[parity_], parts()));
   }
   /// Nobody's memory may go while others read it.
   __device__ void end() const { cooperative_groups::this_cluster().sync(); }

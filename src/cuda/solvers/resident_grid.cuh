@@ -100,56 +100,55 @@ class grid_exchange {
     __syncthreads();
     stamp(3);
     const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
-    const int groups = (parts() + 3) / 4;
+    const int groups = (parts() + 7) / 8;
     const int v = sum_of_lane();
     tagged_word* const all = m_.sums + parity_ * parts() * parts() * resident_sums::count;
-    const bool has = v < resident_sums::count;
     if (m_.push || warp == 0) {
-      const double sum = s.add(s.of_warp);
+      const double sum = s.add(s.of_warp, warps);
       const tagged_word w{static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0,
                           number_};
       if (!m_.push) {
-        if (has && quarter() == 0) store_word(all + part() * resident_sums::count + v, w);
+        if (eighth() == 0) store_word(all + part() * resident_sums::count + v, w);
       } else {
         for (int g = warp; g < groups; g += warps) {
-          const int to = 4 * g + quarter();
-          if (has && to < parts()) store_word(all + (to * parts() + part()) * resident_sums::count + v, w);
+          const int to = 8 * g + eighth();
+          if (to < parts()) store_word(all + (to * parts() + part()) * resident_sums::count + v, w);
         }
       }
     }
     stamp(4);
     const tagged_word* const from = all + (m_.push ? part() * parts() * resident_sums::count : 0);
     double sum = 0;
-    for (int g = warp; g < groups; g += 3 * warps) {
-      tagged_word got[3];
-      bool there[3];
+    for (int g = warp; g < groups; g += 2 * warps) {
+      tagged_word got[2];
+      bool there[2];
 #pragma unroll
-      for (int u = 0; u < 3; ++u) {
-        there[u] = !has || 4 * (g + u * warps) + quarter() >= parts();
+      for (int u = 0; u < 2; ++u) {
+        there[u] = 8 * (g + u * warps) + eighth() >= parts();
         got[u] = {0, 0, 0, 0};
       }
       for (bool done = false; !done;) {
         done = true;
 #pragma unroll
-        for (int u = 0; u < 3; ++u) {
-          if (!there[u]) got[u] = load_word(from + (4 * (g + u * warps) + quarter()) * resident_sums::count + v);
+        for (int u = 0; u < 2; ++u) {
+          if (!there[u]) got[u] = load_word(from + (8 * (g + u * warps) + eighth()) * resident_sums::count + v);
         }
 #pragma unroll
-        for (int u = 0; u < 3; ++u) {
+        for (int u = 0; u < 2; ++u) {
           there[u] = there[u] || got[u].tag == number_;
           done = done && there[u];
         }
       }
 #pragma unroll
-      for (int u = 0; u < 3; ++u) sum += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
+      for (int u = 0; u < 2; ++u) sum += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
     }
     __syncwarp();
     stamp(5);
-    sum = add_quarters(sum);
-    if (quarter() == 0) s.of_group[warp][v] = sum;
+    sum = add_eighths(sum);
+    if (eighth() == 0) s.of_group[warp][v] = sum;
     __syncthreads();
     stamp(6);
-    return everywhere(s.add(s.of_group));
+    return everywhere(s.add(s.of_group, warps));
   }
   /// Nothing is left to others.
   __device__ void end() const {

@@ -169,6 +169,8 @@ class resident_operator final : public cg_operator {
     to_device(all, pattern_);
     to_device(plan.column, columns_);
     const std::int32_t* const p = pattern_.data();
+    first_bad_ = buffer<unsigned long long>(ctx_, 1);
+    fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
     problem_ = {p + row_begin,
                 p + chunk_begin,
                 p + outer_begin,
@@ -194,8 +196,6 @@ class resident_operator final : public cg_operator {
                 options_.zero_guess,
                 options_.preconditioner};
     if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 10);
-    first_bad_ = buffer<unsigned long long>(ctx_, 1);
-    fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 

@@ -97,20 +97,18 @@ class push_exchange {
   }
   template <class Stamp>
   __device__ __forceinline__ resident_sums add(const resident_sums& mine, resident_scratch& s, Stamp stamp) {
-    __shared__ double of_part[2][16][resident_sums::stride];
+    __shared__ double of_part[2][16][resident_sums::count];
     parity_ ^= 1;
     const unsigned barrier = barriers_ + 8 + 8 * parity_;
     if (threadIdx.x == 0) expect(barrier, static_cast<unsigned>(parts() * resident_sums::count * sizeof(double)));
     s.leave(mine);
     __syncthreads();
     stamp(3);
-    const int v = sum_of_lane();
-    if (threadIdx.x < 128) {
-      const double sum = s.add(s.of_warp);
-      const unsigned to = shared_address(&of_part[parity_][part()][v]);
-      for (int k = static_cast<int>(threadIdx.x / 8); k < parts(); k += static_cast<int>(blockDim.x / 8)) {
-        if (v < resident_sums::count) send(address_in(to, k), address_in(barrier, k), sum);
-      }
+    if (threadIdx.x < 64) {
+      const double sum = s.add(s.of_warp, static_cast<int>(blockDim.x / 32));
+      const unsigned to = shared_address(&of_part[parity_][part()][sum_of_lane()]);
+      if (const int k = static_cast<int>(threadIdx.x) / resident_sums::count; k < parts())
+        send(address_in(to, k), address_in(barrier, k), sum);
     }
     __syncwarp();
     stamp(4);
@@ -118,12 +116,7 @@ class push_exchange {
     sums_ ^= 1u << parity_;
     __syncwarp();
     stamp(5);
-    double sum = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (4 * k + quarter() < parts() && v < resident_sums::count) sum += of_part[parity_][4 * k + quarter()][v];
-    }
-    return everywhere(add_quarters(sum));
+    return everywhere(s.add(of_part[parity_], parts()));
   }
   /// Nobody's memory may go while others write it.
   __device__ void end() const {
