@@ -58,8 +58,12 @@ class resident_solver {
   }
 
   __device__ void run() {
+    const long long entered = clock64();
+    long long left = 0;
     load_matrix();
+    const long long loaded = clock64();
     const bool positive = invert_diagonal();
+    const long long inverted = clock64();
     std::int64_t bad_row = -1;
     __syncwarp();
     status code = status::not_converged;
@@ -67,8 +71,10 @@ class resident_solver {
     int iterations = 0;
     double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
     for (bool first = true;; first = false) {
+      left = clock64();
       const resident_sums exact = first ? begin(positive) : residual_itself();
       if (first) {
+        spent_[0] = clock64() - inverted;
         rhs = sqrt(exact.pq);
         target = fmax(a_.rtol * rhs, a_.atol);
         near = resident_share * target * (resident_share * target);  // of r.r
@@ -131,7 +137,15 @@ class resident_solver {
     }
     exchange_.end();
     if (a_.stamps != nullptr && thread() == 0) {
-      for (int u = 0; u < 10; ++u) a_.stamps[blockIdx.x * 10 + u] = static_cast<double>(spent_[u]) / fmax(1.0, rounds_);
+      const long long now = clock64();
+      double* const to = a_.stamps + blockIdx.x * 14;
+      for (int u = 0; u < 10; ++u) to[u] = static_cast<double>(spent_[u]) / fmax(1.0, rounds_);
+      to[0] = static_cast<double>(spent_[0]);
+      to[9] = static_cast<double>(now - left);
+      to[10] = static_cast<double>(loaded - entered);
+      to[11] = static_cast<double>(inverted - loaded);
+      to[12] = static_cast<double>(now - entered);
+      to[13] = rounds_;
     }
   }
 

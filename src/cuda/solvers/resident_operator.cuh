@@ -53,9 +53,9 @@ class resident_operator final : public cg_operator {
     const auto all = to_host<double>(stamps_.data(), stamps_.size());
     for (const int part : {0, parts_ / 2, parts_ - 1}) {
       std::string line = "stamps of part " + std::to_string(part) + ":";
-      const char* const names[] = {"", "take", "product", "leave", "tell", "poll", "group", "all", "step", ""};
-      for (int u = 1; u < 9; ++u)
-        line += std::string(" ") + names[u] + " " + std::to_string(static_cast<int>(all[static_cast<std::size_t>(part * 10 + u)]));
+      const char* const names[] = {"begin", "take", "product", "leave", "tell", "poll", "group", "all", "step", "end", "load", "invert", "whole", "rounds"};
+      for (int u = 0; u < 14; ++u)
+        line += std::string(" ") + names[u] + " " + std::to_string(static_cast<int>(all[static_cast<std::size_t>(part * 14 + u)]));
       std::puts(line.c_str());
     }
   }
@@ -195,7 +195,7 @@ class resident_operator final : public cg_operator {
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
-    if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 10);
+    if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 14);
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
