@@ -6,7 +6,7 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr resident_grid cluster_grid{16, resident_threads / 32, true};
+constexpr resident_grid cluster_grid{16, resident_rows, true};
 
 support supports(const cg_problem& p, const device_info& device) {
   if (device.compute_capability < 90) return {false, "clusters need compute capability 9.0"};

@@ -24,15 +24,16 @@ namespace tulle::cuda {
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double resident_share = 0.999;
 
-/// 24 registers of a thread for each of two rows, whose chunks take so many each.
-constexpr int most_kept(int registers) { return registers <= 8 ? 3 : registers <= 12 ? 2 : 1; }
+/// Of the first rows of a warp the first chunks are multiplied without a loop; those that take few registers stay there.
+inline constexpr int first_rows = 4, first_chunks = 3;
+constexpr int kept_chunks(int registers) { return registers <= 8 ? 3 : registers <= 12 ? 2 : 1; }
 
 template <int Block, class T, class Exchange>
 class resident_solver {
  public:
   static constexpr int slots = 32 / Block;
   static constexpr int lanes = slots * Block;  // of a warp that work
-  static constexpr int kept = most_kept(Block * static_cast<int>(sizeof(T)) / 4);  // chunks of a row in registers
+  static constexpr int kept = kept_chunks(Block * static_cast<int>(sizeof(T)) / 4);
   static constexpr int groups = resident_groups;
 
   __device__ resident_solver(const resident_problem<T>& a, const typename Exchange::memory& memory,
@@ -290,21 +291,26 @@ class resident_solver {
     return row;
   }
   __device__ __forceinline__ T product(int chunk) const { return row_in(chunk).times(p_ + column_of(chunk)); }
-  /// The first chunks of the first two rows of a warp stay in registers; others are zero there.
+  /// Chunks that are not there are zero.
   __device__ __forceinline__ void keep_chunks() {
 #pragma unroll
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < first_rows; ++k) {
       const int row = warp_ + k * warps_;
-      const int begin = row < rows_ ? row_chunk_[row] : 0, end = row < rows_ ? row_chunk_[row + 1] : 0;
+      begin_[k] = row < rows_ ? row_chunk_[row] : 0;
+      end_[k] = row < rows_ ? row_chunk_[row + 1] : 0;
 #pragma unroll
-      for (int c = 0; c < kept; ++c) {
-        const bool there = begin + c < end;
-        kept_[k][c] = there ? row_in(begin + c) : block_row{};
-        from_[k][c] = there ? column_of(begin + c) : 0;
+      for (int c = 0; c < first_chunks; ++c) {
+        const bool there = begin_[k] + c < end_[k];
+        if (c < kept) kept_[k][c] = there ? row_in(begin_[k] + c) : block_row{};
+        from_[k][c] = there ? column_of(begin_[k] + c) : 0;
       }
-      rest_[k] = min(begin + kept, end);
-      end_[k] = end;
     }
+  }
+  __device__ __forceinline__ T first_product(int k, int c) const {
+    if (c < kept) return kept_[k][c].times(p_ + from_[k][c]);
+    const bool there = begin_[k] + c < end_[k];
+    const T product = row_in(there ? begin_[k] + c : 0).times(p_ + from_[k][c]);
+    return there ? product : T{0};
   }
   /// Over the slots, in every lane.
   __device__ __forceinline__ T add_slots(T sum) const {
@@ -324,20 +330,20 @@ class resident_solver {
     T mine{0};
     int k = 0;
     if (group == 0) {
-      T sum[2];
+      T sum[first_rows];
 #pragma unroll
-      for (k = 0; k < 2; ++k) {
-        sum[k] = kept_[k][0].times(p_ + from_[k][0]);
+      for (k = 0; k < first_rows; ++k) {
+        sum[k] = first_product(k, 0);
 #pragma unroll
-        for (int c = 1; c < kept; ++c) sum[k] += kept_[k][c].times(p_ + from_[k][c]);
+        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
       }
 #pragma unroll
-      for (k = 0; k < 2; ++k) {
+      for (k = 0; k < first_rows; ++k) {
 #pragma unroll 1
-        for (int c = rest_[k]; c < end_[k]; ++c) sum[k] += product(c);
+        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
       }
 #pragma unroll
-      for (k = 0; k < 2; ++k) {
+      for (k = 0; k < first_rows; ++k) {
         const T of_row = add_slots(sum[k]);
         if (slot_ == k) mine = of_row;
       }
@@ -481,9 +487,9 @@ class resident_solver {
   Exchange exchange_;
   resident_sums share_;
   lane_values mine_[groups];
-  block_row kept_[2][kept];
-  int from_[2][kept];
-  int rest_[2], end_[2];  // chunks behind those
+  block_row kept_[first_rows][kept];
+  int from_[first_rows][first_chunks];
+  int begin_[first_rows], end_[first_rows];  // chunks
   long long before_ = 0;
 };
 

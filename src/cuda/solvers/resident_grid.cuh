@@ -149,7 +149,7 @@ class grid_exchange {
   }
 
  private:
-  static constexpr int flight = 4;  // loads of a thread that are under way together
+  static constexpr int flight = sizeof(T) == 8 ? 6 : 4;  // loads of a thread that are under way together
   static constexpr int polls = 5;   // the same, of sums
 
   __device__ void next() { number_ += number_ == 0xffffffffu ? 2 : 1; }  // never 0
