@@ -24,6 +24,7 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>

@@ -75,6 +75,12 @@ const matrix_kernels& matrices_of(backend_kind backend) {
   refuse_cuda();
 }
 
+const reorder_kernels& reorders_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::reorders();
+  if constexpr (has_cuda) return cuda::reorders();
+  refuse_cuda();
+}
+
 template <scalar T, offset O>
 const format_kernels<T, O>& formats_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::formats<T, O>();

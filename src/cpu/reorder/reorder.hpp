@@ -1,0 +1,12 @@
+// The CPU's implementations of kernels/reorder.hpp; table.cpp lists them.
+#pragma once
+
+#include "core/parallel.hpp"
+#include "kernels/reorder.hpp"
+
+namespace tulle::cpu {
+
+std::int64_t take_order(const context& ctx, const permutation_ref& from, index_t* order, index_t* inverse);
+entry_map permute_entries(const context& ctx, const matrix_ref& a, const matrix_order& order);
+
+}  // namespace tulle::cpu

@@ -1,0 +1,12 @@
+// The CPU's orders.
+#include "cpu/reorder/reorder.hpp"
+#include "kernels/backends.hpp"
+
+namespace tulle::cpu {
+
+const reorder_kernels& reorders() {
+  static constexpr reorder_kernels table = {.take_order = take_order, .rcm = nullptr, .permute = permute_entries};
+  return table;
+}
+
+}  // namespace tulle::cpu

@@ -1,0 +1,11 @@
+// The device implementations of kernels/reorder.hpp; table.cpp lists them. The context's device must be current.
+#pragma once
+
+#include "kernels/reorder.hpp"
+
+namespace tulle::cuda {
+
+std::int64_t take_order(const context& ctx, const permutation_ref& from, index_t* order, index_t* inverse);
+entry_map permute_entries(const context& ctx, const matrix_ref& a, const matrix_order& order);
+
+}  // namespace tulle::cuda

@@ -1,0 +1,15 @@
+// The device's orders.
+#include "cuda/reorder/reorder.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "kernels/backends.hpp"
+
+namespace tulle::cuda {
+
+const reorder_kernels& reorders() {
+  static constexpr reorder_kernels table = {.take_order = on_device<&take_order>::call,
+                                            .rcm = nullptr,
+                                            .permute = on_device<&permute_entries>::call};
+  return table;
+}
+
+}  // namespace tulle::cuda

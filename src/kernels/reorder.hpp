@@ -1,0 +1,34 @@
+// The contract between permutations, orderings and the backends. Arrays are in the backend's memory.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/context.hpp>
+#include <tulle/formats/matrix_ref.hpp>
+#include <tulle/ops/vector.hpp>
+
+#include "kernels/matrix.hpp"
+
+namespace tulle {
+
+/// What of A comes where: row i of the new matrix is row rows[i] of A, column j of A becomes inverse_columns[j]. Null:
+/// as it is.
+struct matrix_order {
+  const index_t* rows = nullptr;
+  const index_t* inverse_columns = nullptr;
+  bool sorted = false;  // the columns of every row in ascending order, stable; else as A had them
+};
+
+struct reorder_kernels {
+  /// Takes over `from` as 32-bit numbers into `order` and its inverse into `inverse`, and returns the first i with
+  /// from[i] out of range or equal to one before it, n where there is none. Up to there order is set; inverse[j] is the
+  /// first i with from[i] = j, wherever there is one. Waits.
+  std::int64_t (*take_order)(const context&, const permutation_ref& from, index_t* order, index_t* inverse);
+  /// order = reverse Cuthill-McKee of a symmetric pattern, all components: the same on every backend. CSR with sound
+  /// structure and columns that increase strictly; values are not read, the diagonal does not count.
+  void (*rcm)(const context&, const matrix_ref& a, index_t* order);
+  /// A is CSR with sound structure.
+  entry_map (*permute)(const context&, const matrix_ref& a, const matrix_order& order);
+};
+
+}  // namespace tulle
