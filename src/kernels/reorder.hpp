@@ -19,6 +19,15 @@ struct matrix_order {
   bool sorted = false;  // the columns of every row in ascending order, stable; else as A had them
 };
 
+/// Where vectors of n elements of a type come from, and the stream on which they move.
+struct vector_move {
+  const context& ctx;
+  stream_view stream;
+  scalar_type type;
+  index_t n;
+  const index_t* from;
+};
+
 struct reorder_kernels {
   /// Takes over `from` as 32-bit numbers into `order` and its inverse into `inverse`, and returns the first i with
   /// from[i] out of range or equal to one before it, n where there is none. Up to there order is set; inverse[j] is the
@@ -29,6 +38,12 @@ struct reorder_kernels {
   void (*rcm)(const context&, const matrix_ref& a, index_t* order);
   /// A is CSR with sound structure.
   entry_map (*permute)(const context&, const matrix_ref& a, const matrix_order& order);
+  /// y[i] = x[from[i]] + beta y[i] for i < n, of as many vectors as x has; beta = 0 never reads y. Neither allocates nor
+  /// waits.
+  void (*gather)(const vector_move&, const strided_vectors& x, double beta, const strided_vectors& y);
+  /// columns[k * most ...] = the first `most` columns of row rows[k], then -1, for k < count. A is CSR.
+  void (*row_columns)(const context&, const matrix_ref& a, const index_t* rows, index_t count, index_t most,
+                      index_t* columns);
 };
 
 }  // namespace tulle

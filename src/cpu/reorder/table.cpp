@@ -5,7 +5,11 @@
 namespace tulle::cpu {
 
 const reorder_kernels& reorders() {
-  static constexpr reorder_kernels table = {.take_order = take_order, .rcm = nullptr, .permute = permute_entries};
+  static constexpr reorder_kernels table = {.take_order = take_order,
+                                            .rcm = nullptr,
+                                            .permute = permute_entries,
+                                            .gather = gather_vectors,
+                                            .row_columns = row_columns};
   return table;
 }
 

@@ -53,7 +53,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   void multiply(Finish start, const T* x, const Done& done) {
     if constexpr (std::same_as<Finish, scaled<T>>) {
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0) return multiply(streamed<T>{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(streamed<T>{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;

@@ -20,9 +20,9 @@ template <scalar T, class Finish>
                                                Finish& out) {
   if (rows != nullptr) {
     for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
-  } else if (count == packed_lanes) {  // a constant count: unrolled, in vectors
+  } else if (count == packed_lanes && out.order == nullptr) {  // a constant count: unrolled, in vectors
 #pragma omp simd
-    for (index_t l = 0; l < packed_lanes; ++l) out(first + l, sum[l]);
+    for (index_t l = 0; l < packed_lanes; ++l) out.put(first + l, first + l, sum[l]);
   } else {
     for (index_t l = 0; l < count; ++l) out(first + l, sum[l]);
   }

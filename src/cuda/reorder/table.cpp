@@ -8,7 +8,9 @@ namespace tulle::cuda {
 const reorder_kernels& reorders() {
   static constexpr reorder_kernels table = {.take_order = on_device<&take_order>::call,
                                             .rcm = nullptr,
-                                            .permute = on_device<&permute_entries>::call};
+                                            .permute = on_device<&permute_entries>::call,
+                                            .gather = gather_vectors,
+                                            .row_columns = on_device<&row_columns>::call};
   return table;
 }
 
