@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tulle/formats/convert.hpp>
@@ -199,6 +200,14 @@ order_probe probe_order(const context& ctx, const matrix_ref& a) {
   order_probe seen{sectors_per_nonzero(ctx, a)};
   if (a.rows == a.cols && a.nnz > 0) seen.near = touched_per_entry(ctx, a, true);
   return seen;
+}
+
+/// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a side.
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations) {
+  const double cost = ctx.backend() == backend_kind::cpu ? 20 : 150, per_side = 3, least_gain = 2;
+  const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));
+  const double saved = 0.5;  // of an iteration, the rest being vectors and values
+  return expected * saved > cost && probe_order(ctx, a).gain() >= least_gain;
 }
 
 matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block) {

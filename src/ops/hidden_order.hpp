@@ -27,6 +27,9 @@ order_probe probe_order(const context& ctx, const matrix_ref& a);
 /// The first of the two.
 double sectors_per_nonzero(const context& ctx, const matrix_ref& a);
 
+/// Whether an order pays within an iterative solution of so many iterations at most, whose vectors stay in it.
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations);
+
 /// Reverse Cuthill-McKee of a CSR with sound structure: of A + A^T, by blocks of `block` rows where those are whole; of
 /// the graph of rows and columns where A is not square.
 matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block);

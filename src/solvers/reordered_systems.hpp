@@ -1,0 +1,56 @@
+// Right-hand sides and solutions in the order that a solver keeps its unknowns in: gathered once before a solve, put back
+// once after it.
+#pragma once
+
+#include <cstddef>
+#include <tulle/core/buffer.hpp>
+#include <tulle/ops/permutation.hpp>
+
+#include "kernels/backends.hpp"
+#include "kernels/cg.hpp"
+
+namespace tulle::detail {
+
+class reordered_systems {
+ public:
+  /// For so many right-hand sides of a type.
+  reordered_systems(const context& ctx, permutation order, scalar_type type, index_t most)
+      : ctx_(ctx),
+        order_(std::move(order)),
+        type_(type),
+        b_(ctx, order_.order().size() * static_cast<std::size_t>(most) * size_of(type)),
+        x_(ctx, b_.size()) {}
+
+  /// The same systems in the solver's order. x is left where it need not be set. Neither allocates nor waits.
+  [[nodiscard]] cg_systems gather(const cg_systems& given, bool zero_guess, stream_view stream) {
+    cg_systems own = given;
+    own.b = b_.data();
+    own.x = x_.data();
+    own.ld_b = own.ld_x = order_.size();
+    move(order_.order(), vectors(given.b, given.ld_b, given.count), vectors(own.b, own.ld_b, own.count), stream);
+    if (zero_guess) return own;
+    move(order_.order(), vectors(given.x, given.ld_x, given.count), vectors(own.x, own.ld_x, own.count), stream);
+    return own;
+  }
+  void put_back(const cg_systems& given, stream_view stream) const {
+    move(order_.inverse_order(), vectors(x_.data(), order_.size(), given.count),
+         vectors(given.x, given.ld_x, given.count), stream);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return b_.bytes() + x_.bytes() + 2 * order_.order().bytes(); }
+
+ private:
+  static strided_vectors vectors(const void* data, std::int64_t ld, index_t count) {
+    return {const_cast<void*>(data), count, 1, ld};
+  }
+  void move(const buffer<index_t>& from, const strided_vectors& x, const strided_vectors& y, stream_view stream) const {
+    reorders_of(ctx_.backend()).gather({ctx_, stream, type_, order_.size(), from.data()}, x, 0, y);
+  }
+
+  context ctx_;
+  permutation order_;
+  scalar_type type_;
+  buffer<std::byte> b_;
+  buffer<std::byte> x_;
+};
+
+}  // namespace tulle::detail
