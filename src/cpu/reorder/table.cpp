@@ -5,7 +5,10 @@
 namespace tulle::cpu {
 
 const reorder_kernels& reorders() {
-  static constexpr reorder_kernels table = {.take_order = take_order, .rcm = nullptr, .permute = permute_entries};
+  static constexpr reorder_kernels table = {.take_order = take_order,
+                                            .symmetric = is_symmetric_pattern,
+                                            .rcm = reverse_cuthill_mckee,
+                                            .permute = permute_entries};
   return table;
 }
 
