@@ -75,63 +75,20 @@ double touched_per_entry(const context& ctx, const matrix_ref& a, bool grow) {
   return entries > 0 ? static_cast<double>(touched) / static_cast<double>(entries) : 0;
 }
 
-/// A + A^T: its columns increase strictly.
+/// A + A^T, or A itself where it is that: its columns increase strictly.
 matrix_ref symmetric_pattern(const context& ctx, const matrix_ref& a) {
+  const auto is_symmetric = reorders_of(ctx.backend()).symmetric;
+  const pattern_counts found = to_vector(ctx, matrices_of(ctx.backend()).inspect(ctx, {&a, 1})).front();
+  if (found.increasing() && is_symmetric != nullptr && is_symmetric(ctx, a)) return a;
   return add(ctx, 0, a, 0, transpose(ctx, a).matrix);
-}
-
-// TODO until every backend has rcm: serial, on the host.
-std::vector<index_t> serial_rcm(const context& ctx, const matrix_ref& s) {
-  std::vector<std::int64_t> ptr;
-  std::vector<index_t> col(static_cast<std::size_t>(s.nnz));
-  const auto n = static_cast<std::size_t>(s.rows);
-  if (s.types.offset == offset_type::i32) {
-    std::vector<std::int32_t> narrow(n + 1);
-    copy_bytes(ctx, narrow.data(), memory_space::host, s.rowptr, ctx.space(), (n + 1) * 4);
-    ptr.assign(narrow.begin(), narrow.end());
-  } else {
-    ptr.resize(n + 1);
-    copy_bytes(ctx, ptr.data(), memory_space::host, s.rowptr, ctx.space(), (n + 1) * 8);
-  }
-  copy_bytes(ctx, col.data(), memory_space::host, s.colind, ctx.space(), col.size() * 4);
-  const auto degree = [&](index_t r) { return ptr[static_cast<std::size_t>(r) + 1] - ptr[static_cast<std::size_t>(r)]; };
-  std::vector<index_t> order;
-  order.reserve(n);
-  std::vector<char> seen(n);
-  const auto sweep = [&](index_t start) {
-    std::size_t at = order.size();
-    order.push_back(start);
-    seen[static_cast<std::size_t>(start)] = 1;
-    for (; at < order.size(); ++at) {
-      const std::size_t first = order.size();
-      const auto r = static_cast<std::size_t>(order[at]);
-      for (auto k = ptr[r]; k < ptr[r + 1]; ++k) {
-        const auto c = static_cast<std::size_t>(col[static_cast<std::size_t>(k)]);
-        if (seen[c] == 0) seen[c] = 1, order.push_back(static_cast<index_t>(c));
-      }
-      std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.end(),
-                       [&](index_t x, index_t y) { return degree(x) < degree(y); });
-    }
-  };
-  for (std::size_t r = 0; r < n; ++r) {
-    if (seen[r] != 0) continue;
-    const std::size_t first = order.size();
-    auto start = static_cast<index_t>(r);
-    for (int round = 0; round < 2; ++round) {
-      sweep(start);
-      start = order.back();
-      for (std::size_t k = first; k < order.size(); ++k) seen[static_cast<std::size_t>(order[k])] = 0;
-      order.resize(first);
-    }
-    sweep(start);
-  }
-  std::ranges::reverse(order);
-  return order;
 }
 
 /// Of a symmetric pattern.
 permutation cuthill_mckee(const context& ctx, const matrix_ref& pattern) {
-  if (reorders_of(ctx.backend()).rcm == nullptr) return {ctx, serial_rcm(ctx, pattern)};
+  if (reorders_of(ctx.backend()).rcm == nullptr) {  // TODO until every backend has it
+    const context host = context::cpu(ctx.threads());
+    return cuthill_mckee(host, clone(host, pattern)).on(ctx);
+  }
   buffer<index_t> order(ctx, static_cast<std::size_t>(pattern.rows));
   reorders_of(ctx.backend()).rcm(ctx, pattern, order.data());
   return {ctx, permutation_ref(offset_type::i32, order.data(), pattern.rows, ctx.space(), ctx.device())};

@@ -1,4 +1,5 @@
-// Orders checked, and the entries of a matrix in another order: counted row by row, then copied, and sorted where asked.
+// Orders checked, and the entries of a matrix in another order: counted row by row, then copied, and sorted where
+// asked.
 #include <algorithm>
 #include <vector>
 

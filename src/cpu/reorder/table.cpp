@@ -6,7 +6,8 @@ namespace tulle::cpu {
 
 const reorder_kernels& reorders() {
   static constexpr reorder_kernels table = {.take_order = take_order,
-                                            .rcm = nullptr,
+                                            .symmetric = is_symmetric_pattern,
+                                            .rcm = reverse_cuthill_mckee,
                                             .permute = permute_entries,
                                             .gather = gather_vectors,
                                             .row_columns = row_columns};
