@@ -1,0 +1,200 @@
+// What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--moves]`. --moves: ways of bringing
+// vectors into an order, by themselves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+namespace {
+
+using namespace tulle;
+
+struct mesh {
+  const char* name;
+  const char* spec;
+};
+
+struct timed {
+  std::string kernel;
+  double microseconds = 0;
+};
+
+double microseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Median of 15 runs.
+template <class F>
+double microseconds(const context& ctx, const F& f) {
+  std::vector<double> times;
+  event begin(ctx), end(ctx);
+  for (int i = 0; i < 18; ++i) {
+    begin.record(ctx.stream());
+    f();
+    end.record(ctx.stream());
+    end.synchronize();
+    if (i >= 3) times.push_back(end.microseconds_since(begin));
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+double application(const context& ctx, const linear_operator& a) {
+  const auto n = static_cast<std::size_t>(a.dimensions().rows);
+  buffer<double> x(ctx, n), y(ctx, n);
+  vector_ops(ctx).random(1, x);
+  return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
+}
+
+permutation random_order(const context& ctx, index_t n) {
+  std::vector<index_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  return {ctx, order};
+}
+
+/// The fastest of some kernels that take the matrix, without an order.
+timed best_of(const context& ctx, const matrix_ref& a, bool vendor) {
+  timed best;
+  for (const kernel_info& k : kernels(ctx.backend())) {
+    const bool is_vendor = k.role == kernel_role::vendor;
+    if (k.operation != kernel_operation::spmv || k.role == kernel_role::study || is_vendor != vendor) continue;
+    try {
+      spmv_options options;
+      options.kernel = k.name;
+      const any_spmv_plan plan(ctx, a, options);
+      const double time = application(ctx, plan);
+      if (best.kernel.empty() || time < best.microseconds) best = {std::string(k.name), time};
+    } catch (const error&) {  // does not take it
+    }
+  }
+  return best;
+}
+
+/// Microseconds of an iteration of conjugate gradients: a solve of 200, with all that it begins and ends with.
+double iteration(const context& ctx, const matrix_ref& a, spmv_reorder reorder, std::string& kernel) {
+  const auto n = static_cast<std::size_t>(a.rows);
+  buffer<double> b(ctx, n), x(ctx, n);
+  vector_ops(ctx).random(2, b);
+  cg_options options;
+  options.rtol = 0;
+  options.max_iterations = 200;
+  options.zero_guess = true;
+  options.spmv.reorder = reorder;
+  const cg_solver solver(ctx, a, options);
+  kernel = solver.kernel();
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    (void)solver.solve(b, x);
+    times.push_back(microseconds_since(begin) / options.max_iterations);
+  }
+  std::ranges::sort(times);
+  return times[2];
+}
+
+/// One way: x is read at random. Two: first into ranges of x that a cache holds, by the number of ranges.
+void time_moves(const context& ctx, const permutation& order) {
+  const auto n = static_cast<std::size_t>(order.size());
+  buffer<double> x(ctx, n), y(ctx, n), between(ctx, n);
+  vector_ops(ctx).random(1, x);
+  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, microseconds(ctx, [&] { order.apply(x, y); }),
+             microseconds(ctx, [&] { order.apply_inverse(x, y); }));
+  const std::vector<index_t> from = order.to_vector();
+  for (const index_t ranges : {4, 8, 16, 32}) {
+    const index_t span = (order.size() + ranges - 1) / ranges;
+    std::vector<index_t> next, source(n), place(n);
+    for (index_t r = 0; r < ranges; ++r) next.push_back(std::min(order.size(), r * span));
+    for (std::size_t i = 0; i < n; ++i) {
+      place[i] = next[static_cast<std::size_t>(from[i] / span)]++;
+      source[static_cast<std::size_t>(place[i])] = from[i];
+    }
+    const permutation first(ctx, source), second(ctx, place);
+    const double one = microseconds(ctx, [&] { first.apply(x, between); });
+    const double two = microseconds(ctx, [&] { second.apply(between, y); });
+    const double both = microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
+    const double out = microseconds(ctx, [&] { second.apply_inverse(x, between); });
+    const double back = microseconds(ctx, [&] { first.inverse().apply(between, y); });
+    fmt::print("; {} ranges {:.1f} + {:.1f} = {:.1f}, back {:.1f} + {:.1f}", ranges, one, two, both, out, back);
+  }
+  fmt::print("\n");
+}
+
+std::string measure(const context& ctx, const mesh& m, bool moves) {
+  const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
+  const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const double natural_us = application(ctx, any_spmv_plan(ctx, natural));
+  const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
+  double plain_us = 0, plain_plan_us = 0;
+  {
+    const any_spmv_plan plain(ctx, shuffled);
+    plain_us = application(ctx, plain);
+    plain_plan_us = plain.plan_microseconds();
+  }
+  spmv_options options;
+  options.reorder = spmv_reorder::always;
+  const any_spmv_plan plan(ctx, shuffled, options);
+  const double reordered_us = application(ctx, plan), own_us = application(ctx, plan.in_own_order());
+  const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
+  const double pays = (plan.plan_microseconds() - plain_plan_us) / (plain_us - reordered_us);
+  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f}, ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f}, in its own "
+             "order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {:.0f}\n  {}\n",
+             m.name, natural_us, plain_us, ours.microseconds, ours.kernel, vendor.microseconds, vendor.kernel, reordered_us,
+             own_us, best / reordered_us, natural_us / own_us, pays, plan.explain());
+  std::fflush(stdout);
+  if (moves && plan.column_order() != nullptr) time_moves(ctx, *plan.column_order());
+  std::string kernel;
+  const double cg_natural = iteration(ctx, natural, spmv_reorder::never, kernel);
+  const double cg_plain = iteration(ctx, shuffled, spmv_reorder::never, kernel);
+  const double cg_reordered = iteration(ctx, shuffled, spmv_reorder::always, kernel);
+  fmt::print("  {}: natural {:.1f} us an iteration, renumbered {:.1f}, reordered {:.1f}: {:.2f} of natural\n", kernel, cg_natural,
+             cg_plain, cg_reordered, cg_natural / cg_reordered);
+  std::fflush(stdout);
+  return fmt::format(
+      R"({{"matrix": "{}", "rows": {}, "nnz": {}, "natural_us": {:.2f}, "plain_us": {:.2f}, "ours": "{}", "ours_us": {:.2f}, )"
+      R"("vendor": "{}", "vendor_us": {:.2f}, "reordered": "{}", "reordered_us": {:.2f}, "own_us": {:.2f}, "plan_us": {:.0f}, )"
+      R"("plain_plan_us": {:.0f}, "pays_after": {:.0f}, "cg": "{}", "cg_natural_us": {:.2f}, "cg_plain_us": {:.2f}, )"
+      R"("cg_reordered_us": {:.2f}}})",
+      m.name, natural.rows, natural.nnz, natural_us, plain_us, ours.kernel, ours.microseconds, vendor.kernel,
+      vendor.microseconds, plan.kernel(), reordered_us, own_us, plan.plan_microseconds(), plain_plan_us, pays, kernel,
+      cg_natural, cg_plain, cg_reordered);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool on_cpu = false, small = false, moves = false;
+  std::string file, only;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    on_cpu = on_cpu || argument == "cpu";
+    small = small || argument == "--small";
+    moves = moves || argument == "--moves";
+    if (argument == "-o" && i + 1 < argc) file = argv[++i];
+    if (argument == "--only" && i + 1 < argc) only = argv[++i];
+  }
+  const mesh large_meshes[] = {{"7-point 128^3", "gen:stencil:points=7,n=128,values=spd"},
+                               {"27-point 100^3", "gen:stencil:points=27,n=100,values=spd"},
+                               {"7-point 256^3", "gen:stencil:points=7,n=256,values=spd"}};
+  const mesh small_meshes[] = {{"7-point 40^3", "gen:stencil:points=7,n=40,values=spd"},
+                               {"27-point 30^3", "gen:stencil:points=27,n=30,values=spd"}};
+  const context ctx = on_cpu ? context::cpu() : context::cuda();
+  std::string records;
+  for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
+    if (std::string(m.name).find(only) == std::string::npos) continue;
+    records += (records.empty() ? "\n  " : ",\n  ") + measure(ctx, m, moves);
+  }
+  if (file.empty()) return 0;
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (out == nullptr) return 1;
+  fmt::print(out, "{{\"kind\": \"reorder\", \"device\": \"{}\", \"benchmarks\": [{}\n]}}\n", ctx.info().name, records);
+  return std::fclose(out);
+}
