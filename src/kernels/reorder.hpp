@@ -61,6 +61,9 @@ struct reorder_kernels {
   /// y[i] = x[from[i]] + beta y[i] for i < n, of as many vectors as x has; beta = 0 never reads y. Neither allocates nor
   /// waits.
   void (*gather)(const vector_move&, const strided_vectors& x, double beta, const strided_vectors& y);
+  /// The same order in two steps: source holds the elements of `from` sorted by their number / span, otherwise in their
+  /// order, and place[i] is where that of i comes. Null where one step is no slower.
+  void (*split)(const context&, const index_t* from, index_t n, index_t span, index_t* source, index_t* place);
   /// columns[k * most ...] = the first `most` columns of row rows[k], then -1, for k < count. A is CSR.
   void (*row_columns)(const context&, const matrix_ref& a, const index_t* rows, index_t count, index_t most,
                       index_t* columns);

@@ -42,6 +42,17 @@ class reordering {
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
+  /// An order in two steps, each of which reads no more of its input at once than a cache holds. Between them elements are
+  /// sorted by ranges of the caller's order, otherwise in the plan's.
+  struct two_steps {
+    buffer<index_t> source;  // first[p] = caller's[source[p]]
+    buffer<index_t> place;   // plan's[i] = first[place[i]]
+    buffer<index_t> back;    // caller's[j] = first[back[j]]
+  };
+  void take_two_steps();
+  /// Room for vector number i between the steps.
+  [[nodiscard]] void* between(int i) const;
+
   void move(const buffer<index_t>& from, const void* x, double beta, void* y, stream_view stream) const;
   void move(const buffer<index_t>& from, const strided_vectors& x, double beta, const strided_vectors& y,
             stream_view stream) const;
@@ -51,6 +62,7 @@ class reordering {
   scalar_type type_;
   matrix_orders orders_;
   bool by_kernel_ = false;
+  std::optional<two_steps> steps_;   // where vectors are larger than a cache, and the kernel stores rows by the second
   mutable buffer<std::byte> x_;      // in the plan's order, as all of these
   mutable buffer<std::byte> y_;
   mutable buffer<std::byte> of_rows_[2];  // w, or b and the inverse diagonal

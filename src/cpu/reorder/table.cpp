@@ -10,6 +10,7 @@ const reorder_kernels& reorders() {
                                             .rcm = reverse_cuthill_mckee,
                                             .permute = permute_entries,
                                             .gather = gather_vectors,
+                                            .split = nullptr,
                                             .row_columns = row_columns};
   return table;
 }

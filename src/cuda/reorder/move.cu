@@ -6,6 +6,7 @@
 #include "cuda/reorder/reorder.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "kernels/types.hpp"
 
 namespace tulle::cuda {
@@ -74,6 +75,23 @@ void gather_vectors(const vector_move& move, const strided_vectors& x, double be
       launch("gather_many", gather_many_kernel<T>, bounded(move.ctx, threads_for(std::int64_t{move.n} * x.count)), stream,
              move.from, move.n, x.count, vectors<T>(x), b, vectors<T>(y));
     }
+  });
+}
+
+void split_order(const context& ctx, const index_t* from, index_t n, index_t span, index_t* source, index_t* place) {
+  buffer<std::uint64_t> ranges(ctx, static_cast<std::size_t>(n));
+  buffer<std::int64_t> numbers(ctx, static_cast<std::size_t>(n));
+  std::uint64_t* const range = ranges.data();
+  std::int64_t* number = numbers.data();
+  for_each_item(ctx, "ranges", n, [=] __device__(std::int64_t i) {
+    range[i] = static_cast<std::uint64_t>(from[i] / span);
+    number[i] = i;
+  });
+  sort_pairs(ctx, ranges, numbers, 0, bits_for(ceil_div(n, span)));
+  number = numbers.data();
+  for_each_item(ctx, "split_order", n, [=] __device__(std::int64_t p) {
+    source[p] = from[number[p]];
+    place[number[p]] = static_cast<index_t>(p);
   });
 }
 

@@ -10,6 +10,7 @@ const reorder_kernels& reorders() {
                                             .rcm = nullptr,
                                             .permute = on_device<&permute_entries>::call,
                                             .gather = gather_vectors,
+                                            .split = on_device<&split_order>::call,
                                             .row_columns = on_device<&row_columns>::call};
   return table;
 }
