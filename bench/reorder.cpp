@@ -1,14 +1,17 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--quick] [--moves]`. --quick: the plan alone; --moves: ways of bringing
-// vectors into an order, by themselves.
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--quick] [--moves]`.
+// --quick: the plan alone; --moves: ways of bringing vectors into an order, by themselves.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
@@ -139,44 +142,68 @@ void measure_plan(const context& ctx, const mesh& m) {
   std::fflush(stdout);
 }
 
-std::string measure(const context& ctx, const mesh& m, bool moves) {
+using row = std::vector<std::string>;
+const row header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "plan in another order",
+                    "over the best", "in its own order", "natural / own", "planning, ms", "pays after",
+                    "iteration of cg: natural", "renumbered", "reordered", "natural / reordered"};
+
+row measure(const context& ctx, const mesh& m, bool moves) {
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
   const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
   const double natural_us = application(ctx, any_spmv_plan(ctx, natural));
   const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
-  double plain_us = 0, plain_plan_us = 0;
+  timed plain;
+  double plain_plan_us = 0;
   {
-    const any_spmv_plan plain(ctx, shuffled);
-    plain_us = application(ctx, plain);
-    plain_plan_us = plain.plan_microseconds();
+    const any_spmv_plan plan(ctx, shuffled);
+    plain = {std::string(plan.kernel()), application(ctx, plan)};
+    plain_plan_us = plan.plan_microseconds();
   }
   spmv_options options;
   options.reorder = spmv_reorder::always;
   const any_spmv_plan plan(ctx, shuffled, options);
-  const double reordered_us = application(ctx, plan), own_us = application(ctx, plan.in_own_order());
+  const double reordered = application(ctx, plan), own = application(ctx, plan.in_own_order());
   const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
-  const double pays = (plan.plan_microseconds() - plain_plan_us) / (plain_us - reordered_us);
-  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f}, ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f}, in its own "
-             "order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {:.0f}\n  {}\n",
-             m.name, natural_us, plain_us, ours.microseconds, ours.kernel, vendor.microseconds, vendor.kernel, reordered_us,
-             own_us, best / reordered_us, natural_us / own_us, pays, plan.explain());
+  const double pays = (plan.plan_microseconds() - plain_plan_us) / (plain.microseconds - reordered);
+  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f}, in its "
+             "own order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {:.0f}\n  {}\n",
+             m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
+             vendor.kernel, reordered, own, best / reordered, natural_us / own, pays, plan.explain());
   std::fflush(stdout);
-  if (moves && plan.column_order() != nullptr) time_moves(ctx, *plan.column_order());
+  if (moves) time_moves(ctx, *plan.column_order());
   std::string kernel;
   const double cg_natural = iteration(ctx, natural, spmv_reorder::never, kernel);
   const double cg_plain = iteration(ctx, shuffled, spmv_reorder::never, kernel);
   const double cg_reordered = iteration(ctx, shuffled, spmv_reorder::always, kernel);
-  fmt::print("  {}: natural {:.1f} us an iteration, renumbered {:.1f}, reordered {:.1f}: {:.2f} of natural\n", kernel, cg_natural,
-             cg_plain, cg_reordered, cg_natural / cg_reordered);
+  fmt::print("  {}: natural {:.1f} us an iteration, renumbered {:.1f}, reordered {:.1f}: {:.2f} of natural\n", kernel,
+             cg_natural, cg_plain, cg_reordered, cg_natural / cg_reordered);
   std::fflush(stdout);
-  return fmt::format(
-      R"({{"matrix": "{}", "rows": {}, "nnz": {}, "natural_us": {:.2f}, "plain_us": {:.2f}, "ours": "{}", "ours_us": {:.2f}, )"
-      R"("vendor": "{}", "vendor_us": {:.2f}, "reordered": "{}", "reordered_us": {:.2f}, "own_us": {:.2f}, "plan_us": {:.0f}, )"
-      R"("plain_plan_us": {:.0f}, "pays_after": {:.0f}, "cg": "{}", "cg_natural_us": {:.2f}, "cg_plain_us": {:.2f}, )"
-      R"("cg_reordered_us": {:.2f}}})",
-      m.name, natural.rows, natural.nnz, natural_us, plain_us, ours.kernel, ours.microseconds, vendor.kernel,
-      vendor.microseconds, plan.kernel(), reordered_us, own_us, plan.plan_microseconds(), plain_plan_us, pays, kernel,
-      cg_natural, cg_plain, cg_reordered);
+  const auto us = [](double t) { return fmt::format("{:.1f}", t); };
+  const auto with_kernel = [&](const timed& t) {
+    return t.kernel.empty() ? std::string("-") : fmt::format("{:.1f} (`{}`)", t.microseconds, t.kernel);
+  };
+  return {m.name, us(natural_us), with_kernel(ours), with_kernel(vendor), us(reordered),
+          fmt::format("{:.2f}", best / reordered), us(own), fmt::format("{:.2f}", natural_us / own),
+          fmt::format("{:.1f}", plan.plan_microseconds() / 1e3), fmt::format("{:.0f}", pays), us(cg_natural), us(cg_plain),
+          us(cg_reordered), fmt::format("{:.2f}", cg_natural / cg_reordered)};
+}
+
+std::string json(const row& cells) {
+  std::string out;
+  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
+  return "[" + out + "]";
+}
+
+/// As tools/bench_table.py takes it.
+int write(const std::string& file, const context& ctx, const std::vector<row>& rows) {
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (out == nullptr) return 1;
+  std::string text;
+  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
+  fmt::print(out, "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
+             " \"rows\": [{}\n ]\n}}\n",
+             built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
+  return std::fclose(out);
 }
 
 }  // namespace
@@ -199,18 +226,14 @@ int main(int argc, char** argv) {
   const mesh small_meshes[] = {{"7-point 40^3", "gen:stencil:points=7,n=40,values=spd"},
                                {"27-point 30^3", "gen:stencil:points=27,n=30,values=spd"}};
   const context ctx = on_cpu ? context::cpu() : context::cuda();
-  std::string records;
+  std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     if (std::string(m.name).find(only) == std::string::npos) continue;
     if (quick) {
       measure_plan(ctx, m);
-      continue;
+    } else {
+      rows.push_back(measure(ctx, m, moves));
     }
-    records += (records.empty() ? "\n  " : ",\n  ") + measure(ctx, m, moves);
   }
-  if (file.empty()) return 0;
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  fmt::print(out, "{{\"kind\": \"reorder\", \"device\": \"{}\", \"benchmarks\": [{}\n]}}\n", ctx.info().name, records);
-  return std::fclose(out);
+  return file.empty() ? 0 : write(file, ctx, rows);
 }
