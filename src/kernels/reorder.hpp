@@ -54,8 +54,9 @@ struct reorder_kernels {
   /// Whether entry (j, i) is there for every entry (i, j): told by sums of a hash of 64 bits, so that no
   /// entry is looked up. A is square, CSR with sound structure and columns that increase strictly; values are not read.
   bool (*symmetric)(const context&, const matrix_ref& a);
-  /// order = reverse Cuthill-McKee of such a matrix, which is symmetric: the same on every backend.
-  void (*rcm)(const context&, const matrix_ref& a, index_t* order);
+  /// order = reverse Cuthill-McKee of such a matrix, which is symmetric: the same on every backend. False where the
+  /// levels are so narrow that the CPU is faster: the order is not set then.
+  bool (*rcm)(const context&, const matrix_ref& a, index_t* order);
   /// A is CSR with sound structure.
   entry_map (*permute)(const context&, const matrix_ref& a, const matrix_order& order);
   /// y[i] = x[from[i]] + beta y[i] for i < n, of as many vectors as x has; beta = 0 never reads y. Neither allocates nor

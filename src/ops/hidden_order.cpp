@@ -77,18 +77,13 @@ double touched_per_entry(const context& ctx, const matrix_ref& a, bool grow) {
 
 /// A + A^T, or A itself where it is that: its columns increase strictly.
 matrix_ref symmetric_pattern(const context& ctx, const matrix_ref& a) {
-  const auto is_symmetric = reorders_of(ctx.backend()).symmetric;
   const pattern_counts found = to_vector(ctx, matrices_of(ctx.backend()).inspect(ctx, {&a, 1})).front();
-  if (found.increasing() && is_symmetric != nullptr && is_symmetric(ctx, a)) return a;
+  if (found.increasing() && reorders_of(ctx.backend()).symmetric(ctx, a)) return a;
   return add(ctx, 0, a, 0, transpose(ctx, a).matrix);
 }
 
 /// Of a symmetric pattern.
 permutation cuthill_mckee(const context& ctx, const matrix_ref& pattern) {
-  if (reorders_of(ctx.backend()).rcm == nullptr) {  // TODO until every backend has it
-    const context host = context::cpu(ctx.threads());
-    return cuthill_mckee(host, clone(host, pattern)).on(ctx);
-  }
   buffer<index_t> order(ctx, static_cast<std::size_t>(pattern.rows));
   reorders_of(ctx.backend()).rcm(ctx, pattern, order.data());
   return {ctx, permutation_ref(offset_type::i32, order.data(), pattern.rows, ctx.space(), ctx.device())};

@@ -275,8 +275,9 @@ bool is_symmetric_pattern(const context& ctx, const matrix_ref& a) {
                                             : symmetric_typed<std::int64_t>(ctx, a);
 }
 
-void reverse_cuthill_mckee(const context& ctx, const matrix_ref& a, index_t* order) {
+bool reverse_cuthill_mckee(const context& ctx, const matrix_ref& a, index_t* order) {
   a.types.offset == offset_type::i32 ? rcm_typed<std::int32_t>(ctx, a, order) : rcm_typed<std::int64_t>(ctx, a, order);
+  return true;
 }
 
 }  // namespace tulle::cpu

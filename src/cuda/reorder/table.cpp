@@ -7,7 +7,8 @@ namespace tulle::cuda {
 
 const reorder_kernels& reorders() {
   static constexpr reorder_kernels table = {.take_order = on_device<&take_order>::call,
-                                            .rcm = nullptr,
+                                            .symmetric = on_device<&is_symmetric_pattern>::call,
+                                            .rcm = on_device<&reverse_cuthill_mckee>::call,
                                             .permute = on_device<&permute_entries>::call,
                                             .gather = gather_vectors,
                                             .split = on_device<&split_order>::call,
