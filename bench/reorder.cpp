@@ -165,10 +165,11 @@ row measure(const context& ctx, const mesh& m, bool moves) {
   const double reordered = application(ctx, plan), own = application(ctx, plan.in_own_order());
   const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
   const double pays = (plan.plan_microseconds() - plain_plan_us) / (plain.microseconds - reordered);
+  const std::string pays_after = pays > 0 ? fmt::format("{:.0f}", pays) : "never";
   fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f}, in its "
-             "own order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {:.0f}\n  {}\n",
+             "own order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
              m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
-             vendor.kernel, reordered, own, best / reordered, natural_us / own, pays, plan.explain());
+             vendor.kernel, reordered, own, best / reordered, natural_us / own, pays_after, plan.explain());
   std::fflush(stdout);
   if (moves) time_moves(ctx, *plan.column_order());
   std::string kernel;
@@ -184,7 +185,7 @@ row measure(const context& ctx, const mesh& m, bool moves) {
   };
   return {m.name, us(natural_us), with_kernel(ours), with_kernel(vendor), us(reordered),
           fmt::format("{:.2f}", best / reordered), us(own), fmt::format("{:.2f}", natural_us / own),
-          fmt::format("{:.1f}", plan.plan_microseconds() / 1e3), fmt::format("{:.0f}", pays), us(cg_natural), us(cg_plain),
+          fmt::format("{:.1f}", plan.plan_microseconds() / 1e3), pays_after, us(cg_natural), us(cg_plain),
           us(cg_reordered), fmt::format("{:.2f}", cg_natural / cg_reordered)};
 }
 
