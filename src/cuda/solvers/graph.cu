@@ -7,6 +7,7 @@
 // well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
 // every matrix.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -64,11 +65,34 @@ class graph_operator final : public cg_operator {
     fill_bytes(ctx_, move_shares_.data(), memory_space::device, 0, move_shares_.bytes());
     make_plan(p);
     if (merged()) leave_shares();
+    if (std::getenv("TULLE_CG_TRACE") != nullptr) trace_ = buffer<unsigned long long>(ctx_, 1 << 20);
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
   }
-  ~graph_operator() override { drop(); }
+  ~graph_operator() override {
+    print_trace();
+    drop();
+  }
+  void print_trace() {
+    if (trace_.empty()) return;
+    const auto all = to_vector(ctx_, trace_);
+    unsigned long long before = 0;
+    for (int m = 0; m < std::min(interval_, 8); ++m) {
+      unsigned long long low[5], high[5];
+      for (int e = 0; e < 5; ++e) {
+        low[e] = ~0ull, high[e] = 0;
+        for (int b = 0; b < blocks_; ++b) {
+          const unsigned long long t = all[static_cast<std::size_t>((m * 1024 + b) * 8 + e)];
+          low[e] = std::min(low[e], t), high[e] = std::max(high[e], t);
+        }
+      }
+      std::printf("    move %d: %llu ns since the last; enters %llu, waited %llu to %llu, decided %llu to %llu, streamed %llu to %llu\n", m,
+                  before == 0 ? 0 : low[0] - before, high[0] - low[0], low[1] - low[0], high[1] - low[0], low[2] - low[0], high[2] - low[0],
+                  low[3] - low[0], high[3] - low[0]);
+      before = high[3];
+    }
+  }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
@@ -207,7 +231,7 @@ class graph_operator final : public cg_operator {
   void leave_shares() {
     product_ = {.share = dots_.data(), .count = 1};
     auto* const leaves = dynamic_cast<leaves_dot_shares*>(&detail::operator_of(*plan_));
-    if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_shares();
+    if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_shares((trial_ & 4) != 0);
   }
 
   [[nodiscard]] int rounds() const {
@@ -242,6 +266,8 @@ class graph_operator final : public cg_operator {
             product_.count,
             words_.data(),
             static_cast<std::int32_t*>(progress_.data()),
+            trial_,
+            trace_.data(),
             options_.rtol,
             options_.atol,
             options_.max_iterations,
@@ -289,7 +315,7 @@ class graph_operator final : public cg_operator {
       plan_->apply(1, p, 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, v, static_cast<const T*>(p.data), dots_.data());
     }
-    if (merged()) return launch_early("cg.move", move_kernel(slot), s, v, i % 2, slot);
+    if (merged()) return launch_early("cg.move", move_kernel(slot), s, v, i % 2, slot | i % interval_ << 8);
     with_block([&]<int Block>() { launch_early("cg.step", graph_step_kernel<Block, T>, s, v); });
     launch_early("cg.turn", graph_turn_kernel<true, T>, s, v);
   }
@@ -362,6 +388,8 @@ class graph_operator final : public cg_operator {
 
   int form_ = std::getenv("TULLE_CG_FORM") != nullptr ? std::atoi(std::getenv("TULLE_CG_FORM")) : 2;
   int ring_ = 4;
+  int trial_ = std::getenv("TULLE_CG_TRIAL") != nullptr ? std::atoi(std::getenv("TULLE_CG_TRIAL")) : 0;
+  buffer<unsigned long long> trace_;
   std::int64_t stride_ = 0;
   dot_shares product_{};
   bool early_ = true;  // kernels are launched before those in front of them end

@@ -76,6 +76,20 @@ __device__ __forceinline__ quad<T> load_streaming(const quad<T>* from) {
   return reinterpret_cast<const quad<T>&>(bits);
 }
 template <class T>
+__device__ __forceinline__ quad<T> load_l2(const quad<T>* from) {
+  const int4 bits = __ldcg(reinterpret_cast<const int4*>(from));
+  return reinterpret_cast<const quad<T>&>(bits);
+}
+__device__ __forceinline__ unsigned long long now_ns() {
+  unsigned long long t;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)::"memory");
+  return t;
+}
+template <class T>
+__device__ __forceinline__ void stamp(const graph_vectors<T>& a, int i, int what) {
+  if (a.trace != nullptr && threadIdx.x == 0 && i < 8) a.trace[(i * 1024 + blockIdx.x) * 8 + what] = now_ns();
+}
+template <class T>
 __device__ __forceinline__ void axpy(T factor, const quad<T>& x, quad<T>& y) {
 #pragma unroll
   for (int v = 0; v < quad<T>::size; ++v) y.v[v] = fma(factor, x.v[v], y.v[v]);
@@ -141,7 +155,11 @@ __device__ __forceinline__ void move_rows(const graph_vectors<T>& a, const graph
 /// `Ring`: x is updated too, from so many directions; 0: it is not. `slot`: of p. `parity`: of moves.
 template <int Ring, class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
-    graph_move_kernel(const __grid_constant__ graph_vectors<T> a, int parity, int slot) {
+    graph_move_kernel(const __grid_constant__ graph_vectors<T> a, int parity, int slot_and_number) {
+  const int slot = slot_and_number & 255, number = slot_and_number >> 8;
+  stamp(a, number, 0);
+  if (a.trial & 4) start_dependents();
+  const bool streams = (a.trial & 1) != 0, discards = (a.trial & 2) != 0 && a.n % (8 * quad<T>::size) == 0;
   constexpr int unroll = Ring > 1 ? 1 : 2, size = quad<T>::size;
   __shared__ graph_state s;
   T* const p_from = a.p + slot * a.stride;
@@ -157,8 +175,8 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     for (int u = 0; u < unroll; ++u) {
       const std::int64_t i = first + u * grid_stride();
       if (i >= quads) continue;
-      r[u] = r4[quads - 1 - i];
-      p[u] = from4[quads - 1 - i];
+      r[u] = streams ? load_streaming(r4 + (quads - 1 - i)) : load_l2(r4 + (quads - 1 - i));
+      p[u] = streams ? load_streaming(from4 + (quads - 1 - i)) : load_l2(from4 + (quads - 1 - i));
     }
   };
   const auto load_product = [&](std::int64_t first) {
@@ -172,8 +190,10 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   if (threadIdx.x == 0) s = a.state[parity];
   __syncthreads();
   await_previous_grid();
+  stamp(a, number, 1);
   load_product(grid_thread());
   decide(a, parity, slot, s);
+  stamp(a, number, 2);
   if (!s.moves) return;
   const T step = static_cast<T>(-s.alpha), beta = static_cast<T>(s.beta);
   const bool turns = s.turns != 0, exact = s.exact != 0;
@@ -201,7 +221,15 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
         __stcs(reinterpret_cast<int4*>(x4 + at), reinterpret_cast<const int4&>(x));
       }
       axpy(step, q[u], r[u]);
-      r4[at] = r[u];
+      if (streams) {
+        __stcs(reinterpret_cast<int4*>(r4 + at), reinterpret_cast<const int4&>(r[u]));
+      } else {
+        r4[at] = r[u];
+      }
+      if (discards) {
+        __syncwarp(__activemask());
+        if (at % 8 == 0) asm volatile("discard.global.L2 [%0], 128;" ::"l"(q4 + at) : "memory");
+      }
 #pragma unroll
       for (int v = 0; v < size; ++v) {
         rz = fma(static_cast<double>(r[u].v[v]), static_cast<double>(r[u].v[v]), rz);
@@ -228,6 +256,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     if (turns) p_to[i] = fma(beta, before, now);
   }
   leave_sums(a, rz, rr);
+  stamp(a, number, 3);
 }
 
 }  // namespace tulle::cuda

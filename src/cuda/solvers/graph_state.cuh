@@ -59,6 +59,8 @@ struct graph_vectors {
   std::int64_t product_count;
   std::uint64_t* words;    // of sums that are told
   std::int32_t* progress;  // in pinned memory
+  int trial;
+  unsigned long long* trace;
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;

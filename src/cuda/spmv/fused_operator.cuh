@@ -26,13 +26,19 @@ class dot_workspace {
 
   [[nodiscard]] dot_shares view() { return {share_.data(), count_, shared_rows_, together_}; }
   /// From now on nobody adds up but who reads the view.
-  void leave() { together_ = 0; }
+  void leave(bool behind) {
+    together_ = 0;
+    behind_ = behind;
+  }
+  /// Whether what is launched for it may start before the kernel in front of it ends.
+  [[nodiscard]] bool behind() const { return behind_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
 
  private:
   unsigned together_ = std::getenv("TULLE_DOTS_GROUP") ? static_cast<unsigned>(std::atoi(std::getenv("TULLE_DOTS_GROUP"))) : 1024;
   std::int64_t shared_rows_ = 0;
   std::int64_t count_ = 0;
+  bool behind_ = false;
   buffer<double> share_;
 };
 
@@ -40,7 +46,7 @@ class dot_workspace {
 class leaves_dot_shares {
  public:
   /// From now on apply_dots does not write its results: they are the sums of these pairs.
-  virtual dot_shares leave_dot_shares() = 0;
+  virtual dot_shares leave_dot_shares(bool behind) = 0;
 
  protected:
   ~leaves_dot_shares() = default;
@@ -67,8 +73,8 @@ class fused_operator : public Base, public leaves_dot_shares {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
   }
-  dot_shares leave_dot_shares() final {
-    dots_.leave();
+  dot_shares leave_dot_shares(bool behind) final {
+    dots_.leave(behind);
     return dots_.view();
   }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
