@@ -14,6 +14,7 @@ namespace {
 static_assert(sizeof(tulle_cg_record) == sizeof(cg_record) && std::is_standard_layout_v<cg_record>);
 static_assert(offsetof(tulle_cg_record, residual) == offsetof(cg_record, residual));
 static_assert(offsetof(tulle_cg_record, rhs) == offsetof(cg_record, rhs));
+static_assert(offsetof(tulle_cg_record, row) == offsetof(cg_record, row));
 
 cg_options options_of(const tulle_cg_options* from) {
   cg_options options;
@@ -55,7 +56,7 @@ tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void*
                                    tulle_cg_record* record) {
   return guard({{solver, "solver"}, {record, "record"}}, [&] {
     const tulle::cg_result result = solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x"));
-    *record = {result.code, result.iterations, result.residual, result.rhs};
+    *record = {result.code, result.iterations, result.residual, result.rhs, result.row};
   });
 }
 

@@ -90,7 +90,8 @@ class problem_source {
     problem.csr = given_.ref();
   }
 
-  void update_values(const const_vector_ref& values) {
+  /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
+  void update_values(const const_vector_ref& values, bool blocks_alone) {
     if (values.size > 0 && values.space == memory_space::device && problem.csr.space == memory_space::host) {
       throw error(status::invalid_argument, "values is in device memory, the solver runs on cpu");
     }
@@ -98,7 +99,7 @@ class problem_source {
     rules.check_size("values", values, given_.value_count());
     detail::require_no_stride("update_values", {{"values", values}});
     given_.update_values(values.data, values.space);
-    given_.refresh();
+    if (!blocks_alone) given_.refresh();
     problem.csr = given_.ref();
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
@@ -153,6 +154,7 @@ struct cg_solver::impl {
     type = a.types.value;
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
+    reads_blocks = k.blocks;
     if (source->order) {
       detour.emplace(ctx, std::move(*source->order), type, options.rhs);
       reason += "; in reverse Cuthill-McKee order";
@@ -220,6 +222,7 @@ struct cg_solver::impl {
   std::int64_t n = 0;
   scalar_type type = scalar_type::f64;
   std::string_view kernel;
+  bool reads_blocks = false;
   std::string reason;
   std::unique_ptr<cg_operator> op;
   std::optional<detail::reordered_systems> detour;  // of solves in another order than A's
@@ -292,7 +295,7 @@ void cg_solver::update_values(const const_vector_ref& values) {
   if (!s.source) {
     throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
   }
-  s.source->update_values(values);
+  s.source->update_values(values, s.reads_blocks && s.source->problem.blocks.block > 0);
   s.in_own_rows([&] { s.op->update_values(s.source->problem); });
 }
 

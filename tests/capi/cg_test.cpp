@@ -61,14 +61,15 @@ TEST_P(capi_cg, a_queued_solve_leaves_its_record_in_the_memory_of_the_context) {
   options.max_iterations = 20;
   options.zero_guess = 1;
   const cg_handle solver = solver_of(options);
-  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0});
+  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0, 0});
   TULLE_EXPECT_OK(
       tulle_cg_solver_enqueue(solver.get(), data(b), data(x), 3, static_cast<tulle_cg_record*>(data(there))));
-  tulle_cg_record record{-1, -1, -1, -1};
-  static_assert(sizeof record == 3 * sizeof(double));
+  tulle_cg_record record{-1, -1, -1, -1, 0};
+  static_assert(sizeof record == 4 * sizeof(double));
   TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), &record, sizeof record));
   EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS);
   EXPECT_GT(record.iterations, 0);
+  EXPECT_EQ(record.row, -1);
   expect_solution(x);
 }
 
