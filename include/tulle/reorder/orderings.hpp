@@ -16,7 +16,7 @@ enum class ordering : std::uint8_t {
   rcm,        // reverse Cuthill-McKee (Cuthill, McKee, ACM 1969; George, Liu, 1981): small bandwidth and profile
   amd,        // approximate minimum degree (Amestoy, Davis, Duff, SIMAX 1996), by SuiteSparse: little fill
   nd,         // nested dissection (Karypis, Kumar, SISC 1998), by METIS: little fill, large systems
-  partition,  // the parts of a k-way partition one after another, by METIS: each fits a cache
+  partition,  // the parts of a k-way partition one after another, by METIS: each fits a cache, and is in rcm's order
   degree,     // neighbours ascending, stable
   length,     // rows of like length together inside windows, longest first: of rows alone
   random,
@@ -24,7 +24,7 @@ enum class ordering : std::uint8_t {
 std::string_view name(ordering o) noexcept;
 /// Throws INVALID_ARGUMENT that lists what there is.
 ordering ordering_named(std::string_view name);
-/// Those that this build has.
+/// Those that this build has: amd and METIS's two may be missing.
 std::span<const ordering> orderings() noexcept;
 
 struct ordering_options {
@@ -35,10 +35,11 @@ struct ordering_options {
 
 /// An order of the unknowns of A (of its rows, for `length` and `random`), in the memory of the context. Throws
 /// INVALID_DIMENSIONS where A is not square and the ordering needs that, UNSUPPORTED where this build has not the
-/// library, INVALID_STRUCTURE. The same for any number of threads; rcm also on every backend.
+/// library, OVERFLOW where the pattern is beyond its 32-bit numbers, INVALID_STRUCTURE. Values are not looked at, but
+/// must be there. The same for any number of threads; rcm also on every backend.
 permutation order(const context& ctx, const matrix_ref& a, ordering how, const ordering_options& options = {});
 
-/// How near the entries are to the diagonal and to each other.
+/// How near the entries are to the diagonal and to each other. Counted on the host; the structure is trusted.
 struct order_quality {
   index_t bandwidth = 0;     // the greatest |i - j|
   std::int64_t profile = 0;  // sum over rows of i - the least j <= i (George, Liu, 1981, section 4.2)
