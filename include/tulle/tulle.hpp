@@ -29,5 +29,6 @@
 #include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
 #include <tulle/solvers/cg.hpp>
+#include <tulle/solvers/cg_batch.hpp>
 #include <tulle/solvers/jacobi.hpp>
 #include <tulle/version.hpp>

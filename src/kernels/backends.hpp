@@ -6,6 +6,7 @@
 #include "core/device_runtime.hpp"
 #include "kernels/block_pattern.hpp"
 #include "kernels/cg.hpp"
+#include "kernels/cg_batch.hpp"
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
@@ -26,6 +27,7 @@ const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 }  // namespace cpu
 
 namespace cuda {
@@ -39,6 +41,7 @@ const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 device_runtime& runtime();
 }  // namespace cuda
@@ -53,6 +56,8 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// The backend's own, without the loop of operations, which cg_kernels has as well.
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
+/// Throws UNSUPPORTED for a system that is too large.
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 /// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 
