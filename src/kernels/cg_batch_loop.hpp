@@ -25,6 +25,11 @@ inline constexpr int batch_most_block = 8;
 /// positive definite: it becomes that of I. NaN passes through.
 template <class T>
 TULLE_DEVICE bool invert_batch_block(T* values, int width, int size) {
+  if (size == 1) {
+    const bool positive = !(values[0] <= 0);
+    values[0] = positive ? static_cast<T>(1 / static_cast<double>(values[0])) : T{1};
+    return positive;
+  }
   double dense[batch_most_block * batch_most_block];
   for (int i = 0; i < size; ++i) {
     for (int j = 0; j < size; ++j) dense[i * size + j] = values[i * width + j];

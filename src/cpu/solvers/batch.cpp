@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/parallel.hpp"
+#include "cpu/spmv/rows.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/cg_batch_loop.hpp"
 #include "kernels/types.hpp"
@@ -104,12 +105,9 @@ class system {
 
   void multiply(const T* from, T* to) const {
     if (block_ == 1) {
-      for (index_t row = 0; row < rows_; ++row) {
-        T sum{0};
-        for (std::int32_t k = offsets_[row]; k < offsets_[row + 1]; ++k) sum += values_[k] * from[columns_[k]];
-        to[row] = sum;
-      }
-      return;
+      const csr_view<T, std::int32_t> a{rows_, rows_, offsets_[rows_], offsets_, columns_, values_, memory_space::host};
+      const auto store = [&](index_t row, T sum) { to[row] = sum; };
+      return multiply_rows(level_, a, 0, rows_, from, store);
     }
     for (index_t row = 0; row < rows_; ++row) {
       T sums[batch_most_block] = {};
@@ -159,6 +157,7 @@ class system {
   }
 
   const cg_options& options_;
+  const isa level_ = best_isa();
   index_t block_, rows_, n_, width_;
   const std::int32_t* offsets_;
   const index_t* columns_;
