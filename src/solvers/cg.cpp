@@ -59,6 +59,7 @@ class problem_source {
     given_.fit_offsets(offsets_for(given_.ref().nnz));
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
+    problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
   }
 
   void update_values(const const_vector_ref& values) {

@@ -1,17 +1,18 @@
 // Batches of small systems on a CPU: each is solved by one thread, so that the number of threads does not show, with
-// the loop of kernels/cg_batch_loop.hpp. A small system stays in the core's own cache over its iterations.
+// the loop of kernels/cg_direct_loop.hpp. A small system stays in the core's own cache over its iterations.
 #include <fmt/format.h>
 
 #include "core/parallel.hpp"
 #include "cpu/spmv/rows.hpp"
 #include "kernels/backends.hpp"
-#include "kernels/cg_batch_loop.hpp"
+#include "kernels/cg_direct_loop.hpp"
 #include "kernels/types.hpp"
 
 namespace tulle::cpu {
 namespace {
 
 constexpr index_t lanes = 8;
+constexpr std::int64_t long_row = 16;  // of a CSR, for vector instructions
 
 /// Of f(i) for i < n, in an order that suits vector instructions.
 template <class F>
@@ -52,6 +53,7 @@ class system {
         width_(inverse_width(options_)),
         offsets_(problem.offsets + at.offsets),
         columns_(problem.columns + at.columns),
+        level_(at.blocks < long_row * at.rows ? isa::plain : best_isa()),
         values_(static_cast<const T*>(call.values) + at.values),
         b_(static_cast<const T*>(call.b) + at.unknowns),
         x_(static_cast<T*>(call.x) + at.unknowns),
@@ -90,6 +92,7 @@ class system {
     multiply(p_, q_);
     return sum_of(n_, [&](index_t i) { return static_cast<double>(p_[i]) * static_cast<double>(q_[i]); });
   }
+  static void note(int, double) {}
   residual_sums step(double alpha) {
     const T scale = static_cast<T>(alpha);
 #pragma omp simd
@@ -157,10 +160,10 @@ class system {
   }
 
   const cg_options& options_;
-  const isa level_ = best_isa();
   index_t block_, rows_, n_, width_;
   const std::int32_t* offsets_;
   const index_t* columns_;
+  isa level_;
   const T* values_;
   const T* b_;
   T *x_, *r_, *p_, *q_, *z_, *inverse_;
@@ -178,8 +181,8 @@ class batch final : public batch_operator {
     vectors_ = buffer<T>(ctx, static_cast<std::size_t>(most_ * ctx.threads()));
   }
   void enqueue(const batch_call& call, stream_view) override {
-    const batch_rules rules{problem_.options.rtol, problem_.options.atol, problem_.options.max_iterations,
-                            problem_.options.replace_interval};
+    const loop_rules rules{problem_.options.rtol, problem_.options.atol, problem_.options.max_iterations,
+                           problem_.options.replace_interval};
     parallel_chunks(threads_for(ctx_.threads(), work_, 1 << 10), static_cast<index_t>(problem_.systems.size()), 1,
                     [&](int part, auto next) {
                       next([&](index_t i) {

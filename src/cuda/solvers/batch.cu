@@ -1,5 +1,5 @@
 // Batches of small systems on a GPU: a block of threads for each, which keeps the vectors and, where it fits, the
-// matrix in shared memory over the whole solve, with the loop of kernels/cg_batch_loop.hpp. Rows are taken by 1 to 32
+// matrix in shared memory over the whole solve, with the loop of kernels/cg_direct_loop.hpp. Rows are taken by 1 to 32
 // lanes each, as long as they are; sums are f64, over lanes, then warps, in a fixed order. Blocks of threads are as
 // large as their systems and start largest first: the hardware hands them out as others end. Bytes per iteration from
 // memory: none where the matrix fits, else the matrix, from the L2 cache or behind it.
@@ -14,7 +14,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/solvers/block_sums.cuh"
 #include "kernels/backends.hpp"
-#include "kernels/cg_batch_loop.hpp"
+#include "kernels/cg_direct_loop.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -30,7 +30,7 @@ struct batch_arrays {
   const T* b;
   T* x;
   cg_record* records;
-  batch_rules rules;
+  loop_rules rules;
   int block;
   int width;  // values of the inverse diagonal in a row; 0: no preconditioner
   int lanes;  // of a row
@@ -140,6 +140,7 @@ class device_system {
       r_[i] = fma(-scale, q_[i], r_[i]);
     });
   }
+  static __device__ void note(int, double) {}
   __device__ void end() {
     for_own([&](int i) { out_[i] = x_[i]; });
   }

@@ -1,5 +1,5 @@
-// Conjugate gradients of one small system by whoever has it to himself, a thread of a CPU or a block of threads of a
-// GPU: the one loop of both. Decisions are those of cg_step.hpp.
+// Conjugate gradients where whoever runs the loop has the scalars at hand: a CPU, or, of a batch, a block of threads of
+// a GPU. Decisions are those of cg_step.hpp.
 #pragma once
 
 #include "core/cholesky.hpp"
@@ -42,7 +42,7 @@ TULLE_DEVICE bool invert_batch_block(T* values, int width, int size) {
   return positive;
 }
 
-struct batch_rules {
+struct loop_rules {
   double rtol, atol;
   int max_iterations;
   int replace_interval;  // 0 or below: never
@@ -56,14 +56,16 @@ struct batch_rules {
 ///   void turn(double beta);                 p = z + beta p, where beta = 0 does not read p
 ///   double multiply();                      q = A p; p.q
 ///   residual_sums step(double alpha);       x += alpha p, r -= alpha q, z = M^-1 r
+///   void note(int iterations, double rr);   the recursive residual, squared, after so many iterations
 template <class System>
-TULLE_DEVICE cg_record solve_system(System& system, const batch_rules& rules) {
+TULLE_DEVICE cg_record solve_system(System& system, const loop_rules& rules) {
   const cg_judge how{rules.rtol, rules.atol, true, nullptr, nullptr};
   cg_scalars s{};
   const auto look = [&](cg_moment when, const residual_sums& sums) {
     s.rz[0] = sums.rz;
     s.rr[0] = sums.rr;
     judge(how, when, s);
+    system.note(s.iterations, sums.rr);
   };
   s.rhs = system.rhs();
   if (s.rhs == 0) system.forget_guess();
