@@ -26,7 +26,7 @@ std::vector<T> read(const context& ctx, const void* from, std::int64_t count) {
 class block_jacobi final : public preconditioner {
  public:
   block_jacobi(const context& ctx, const cg_problem& problem)
-      : ctx_(ctx), n_(problem.csr.rows), b_(problem.options.block), type_(problem.csr.types.value) {
+      : ctx_(ctx), n_(problem.csr.rows), b_(problem.options.block), type_(problem.types().vector) {
     find_entries(problem.csr);
     make_pattern();
     block_jacobi::update(problem);
@@ -35,7 +35,8 @@ class block_jacobi final : public preconditioner {
   [[nodiscard]] shape dimensions() const noexcept override { return {n_, n_}; }
   [[nodiscard]] scalar_type vector_type() const noexcept override { return type_; }
   void update(const cg_problem& problem) override {
-    dispatch<type_set::floating>({type_}, [&]<class T, class>() { invert<T>(problem.csr); });
+    dispatch_operation<type_set::floating | type_set::narrow>(
+        problem.types(), [&]<class T, class V, class>() { invert<T, V>(problem.csr); });
     if (plan_ != nullptr) return plan_->update_values();
     spmv_options options;
     if (ctx_.backend() == backend_kind::cpu) options.kernel = whole() ? "bsr" : "csr.rows";  // see plan_options
@@ -62,7 +63,7 @@ class block_jacobi final : public preconditioner {
   void find_entries(const matrix_ref& a) {
     const auto colind = read<index_t>(ctx_, a.colind, a.nnz);
     std::vector<std::int64_t> positions;
-    dispatch<type_set::floating>({type_, a.types.offset}, [&]<class, class O>() {
+    dispatch<type_set::floating>(a.types, [&]<class, class O>() {
       const auto rowptr = read<O>(ctx_, a.rowptr, a.rows + std::int64_t{1});
       for (index_t r = 0; r < n_; ++r) {
         const index_t block = r / b_, size = rows_of(block);
@@ -74,7 +75,7 @@ class block_jacobi final : public preconditioner {
       }
     });
     positions_ = to_buffer(ctx_, positions);
-    picked_ = buffer<std::byte>(ctx_, positions.size() * size_of(type_));
+    picked_ = buffer<std::byte>(ctx_, positions.size() * size_of(a.types.value));
     inverse_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(stored()) * size_of(type_));
   }
 
@@ -104,16 +105,17 @@ class block_jacobi final : public preconditioner {
     });
   }
 
-  template <class T>
+  /// T of A's values, V of the inverses.
+  template <class T, class V>
   void invert(const matrix_ref& a) {
     matrices_of(ctx_.backend())
-        .gather(ctx_, {.type = type_,
+        .gather(ctx_, {.type = a.types.value,
                        .count = static_cast<std::int64_t>(slots_.size()),
                        .positions = positions_.data(),
                        .from = a.values,
                        .to = picked_.data()});
     const auto picked = read<T>(ctx_, picked_.data(), static_cast<std::int64_t>(slots_.size()));
-    std::vector<T> all(static_cast<std::size_t>(stored()), T{0});
+    std::vector<V> all(static_cast<std::size_t>(stored()), V{0});
     for (std::size_t i = 0; i < slots_.size(); ++i) all[static_cast<std::size_t>(slots_[i])] = picked[i];
     constexpr index_t none = std::numeric_limits<index_t>::max();
     const index_t broken = parallel_reduce(
@@ -121,10 +123,10 @@ class block_jacobi final : public preconditioner {
         [&](index_t block, index_t& first) {
           double dense[most_block * most_block];
           const index_t size = rows_of(block);
-          T* const mine = all.data() + first_of(block);
+          V* const mine = all.data() + first_of(block);
           std::copy_n(mine, size * size, dense);
           if (!invert_positive_definite<most_block>(dense, size)) first = std::min(first, block);
-          for (index_t i = 0; i < size * size; ++i) mine[i] = static_cast<T>(dense[i]);
+          for (index_t i = 0; i < size * size; ++i) mine[i] = static_cast<V>(dense[i]);
         },
         [](index_t& first, index_t other) { first = std::min(first, other); });
     if (broken != none) {

@@ -16,11 +16,14 @@ namespace {
 
 const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::string& reason) {
   const std::span<const cg_kernel> table = cg_kernels(ctx.backend());
-  const operation_types types{problem.csr.types, problem.csr.types.value};
+  const operation_types types = problem.types();
   const std::string wanted = requested_kernel(kernel_operation::cg, ctx.backend(), problem.options.kernel);
   for (const cg_kernel& k : table) {
     if (wanted.empty() ? k.role != kernel_role::production : k.name != wanted) continue;
-    if (!contains(k.types, types)) continue;
+    if (!contains(k.types, types)) {
+      if (wanted.empty()) continue;
+      throw error(status::unsupported, fmt::format("{} is not built for {}", wanted, describe(types)));
+    }
     if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
     const support s = k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
@@ -46,10 +49,12 @@ class problem_source {
     if (a.types.value == scalar_type::i32)
       throw error(status::unsupported, "cg takes values of f32 and f64, not of i32");
     if (options.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
-    if (options.spmv.vector_type.value_or(a.types.value) != a.types.value) {
-      throw error(status::unsupported, "spmv.vector_type: cg takes vectors of the values' type");
-    }
     problem.options = detail::filled_in(options, ctx, a);
+    scalar_type& vectors = problem.options.spmv.vector_type.emplace(options.spmv.vector_type.value_or(a.types.value));
+    if (vectors != a.types.value && vectors != scalar_type::f64) {
+      throw error(status::unsupported,
+                  fmt::format("spmv.vector_type = {}: cg takes vectors of the values' type or f64", name(vectors)));
+    }
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
@@ -106,7 +111,7 @@ struct cg_solver::impl {
   impl(const context& c, const matrix_ref& a, const cg_options& o) : ctx(c), source(std::in_place, c, a, o) {
     options = source->problem.options;
     n = a.rows;
-    type = a.types.value;
+    type = source->problem.types().vector;
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
     op = k.make(ctx, source->problem);

@@ -20,13 +20,16 @@ void refuse(const std::string& name, std::string_view what) {
   throw error(status::unsupported, fmt::format("{}: {}", name, what));
 }
 
-void check_options(const cg_options& o) {
+void check_options(const cg_options& o, scalar_type type) {
   const auto refuse_option = [](std::string_view option) {
     throw error(status::unsupported, fmt::format("a batch takes no {}", option));
   };
   if (o.preconditioner == preconditioner_kind::chebyshev) refuse_option("chebyshev preconditioner");
   if (o.keep_history) refuse_option("keep_history");
   if (!o.kernel.empty()) refuse_option("kernel");
+  if (o.rhs != 1) refuse_option("rhs");
+  if (o.spmv.transpose) refuse_option("spmv.transpose");
+  if (o.spmv.vector_type.value_or(type) != type) refuse_option("spmv.vector_type");
 }
 
 /// The patterns of all systems, on the host.
@@ -125,8 +128,8 @@ struct cg_batch::impl {
   }
 
   void make(batch_patterns all, const matrix_ref& first, const cg_options& o) {
-    check_options(o);
     type = first.types.value;
+    check_options(o, type);
     value_count = all.values;
     unknowns = all.unknowns;
     systems = std::move(all.systems);

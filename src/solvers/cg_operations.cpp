@@ -78,9 +78,10 @@ std::string plan_kernel(const context& ctx, const cg_problem& problem) {
   const std::string& wanted = problem.options.spmv.kernel;
   if (ctx.backend() != backend_kind::cpu || !wanted.empty()) return wanted;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return wanted;
+  if (problem.types().vector != problem.csr.types.value) return wanted;  // those that have that cut no row
   if (problem.blocks.block > 0) return "bsr";
   const type_key types = problem.csr.types;
-  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", {types, types.value});
+  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", problem.types());
   const bool slices =
       packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
   return slices ? "packed" : "csr.rows";
@@ -91,6 +92,7 @@ cg_kernel cg_operations_entry(backend_kind backend) {
       .name = "cg.operations",
       .summary = "a loop of matrix and vector operations",
       .backend = backend,
+      .types = type_set::floating | type_set::narrow,
       .many = true,
       .supports = [](const cg_problem&, const device_info&) { return support{}; },
       .make = [](const context& ctx, const cg_problem& problem) -> std::unique_ptr<cg_operator> {
