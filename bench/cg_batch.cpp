@@ -1,6 +1,6 @@
 // A batch of small systems beside a solver for each and beside one solver of the block diagonal matrix of all: time of
 // a solve of 20 iterations and of an iteration, with what the iteration moves.
-// Usage: tulle_cg_batch cpu|cuda [-o FILE.json] [--threads N,N,...] [--lanes N,N,...]
+// Usage: tulle_cg_batch cpu|cuda [-o FILE.json] [--threads N,N,...] [--lanes N,N,...] [--each KERNEL|none]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -165,11 +165,13 @@ class measurement {
   }
 
   /// Of all, from some of them: new values, then a solve.
-  double one_by_one() {
-    if (w_.patterns.size() > 1) return 0;
+  double one_by_one(const std::string& kernel) {
+    if (w_.patterns.size() > 1 || kernel == "none") return 0;
     const pattern& a = w_.patterns.front();
     const auto n = static_cast<std::int64_t>(a.rows()), nnz = a.rowptr.back();
-    cg_solver solver(ctx_, matrix_ref(a.view()), fixed(iterations));
+    cg_options o = fixed(iterations);
+    o.kernel = kernel;
+    cg_solver solver(ctx_, matrix_ref(a.view()), o);
     buffer<cg_record> record(ctx_, 1);
     const double time = microseconds_of(ctx_, [&] {
       for (index_t i = 0; i < w_.loop; ++i) {
@@ -255,10 +257,11 @@ std::vector<workload> workloads(bool gpu) {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const bool gpu = !args.empty() && args[0] == "cuda";
-  std::string out;
+  std::string out, each;
   std::vector<int> threads, lanes;
   for (std::size_t i = 1; i + 1 < args.size(); i += 2) {
     if (args[i] == "-o") out = args[i + 1];
+    if (args[i] == "--each") each = args[i + 1];
     if (args[i] == "--threads") threads = numbers(args[i + 1]);
     if (args[i] == "--lanes") lanes = numbers(args[i + 1]);
   }
@@ -269,7 +272,7 @@ int main(int argc, char** argv) {
       measurement m(ctx, w);
       std::string how;
       const times batch = m.batch(0, 0, how);
-      const double one_by_one = m.one_by_one();
+      const double one_by_one = m.one_by_one(each);
       fmt::print("{} x {}: batch {}", w.count, w.name, text(batch));
       for (const int n : threads) fmt::print(", t{} {:.2f}", n, m.batch(n, 0, how).iteration);
       for (const int n : lanes) fmt::print(", l{} {:.2f}", n, m.batch(0, n, how).iteration);
