@@ -5,9 +5,9 @@
 // sparse matrix vector product using block-based kernels without zero padding on processors with AVX-512
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
 // is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. A part is consecutive slices
-// with an equal number of rows and entries, from memory that its thread wrote first. Bytes per nonzero: sizeof(T) and, on
-// diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the
-// matrix costs more than the conversion repays: see choose_cpu.
+// with an equal number of rows and entries, from memory that its thread wrote first. Bytes per nonzero: sizeof(T) and,
+// on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and
+// reading the matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,9 +52,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   template <class Finish, class Done>
   void multiply(Finish start, const T* x, const Done& done) {
-    if constexpr (std::same_as<Finish, scaled<T>>) {
+    if constexpr (std::same_as<Finish, scaled<T>> || std::same_as<Finish, scaled_dots<T>>) {
+      using streaming = std::conditional_t<std::same_as<Finish, scaled<T>>, streamed<T>, streamed_dots<T>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0) return multiply(streamed<T>{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0) return multiply(streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;
@@ -79,9 +80,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return words_.bytes() + values_.bytes();
-  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return words_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
   }
@@ -89,7 +88,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
  private:
   /// They depend on the matrix alone, so that no number of threads shows in sums over rows; as many as most numbers of
   /// threads divide.
-  static int parts_for(const csr_view<T, O>& a) { return threads_for(240, std::int64_t{a.rows} + a.nnz); }
+  static int parts_for(const csr_view<T, O>& a) { return threads_for(240, std::int64_t{a.rows} + a.nnz, 1 << 14); }
   /// Calls body(i) for part i, always on the same thread.
   template <class Body>
   void in_parts(const Body& body) {
@@ -124,9 +123,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
       parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
       parts_[i].values = std::exchange(values, values + slots[i]);
     }
-    in_parts([&](int i) {
-      std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u);
-    });
+    in_parts([&](int i) { std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u); });
   }
 
   void fill(csr_view<T, O> a) {
@@ -138,7 +135,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   }
 
   int threads_;
-  index_t sigma_;         // rows of a window that may be sorted
+  index_t sigma_;  // rows of a window that may be sorted
   csr_view<T, O> a_;
   bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
