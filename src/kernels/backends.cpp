@@ -57,6 +57,12 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
   refuse_cuda();
 }
 
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::invert_diagonal_blocks(ctx, a, block, inverses);
+  if constexpr (has_cuda) return cuda::invert_diagonal_blocks(ctx, a, block, inverses);
+  refuse_cuda();
+}
+
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
   if (ctx.backend() == backend_kind::cpu) return cpu::count_products(ctx, problem);
   if constexpr (has_cuda) return cuda::count_products(ctx, problem);

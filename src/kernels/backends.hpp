@@ -28,6 +28,7 @@ const matrix_kernels& matrices();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 }  // namespace cpu
 
 namespace cuda {
@@ -43,6 +44,7 @@ const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -60,6 +62,10 @@ std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 /// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
+
+/// The inverses of the diagonal blocks of a sorted CSR, one after the other, row by row; the last block may have fewer rows.
+/// Throws INDEFINITE naming the first that is not positive definite: one that the matrix lacks is not; NaN passes through.
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

@@ -261,6 +261,8 @@ any_spmv_plan::any_spmv_plan(any_spmv_plan&&) noexcept = default;
 any_spmv_plan& any_spmv_plan::operator=(any_spmv_plan&&) noexcept = default;
 any_spmv_plan::~any_spmv_plan() = default;
 
+spmv_operator& detail::operator_of(any_spmv_plan& plan) { return *plan.impl_->op; }
+
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
 scalar_type any_spmv_plan::vector_type() const noexcept { return *impl_->options.vector_type; }

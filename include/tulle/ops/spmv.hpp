@@ -20,6 +20,13 @@
 
 namespace tulle {
 
+class spmv_operator;
+class any_spmv_plan;
+namespace detail {
+/// The kernel at work, for what a backend's own kernels agree on among themselves.
+spmv_operator& operator_of(any_spmv_plan& plan);
+}  // namespace detail
+
 /// Everything learnt about y = A x: statistics, the chosen kernel, converted storage and workspace. Made once, applied
 /// many times. The value type is that of the matrix; spmv_plan<T> below knows it at compile time.
 ///
@@ -95,6 +102,7 @@ class any_spmv_plan : public linear_operator {
 
  private:
   void read_values(const const_vector_ref& values);
+  friend spmv_operator& detail::operator_of(any_spmv_plan& plan);
 
   struct impl;
   std::unique_ptr<impl> impl_;

@@ -8,7 +8,6 @@
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
 #pragma once
 
-#include <cuda/atomic>
 #include <tulle/core/types.hpp>
 
 #include "cuda/device/grid.cuh"
@@ -17,16 +16,17 @@
 
 namespace tulle::cuda {
 
-/// y = alpha s + beta y. beta = 0 never reads y.
+/// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
   T alpha;
   T beta;
   T* y;
+  const T* from = y;
 
   __device__ __forceinline__ T operator()(index_t row, T sum) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return y[row] = beta == T{0} ? scaled : multiply_add(beta, y[row], scaled);
+    return y[row] = beta == T{0} ? scaled : multiply_add(beta, from[row], scaled);
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
@@ -56,15 +56,21 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. add_shares
-/// (cuda/spmv/dot_workspace.cu) adds them up behind the launch, or the last block of a small grid does: to let that one
-/// see what all wrote, every block must wait until its writes are through, which takes longer than the sums of a short
-/// block.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. A share that is not
+/// there yet is `missing`, so that its arrival needs no counter and no fence. The last block of every group of `together`
+/// waits for the shares of its group, adds them and leaves the sum; the last block of the grid does the same to the sums of
+/// groups, and writes the result. What was read is missing again before the next launch. Blocks that wait are fewer than
+/// multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;             // of each block, then of each shared row; of unused rows 0
-  std::int64_t shared_rows;  // the place of the first
-  std::int64_t count;        // of all shares
-  unsigned* arrived;         // blocks, 0 between launches; null where add_shares comes
+  double* share;       // of each block, then of each shared row (never missing; 0 where unused), then of each group
+  std::int64_t count;  // of blocks and shared rows: what is to be added
+  std::int64_t shared_rows = 0;
+  unsigned together = 0;  // a power of 2; 0: shares are left as they are
+
+  __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
+  __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
+  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(gridDim.x + slot); }
+  __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(count + i); }
 };
 
 /// Two dot products in the type that the caller wants.
@@ -106,32 +112,47 @@ __device__ __forceinline__ double block_sum_pair(double a, double b) {
   return total;
 }
 
-/// Adds the thread's part of shares first, first + step, ... to a and b.
-__device__ __forceinline__ void take_shares(const double* share, std::int64_t first, std::int64_t end, std::int64_t step,
-                                            double& a, double& b) {
-  const auto* const pairs = reinterpret_cast<const double2*>(share);
-#pragma unroll 8
-  for (std::int64_t i = first; i < end; i += step) {
-    const double2 pair = __ldcg(pairs + i);
-    a += pair.x;
-    b += pair.y;
-  }
+/// The bits of a share that has not arrived: a NaN that no arithmetic makes.
+constexpr long long missing_share = -1;
+
+/// `sum` arrives. Of NaNs only the usual one does.
+__device__ __forceinline__ void leave_share(double* to, double sum) {
+  const double value = sum == sum ? sum : __longlong_as_double(0x7ff8000000000000);
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-/// Counts the calling block, whose thread 0 wrote what the last of `expected` blocks will read; true in the last one's
-/// threads, which then see it. Orders less than an acquiring count would: what a block has in its L1 stays there.
-__device__ __forceinline__ bool last_to_arrive(unsigned* counter, unsigned expected) {
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*counter);
-    last = arrived.fetch_add(1, ::cuda::memory_order_release) == expected - 1;
-    if (last) {
-      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
-      *counter = 0;
+/// Waits for the shares first, first + step, ... below end, adds them to a and b, and makes them missing.
+__device__ __forceinline__ void take_shares(double* share, unsigned first, unsigned end, unsigned step, double& a,
+                                            double& b) {
+  constexpr int flight = 4;
+  for (std::int64_t i = first; i < end; i += flight * step) {
+    double v[flight][2];
+    bool all;
+    do {
+      all = true;
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        v[f][0] = v[f][1] = 0;
+        if (i + f * step >= end) continue;
+        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(v[f][0]), "=d"(v[f][1])
+                     : "l"(share + 2 * (i + f * step))
+                     : "memory");
+      }
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        all = all && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
+      }
+    } while (!all);
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      a += v[f][0];
+      b += v[f][1];
+      if (i + f * step >= end) continue;
+      auto* const read = reinterpret_cast<longlong2*>(share + 2 * (i + f * step));
+      *read = {missing_share, missing_share};
     }
   }
-  __syncthreads();
-  return last;
 }
 
 /// scale_and_store, and dots = {w . y, y . y}, summed in f64 in an order that depends on the grid alone. Reads 1 more
@@ -155,25 +176,47 @@ struct store_with_dots {
   }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
     const double y = store(row, sum);
-    double* const share = shares.share + 2 * (shares.shared_rows + slot);
+    double* const share = shares.of_shared_row(slot);
     share[0] = static_cast<double>(__ldg(w + row)) * y;
     share[1] = y * y;
+    __threadfence();
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
-    if (threadIdx.x < 2) shares.share[2 * std::int64_t{blockIdx.x} + threadIdx.x] = sum;
-    if (shares.arrived != nullptr) add_up();
+    const unsigned block = blockIdx.x, member = block & (shares.together - 1);
+    if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
+      add_up(sum, block - member);
+    } else if (threadIdx.x < 2) {
+      leave_share(shares.of_block(block) + threadIdx.x, sum);
+    }
   }
 
  private:
-  __device__ __forceinline__ void add_up() {
-    __syncwarp();
-    if (!last_to_arrive(shares.arrived, gridDim.x)) return;
-    wy = yy = 0;
-    take_shares(shares.share, threadIdx.x, shares.count, blockDim.x, wy, yy);
+  /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
+  __device__ __forceinline__ void add_up(double own, unsigned first) {
+    const bool last = blockIdx.x + 1 == gridDim.x;
+    wy = threadIdx.x == 0 ? own : 0;
+    yy = threadIdx.x == 1 ? own : 0;
+    take_shares(shares.share, first + threadIdx.x, blockIdx.x, blockDim.x, wy, yy);
+    if (last) take_shares(shares.of_group(0), threadIdx.x, shares.groups() - 1, blockDim.x, wy, yy);
+    // What blocks left for shared rows is seen by whoever saw, if only through groups, that they ended.
+    if (shares.shared_rows > 0) __threadfence();
+    __syncthreads();
+    if (last) {
+#pragma unroll 4
+      for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += blockDim.x) {
+        const double2 pair = __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(i)));
+        wy += pair.x;
+        yy += pair.y;
+      }
+    }
     const double sum = block_sum_pair(wy, yy);
-    if (threadIdx.x < 2) dots.set(static_cast<int>(threadIdx.x), sum);
+    if (threadIdx.x >= 2) return;
+    if (last)
+      dots.set(static_cast<int>(threadIdx.x), sum);
+    else
+      leave_share(shares.of_group(first / shares.together) + threadIdx.x, sum);
   }
 };
 

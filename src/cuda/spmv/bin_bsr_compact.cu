@@ -6,8 +6,9 @@
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
 // with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
 // pass takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
+#include <cstdlib>
+#include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
-#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 
@@ -18,9 +19,11 @@ constexpr int warps = 4;  // of a block
 constexpr int threads = 32 * warps;
 constexpr int many_width = 2;  // right-hand sides of a pass
 
-/// Slots in flight: about 288 bytes of values for each lane.
-template <int B, class T>
-constexpr int flight = B* B * sizeof(T) >= 144 ? (B* B * sizeof(T) >= 200 ? 1 : 2) : 4;
+/// Slots in flight: about `bytes` of values for each lane.
+template <int B, class T, int bytes>
+constexpr int flight = 2 * B * B * sizeof(T) > bytes   ? 1
+                       : 4 * B * B * sizeof(T) > bytes ? 2
+                                                       : 4;
 
 template <class T>
 struct vector_load;
@@ -52,32 +55,53 @@ __device__ __forceinline__ void load_block(const T* slot, int lane, T (&block)[A
   for (int e = whole; e < Area; ++e) block[e] = load_stream(slot + compact_place<T>(Area, lane, e));
 }
 
-/// Calls f(column, mask, block) for the blocks of a lane among the slots part, part + parts, ... of a bin.
-template <int B, class T, class F>
-__device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::int64_t bin, int part, int parts, F f) {
-  constexpr int in_flight = flight<B, T>;
+/// Calls use(mask, block, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin. What is
+/// fetched (from x) and the blocks are on their way together: their columns were read a round before.
+template <int B, int Flight, class T, class Fetch, class Use>
+__device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::int64_t bin, int part, int parts,
+                                               Fetch fetch, Use use) {
   constexpr int area = B * B;
   const int lane = lane_id();
   const std::int64_t begin = a.binptr[bin];
   const int width = static_cast<int>((a.binptr[bin + 1] - begin) / bin_rows);
-  for (int s = part; s < width; s += parts * in_flight) {
-    T block[in_flight][area];
-    index_t column[in_flight];
-    std::uint64_t mask[in_flight];
+  const index_t* const columns = a.colind + begin + lane;
+  index_t column[Flight];
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
+  for (int i = 0; i < Flight; ++i) {
+    const int s = part + i * parts;
+    column[i] = s < width ? load_stream(columns + std::int64_t{s} * bin_rows) : -1;
+  }
+  for (int s = part; s < width; s += parts * Flight) {
+    T block[Flight][area];
+    std::uint64_t mask[Flight];
+    decltype(fetch(index_t{0})) fetched[Flight];
+    bool used[Flight];
+#pragma unroll
+    for (int i = 0; i < Flight; ++i) {
       const bool live = s + i * parts < width;
       const std::int64_t at = begin + std::int64_t{s + i * parts} * bin_rows;
-      column[i] = live ? load_stream(a.colind + at + lane) : -1;
       mask[i] = live && a.mask != nullptr ? a.mask[at + lane] : ~std::uint64_t{0};
       if (live) load_block<area>(a.values + at * area, lane, block[i]);
     }
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      if (column[i] >= 0) f(column[i], mask[i], block[i]);
+    for (int i = 0; i < Flight; ++i) {
+      used[i] = column[i] >= 0;
+      fetched[i] = fetch(max(column[i], 0));
+      const int next = s + (Flight + i) * parts;
+      column[i] = next < width ? load_stream(columns + std::int64_t{next} * bin_rows) : -1;
+    }
+#pragma unroll
+    for (int i = 0; i < Flight; ++i) {
+      if (used[i]) use(mask[i], block[i], fetched[i]);
     }
   }
 }
+
+/// A block's piece of x.
+template <int B, class V>
+struct piece_of_x {
+  V v[B];
+};
 
 /// The row of the matrix that is row `at` of a bin's 32 B; -1: none.
 template <int B, class T>
@@ -90,7 +114,7 @@ __device__ __forceinline__ std::int64_t row_of_bin(const compact_view<T>& a, std
 }
 
 /// `parts` warps share a bin: 1, 2 or 4.
-template <int B, class T, class V, class Epilogue>
+template <int B, int Way, class T, class V, class Epilogue>
 __global__ void __launch_bounds__(threads)
     compact_kernel(compact_view<T> a, int parts, const V* __restrict__ x, Epilogue epilogue) {
   constexpr int rows = bin_rows * B;
@@ -100,20 +124,25 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t bin = bin0 + warp / parts;
   const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
   V sum[B] = {};
+  if constexpr (std::is_same_v<Epilogue, store_with_dots<V>>) await_previous_grid();
   if (bin < a.bins) {
-    for_each_block<B>(a, bin, warp % parts, parts, [&](index_t column, std::uint64_t mask, const T(&block)[B * B]) {
-      V piece[B];
-      load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece);
+    const auto fetch = [&](index_t column) {
+      piece_of_x<B, V> piece;
+      load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece.v);
+      return piece;
+    };
+    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], const piece_of_x<B, V>& piece) {
       if (a.mask == nullptr) {
 #pragma unroll
-        for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(V{block[e]}, piece[e % B], sum[e / B]);
+        for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(V{block[e]}, piece.v[e % B], sum[e / B]);
       } else {
 #pragma unroll
         for (int e = 0; e < B * B; ++e) {
-          if ((mask >> e & 1) != 0) sum[e / B] = multiply_add(V{block[e]}, piece[e % B], sum[e / B]);
+          if ((mask >> e & 1) != 0) sum[e / B] = multiply_add(V{block[e]}, piece.v[e % B], sum[e / B]);
         }
       }
-    });
+    };
+    for_each_block<B, flight<B, T, Way>>(a, bin, warp % parts, parts, fetch, use);
   }
 #pragma unroll
   for (int i = 0; i < B; ++i) sums[warp][lane_id() * B + i] = sum[i];
@@ -141,7 +170,7 @@ __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a
   const index_t first = static_cast<index_t>(blockIdx.y) * many_width;
   V sum[many_width][B] = {};
   if (bin < a.bins) {
-    for_each_block<B>(a, bin, warp % parts, parts, [&](index_t column, std::uint64_t mask, const T(&block)[B * B]) {
+    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], index_t column) {
 #pragma unroll
       for (int v = 0; v < many_width; ++v) {
         if (first + v >= count) break;
@@ -157,7 +186,8 @@ __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a
           }
         }
       }
-    });
+    };
+    for_each_block<B, flight<B, T, 144>>(a, bin, warp % parts, parts, [](index_t column) { return column; }, use);
   }
 #pragma unroll
   for (int v = 0; v < many_width; ++v) {
@@ -187,12 +217,13 @@ int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots) {
 }
 
 template <class T, class V, class O>
-class compact_operator final : public fused_operator<compact_operator<T, V, O>, device_operator<V>> {
+class compact_operator final : public block_operator<compact_operator<T, V, O>, V, compact_storage<T, O>> {
+  using base = block_operator<compact_operator, V, compact_storage<T, O>>;
+  using base::storage_;
+
  public:
   compact_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<compact_operator, device_operator<V>>(ctx, threads),
-        storage_(ctx, a, s, o),
-        parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
+      : base(ctx, threads, a, s, o), parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
     this->dots_ = {ctx, blocks(), 0};
   }
 
@@ -209,14 +240,8 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
       check_launch("bin_bsr.compact.many");
     });
   }
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->dots_.bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block) + " lanes=" + std::to_string(parts_) +
-           " padding=" + std::to_string(storage_.padding());
+    return base::parameters() + " lanes=" + std::to_string(parts_) + " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().bins, warps / parts_); }
@@ -224,13 +249,18 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
   void start(Epilogue epilogue, const V* x, cudaStream_t stream) {
     const compact_view<T> a = storage_.view();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
+      if constexpr (std::is_same_v<T, V> && std::is_same_v<Epilogue, scale_and_store<V>>) {
+        if (way_ == 288) return launch("bin_bsr.compact", compact_kernel<B, 288, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
+        if (way_ == 80) return launch("bin_bsr.compact", compact_kernel<B, 80, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
+      }
+      this->template launch_product<Epilogue>("bin_bsr.compact", compact_kernel<B, 144, T, V, Epilogue>, {blocks(), threads}, stream, a,
+                                              parts_, x, epilogue);
     });
   }
 
  private:
-  compact_storage<T, O> storage_;
   int parts_;
+  int way_ = std::getenv("TULLE_COMPACT_WAY") ? std::atoi(std::getenv("TULLE_COMPACT_WAY")) : 144;
 };
 
 }  // namespace
