@@ -43,6 +43,7 @@ typedef struct tulle_cg_record {
   int32_t iterations; /* done when it ended; where the code names a failure, the iteration that found it */
   double residual;    /* ||b - A x||, computed from x at the end */
   double rhs;         /* ||b|| */
+  int64_t row;        /* of a diagonal entry, or the first of a block, that a solve found not positive definite; else -1 */
 } tulle_cg_record;
 
 /* The plan of A, the preconditioner and the workspace: made once, solved with many times. A: n x n, TULLE_F32 or TULLE_F64;
@@ -62,7 +63,8 @@ tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, voi
  * TULLE_COLUMN_MAJOR; `records` has one for each, on the host. */
 tulle_status tulle_cg_solver_solve_many(tulle_cg_solver* solver, const tulle_multivector* b, const tulle_multivector* x,
                                         tulle_cg_record* records);
-/* New numbers in the same pattern, as in tulle_spmv_plan_update_values. */
+/* New numbers in the same pattern, as in tulle_spmv_plan_update_values. A diagonal block that is not positive definite is
+ * INDEFINITE here, or in the next solve where finding out would make the host wait for the device. */
 tulle_status tulle_cg_solver_update_values(tulle_cg_solver* solver, const void* values, int64_t count,
                                            tulle_memory_space space);
 /* One sentence: the solver's kernel, and why. Valid until the solver is destroyed or explained again. */

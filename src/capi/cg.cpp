@@ -16,6 +16,7 @@ namespace {
 static_assert(sizeof(tulle_cg_record) == sizeof(cg_record) && std::is_standard_layout_v<cg_record>);
 static_assert(offsetof(tulle_cg_record, residual) == offsetof(cg_record, residual));
 static_assert(offsetof(tulle_cg_record, rhs) == offsetof(cg_record, rhs));
+static_assert(offsetof(tulle_cg_record, row) == offsetof(cg_record, row));
 
 template <class Void>
 basic_vector_ref<Void> vector(const tulle_cg_solver& solver, Void* data, std::int64_t size, const char* name) {

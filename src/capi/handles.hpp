@@ -82,7 +82,7 @@ std::int64_t checked_size(std::int64_t size, const char* name);
 /// Throws what is wrong with one of them.
 cg_options cg_options_of(const tulle_cg_options* from);
 /// How a solve ended, for the caller.
-inline tulle_cg_record record_of(const cg_result& r) { return {r.code, r.iterations, r.residual, r.rhs}; }
+inline tulle_cg_record record_of(const cg_result& r) { return {r.code, r.iterations, r.residual, r.rhs, r.row}; }
 
 /// Types, memory and shape of a caller's arrays, all else left out.
 template <class Arrays>

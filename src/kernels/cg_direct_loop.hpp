@@ -52,7 +52,7 @@ struct loop_rules {
 ///   double rhs();                           ||b||
 ///   void forget_guess();                    x = 0
 ///   residual_sums residual();               r = b - A x, z = M^-1 r
-///   bool positive();                        whether M is
+///   std::int64_t broken();                  a row that M is not positive definite for; -1: it is
 ///   void turn(double beta);                 p = z + beta p, where beta = 0 does not read p
 ///   double multiply();                      q = A p; p.q
 ///   residual_sums step(double alpha);       x += alpha p, r -= alpha q, z = M^-1 r
@@ -70,7 +70,8 @@ TULLE_DEVICE cg_record solve_system(System& system, const loop_rules& rules) {
   s.rhs = system.rhs();
   if (s.rhs == 0) system.forget_guess();
   look(cg_moment::begin, system.residual());
-  if (s.running != 0 && !system.positive()) stop(s, status::indefinite);
+  const std::int64_t row = s.running != 0 ? system.broken() : -1;
+  if (row >= 0) stop(s, status::indefinite);
   for (double before = 1.7e308;;) {  // above all residuals
     while (s.running != 0 && s.iterations < rules.max_iterations) {
       system.turn(s.beta);
@@ -95,7 +96,7 @@ TULLE_DEVICE cg_record solve_system(System& system, const loop_rules& rules) {
     before = s.residual;
     look(cg_moment::replaced, truth);
   }
-  return {s.code, s.iterations, s.residual, s.rhs};
+  return {s.code, s.iterations, s.residual, s.rhs, row};
 }
 
 }  // namespace tulle

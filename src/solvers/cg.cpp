@@ -67,7 +67,8 @@ class problem_source {
     problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
   }
 
-  void update_values(const const_vector_ref& values) {
+  /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
+  void update_values(const const_vector_ref& values, bool blocks_alone) {
     if (values.size > 0 && values.space == memory_space::device && problem.csr.space == memory_space::host) {
       throw error(status::invalid_argument, "values is in device memory, the solver runs on cpu");
     }
@@ -75,7 +76,7 @@ class problem_source {
     rules.check_size("values", values, given_.value_count());
     detail::require_no_stride("update_values", {{"values", values}});
     given_.update_values(values.data, values.space);
-    given_.refresh();
+    if (!blocks_alone) given_.refresh();
     problem.csr = given_.ref();
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
@@ -114,6 +115,7 @@ struct cg_solver::impl {
     type = source->problem.types().vector;
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
+    reads_blocks = k.blocks;
     op = k.make(ctx, source->problem);
     take_memory();
   }
@@ -158,6 +160,7 @@ struct cg_solver::impl {
   std::int64_t n = 0;
   scalar_type type = scalar_type::f64;
   std::string_view kernel;
+  bool reads_blocks = false;
   std::string reason;
   std::unique_ptr<cg_operator> op;
   buffer<cg_record> record;
@@ -224,7 +227,7 @@ void cg_solver::update_values(const const_vector_ref& values) {
   if (!s.source) {
     throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
   }
-  s.source->update_values(values);
+  s.source->update_values(values, s.reads_blocks && s.source->problem.blocks.block > 0);
   s.op->update_values(s.source->problem);
 }
 

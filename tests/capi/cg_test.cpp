@@ -61,14 +61,15 @@ TEST_P(capi_cg, a_queued_solve_leaves_its_record_in_the_memory_of_the_context) {
   options.max_iterations = 20;
   options.zero_guess = 1;
   const cg_handle solver = solver_of(options);
-  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0});
+  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0, 0});
   TULLE_EXPECT_OK(
       tulle_cg_solver_enqueue(solver.get(), data(b), data(x), 3, static_cast<tulle_cg_record*>(data(there))));
-  tulle_cg_record record{-1, -1, -1, -1};
-  static_assert(sizeof record == 3 * sizeof(double));
+  tulle_cg_record record{-1, -1, -1, -1, 0};
+  static_assert(sizeof record == 4 * sizeof(double));
   TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), &record, sizeof record));
   EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS);
   EXPECT_GT(record.iterations, 0);
+  EXPECT_EQ(record.row, -1);
   expect_solution(x);
 }
 
@@ -137,6 +138,7 @@ TEST_P(capi_cg, many_small_systems_are_solved_each_for_itself) {
     EXPECT_EQ(records[0].code, TULLE_STATUS_SUCCESS);
     EXPECT_EQ(records[1].code, TULLE_STATUS_SUCCESS);
     EXPECT_EQ(records[2].code, TULLE_STATUS_INDEFINITE);
+    EXPECT_EQ(records[2].row, 0);
     const std::vector<double> solution = download(x, 9);
     for (std::size_t i = 0; i < 6; ++i)
       EXPECT_NEAR(solution[i], (i / 3 + 1.0) * (static_cast<double>(i % 3) + 1), 1e-9);
@@ -145,8 +147,8 @@ TEST_P(capi_cg, many_small_systems_are_solved_each_for_itself) {
   TULLE_EXPECT_OK(tulle_cg_batch_solve(batch.get(), data(b), data(x), 9, records.data()));
   expect_outcome();
   TULLE_EXPECT_OK(tulle_cg_batch_update_values(batch.get(), all.data(), 21, TULLE_HOST));
-  const buffer_handle there = upload(std::vector<double>(9));
-  static_assert(sizeof(tulle_cg_record) == 3 * sizeof(double));
+  const buffer_handle there = upload(std::vector<double>(12));
+  static_assert(sizeof(tulle_cg_record) == 4 * sizeof(double));
   TULLE_EXPECT_OK(tulle_cg_batch_enqueue(batch.get(), data(b), data(x), 9, static_cast<tulle_cg_record*>(data(there))));
   TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), records.data(), sizeof records));
   expect_outcome();

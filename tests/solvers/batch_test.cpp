@@ -226,6 +226,8 @@ TEST_P(cg_batch_test, each_ends_for_itself) {
     EXPECT_EQ(status_of(all[0].result), "SUCCESS");
     EXPECT_EQ(status_of(all[1].result), "INDEFINITE");
     EXPECT_EQ(all[1].result.iterations, 0);
+    EXPECT_EQ(all[1].result.row, 40);
+    EXPECT_EQ(all[0].result.row, -1);
     EXPECT_EQ(all[1].x, b);
     EXPECT_EQ(all[0].x, all[2].x);
   }

@@ -74,7 +74,7 @@ class system {
     return std::sqrt(sum_of(n_, [&](index_t i) { return square(b_[i]); }));
   }
   void forget_guess() { std::fill_n(x_, n_, T{0}); }
-  [[nodiscard]] bool positive() const { return positive_; }
+  [[nodiscard]] std::int64_t broken() const { return broken_; }
   residual_sums residual() {
     multiply(x_, r_);
     for (index_t i = 0; i < n_; ++i) r_[i] = b_[i] - r_[i];
@@ -155,7 +155,8 @@ class system {
     }
     for (index_t first = 0; first < n_; first += width_) {
       const index_t size = std::min(width_, n_ - first);
-      positive_ = invert_batch_block(inverse_ + std::int64_t{first} * width_, width_, size) && positive_;
+      const bool positive = invert_batch_block(inverse_ + std::int64_t{first} * width_, width_, size);
+      if (!positive && broken_ < 0) broken_ = first;
     }
   }
 
@@ -167,7 +168,7 @@ class system {
   const T* values_;
   const T* b_;
   T *x_, *r_, *p_, *q_, *z_, *inverse_;
-  bool positive_ = true;
+  std::int64_t broken_ = -1;
 };
 
 template <class T>

@@ -46,7 +46,7 @@ struct fused_system {
     for_vector_parts(ctx, n,
                      [&](std::int64_t, std::int64_t from, std::int64_t to) { std::fill(x + from, x + to, T{0}); });
   }
-  [[nodiscard]] static bool positive() { return true; }
+  [[nodiscard]] static std::int64_t broken() { return -1; }
   void note(int iterations, double rr) const {
     if (history != nullptr) history[iterations] = std::sqrt(rr);
     if (tells && options.progress && iterations % options.check_interval == 0)

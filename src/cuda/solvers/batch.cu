@@ -106,7 +106,7 @@ class device_system {
     for_own([&](int i) { x_[i] = T{0}; });
     x_is_zero_ = true;
   }
-  __device__ bool positive() const { return positive_; }
+  __device__ std::int64_t broken() const { return broken_; }
   __device__ residual_sums residual() {
     if (x_is_zero_) {
       for_own([&](int i) { r_[i] = b_[i]; });
@@ -215,16 +215,16 @@ class device_system {
         const int block_row = row / block_, i = row % block_;
         const int begin = offsets[block_row], end = offsets[block_row + 1];
         if constexpr (Blocks) {
-          int k = begin + lane / block_, j = lane % block_;
-          while (k < end) {
-            product = fma(values[(k * block_ + i) * block_ + j], v[columns[k] * block_ + j], product);
-            j += lanes;
-            while (j >= block_) {
-              j -= block_;
-              ++k;
+          for (int k = begin + lane; k < end; k += lanes) {
+            const T* const value = values + (k * block_ + i) * block_;
+            const T* const from = v + columns[k] * block_;
+#pragma unroll
+            for (int j = 0; j < batch_most_block; ++j) {
+              if (j < block_) product = fma(value[j], from[j], product);
             }
           }
         } else {
+#pragma unroll 4
           for (int k = begin + lane; k < end; k += lanes) product = fma(values[k], v[columns[k]], product);
         }
       }
@@ -250,11 +250,15 @@ class device_system {
         if (column >= first && column < first + width) inverse_[row * width + column - first] += value;
       });
     });
+    int* const first_broken = reinterpret_cast<int*>(scratch_);
+    if (thread() == 0) *first_broken = n_;
     __syncthreads();
-    bool positive = true;
-    for (int first = thread() * width; first < n_; first += threads() * width)
-      positive = invert_batch_block(inverse_ + first * width, width, min(width, n_ - first)) && positive;
-    positive_ = __syncthreads_and(positive) != 0;
+    for (int first = thread() * width; first < n_; first += threads() * width) {
+      if (!invert_batch_block(inverse_ + first * width, width, min(width, n_ - first))) atomicMin(first_broken, first);
+    }
+    __syncthreads();
+    broken_ = *first_broken < n_ ? *first_broken : -1;
+    __syncthreads();
   }
 
   const batch_arrays<T>& a_;
@@ -269,7 +273,7 @@ class device_system {
   std::int32_t* own_offsets_;
   std::uint16_t* own_columns_;
   int turn_ = 0;
-  bool positive_ = true;
+  int broken_ = -1;
   bool x_is_zero_ = false;
 };
 
@@ -292,9 +296,9 @@ struct batch_class {
   std::size_t shared = 0;
   std::int64_t entries = 0, rows = 0;
   /// As many as a row is worth; 0: chosen.
-  [[nodiscard]] int lanes(int wanted_lanes) const {
+  [[nodiscard]] int lanes(int wanted_lanes, int block) const {
     if (wanted_lanes > 0) return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(wanted_lanes, 32))));
-    const std::int64_t mean = entries / std::max<std::int64_t>(rows, 1);
+    const std::int64_t mean = entries / std::max<std::int64_t>(rows, 1) / block;
     const auto wanted = static_cast<unsigned>(std::clamp<std::int64_t>(mean / (resident ? 16 : 4), 1, 32));
     return static_cast<int>(std::bit_floor(wanted));
   }
@@ -330,7 +334,7 @@ class batch final : public batch_operator {
     for (const batch_class& c : classes_) {
       a.systems = systems_.data() + c.first;
       a.resident = c.resident;
-      a.lanes = c.lanes(options_.spmv.lanes);
+      a.lanes = c.lanes(options_.spmv.lanes, block_);
       const launch_shape shape{c.count, c.threads, c.shared};
       launch("cg.batch", block_ > 1 ? batch_kernel<T, true> : batch_kernel<T, false>, shape, native(stream), a);
     }
@@ -340,7 +344,7 @@ class batch final : public batch_operator {
     std::string all = "a block of threads for each";
     for (const batch_class& c : classes_) {
       all += (&c == &classes_.front() ? ": " : ", ") + std::to_string(c.count) + " of " + std::to_string(c.threads) +
-             " threads, " + std::to_string(c.lanes(options_.spmv.lanes)) + " lanes a row and " +
+             " threads, " + std::to_string(c.lanes(options_.spmv.lanes, block_)) + " lanes a row and " +
              std::to_string(c.shared) + " bytes" + (c.resident ? "" : " without the matrix");
     }
     return all;
@@ -353,11 +357,12 @@ class batch final : public batch_operator {
                blocks = static_cast<std::size_t>(s.blocks);
     return batch_layout(sizeof(T), rows * block, arrays_.width, resident, blocks * block * block, rows, blocks).bytes;
   }
-  /// Two rows a thread.
+  /// Four rows a thread, or 32 entries.
   [[nodiscard]] int threads_of(const batch_system& s) const {
     if (options_.spmv.block_size > 0) return std::clamp(options_.spmv.block_size / 32 * 32, 32, most_threads);
-    const std::int64_t rows = std::int64_t{s.rows} * block_ / 2;
-    return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(rows, 32, most_threads))));
+    const std::int64_t rows = std::int64_t{s.rows} * block_, entries = std::int64_t{s.blocks} * block_ * block_;
+    const std::int64_t wanted = std::clamp<std::int64_t>(std::max(rows / 4, entries / 40), 32, most_threads);
+    return static_cast<int>(std::bit_ceil(static_cast<unsigned>(wanted)));
   }
   void classify(std::span<const batch_system> systems) {
     std::map<std::pair<int, bool>, std::vector<batch_system>, std::greater<>> found;

@@ -1,19 +1,21 @@
 // Conjugate gradients in one launch: every thread block keeps its block rows of the matrix, their inverse diagonal
 // blocks and its part of the vectors in shared memory over the whole solve (Hestenes, Stiefel, 1952; persistent
-// kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). Two exchanges an iteration: z = M^-1 r with r.z and r.r,
-// and p.Ap. What is told is z, not p: each block makes p = z + beta p itself for all rows that it reads, so that nobody
-// waits for p once beta is known. The recurrences are those of the classical method and r is computed anew from time to
-// time, so that f32 loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane
-// (slot, i) multiplies row i of block `slot`. Bytes per iteration from memory: none; from L2 the vector values of other
-// blocks' rows.
+// kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). The sums of an iteration are taken together, behind the
+// product, as beta is predicted from them and r.z itself is taken again with the next ones (Meurant, 1987; Chen, Carson,
+// SISC 2020): r.z of the next residual is alpha^2 q.M^-1 q - r.z, and its z is z - alpha M^-1 q until it is M^-1 r, anew,
+// while p is under way. So blocks
+// wait twice: for p of the rows that they read, and for the sums. r is computed anew when it has arrived, so that f32
+// loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane (slot, i) multiplies
+// row i of block `slot`; slot k of a warp then keeps the vectors of its row k. Bytes per iteration from memory: none;
+// from L2 the vector values of other blocks' rows.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
 
 #include "cuda/solvers/block_inverse.cuh"
-#include "cuda/solvers/resident_exchange.cuh"
 #include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_problem.hpp"
+#include "cuda/solvers/resident_sums.cuh"
 #include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
@@ -28,12 +30,11 @@ class resident_solver {
   static constexpr int lanes = slots * Block;  // of a warp that work
 
   __device__ resident_solver(const resident_problem<T>& a, const typename Exchange::memory& memory,
-                             exchange_scratch& scratch, unsigned char* shared)
+                             resident_scratch& scratch, unsigned char* shared)
       : a_(a),
         scratch_(scratch),
         first_(a.row_begin[blockIdx.x]),
         rows_(a.row_begin[blockIdx.x + 1] - first_),
-        outer_rows_(a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x]),
         own_(rows_ * Block),
         slot_(lane_id() / Block),
         i_(lane_id() % Block),
@@ -41,8 +42,9 @@ class resident_solver {
         warp_(static_cast<int>(threadIdx.x / 32)),
         warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)),
-        exchange_(memory, a.outer + a.outer_begin[blockIdx.x], outer_rows_, first_, value_ + layout(a).published,
-                  static_cast<int>(resident_layout::padded(static_cast<std::size_t>(a.most_rows * Block)))) {
+        exchange_(memory, a.outer + a.outer_begin[blockIdx.x],
+                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_,
+                  value_ + (requires { typename Exchange::own_columns; } ? layout(a).p : layout(a).published)) {
     const resident_layout at = layout(a);
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;
@@ -50,46 +52,35 @@ class resident_solver {
     x_ = value_ + at.x;
     r_ = value_ + at.r;
     q_ = value_ + at.q;
+    mq_ = value_ + at.mq;
     row_chunk_ = reinterpret_cast<std::int32_t*>(shared + at.row_chunk);
     column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
   }
 
   __device__ void run() {
+    const long long entered = clock64();
+    long long left = 0;
     load_matrix();
+    const long long loaded = clock64();
     const bool positive = invert_diagonal();
-    double bb = 0;
-    for (int at = thread(); at < own_; at += threads()) {
-      const double b = a_.b[offset() + at];
-      bb = fma(b, b, bb);
-      x_[at] = a_.zero_guess ? T{0} : a_.x[offset() + at];
-    }
-    double2 sums;
-    double rhs;
-    if (a_.zero_guess) {
-      for (int at = thread(); at < own_; at += threads()) r_[at] = a_.b[offset() + at];
-      __syncwarp();
-      __syncthreads();
-      sums = precondition([](int) {}, positive);
-      rhs = sqrt(sums.y);
-    } else {
-      rhs = sqrt(tell_x(bb, 0).x);
-      if (rhs == 0) forget_guess();
-      sums = new_residual(positive);
-    }
-    const double target = fmax(a_.rtol * rhs, a_.atol);
-    const double near = resident_share * target * (resident_share * target);  // of r.r
+    const long long inverted = clock64();
+    std::int64_t bad_row = -1;
+    __syncwarp();
     status code = status::not_converged;
-    bool failed = false;
+    bool failed = false, going_on = false;  // going on: the direction is kept
     int iterations = 0;
-    double residual = 0, rz = 0, beta = 0;
-    bool going_on = false;  // the direction is kept
+    double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
     for (bool first = true;; first = false) {
-      if (!first) {
-        tell_x(0, 0);
-        sums = new_residual(true);
+      left = clock64();
+      const resident_sums exact = first ? begin(positive) : residual_itself();
+      if (first) {
+        spent_[0] = clock64() - inverted;
+        rhs = sqrt(exact.pq);
+        target = fmax(a_.rtol * rhs, a_.atol);
+        near = resident_share * target * (resident_share * target);  // of r.r
       }
-      residual = sqrt(sums.y);
-      if (first) note(0, sums.y);
+      residual = first && rhs == 0 ? 0 : sqrt(exact.rr);
+      note(iterations, residual);
       if (!finite(residual) || !finite(rhs)) {
         code = status::not_finite;
         break;
@@ -97,54 +88,72 @@ class resident_solver {
       if (failed) break;
       code = residual <= target ? status::success : status::not_converged;
       if (code == status::success || iterations >= a_.max_iterations) break;
-      if (const status bad = judge(sums.x); bad != status::success) {
+      if (const status bad = judge(exact.rz); bad != status::success) {
         code = bad;
+        if (bad == status::indefinite) bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
         break;
       }
-      beta = going_on ? sums.x / rz : 0;
-      rz = sums.x;
+      turn(going_on ? beta : 0);
       going_on = false;
       for (int since = 1;; ++since) {
-        turn(beta);
-        const double pq = multiply_direction();
-        const double of_rz = reciprocal(rz);
+        const resident_sums s = multiply_direction();
+        if (since > 1) {
+          note(iterations, sqrt(s.rr));
+          if (finite(s.rr) && s.rr <= near) break;
+          if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {
+            code = bad;
+            failed = true;
+            break;
+          }
+        }
+        const double of_rz = reciprocal(s.rz);
         ++iterations;
-        const double alpha = rz * reciprocal(pq);
-        if (!finite(pq) || pq <= 0 || !finite(alpha)) {
-          code = !finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown;
+        const double alpha = s.rz * reciprocal(s.pq);
+        if (!finite(s.pq) || s.pq <= 0 || !finite(alpha)) {
+          code = !finite(s.pq) ? status::not_finite : s.pq <= 0 ? status::indefinite : status::breakdown;
           failed = true;
           break;
         }
-        sums = step(alpha);
-        note(iterations, sums.y);
-        if (!finite(sums.y)) {
-          code = status::not_finite;
-          failed = true;
+        beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
+        if (a_.replace_interval > 0 && since >= a_.replace_interval) going_on = true;
+        if (iterations >= a_.max_iterations || going_on) {
+          const T scale = static_cast<T>(alpha);
+          for_rows([&](int row, bool active) {
+            const int at = row * Block + i_;
+            if (active) x_[at] = fma(scale, p_[at], x_[at]);
+          });
           break;
         }
-        if (sums.y <= near || iterations >= a_.max_iterations) break;
-        if (const status bad = judge(sums.x); bad != status::success) {
-          code = bad;
-          failed = true;
-          break;
-        }
-        if (a_.replace_interval > 0 && since >= a_.replace_interval) {
-          going_on = true;
-          break;
-        }
-        beta = sums.x * of_rz;
-        rz = sums.x;
+        step(alpha, beta);
       }
     }
-    for (int at = thread(); at < own_; at += threads()) a_.x[offset() + at] = x_[at];
-    if (Exchange::part() == 0 && thread() == 0)
-      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs};
+    for_rows([&](int row, bool active) {
+      const int at = row * Block + i_;
+      if (active) a_.x[offset() + at] = rhs == 0 ? T{0} : x_[at];
+    });
+    if (Exchange::part() == 0 && thread() == 0) {
+      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs, bad_row};
+      *a_.first_bad = ~0ull;
+    }
     exchange_.end();
+    if (a_.stamps != nullptr && thread() == 0) {
+      const long long now = clock64();
+      double* const to = a_.stamps + blockIdx.x * 14;
+      for (int u = 0; u < 10; ++u) to[u] = static_cast<double>(spent_[u]) / fmax(1.0, rounds_);
+      to[0] = static_cast<double>(spent_[0]);
+      to[9] = static_cast<double>(now - left);
+      to[10] = static_cast<double>(loaded - entered);
+      to[11] = static_cast<double>(inverted - loaded);
+      to[12] = static_cast<double>(now - entered);
+      to[13] = rounds_;
+    }
   }
 
  private:
-  using values = typename pair_of<T, Block>::type;
-  static constexpr int together = pair_of<T, Block>::size;  // values of a block's row
+  static constexpr int together = Block % 2 == 0 ? 2 : 1;  // values of a block's row
+  struct alignas(together * sizeof(T)) values {
+    T v[together];
+  };
 
   static __device__ resident_layout layout(const resident_problem<T>& a) {
     return {Block, sizeof(T), static_cast<std::size_t>(a.most_rows), static_cast<std::size_t>(a.most_chunks),
@@ -163,8 +172,14 @@ class resident_solver {
     return !finite(rz) ? status::not_finite : rz <= 0 ? status::breakdown : status::success;
   }
   __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
-  __device__ void note(int iteration, double rr) const {
-    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
+  __device__ void note(int iteration, double norm) const {
+    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = norm;
+  }
+  __device__ __forceinline__ void stamp(int phase) {
+    if (a_.stamps == nullptr) return;
+    const long long now = clock64();
+    spent_[phase] += now - before_;
+    before_ = now;
   }
 
   __device__ void load_matrix() {
@@ -198,11 +213,16 @@ class resident_solver {
     __syncthreads();
   }
 
-  /// Calls f(row, active) for the rows of the part, in groups of `Block` lanes, by whole warps.
+  /// A scalar row whose diagonal is not positive, or begins a block that is not; read behind the first exchange.
+  __device__ void name_bad(int row) const {
+    atomicMin(a_.first_bad, static_cast<unsigned long long>(offset() + row));
+    __threadfence();
+  }
+  /// Calls f(row, active) for the rows of the part, by whole warps: slot k has row k of those that its warp multiplies.
   template <class F>
-  __device__ void for_rows(F f) const {
-    for (int first = warp_ * slots; first < rows_; first += warps_ * slots) {
-      const int row = first + slot_;
+  __device__ __forceinline__ void for_rows(F f) const {
+    for (int first = warp_; first < rows_; first += warps_ * slots) {
+      const int row = first + slot_ * warps_;
       f(row, lane_id() < lanes && row < rows_);
     }
   }
@@ -211,13 +231,14 @@ class resident_solver {
     bool all = true;
     for_rows([&](int row, bool active) {
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
-      double part[Block];
+      double part[Block], of_lane = 0;  // of the diagonal
 #pragma unroll
       for (int j = 0; j < Block; ++j) {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
           part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
+        if (at >= 0 && i_ == j) of_lane = part[j];
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
@@ -229,6 +250,9 @@ class resident_solver {
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
       const bool positive = (inverted && there) || (with_numbers & mine) != mine;
       all = all && positive;
+      if (positive) return;
+      const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
+      if (!entry || !(of_lane > 0)) name_bad(row * Block + (entry ? i_ : 0));
 #pragma unroll
       for (int j = 0; j < Block; ++j)
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
@@ -262,137 +286,175 @@ class resident_solver {
     for (int c = begin + 3; c < end; ++c) sum += product(c, v);
     return sum;
   }
-  /// Over the slots, in the first `Block` lanes.
+  /// Over the slots, in every lane.
   __device__ __forceinline__ T add_slots(T sum) const {
     if constexpr (32 % Block == 0) {
 #pragma unroll
       for (int d = 16; d >= Block; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
       return sum;
     } else {
-      T total = sum;
+      T total = __shfl_sync(full_warp, sum, i_);
 #pragma unroll
-      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, (s * Block + i_) % 32);
+      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, s * Block + i_);
       return total;
     }
   }
-  /// Calls f(row, sum) for row i_ of the block rows of the warp, in the first `Block` lanes, with the products of v,
-  /// which has a value for every column that the part reads. Two block rows at a time.
+  /// Calls f(row, active, sum) as for_rows does, with the products of p_, which has a value for every column that the
+  /// part reads. Two block rows at a time.
   template <class F>
-  __device__ void multiply(const T* v, F f) const {
-    for (int row = warp_; row < rows_; row += 2 * warps_) {
-      const int other = row + warps_;
-      const bool two = other < rows_;
-      const T a = products(row, v), b = products(two ? other : row, v);
-      const T first = add_slots(a), second = add_slots(b);
-      if (lane_id() < Block) {
-        f(row, first);
-        if (two) f(other, second);
+  __device__ __forceinline__ void multiply(F f) const {
+    for (int first = warp_; first < rows_; first += warps_ * slots) {
+      T mine{0};
+      for (int k = 0; k < slots; k += 2) {
+        const int row = first + k * warps_, other = row + warps_;
+        if (row >= rows_) break;
+        const bool two = k + 1 < slots && other < rows_;
+        const T a = products(row, p_), b = products(two ? other : row, p_);
+        const T of_row = add_slots(a), of_other = add_slots(b);
+        if (slot_ == k) mine = of_row;
+        if (slot_ == k + 1) mine = of_other;
       }
+      const int row = first + slot_ * warps_;
+      f(row, lane_id() < lanes && row < rows_, mine);
     }
   }
-
-  /// x of all rows that the part reads, in z_; and two sums.
-  __device__ double2 tell_x(double a, double b) {
-    exchange_.begin();
-    for (int at = thread(); at < own_; at += threads()) {
-      const T x = x_[at];
-      exchange_.put(at / Block, at % Block, x);
-      z_[at] = x;
-    }
-    return exchange_.finish(a, b, z_ + own_, scratch_);
-  }
-
-  /// x = 0, in z_ too, and all other parts do the same.
-  __device__ void forget_guess() {
-    __syncwarp();
-    __syncthreads();
-    for (int at = thread(); at < own_; at += threads()) x_[at] = T{0};
-    for (int at = thread(); at < (rows_ + outer_rows_) * Block; at += threads()) z_[at] = T{0};
-    __syncwarp();
-    __syncthreads();
-  }
-
-  /// r = b - A x, where z_ is x.
-  __device__ double2 new_residual(bool positive) {
-    multiply(z_, [&](int row, T sum) { r_[row * Block + i_] = a_.b[offset() + row * Block + i_] - sum; });
-    __syncwarp();
-    __syncthreads();
-    return precondition([](int) {}, positive);
-  }
-
-  /// p = z + beta p for all rows that the part reads.
-  __device__ void turn(double beta) {
-    struct alignas(16) several {
-      T v[16 / sizeof(T)];
-    };
-    const T scale = static_cast<T>(beta);
-    const int all = ((rows_ + outer_rows_) * Block * static_cast<int>(sizeof(T)) + 15) / 16;
-    auto* const p = reinterpret_cast<several*>(p_);
-    const auto* const z = reinterpret_cast<const several*>(z_);
-    for (int at = thread(); at < all; at += threads()) {
-      several next = z[at];
-      if (beta != 0) {  // else p may hold anything yet
-        const several before = p[at];
+  /// M^-1 v in a row.
+  __device__ __forceinline__ T precondition(int row, bool active, T v) const {
+    const T* const inverse = inverse_ + row * Block * Block + i_;
+    T z{0};
 #pragma unroll
-        for (int u = 0; u < static_cast<int>(16 / sizeof(T)); ++u) next.v[u] = fma(scale, before.v[u], next.v[u]);
-      }
-      p[at] = next;
+    for (int j = 0; j < Block; ++j) {
+      const T other = __shfl_sync(full_warp, v, (slot_ * Block + j) % 32);
+      if (active) z = fma(inverse[j * Block], other, z);
     }
-    __syncwarp();
-    __syncthreads();
+    return z;
+  }
+  __device__ void reset_shares() { share_ = {0, 0, 0, 0}; }
+  __device__ __forceinline__ void share_residual(T r, T z) {
+    share_.rz = fma(static_cast<double>(r), static_cast<double>(z), share_.rz);
+    share_.rr = fma(static_cast<double>(r), static_cast<double>(r), share_.rr);
+  }
+  __device__ __forceinline__ resident_sums add_shares() {
+    const resident_sums s = exchange_.add(share_, scratch_, [this](int phase) { stamp(phase); });
+    reset_shares();
+    return s;
   }
 
-  /// q = A p; p.q.
-  __device__ double multiply_direction() {
-    double pq = 0;
-    multiply(p_, [&](int row, T sum) {
-      q_[row * Block + i_] = sum;
-      pq = fma(static_cast<double>(p_[row * Block + i_]), static_cast<double>(sum), pq);
-    });
-    exchange_.begin_sums();
-    return exchange_.template finish<8>(pq, 0, nullptr, scratch_).x;
-  }
-
-  /// x += alpha p, r -= alpha q; {r.z, r.r}.
-  __device__ double2 step(double alpha) {
-    const T scale = static_cast<T>(alpha);
-    return precondition([&](int at) {
-      x_[at] = fma(scale, p_[at], x_[at]);
-      r_[at] = fma(-scale, q_[at], r_[at]);
-    });
-  }
-
-  /// Calls update(at) for every value, then z = M^-1 r, which is told; {r.z, r.r}.
-  template <class F>
-  __device__ double2 precondition(F update, bool positive = true) {
-    exchange_.begin();
-    double rz = positive ? 0 : __longlong_as_double(static_cast<long long>(0xfff0000000000000ull)), rr = 0;
+  /// r of the guess; b.b as p.q.
+  __device__ resident_sums begin(bool positive) {
+    reset_shares();
+    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
+    const bool zero = a_.zero_guess;
     for_rows([&](int row, bool active) {
       const int at = row * Block + i_;
-      if (active) update(at);
-      const T r = active ? r_[at] : T{0};
-      T z{0};
-#pragma unroll
-      for (int j = 0; j < Block; ++j) {
-        const T other = __shfl_sync(full_warp, r, (slot_ * Block + j) % 32);
-        if (active) z = fma(inverse_[(row * Block + j) * Block + i_], other, z);
-      }
-      if (!active) return;
-      exchange_.put(row, i_, z);
-      z_[at] = z;
-      rz = fma(static_cast<double>(r), static_cast<double>(z), rz);
-      rr = fma(static_cast<double>(r), static_cast<double>(r), rr);
+      if (active) x_[at] = zero ? T{0} : a_.x[offset() + at];
     });
-    return exchange_.finish(rz, rr, z_ + own_, scratch_);
+    if (!zero) return residual_itself();
+    for_rows([&](int row, bool active) { keep_residual(row, active, active ? a_.b[offset() + row * Block + i_] : T{0}); });
+    return add_shares();
+  }
+  __device__ __forceinline__ void keep_residual(int row, bool active, T r) {
+    const T z = precondition(row, active, r);
+    if (!active) return;
+    const int at = row * Block + i_;
+    const auto b = static_cast<double>(a_.b[offset() + at]);
+    share_.pq = fma(b, b, share_.pq);
+    r_[at] = r;
+    z_[at] = z;
+    share_residual(r, z);
+  }
+
+  /// r = b - A x; p goes to q_.
+  __device__ resident_sums residual_itself() {
+    exchange_.begin_vector();
+    for_rows([&](int row, bool active) {
+      const int at = row * Block + i_;
+      const T x = active ? x_[at] : T{0};
+      exchange_.tell(row, slot_ * Block, active, x);
+      if (!active) return;
+      q_[at] = p_[at];
+      p_[at] = x;
+    });
+    exchange_.take(p_ + own_);
+    multiply([&](int row, bool active, T sum) {
+      keep_residual(row, active, active ? a_.b[offset() + row * Block + i_] - sum : T{0});
+    });
+    return add_shares();
+  }
+
+  /// p = z + beta p, which is told; p before is in q_.
+  __device__ void turn(double beta) {
+    const T scale = static_cast<T>(beta);
+    exchange_.begin_vector();
+    for_rows([&](int row, bool active) {
+      const int at = row * Block + i_;
+      T p = active ? z_[at] : T{0};
+      if (active && beta != 0) p = fma(scale, q_[at], p);  // else it may hold anything yet
+      exchange_.tell(row, slot_ * Block, active, p);
+      if (!active) return;
+      p_[at] = p;
+      share_residual(r_[at], z_[at]);
+    });
+  }
+
+  /// q = A p and M^-1 q; all sums.
+  __device__ resident_sums multiply_direction() {
+    if (a_.stamps != nullptr) before_ = clock64();
+    exchange_.take(p_ + own_);
+    stamp(1);
+    multiply([&](int row, bool active, T q) {
+      const T mq = precondition(row, active, q);
+      if (!active) return;
+      const int at = row * Block + i_;
+      q_[at] = q;
+      mq_[at] = mq;
+      const auto wide = static_cast<double>(q);
+      share_.pq = fma(static_cast<double>(p_[at]), wide, share_.pq);
+      share_.qq = fma(static_cast<double>(mq), wide, share_.qq);
+    });
+    __syncwarp();
+    stamp(2);
+    const resident_sums s = add_shares();
+    stamp(7);
+    rounds_ += 1;
+    return s;
+  }
+
+  /// p = z - alpha M^-1 q + beta p, which is told; x += alpha p, r -= alpha q, z = M^-1 r, which does not drift.
+  __device__ void step(double alpha, double beta) {
+    const T along = static_cast<T>(alpha), turned = static_cast<T>(beta);
+    exchange_.begin_vector();
+    for_rows([&](int row, bool active) {
+      const int at = row * Block + i_;
+      T p{0}, z{0}, next{0};
+      if (active) {
+        p = p_[at];
+        z = fma(-along, mq_[at], z_[at]);
+        next = fma(turned, p, z);
+      }
+      exchange_.tell(row, slot_ * Block, active, next);
+      const T r = active ? fma(-along, q_[at], r_[at]) : T{0};
+      z = precondition(row, active, r);
+      if (!active) return;
+      p_[at] = next;
+      z_[at] = z;
+      r_[at] = r;
+      x_[at] = fma(along, p, x_[at]);
+      share_residual(r, z);
+    });
+    stamp(8);
   }
 
   const resident_problem<T>& a_;
-  exchange_scratch& scratch_;
-  int first_, rows_, outer_rows_, own_, slot_, i_, lane_, warp_, warps_;
-  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_;
+  resident_scratch& scratch_;
+  int first_, rows_, own_, slot_, i_, lane_, warp_, warps_;
+  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_, *mq_;
   std::int32_t* row_chunk_;
   std::uint16_t* column_;
   Exchange exchange_;
+  resident_sums share_;
+  long long before_ = 0, spent_[10] = {};
+  double rounds_ = 0;
 };
 
 template <int Block, class T, template <class, int> class Exchange>
@@ -400,7 +462,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_problem<T> a,
                     const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
-  __shared__ exchange_scratch scratch;
+  __shared__ resident_scratch scratch;
   resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 

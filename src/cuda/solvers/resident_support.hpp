@@ -13,7 +13,7 @@ struct resident_grid {
 };
 
 inline constexpr int resident_threads = 512;  // at most
-inline constexpr std::size_t resident_static_bytes = 2048;
+inline constexpr std::size_t resident_static_bytes = 4096;
 
 /// Of the blocks that a resident solver keeps: those of a BSR; of a CSR those of its block-Jacobi preconditioner.
 index_t resident_block(const cg_problem& problem);
