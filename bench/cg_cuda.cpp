@@ -177,7 +177,9 @@ class table_file {
   }
 
  private:
-  void add(const char* name, const std::vector<std::string>& cells) { head_ = fmt::format("\"{}\": {}", name, list(cells)); }
+  void add(const char* name, const std::vector<std::string>& cells) {
+    head_ = fmt::format("\"{}\": {}", name, list(cells));
+  }
   static std::string list(const std::vector<std::string>& cells) {
     return fmt::format("[\"{}\"]", fmt::join(cells, "\", \""));
   }
@@ -196,9 +198,9 @@ void large(const context& ctx, const char* json) {
                      {"gen:stencil:points=7,n=200,values=spd", 0, 300, 40, 120},
                      {"gen:fem:n=40,dof=3,values=spd", 0, 45, 40, 160},
                      {"gen:stencil:points=27,n=128,values=spd", 0, 175, 40, 120},
+                     {"gen:fem:n=40,dof=6,values=spd", 0, 0, 40, 120},
                      {"gen:stencil:points=5,n=3000,values=spd", 0, 0, 40, 120},
                      {"gen:fem:n=16,dof=6,values=spd", 0, 10, 40, 120},
-                     {"gen:fem:n=40,dof=6,values=spd", 0, 0, 40, 120},
                      {"gen:uniform:n=1000000,degree=16", 10, 0, 20, 60},
                      {"gen:rmat:scale=20,degree=16", 1000, 0, 20, 60}};
   struct {
@@ -235,6 +237,8 @@ void large(const context& ctx, const char* json) {
                base, alone, with_dots, static_cast<double>(plan.matrix_bytes()) / 1e6, plan.kernel());
     std::vector<std::string> cells{c.spec, fmt::format("{:.1f}", base)};
     for (const auto& v : variants) {
+      const std::string_view skipped[] = {"cg.operations", "two, k = 1", "two, k = 2", "block_jacobi"};
+      if (std::getenv("CG_CASES") != nullptr && std::ranges::find(skipped, v.what) != std::end(skipped)) continue;
       try {
         cg_options o;
         o.preconditioner = v.m;

@@ -10,45 +10,22 @@
 #include "ops/vector_checks.hpp"
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_operations.hpp"
+#include "solvers/cg_options.hpp"
 #include "solvers/reordered_systems.hpp"
 
 namespace tulle {
 namespace {
 
-template <class Value>
-[[noreturn]] void refuse(std::string_view what, const Value& value, std::string_view right) {
-  throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
-}
-
-/// No 0 stands for "chosen" any more. `a` is the matrix as it came; of an operator it has no block.
-cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
-  if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) refuse("rtol", o.rtol, "a number, 0 or above");
-  if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
-  if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
-  if (o.check_interval < 0) refuse("check_interval", o.check_interval, "0 or above");
-  if (o.replace_interval < -1) refuse("replace_interval", o.replace_interval, "-1 or above");
-  if (o.preconditioner > preconditioner_kind::chebyshev) {
-    refuse("preconditioner", static_cast<int>(o.preconditioner),
-           "none (0), jacobi (1), block_jacobi (2) or chebyshev (3)");
-  }
-  if (o.block < 0 || o.block > 8) refuse("block", o.block, "0 to 8");
-  if (o.degree < 1 || o.degree > 100) refuse("degree", o.degree, "1 to 100");
-  if (o.rhs < 1 || o.rhs > 4096) refuse("rhs", o.rhs, "1 to 4096");
-  if (o.check_interval == 0) o.check_interval = ctx.backend() == backend_kind::cpu ? 1 : 16;
-  // Periodic replacement costs iterations, and all accuracy once rounding is what is left: docs/notes/0010. What has
-  // arrived by the recursive residual alone goes on from the true one in any case, where the host looks.
-  if (o.replace_interval == 0) o.replace_interval = -1;
-  if (o.block == 0) o.block = a.block > 0 && a.block <= 8 ? a.block : a.rows % 6 == 0 ? 6 : a.rows % 3 == 0 ? 3 : 4;
-  return o;
-}
-
 const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::string& reason) {
   const std::span<const cg_kernel> table = cg_kernels(ctx.backend());
-  const operation_types types{problem.csr.types, problem.csr.types.value};
+  const operation_types types = problem.types();
   const std::string wanted = requested_kernel(kernel_operation::cg, ctx.backend(), problem.options.kernel);
   for (const cg_kernel& k : table) {
     if (wanted.empty() ? k.role != kernel_role::production : k.name != wanted) continue;
-    if (!contains(k.types, types)) continue;
+    if (!contains(k.types, types)) {
+      if (wanted.empty()) continue;
+      throw error(status::unsupported, fmt::format("{} is not built for {}", wanted, describe(types)));
+    }
     if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
     const support s = k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
@@ -73,11 +50,13 @@ class problem_source {
     }
     if (a.types.value == scalar_type::i32)
       throw error(status::unsupported, "cg takes values of f32 and f64, not of i32");
-    if (options.spmv.transpose) refuse("spmv.transpose", true, "false");
-    if (options.spmv.vector_type.value_or(a.types.value) != a.types.value) {
-      throw error(status::unsupported, "spmv.vector_type: cg takes vectors of the values' type");
+    if (options.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
+    problem.options = detail::filled_in(options, ctx, a);
+    scalar_type& vectors = problem.options.spmv.vector_type.emplace(options.spmv.vector_type.value_or(a.types.value));
+    if (vectors != a.types.value && vectors != scalar_type::f64) {
+      throw error(status::unsupported,
+                  fmt::format("spmv.vector_type = {}: cg takes vectors of the values' type or f64", name(vectors)));
     }
-    problem.options = filled_in(options, ctx, a);
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
@@ -88,6 +67,7 @@ class problem_source {
     given_.fit_offsets(offsets_for(given_.ref().nnz));
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
+    problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
   }
 
   /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
@@ -151,7 +131,7 @@ struct cg_solver::impl {
   impl(const context& c, const matrix_ref& a, const cg_options& o) : ctx(c), source(std::in_place, c, a, o) {
     options = source->problem.options;
     n = a.rows;
-    type = a.types.value;
+    type = source->problem.types().vector;
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
     reads_blocks = k.blocks;
@@ -163,7 +143,7 @@ struct cg_solver::impl {
     take_memory();
   }
   impl(const linear_operator& a, const linear_operator* m, const cg_options& o)
-      : ctx(a.ctx()), options(filled_in(o, ctx, {})), n(a.dimensions().rows), type(a.vector_type()) {
+      : ctx(a.ctx()), options(detail::filled_in(o, ctx, {})), n(a.dimensions().rows), type(a.vector_type()) {
     const auto check = [&](const linear_operator& given, std::string_view what) {
       const shape s = given.dimensions();
       if (s.rows != n || s.cols != n) {

@@ -154,6 +154,53 @@ TEST_P(device_solvers, a_direction_left_for_later_reaches_x_wherever_a_solve_end
   }
 }
 
+TEST_P(device_solvers, blocks_that_are_folded_away_follow_new_values) {
+  const char* const spec = "gen:fem:dof=3,n=6,values=spd,seed=";
+  const csr<double> first = generate<double>(context::cpu(2), fmt::format("{}1", spec));
+  const csr<double> then = generate<double>(context::cpu(2), fmt::format("{}2", spec));
+  const std::vector<double> b = random_rhs<double>(first.view().rows);
+  for (const bool as_blocks : {false, true}) {
+    const auto matrix = [&](const csr<double>& a) {
+      return as_blocks ? matrix_ref(to_bsr(context::cpu(2), a.view(), 3)) : matrix_ref(a);
+    };
+    cg_options o = with("cg.graph", preconditioner_kind::block_jacobi);
+    o.block = 3;
+    cg_solver solver(ctx(), matrix(first), o);
+    EXPECT_NE(solver.explain().find("folded=3"), std::string::npos) << solver.explain();
+    EXPECT_EQ(status_of(solve(solver, b).result), "SUCCESS");
+    const matrix_ref other = matrix(then);
+    const std::int64_t count = as_blocks ? other.stored * 9 : other.nnz;
+    solver.update_values(const_vector_ref(scalar_type::f64, other.values, count, memory_space::host));
+    const auto updated = solve(solver, b), fresh = solve(cg_solver(ctx(), other, o), b);
+    EXPECT_EQ(updated.x, fresh.x);
+    EXPECT_EQ(updated.result.iterations, fresh.result.iterations);
+    std::vector<double> broken(static_cast<const double*>(other.values),
+                               static_cast<const double*>(other.values) + count);
+    std::ranges::fill(broken, -1.0);
+    expect_error(status::indefinite, "block 0", [&] { solver.update_values(broken); });
+  }
+}
+
+TEST_P(device_solvers, folding_blocks_that_are_nearly_singular_costs_no_accuracy) {
+  plain_csr<double> a = generated<double>("gen:fem:dof=3,n=6,values=spd");
+  const double scale[] = {1, 1e2, 1e-2};  // of the unknowns of a node
+  for (index_t r = 0; r < a.rows; ++r) {
+    for (auto k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) a.values[k] *= scale[r % 3] * scale[a.colind[k] % 3];
+  }
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options o = with("cg.operations", preconditioner_kind::block_jacobi);
+  o.block = 3;
+  const auto classical = solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+  o.kernel = "cg.graph";
+  for (const bool history : {false, true}) {
+    o.keep_history = history;
+    const auto s = solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+    EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+    expect_true_report(a, b, s, o);
+    EXPECT_LE(s.result.iterations, classical.result.iterations * 1.1 + 5);
+  }
+}
+
 /// 10 block rows of 3 with their neighbours; `bad`: a scalar row whose diagonal is negative.
 struct block_chain {
   static constexpr index_t rows = 10, block = 3;

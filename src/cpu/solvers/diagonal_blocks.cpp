@@ -1,5 +1,5 @@
-// The inverses of the diagonal blocks of a CSR, in f64 by their Cholesky factors: a block is gathered and inverted on one
-// thread.
+// The inverses of the diagonal blocks of a CSR, in f64 by their Cholesky factors: a block is gathered and inverted on
+// one thread.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 #include <limits>
 #include <string>
 
+#include "core/cholesky.hpp"
 #include "cuda/device/search.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/read_back.hpp"
-#include "core/cholesky.hpp"
 #include "cuda/solvers/block_inverse.cuh"
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/spmv/csr_operator.cuh"
@@ -143,14 +143,16 @@ struct whole_blocks {
 };
 
 template <class O>
-__global__ void made_of_blocks_kernel(const O* rowptr, const index_t* colind, std::int64_t rows, int block, int* found) {
+__global__ void made_of_blocks_kernel(const O* rowptr, const index_t* colind, std::int64_t rows, int block,
+                                      int* found) {
   bool whole = true;
   for (std::int64_t row = grid_thread() / 32; row < rows; row += grid_stride() / 32) {
     const O first = rowptr[row / block * block], length = rowptr[row / block * block + 1] - first, begin = rowptr[row];
     whole = whole && rowptr[row + 1] - begin == length && length % block == 0;
     for (O k = lane_id(); whole && k < length; k += 32) {
       const index_t column = colind[begin + k];
-      whole = column == colind[first + k] && column == colind[first + k - k % block] + k % block && (k % block > 0 || column % block == 0);
+      whole = column == colind[first + k] && column == colind[first + k - k % block] + k % block &&
+              (k % block > 0 || column % block == 0);
     }
   }
   if (!whole) *found = 0;
@@ -253,7 +255,8 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
       const bool whole = a.block == Block;
       const std::int64_t rows = whole ? a.rows : ceil_div(a.rows, Block);
       launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
-             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses), found.data());
+             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses),
+             found.data());
     });
   });
   refuse(read_back(ctx, found.data()), block);
@@ -281,8 +284,9 @@ bool is_made_of_blocks(const context& ctx, const block_arrays& a, index_t block)
   const device_guard guard(ctx.device());
   buffer<int> whole = device_value<int>(ctx, 1);
   dispatch<type_set::floating>({scalar_type::f64, a.types.offset}, [&]<class, class O>() {
-    launch("made_of_blocks", made_of_blocks_kernel<O>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)), native(ctx),
-           static_cast<const O*>(a.rowptr), a.colind, std::int64_t{a.rows}, static_cast<int>(block), whole.data());
+    launch("made_of_blocks", made_of_blocks_kernel<O>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)),
+           native(ctx), static_cast<const O*>(a.rowptr), a.colind, std::int64_t{a.rows}, static_cast<int>(block),
+           whole.data());
   });
   return a.rows % block == 0 && read_back(ctx, whole.data()) != 0;
 }
@@ -303,8 +307,9 @@ diagonal_range invert_diagonal_factors(const context& ctx, const block_arrays& a
 void fold_symmetrically(const context& ctx, const block_arrays& a, index_t block, const void* factors, void* to) {
   const device_guard guard(ctx.device());
   dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
-    launch("fold_symmetrically", fold_kernel<T, O>, bounded(ctx, threads_for(std::int64_t{a.rows} * a.block / block * 32)),
-           native(ctx), by_blocks<T, O>(a, block), static_cast<const T*>(factors), static_cast<T*>(to));
+    launch("fold_symmetrically", fold_kernel<T, O>,
+           bounded(ctx, threads_for(std::int64_t{a.rows} * a.block / block * 32)), native(ctx),
+           by_blocks<T, O>(a, block), static_cast<const T*>(factors), static_cast<T*>(to));
   });
 }
 

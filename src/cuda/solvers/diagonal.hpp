@@ -19,7 +19,8 @@ block_arrays blocks_of(const matrix_ref& a);
 
 /// Diagonal blocks of `block` rows of a BSR of such blocks or of a CSR, whose rows ascend. Throws INDEFINITE naming the
 /// first that is not positive definite: one that the matrix lacks is not. A NaN is left to the iteration, which finds
-/// it. The last block of a CSR may have fewer rows. Waits. With `inverses` (n * block values, row-major) it leaves those there.
+/// it. The last block of a CSR may have fewer rows. Waits. With `inverses` (n * block values, row-major) it leaves
+/// those there.
 void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses);
 
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
@@ -34,8 +35,8 @@ diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* r
 /// `block` at a time from a multiple of it on. Waits.
 bool is_made_of_blocks(const context& ctx, const block_arrays& a, index_t block);
 
-/// W = L^-1 (n * block values, row-major) of every diagonal block L L^T, and bounds of the blocks' eigenvalues. `a`: a BSR
-/// of such blocks, or a CSR made of them. Throws as above. Waits.
+/// W = L^-1 (n * block values, row-major) of every diagonal block L L^T, and bounds of the blocks' eigenvalues. `a`: a
+/// BSR of such blocks, or a CSR made of them. Throws as above. Waits.
 diagonal_range invert_diagonal_factors(const context& ctx, const block_arrays& a, index_t block, void* factors);
 
 /// to = W A W^T, W being block diagonal, in the order of `a`.

@@ -1,9 +1,9 @@
 // cg.graph: preconditioned conjugate gradients as two kernels an iteration: the plan's product with p.q and q.q, and
 // graph_move.cuh. Jacobi's preconditioner is folded into the matrix: D^-1/2 A D^-1/2 is what the plan multiplies by,
 // x and b are scaled at the ends, and ||r|| follows from r.D^-1 r where all of D is one number, is bounded by it while
-// it is far from the target, and else costs one more read. x is updated once in k iterations, from a ring of k directions.
-// Values moved per iteration beside the matrix: (8 + 1/k) n. Block Jacobi takes three kernels (graph_kernels.cuh), 12 n
-// and b n of inverses. The loops are conditional nodes of a graph, in the caller's graph as
+// it is far from the target, and else costs one more read. x is updated once in k iterations, from a ring of k
+// directions. Values moved per iteration beside the matrix: (8 + 1/k) n. Block Jacobi takes three kernels
+// (graph_kernels.cuh), 12 n and b n of inverses. The loops are conditional nodes of a graph, in the caller's graph as
 // well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
 // every matrix.
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <tulle/ops/spmv.hpp>
 #include <utility>
 
+#include "core/memory_status.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/pinned_slot.hpp"
@@ -33,12 +34,7 @@ template <class T>
 class graph_operator final : public cg_operator {
  public:
   graph_operator(const context& ctx, const cg_problem& p)
-      : ctx_(ctx),
-        options_(p.options),
-        n_(p.csr.rows),
-        state_(ctx, 2),
-        dots_(ctx, 2),
-        range_(ctx, 2) {
+      : ctx_(ctx), options_(p.options), n_(p.csr.rows), state_(ctx, 2), dots_(ctx, 2), range_(ctx, 2) {
     const device_guard guard(ctx_.device());
     const auto n = static_cast<std::size_t>(n_);
     for (buffer<T>* v : {&x_, &r_, &q_}) *v = buffer<T>(ctx_, n);
@@ -48,7 +44,6 @@ class graph_operator final : public cg_operator {
     } else {
       block_ = block;
     }
-    make_ring();
     if (block > 0) {
       z_ = buffer<T>(ctx_, n);
       inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block));
@@ -64,6 +59,7 @@ class graph_operator final : public cg_operator {
     fill_bytes(ctx_, words_.data(), memory_space::device, 0, words_.bytes());
     fill_bytes(ctx_, move_shares_.data(), memory_space::device, 0, move_shares_.bytes());
     make_plan(p);
+    make_ring();  // last, of what memory is left
     if (merged()) leave_shares();
     if (std::getenv("TULLE_CG_TRACE") != nullptr) trace_ = buffer<unsigned long long>(ctx_, 1 << 20);
     interval_ = rounds();
@@ -87,9 +83,11 @@ class graph_operator final : public cg_operator {
           low[e] = std::min(low[e], t), high[e] = std::max(high[e], t);
         }
       }
-      std::printf("    move %d: %llu ns since the last; enters %llu, waited %llu to %llu, decided %llu to %llu, streamed %llu to %llu\n", m,
-                  before == 0 ? 0 : low[0] - before, high[0] - low[0], low[1] - low[0], high[1] - low[0], low[2] - low[0], high[2] - low[0],
-                  low[3] - low[0], high[3] - low[0]);
+      std::printf(
+          "    move %d: %llu ns since the last; enters %llu, waited %llu to %llu, decided %llu to %llu, streamed %llu "
+          "to %llu\n",
+          m, before == 0 ? 0 : low[0] - before, high[0] - low[0], low[1] - low[0], high[1] - low[0], low[2] - low[0],
+          high[2] - low[0], low[3] - low[0], high[3] - low[0]);
       before = high[3];
     }
   }
@@ -156,7 +154,8 @@ class graph_operator final : public cg_operator {
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "iterations_per_graph=" + std::to_string(interval_);
-    if (!merged()) return out + " kernels=3 values=" + std::to_string(block_ > 0 ? 12 + block_ : 10) + " " + plan_->explain();
+    if (!merged())
+      return out + " kernels=3 values=" + std::to_string(block_ > 0 ? 12 + block_ : 10) + " " + plan_->explain();
     if (fold_ > 0) out += " folded=" + std::to_string(fold_);
     return out + " kernels=2 directions=" + std::to_string(ring_) + " " + plan_->explain();
   }
@@ -178,7 +177,8 @@ class graph_operator final : public cg_operator {
     if (scales()) {
       range = diagonal_roots(ctx_, blocks_of(p.csr), roots_.data());
     } else if (fold_ > 0) {
-      range = invert_diagonal_factors(ctx_, blocks_of(p.blocks.block == fold_ ? p.blocks : p.csr), fold_, inverses_.data());
+      range =
+          invert_diagonal_factors(ctx_, blocks_of(p.blocks.block == fold_ ? p.blocks : p.csr), fold_, inverses_.data());
     } else if (block_ > 0) {
       invert_diagonal_blocks(ctx_, blocks_of(p.blocks.block == block_ ? p.blocks : p.csr), block_, inverses_.data());
     }
@@ -221,8 +221,8 @@ class graph_operator final : public cg_operator {
       try {
         p_ = buffer<T>(ctx_, static_cast<std::size_t>(stride_ * ring_));
         break;
-      } catch (const error&) {
-        if (ring_ == 1) throw;
+      } catch (const error& e) {
+        if (ring_ == 1 || !is_out_of_memory(e)) throw;
       }
     }
     for (buffer<T>* v : {&x_, &p_}) fill_bytes(ctx_, v->data(), memory_space::device, 0, v->bytes());
@@ -308,8 +308,7 @@ class graph_operator final : public cg_operator {
     const int slot = i % ring_;
     const const_vector_ref p = direction(slot);
     if (plan_->can(operation::apply_dots)) {
-      plan_->apply_dots(1, p, 0, ref(q_), p,
-                        {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
+      plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
                         {.stream = stream_view{s}});
     } else {
       plan_->apply(1, p, 0, ref(q_), {.stream = stream_view{s}});

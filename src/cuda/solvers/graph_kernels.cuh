@@ -1,8 +1,9 @@
-// The kernels of cg.graph (graph.cu) beside the product. What begins and ends a solve, and an iteration in three kernels:
+// The kernels of cg.graph (graph.cu) beside the product. What begins and ends a solve, and an iteration in three
+// kernels:
 //   step:  r -= alpha q, z = M^-1 r, r.z and r.r, and what follows from them              (3 n values)
 //   turn:  x += alpha p, p = z + beta p: x is updated where p is read anyway              (5 n values)
-// z is stored, and inverse blocks are read: (2 + b) n more. Where z is r, graph_move.cuh has an iteration in two kernels.
-// No scalar visits the host. What comes after the end of an iteration does nothing.
+// z is stored, and inverse blocks are read: (2 + b) n more. Where z is r, graph_move.cuh has an iteration in two
+// kernels. No scalar visits the host. What comes after the end of an iteration does nothing.
 #pragma once
 
 #include <cuda/atomic>

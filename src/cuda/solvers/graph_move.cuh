@@ -1,16 +1,16 @@
 // An iteration of cg.graph (graph.cu) in two kernels, where z is r: the product, and
 //   move:  r -= alpha q, p' = r + beta p, r.r; x += what is pending, once in a.ring times     (5 n, and then ring + 1)
-// All that it needs to know beforehand are sums that the product and the move before left (judge_move). The first blocks
-// add them up, each its part, and tell all others, who have begun to load vectors meanwhile: no kernel and no barrier
-// stands between the product and this.
+// All that it needs to know beforehand are sums that the product and the move before left (judge_move). The first
+// blocks add them up, each its part, and tell all others, who have begun to load vectors meanwhile: no kernel and no
+// barrier stands between the product and this.
 #pragma once
 
 #include "cuda/solvers/graph_fold.cuh"
 
 namespace tulle::cuda {
 
-inline constexpr int graph_tellers = 32;        // blocks that add up, at most: a lane polls each
-inline constexpr int graph_words = 4 * 2;       // of what one tells: 32 bits of data and the exchange's number each
+inline constexpr int graph_tellers = 32;   // blocks that add up, at most: a lane polls each
+inline constexpr int graph_words = 4 * 2;  // of what one tells: 32 bits of data and the exchange's number each
 
 __device__ __forceinline__ void tell_double(std::uint64_t* to, double value, unsigned number) {
   const auto word = [&](int half) { return (std::uint64_t{number} << 32) | static_cast<unsigned>(half); };
@@ -214,7 +214,8 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
       if constexpr (Ring > 0) {
         quad<T> x = load_streaming(x4 + at), older[Ring > 1 ? Ring - 1 : 1];
 #pragma unroll
-        for (int k = 0; k < Ring - 1; ++k) older[k] = load_streaming(reinterpret_cast<const quad<T>*>(a.p + k * a.stride) + at);
+        for (int k = 0; k < Ring - 1; ++k)
+          older[k] = load_streaming(reinterpret_cast<const quad<T>*>(a.p + k * a.stride) + at);
 #pragma unroll
         for (int k = 0; k < Ring - 1; ++k) axpy(static_cast<T>(s.steps[k]), older[k], x);
         axpy(-step, p[u], x);

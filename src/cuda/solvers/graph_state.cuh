@@ -44,17 +44,17 @@ enum class graph_progress : std::int32_t { runs, pauses, stopped };
 template <class T>
 struct graph_vectors {
   std::int64_t n;
-  T *x, *r, *p, *q, *z;    // z: r where it is r, base where blocks are folded away; p: a ring of directions,
-  std::int64_t stride;     // so far apart,
-  int ring;                // so many
-  const T* roots;          // of the diagonal that was folded away, or null
-  const T* inverses;       // of diagonal blocks, or of their factors, or null
-  int fold;                // rows of the blocks that are folded away, or 0
-  const double* dots;      // p.q
-  const double* range;     // least and greatest entry of the diagonal that was folded away, else 1
-  graph_state* state;      // two: those who read one write the other
-  double* shares;          // 2 of each block
-  double* move_shares;     // the same, of r.r and ||r||^2
+  T *x, *r, *p, *q, *z;          // z: r where it is r, base where blocks are folded away; p: a ring of directions,
+  std::int64_t stride;           // so far apart,
+  int ring;                      // so many
+  const T* roots;                // of the diagonal that was folded away, or null
+  const T* inverses;             // of diagonal blocks, or of their factors, or null
+  int fold;                      // rows of the blocks that are folded away, or 0
+  const double* dots;            // p.q
+  const double* range;           // least and greatest entry of the diagonal that was folded away, else 1
+  graph_state* state;            // two: those who read one write the other
+  double* shares;                // 2 of each block
+  double* move_shares;           // the same, of r.r and ||r||^2
   const double* product_shares;  // pairs of p.q and q.q
   std::int64_t product_count;
   std::uint64_t* words;    // of sums that are told
@@ -153,9 +153,10 @@ struct graph_sums {
   double pq, qq, rz, rr;
 };
 
-/// Of two kernels: all that a move needs is known before it begins, since r'.r' = alpha^2 q.q - r.r for the next r' (Meurant,
-/// Multitasking the conjugate gradient method on the CRAY X-MP/48, Parallel Computing 1987). Only the next direction takes
-/// that number; the step along it takes the sum itself. Every block decides alike, in a copy of the state.
+/// Of two kernels: all that a move needs is known before it begins, since r'.r' = alpha^2 q.q - r.r for the next r'
+/// (Meurant, Multitasking the conjugate gradient method on the CRAY X-MP/48, Parallel Computing 1987). Only the next
+/// direction takes that number; the step along it takes the sum itself. Every block decides alike, in a copy of the
+/// state.
 template <class T>
 __device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, int slot, graph_state& s) {
   s.moves = s.turns = 0;

@@ -124,6 +124,7 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t bin = bin0 + warp / parts;
   const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
   V sum[B] = {};
+  if constexpr (std::is_same_v<Epilogue, store_with_dots<V>>) await_previous_grid();
   if (bin < a.bins) {
     const auto fetch = [&](index_t column) {
       piece_of_x<B, V> piece;
@@ -252,7 +253,8 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
         if (way_ == 288) return launch("bin_bsr.compact", compact_kernel<B, 288, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
         if (way_ == 80) return launch("bin_bsr.compact", compact_kernel<B, 80, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
       }
-      launch("bin_bsr.compact", compact_kernel<B, 144, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
+      this->template launch_product<Epilogue>("bin_bsr.compact", compact_kernel<B, 144, T, V, Epilogue>, {blocks(), threads}, stream, a,
+                                              parts_, x, epilogue);
     });
   }
 

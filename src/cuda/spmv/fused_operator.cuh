@@ -91,6 +91,15 @@ class fused_operator : public Base, public leaves_dot_shares {
   }
 
  protected:
+  /// For kernels that await the grid before them where dot products are theirs.
+  template <class Epilogue, class... Parameters, class... Args>
+  void launch_product(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
+                      const Args&... args) const {
+    if (std::is_same_v<Epilogue, store_with_dots<T>> && dots_.behind()) {
+      return launch_behind(name, kernel, shape, 1, stream, args...);
+    }
+    launch(name, kernel, shape, stream, args...);
+  }
   dot_workspace dots_;
 
  private:

@@ -143,12 +143,8 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    const launch_shape shape{blocks(), packed_policy::threads};
-    if (std::is_same_v<Epilogue, store_with_dots<T>> && this->dots_.behind()) {
-      return launch_behind("packed", kernel, shape, 1, stream, storage_.view(), values_.data(), x, part_sum_.data(),
-                           epilogue);
-    }
-    launch("packed", kernel, shape, stream, storage_.view(), values_.data(), x, part_sum_.data(), epilogue);
+    this->template launch_product<Epilogue>("packed", kernel, {blocks(), packed_policy::threads}, stream,
+                                            storage_.view(), values_.data(), static_cast<const T*>(x), part_sum_.data(), epilogue);
   }
 
  private:
