@@ -1,6 +1,7 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--quick] [--moves]`.
-// --quick: the plan alone; --moves: ways of bringing vectors into an order, by themselves.
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--quick] [--moves]`; or what
+// reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --quick: the plan alone; --moves: ways of
+// bringing vectors into an order, by themselves.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -143,7 +144,31 @@ void measure_plan(const context& ctx, const mesh& m) {
 }
 
 using row = std::vector<std::string>;
-const row header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "plan in another order",
+const row file_header = {"f64", "nonzeros", "effort max, µs", "with auto, µs", "speed", "kernel", "with auto", "planning, ms", "with auto"};
+
+/// A matrix from a file by plans of effort max, without and with reorder auto. Empty below 10^5 entries.
+row measure_file(const context& ctx, const std::string& file) {
+  const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
+  if (a.nnz < 100'000) return {};
+  spmv_options options;
+  options.effort = spmv_effort::max;
+  const any_spmv_plan plain(ctx, a, options);
+  options.reorder = spmv_reorder::automatic;
+  const any_spmv_plan other(ctx, a, options);
+  const double before = application(ctx, plain), after = application(ctx, other);
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string why = other.explain();
+  const std::size_t order = why.find("; in ");
+  fmt::print("{}: {} -> {}: {:.1f} -> {:.1f} us, {:.2f}{}\n", name, plain.kernel(), other.kernel(), before, after, before / after,
+             order == std::string::npos ? "" : why.substr(order));
+  std::fflush(stdout);
+  return {name, fmt::format("{}", a.nnz), fmt::format("{:.1f}", before), fmt::format("{:.1f}", after),
+          fmt::format("{:.2f}", before / after), std::string(plain.kernel()),
+          fmt::format("{}{}", other.kernel(), other.row_order() != nullptr ? ", reordered" : ""),
+          fmt::format("{:.1f}", plain.plan_microseconds() / 1e3), fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
+}
+
+const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "plan in another order",
                     "over the best", "in its own order", "natural / own", "planning, ms", "pays after",
                     "iteration of cg: natural", "renumbered", "reordered", "natural / reordered"};
 
@@ -196,7 +221,7 @@ std::string json(const row& cells) {
 }
 
 /// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const std::vector<row>& rows) {
+int write(const std::string& file, const context& ctx, const row& header, const std::vector<row>& rows) {
   std::FILE* const out = std::fopen(file.c_str(), "w");
   if (out == nullptr) return 1;
   std::string text;
@@ -212,6 +237,7 @@ int write(const std::string& file, const context& ctx, const std::vector<row>& r
 int main(int argc, char** argv) {
   bool on_cpu = false, small = false, moves = false, quick = false;
   std::string file, only;
+  std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     on_cpu = on_cpu || argument == "cpu";
@@ -219,6 +245,7 @@ int main(int argc, char** argv) {
     moves = moves || argument == "--moves";
     quick = quick || argument == "--quick";
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
+    if (argument == "--files") files.assign(argv + i + 1, argv + argc);
     if (argument == "--only" && i + 1 < argc) only = argv[++i];
   }
   const mesh large_meshes[] = {{"7-point 128^3", "gen:stencil:points=7,n=128,values=spd"},
@@ -228,6 +255,10 @@ int main(int argc, char** argv) {
                                {"27-point 30^3", "gen:stencil:points=27,n=30,values=spd"}};
   const context ctx = on_cpu ? context::cpu() : context::cuda();
   std::vector<row> rows;
+  for (const std::string& name : files) {
+    if (row made = measure_file(ctx, name); !made.empty()) rows.push_back(std::move(made));
+  }
+  if (!files.empty()) return file.empty() ? 0 : write(file, ctx, file_header, rows);
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     if (std::string(m.name).find(only) == std::string::npos) continue;
     if (quick) {
@@ -236,5 +267,5 @@ int main(int argc, char** argv) {
       rows.push_back(measure(ctx, m, moves));
     }
   }
-  return file.empty() ? 0 : write(file, ctx, rows);
+  return file.empty() ? 0 : write(file, ctx, mesh_header, rows);
 }
