@@ -45,6 +45,12 @@ std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept {
   return {};
 }
 
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::make_cg_batch(ctx, problem);
+  if constexpr (has_cuda) return cuda::make_cg_batch(ctx, problem);
+  refuse_cuda();
+}
+
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s) {
   if (ctx.backend() == backend_kind::cpu) return judge(how, when, *s);
   if constexpr (has_cuda) return cuda::judge_cg(ctx, stream, how, when, s);
@@ -78,6 +84,12 @@ const block_pattern_kernels& block_patterns_of(backend_kind backend) {
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
   if constexpr (has_cuda) return cuda::matrices();
+  refuse_cuda();
+}
+
+const reorder_kernels& reorders_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::reorders();
+  if constexpr (has_cuda) return cuda::reorders();
   refuse_cuda();
 }
 
