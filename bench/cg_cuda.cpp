@@ -1,6 +1,6 @@
 // Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
 // kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
-// Usage: tulle_cg_cuda large [rows.json] | tiny
+// Usage: tulle_cg_cuda large [rows.json] | tiny [solver]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,6 +106,7 @@ double true_residual(const context& ctx, const matrix_ref& a, const buffer<T>& b
 }
 
 bool failed = false;
+std::string wanted;  // of the solvers: all where it is empty
 
 struct measured {
   double microseconds = 0;  // an iteration
@@ -318,6 +319,7 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   } const runs[] = {{"cg.cluster", 0},      {"cg.cluster", 256}, {"cg.persistent", 0},
                     {"cg.persistent", 256}, {"cg.graph", 0},     {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
+    if (!wanted.empty() && wanted != kernel) continue;
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
@@ -362,6 +364,7 @@ int main(int argc, char** argv) {
   if (what == "large") {
     large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
+    wanted = argc > 2 ? argv[2] : "";
     tiny_case<float>(ctx, 4096, 4096, "random neighbours");
     tiny_case<float>(ctx, 4096, 40, "near neighbours");
     tiny_case<double>(ctx, 4096, 4096, "random neighbours");

@@ -201,6 +201,64 @@ TEST_P(device_solvers, folding_blocks_that_are_nearly_singular_costs_no_accuracy
   }
 }
 
+/// 10 block rows of 3 with their neighbours; `bad`: a scalar row whose diagonal is negative.
+struct block_chain {
+  static constexpr index_t rows = 10, block = 3;
+  std::vector<std::int64_t> rowptr{0};
+  std::vector<index_t> colind;
+  std::vector<double> values;
+
+  explicit block_chain(index_t bad = -1) {
+    for (index_t r = 0; r < rows; ++r) {
+      for (index_t c = std::max(0, r - 1); c <= std::min(rows - 1, r + 1); ++c) {
+        colind.push_back(c);
+        for (index_t e = 0; e < block * block; ++e) {
+          const index_t i = e / block, j = e % block;
+          const double diagonal = r * block + i == bad ? -8 : 8;
+          values.push_back(r == c ? (i == j ? diagonal : 1) : -0.5);
+        }
+      }
+      rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+    }
+  }
+};
+
+TEST_P(device_solvers, new_values_that_are_not_positive_are_named_by_the_solve) {
+  const block_chain sound, broken(17);
+  const buffer<std::int64_t> rowptr = to_buffer(ctx(), sound.rowptr);
+  const buffer<index_t> colind = to_buffer(ctx(), sound.colind);
+  buffer<double> values = to_buffer(ctx(), sound.values);
+  const buffer<double> bad = to_buffer(ctx(), broken.values);
+  const auto blocks = static_cast<std::int64_t>(sound.colind.size());
+  const bsr_view<double, std::int64_t> view{30, 30, 9 * blocks, 3, 10, blocks, rowptr.data(), colind.data(),
+                                            values.data(), nullptr, memory_space::device};
+  const std::vector<double> b = random_rhs<double>(30);
+  for (const preconditioner_kind m : {preconditioner_kind::jacobi, preconditioner_kind::block_jacobi}) {
+    for (const char* kernel : {"cg.cluster", "cg.persistent"}) {
+      SCOPED_TRACE(fmt::format("{} {}", kernel, name(m)));
+      cg_options o = with(kernel, m);
+      o.block = 3;
+      cg_solver solver(ctx(), matrix_ref(view), o);
+      const auto before = solve(solver, b);
+      EXPECT_EQ(status_of(before.result), "SUCCESS");
+      EXPECT_EQ(before.result.row, -1);
+      solver.update_values(bad);
+      const auto failed = solve(solver, b);
+      EXPECT_EQ(status_of(failed.result), "INDEFINITE");
+      EXPECT_EQ(failed.result.iterations, 0);
+      EXPECT_EQ(failed.result.row, m == preconditioner_kind::jacobi ? 17 : 15);
+      EXPECT_EQ(failed.x, std::vector<double>(30));
+      solver.update_values(values);
+      EXPECT_EQ(solve(solver, b).x, before.x);
+      // What was lent is read anew.
+      copy_bytes(ctx(), values.data(), memory_space::device, bad.data(), memory_space::device, values.bytes());
+      EXPECT_EQ(status_of(solve(solver, b).result), "INDEFINITE");
+      copy_bytes(ctx(), values.data(), memory_space::device, sound.values.data(), memory_space::host, values.bytes());
+      EXPECT_EQ(solve(solver, b).x, before.x);
+    }
+  }
+}
+
 TEST_P(device_solvers, limits_are_told) {
   const csr<double> large = generate<double>(context::cpu(2), "gen:stencil:points=7,n=100,values=spd");
   for (const char* kernel : {"cg.cluster", "cg.persistent"}) {

@@ -46,6 +46,7 @@ struct cg_record {
   std::int32_t iterations = 0;  // done when it ended; where the code names a failure, the iteration that found it
   double residual = 0;          // ||b - A x||, computed from x at the end
   double rhs = 0;               // ||b||
+  std::int64_t row = -1;        // of a diagonal entry, or the first of a block, that a solve found not to be positive definite
 };
 
 struct cg_result : cg_record {
@@ -81,7 +82,9 @@ class cg_solver {
                std::optional<stream_view> stream = {}) const;
 
   /// New numbers in the same pattern, as any_spmv_plan::update_values: A's plan and the preconditioner follow. Throws
-  /// INDEFINITE as the constructor.
+  /// INDEFINITE as the constructor, where finding out would not make a host wait for a device: else the next solve says so,
+  /// at iteration 0, and names the row. A kernel that keeps a BSR in place (`explain` says which) reads the values that
+  /// were lent at every solve: this then queues nothing, and new ones at the same address need no call.
   void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;

@@ -1,19 +1,22 @@
 // Conjugate gradients in one launch: every thread block keeps its block rows of the matrix, their inverse diagonal
 // blocks and its part of the vectors in shared memory over the whole solve (Hestenes, Stiefel, 1952; persistent
-// kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). Two exchanges an iteration: z = M^-1 r with r.z and r.r,
-// and p.Ap. What is told is z, not p: each block makes p = z + beta p itself for all rows that it reads, so that nobody
-// waits for p once beta is known. The recurrences are those of the classical method and r is computed anew from time to
-// time, so that f32 loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane
-// (slot, i) multiplies row i of block `slot`. Bytes per iteration from memory: none; from L2 the vector values of other
-// blocks' rows.
+// kernels: Zhang, Wahib, Zhang, Matsuoka, PERKS, ICS 2023). The sums of an iteration are taken together, behind the
+// product, as beta is predicted from them and r.z itself is taken again with the next ones (Meurant, 1987; Chen, Carson,
+// SISC 2020): r.z of the next residual is alpha^2 q.M^-1 q - r.z, and its z is z - alpha M^-1 q until it is M^-1 r, anew,
+// while p is under way. So blocks
+// wait twice: for p of the rows that they read, and for the sums. r is computed anew when it has arrived, so that f32
+// loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane (slot, i) multiplies
+// row i of block `slot`; slot k of a warp then keeps the vectors of its row k. Bytes per iteration from memory: none;
+// from L2 the vector values of other blocks' rows. What costs is the number of instructions: 16 warps share 4 schedulers,
+// so vectors and most of the matrix stay in registers, and a warp each takes one of the four sums.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
 
 #include "cuda/solvers/block_inverse.cuh"
-#include "cuda/solvers/resident_exchange.cuh"
 #include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_problem.hpp"
+#include "cuda/solvers/resident_sums.cuh"
 #include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
@@ -21,19 +24,24 @@ namespace tulle::cuda {
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double resident_share = 0.999;
 
+/// Of the first rows of a warp the first chunks are multiplied without a loop; those that take few registers stay there.
+inline constexpr int first_rows = 4, first_chunks = 3;
+constexpr int kept_chunks(int registers) { return registers <= 8 ? 3 : registers <= 12 ? 2 : 1; }
+
 template <int Block, class T, class Exchange>
 class resident_solver {
  public:
   static constexpr int slots = 32 / Block;
   static constexpr int lanes = slots * Block;  // of a warp that work
+  static constexpr int kept = kept_chunks(Block * static_cast<int>(sizeof(T)) / 4);
+  static constexpr int groups = resident_groups;
 
   __device__ resident_solver(const resident_problem<T>& a, const typename Exchange::memory& memory,
-                             exchange_scratch& scratch, unsigned char* shared)
+                             resident_scratch& scratch, unsigned char* shared)
       : a_(a),
         scratch_(scratch),
         first_(a.row_begin[blockIdx.x]),
         rows_(a.row_begin[blockIdx.x + 1] - first_),
-        outer_rows_(a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x]),
         own_(rows_ * Block),
         slot_(lane_id() / Block),
         i_(lane_id() % Block),
@@ -41,55 +49,45 @@ class resident_solver {
         warp_(static_cast<int>(threadIdx.x / 32)),
         warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)),
-        exchange_(memory, a.outer + a.outer_begin[blockIdx.x], outer_rows_, first_, value_ + layout(a).published,
-                  static_cast<int>(resident_layout::padded(static_cast<std::size_t>(a.most_rows * Block)))) {
+        exchange_(memory, a.outer + a.outer_begin[blockIdx.x],
+                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_, own_, value_ + layout(a).p,
+                  i_) {
     const resident_layout at = layout(a);
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;
-    z_ = value_ + at.z;
-    x_ = value_ + at.x;
-    r_ = value_ + at.r;
-    q_ = value_ + at.q;
     row_chunk_ = reinterpret_cast<std::int32_t*>(shared + at.row_chunk);
     column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
   }
 
   __device__ void run() {
+    T b[groups];
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
+      mine_[g].x = has(row) && !a_.zero_guess ? a_.x[offset() + row * Block + i_] : T{0};
+    });
+    stamp(-1);
     load_matrix();
+    stamp(10);
     const bool positive = invert_diagonal();
-    double bb = 0;
-    for (int at = thread(); at < own_; at += threads()) {
-      const double b = a_.b[offset() + at];
-      bb = fma(b, b, bb);
-      x_[at] = a_.zero_guess ? T{0} : a_.x[offset() + at];
-    }
-    double2 sums;
-    double rhs;
-    if (a_.zero_guess) {
-      for (int at = thread(); at < own_; at += threads()) r_[at] = a_.b[offset() + at];
-      __syncwarp();
-      __syncthreads();
-      sums = precondition([](int) {}, positive);
-      rhs = sqrt(sums.y);
-    } else {
-      rhs = sqrt(tell_x(bb, 0).x);
-      if (rhs == 0) forget_guess();
-      sums = new_residual(positive);
-    }
-    const double target = fmax(a_.rtol * rhs, a_.atol);
-    const double near = resident_share * target * (resident_share * target);  // of r.r
+    keep_chunks();
+    stamp(11);
     status code = status::not_converged;
-    bool failed = false;
+    bool failed = false, going_on = false;  // going on: the direction is kept
     int iterations = 0;
-    double residual = 0, rz = 0, beta = 0;
-    bool going_on = false;  // the direction is kept
+    double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
+    std::int64_t bad_row = -1;
+    reset_shares();
+    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
     for (bool first = true;; first = false) {
-      if (!first) {
-        tell_x(0, 0);
-        sums = new_residual(true);
+      const resident_sums exact = first && a_.zero_guess ? residual_of_zero(b) : residual_itself();
+      if (first) {
+        rhs = sqrt(exact.pq);
+        target = fmax(a_.rtol * rhs, a_.atol);
+        near = resident_share * target * (resident_share * target);  // of r.r
       }
-      residual = sqrt(sums.y);
-      if (first) note(0, sums.y);
+      residual = first && rhs == 0 ? 0 : sqrt(exact.rr);
+      note(iterations, residual * residual);
       if (!finite(residual) || !finite(rhs)) {
         code = status::not_finite;
         break;
@@ -97,54 +95,66 @@ class resident_solver {
       if (failed) break;
       code = residual <= target ? status::success : status::not_converged;
       if (code == status::success || iterations >= a_.max_iterations) break;
-      if (const status bad = judge(sums.x); bad != status::success) {
+      if (const status bad = judge(exact.rz); bad != status::success) {
         code = bad;
+        if (bad == status::indefinite)
+          bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
         break;
       }
-      beta = going_on ? sums.x / rz : 0;
-      rz = sums.x;
+      turn(going_on ? beta : 0);
       going_on = false;
+      if (first) stamp(0);
       for (int since = 1;; ++since) {
-        turn(beta);
-        const double pq = multiply_direction();
-        const double of_rz = reciprocal(rz);
+        const resident_sums s = multiply_direction();
+        if (since > 1) {
+          note(iterations, s.rr);
+          if (finite(s.rr) && s.rr <= near) break;
+          if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {
+            code = bad;
+            failed = true;
+            break;
+          }
+        }
+        const double of_rz = reciprocal(s.rz);
         ++iterations;
-        const double alpha = rz * reciprocal(pq);
-        if (!finite(pq) || pq <= 0 || !finite(alpha)) {
-          code = !finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown;
+        const double alpha = s.rz * reciprocal(s.pq);
+        if (!finite(s.pq) || s.pq <= 0 || !finite(alpha)) {
+          code = !finite(s.pq) ? status::not_finite : s.pq <= 0 ? status::indefinite : status::breakdown;
           failed = true;
           break;
         }
-        sums = step(alpha);
-        note(iterations, sums.y);
-        if (!finite(sums.y)) {
-          code = status::not_finite;
-          failed = true;
+        beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
+        if (a_.replace_interval > 0 && since >= a_.replace_interval) going_on = true;
+        if (iterations >= a_.max_iterations || going_on) {
+          for_groups([&](int g) { mine_[g].x = fma(static_cast<T>(alpha), mine_[g].p, mine_[g].x); });
           break;
         }
-        if (sums.y <= near || iterations >= a_.max_iterations) break;
-        if (const status bad = judge(sums.x); bad != status::success) {
-          code = bad;
-          failed = true;
-          break;
-        }
-        if (a_.replace_interval > 0 && since >= a_.replace_interval) {
-          going_on = true;
-          break;
-        }
-        beta = sums.x * of_rz;
-        rz = sums.x;
+        step(alpha, beta);
       }
+      stamp(-1);
     }
-    for (int at = thread(); at < own_; at += threads()) a_.x[offset() + at] = x_[at];
-    if (Exchange::part() == 0 && thread() == 0)
-      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs};
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      if (has(row)) a_.x[offset() + row * Block + i_] = rhs == 0 ? T{0} : mine_[g].x;
+    });
+    if (Exchange::part() == 0 && thread() == 0) {
+      *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs, bad_row};
+      *a_.first_bad = ~0ull;
+    }
     exchange_.end();
+    stamp(9);
+    if (a_.stamps != nullptr && thread() == 0) {
+      double* const to = a_.stamps + blockIdx.x * 14;
+      for (int u = 0; u < 14; ++u) to[u] = static_cast<double>(scratch_.spent[u]);
+      to[13] = iterations;
+    }
   }
 
  private:
-  using values = typename pair_of<T, Block>::type;
-  static constexpr int together = pair_of<T, Block>::size;  // values of a block's row
+  static constexpr int together = Block % 2 == 0 ? 2 : 1;  // values of a block's row
+  struct alignas(together * sizeof(T)) values {
+    T v[together];
+  };
 
   static __device__ resident_layout layout(const resident_problem<T>& a) {
     return {Block, sizeof(T), static_cast<std::size_t>(a.most_rows), static_cast<std::size_t>(a.most_chunks),
@@ -166,13 +176,19 @@ class resident_solver {
   __device__ void note(int iteration, double rr) const {
     if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
   }
+  __device__ __forceinline__ void stamp(int phase) {
+    if (a_.stamps == nullptr || threadIdx.x != 0) return;
+    const long long now = clock64();
+    if (phase >= 0) scratch_.spent[phase] += now - before_;
+    before_ = now;
+  }
 
   __device__ void load_matrix() {
     const int first_chunk = a_.chunk_begin[blockIdx.x], chunks = a_.chunk_begin[blockIdx.x + 1] - first_chunk;
     const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
     const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
     const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
-#pragma unroll 4
+#pragma unroll 2
     for (int c = warp_; c < chunks; c += warps_) {
       if (lane_id() >= lanes) continue;
       const std::int32_t k = source[c * slots + slot_];
@@ -198,26 +214,37 @@ class resident_solver {
     __syncthreads();
   }
 
-  /// Calls f(row, active) for the rows of the part, in groups of `Block` lanes, by whole warps.
+  /// A scalar row whose diagonal is not positive, or begins a block that is not; read behind the first exchange.
+  __device__ void name_bad(int row) const {
+    atomicMin(a_.first_bad, static_cast<unsigned long long>(offset() + row));
+    __threadfence();
+  }
+  /// Calls f(group) for the rows of the part, by whole warps: slot k has row k of the `slots` that its warp multiplies
+  /// together.
   template <class F>
-  __device__ void for_rows(F f) const {
-    for (int first = warp_ * slots; first < rows_; first += warps_ * slots) {
-      const int row = first + slot_;
-      f(row, lane_id() < lanes && row < rows_);
+  __device__ __forceinline__ void for_groups(F f) const {
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (warp_ + g * slots * warps_ < rows_) f(g);
     }
   }
+  __device__ __forceinline__ int row_of(int group) const { return warp_ + (group * slots + slot_) * warps_; }
+  __device__ __forceinline__ bool has(int row) const { return lane_id() < lanes && row < rows_; }
 
   __device__ bool invert_diagonal() {
     bool all = true;
-    for_rows([&](int row, bool active) {
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      const bool active = has(row);
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
-      double part[Block];
+      double part[Block], of_lane = 0;  // of the diagonal
 #pragma unroll
       for (int j = 0; j < Block; ++j) {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
           part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
+        if (at >= 0 && i_ == j) of_lane = part[j];
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
@@ -232,167 +259,238 @@ class resident_solver {
 #pragma unroll
       for (int j = 0; j < Block; ++j)
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
+      const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
+      if (!positive && (!entry || !(of_lane > 0))) name_bad(row * Block + (entry ? i_ : 0));
     });
     return all;
   }
 
-  /// The products of a chunk in the lane's row.
-  __device__ __forceinline__ T product(int chunk, const T* v) const {
-    const values* const from = reinterpret_cast<const values*>(v + column_[chunk * slots + lane_ / Block] * Block);
-    const values* const value = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
-    T sum{0};
+  /// Where the vector is that a chunk's block of the lane is multiplied with.
+  __device__ __forceinline__ int column_of(int chunk) const { return column_[chunk * slots + lane_ / Block] * Block; }
+  /// Row of the lane in its block of a chunk.
+  struct block_row {
+    values v[Block / together];
+
+    __device__ __forceinline__ T times(const T* vector) const {
+      const values* const from = reinterpret_cast<const values*>(vector);
+      T sum{0};
 #pragma unroll
-    for (int j = 0; j < Block / together; ++j) {
-      const values a = value[j * lanes], b = from[j];
+      for (int j = 0; j < Block / together; ++j) {
+        const values b = from[j];
 #pragma unroll
-      for (int u = 0; u < together; ++u) sum = fma(a.v[u], b.v[u], sum);
+        for (int u = 0; u < together; ++u) sum = fma(v[j].v[u], b.v[u], sum);
+      }
+      return sum;
     }
-    return sum;
-  }
-  /// Of all chunks of a row; the first three without waiting for each other.
-  __device__ __forceinline__ T products(int row, const T* v) const {
-    const int begin = row_chunk_[row], end = row_chunk_[row + 1];
-    T sum{0};
-    if (begin >= end) return sum;
-    T part[3];
+  };
+  __device__ __forceinline__ block_row row_in(int chunk) const {
+    const values* const from = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
+    block_row row;
 #pragma unroll
-    for (int u = 0; u < 3; ++u) part[u] = product(min(begin + u, end - 1), v);
-#pragma unroll
-    for (int u = 0; u < 3; ++u) sum += begin + u < end ? part[u] : T{0};
-    for (int c = begin + 3; c < end; ++c) sum += product(c, v);
-    return sum;
+    for (int j = 0; j < Block / together; ++j) row.v[j] = from[j * lanes];
+    return row;
   }
-  /// Over the slots, in the first `Block` lanes.
+  __device__ __forceinline__ T product(int chunk) const { return row_in(chunk).times(p_ + column_of(chunk)); }
+  /// Chunks that are not there are zero.
+  __device__ __forceinline__ void keep_chunks() {
+#pragma unroll
+    for (int k = 0; k < first_rows; ++k) {
+      const int row = warp_ + k * warps_;
+      begin_[k] = row < rows_ ? row_chunk_[row] : 0;
+      end_[k] = row < rows_ ? row_chunk_[row + 1] : 0;
+#pragma unroll
+      for (int c = 0; c < first_chunks; ++c) {
+        const bool there = begin_[k] + c < end_[k];
+        if (c < kept) kept_[k][c] = there ? row_in(begin_[k] + c) : block_row{};
+        from_[k][c] = there ? column_of(begin_[k] + c) : 0;
+      }
+    }
+  }
+  __device__ __forceinline__ T first_product(int k, int c) const {
+    if (c < kept) return kept_[k][c].times(p_ + from_[k][c]);
+    const bool there = begin_[k] + c < end_[k];
+    const T product = row_in(there ? begin_[k] + c : 0).times(p_ + from_[k][c]);
+    return there ? product : T{0};
+  }
+  /// Over the slots, in every lane.
   __device__ __forceinline__ T add_slots(T sum) const {
     if constexpr (32 % Block == 0) {
 #pragma unroll
       for (int d = 16; d >= Block; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
       return sum;
     } else {
-      T total = sum;
+      T total = __shfl_sync(full_warp, sum, i_);
 #pragma unroll
-      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, (s * Block + i_) % 32);
+      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, s * Block + i_);
       return total;
     }
   }
-  /// Calls f(row, sum) for row i_ of the block rows of the warp, in the first `Block` lanes, with the products of v,
-  /// which has a value for every column that the part reads. Two block rows at a time.
-  template <class F>
-  __device__ void multiply(const T* v, F f) const {
-    for (int row = warp_; row < rows_; row += 2 * warps_) {
-      const int other = row + warps_;
-      const bool two = other < rows_;
-      const T a = products(row, v), b = products(two ? other : row, v);
-      const T first = add_slots(a), second = add_slots(b);
-      if (lane_id() < Block) {
-        f(row, first);
-        if (two) f(other, second);
+  /// A p in the rows of a group: slot k has row k.
+  __device__ __forceinline__ T multiply(int group) const {
+    T mine{0};
+    int k = 0;
+    if (group == 0) {
+      T sum[first_rows];
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+        sum[k] = first_product(k, 0);
+#pragma unroll
+        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
+      }
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+#pragma unroll 1
+        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
+      }
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+        const T of_row = add_slots(sum[k]);
+        if (slot_ == k) mine = of_row;
       }
     }
-  }
-
-  /// x of all rows that the part reads, in z_; and two sums.
-  __device__ double2 tell_x(double a, double b) {
-    exchange_.begin();
-    for (int at = thread(); at < own_; at += threads()) {
-      const T x = x_[at];
-      exchange_.put(at / Block, at % Block, x);
-      z_[at] = x;
+#pragma unroll 1
+    for (; k < slots; ++k) {
+      const int row = warp_ + (group * slots + k) * warps_;
+      if (row >= rows_) break;
+      T sum{0};
+#pragma unroll 1
+      for (int c = row_chunk_[row]; c < row_chunk_[row + 1]; ++c) sum += product(c);
+      const T of_row = add_slots(sum);
+      if (slot_ == k) mine = of_row;
     }
-    return exchange_.finish(a, b, z_ + own_, scratch_);
+    return mine;
+  }
+  /// M^-1 v in a row.
+  __device__ __forceinline__ T precondition(int row, T v) const {
+    const T* const inverse = inverse_ + min(row, rows_ - 1) * Block * Block + i_;
+    T z{0};
+#pragma unroll
+    for (int j = 0; j < Block; ++j)
+      z = fma(inverse[j * Block], __shfl_sync(full_warp, v, (slot_ * Block + j) % 32), z);
+    return z;
   }
 
-  /// x = 0, in z_ too, and all other parts do the same.
-  __device__ void forget_guess() {
+  __device__ void reset_shares() { share_ = {0, 0, 0, 0}; }
+  __device__ __forceinline__ void share_residual(T r, T z) {
+    share_.rz = fma(static_cast<double>(r), static_cast<double>(z), share_.rz);
+    share_.rr = fma(static_cast<double>(r), static_cast<double>(r), share_.rr);
+  }
+  /// Over the whole part and over all, in every thread; lanes that have no row have no share.
+  __device__ __forceinline__ resident_sums add_shares() {
+    const int row = row_of(0);
+    if (has(row)) scratch_.put(row * Block + i_, share_);
+    reset_shares();
     __syncwarp();
     __syncthreads();
-    for (int at = thread(); at < own_; at += threads()) x_[at] = T{0};
-    for (int at = thread(); at < (rows_ + outer_rows_) * Block; at += threads()) z_[at] = T{0};
+    stamp(3);
+    if (warp_ < resident_sums::count) {
+      const double sum = scratch_.add(warp_, min(own_, warps_ * slots * Block));
+      const double all = exchange_.add(warp_, sum, [this](int phase) { stamp(phase); });
+      if (lane_id() == 0) scratch_.all[warp_] = all;
+    } else {
+      exchange_.skip();
+    }
     __syncwarp();
     __syncthreads();
+    stamp(6);
+    return {scratch_.all[0], scratch_.all[1], scratch_.all[2], scratch_.all[3]};
   }
 
-  /// r = b - A x, where z_ is x.
-  __device__ double2 new_residual(bool positive) {
-    multiply(z_, [&](int row, T sum) { r_[row * Block + i_] = a_.b[offset() + row * Block + i_] - sum; });
-    __syncwarp();
-    __syncthreads();
-    return precondition([](int) {}, positive);
+  /// r = b; b.b as p.q.
+  __device__ resident_sums residual_of_zero(const T (&b)[groups]) {
+    for_groups([&](int g) { keep_residual(g, b[g], b[g]); });
+    return add_shares();
+  }
+  __device__ __forceinline__ void keep_residual(int g, T b, T r) {
+    const int row = row_of(g);
+    mine_[g].r = r;
+    mine_[g].z = precondition(row, r);
+    if (!has(row)) return;
+    share_.pq = fma(static_cast<double>(b), static_cast<double>(b), share_.pq);
+    share_residual(r, mine_[g].z);
+  }
+  /// r = b - A x; b.b as p.q.
+  __device__ resident_sums residual_itself() {
+    T b[groups];
+    exchange_.begin_vector();
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
+      exchange_.tell(row, has(row), mine_[g].x);
+      if (has(row)) p_[row * Block + i_] = mine_[g].x;
+    });
+    exchange_.take();
+    for_groups([&](int g) { keep_residual(g, b[g], b[g] - multiply(g)); });
+    return add_shares();
   }
 
-  /// p = z + beta p for all rows that the part reads.
+  /// p = z + beta p, which is told.
   __device__ void turn(double beta) {
-    struct alignas(16) several {
-      T v[16 / sizeof(T)];
-    };
-    const T scale = static_cast<T>(beta);
-    const int all = ((rows_ + outer_rows_) * Block * static_cast<int>(sizeof(T)) + 15) / 16;
-    auto* const p = reinterpret_cast<several*>(p_);
-    const auto* const z = reinterpret_cast<const several*>(z_);
-    for (int at = thread(); at < all; at += threads()) {
-      several next = z[at];
-      if (beta != 0) {  // else p may hold anything yet
-        const several before = p[at];
-#pragma unroll
-        for (int u = 0; u < static_cast<int>(16 / sizeof(T)); ++u) next.v[u] = fma(scale, before.v[u], next.v[u]);
-      }
-      p[at] = next;
-    }
-    __syncwarp();
-    __syncthreads();
-  }
-
-  /// q = A p; p.q.
-  __device__ double multiply_direction() {
-    double pq = 0;
-    multiply(p_, [&](int row, T sum) {
-      q_[row * Block + i_] = sum;
-      pq = fma(static_cast<double>(p_[row * Block + i_]), static_cast<double>(sum), pq);
-    });
-    exchange_.begin_sums();
-    return exchange_.template finish<8>(pq, 0, nullptr, scratch_).x;
-  }
-
-  /// x += alpha p, r -= alpha q; {r.z, r.r}.
-  __device__ double2 step(double alpha) {
-    const T scale = static_cast<T>(alpha);
-    return precondition([&](int at) {
-      x_[at] = fma(scale, p_[at], x_[at]);
-      r_[at] = fma(-scale, q_[at], r_[at]);
+    exchange_.begin_vector();
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      tell_direction(g, beta == 0 ? v.z : fma(static_cast<T>(beta), v.p, v.z));
+      if (has(row_of(g))) share_residual(v.r, v.z);
     });
   }
-
-  /// Calls update(at) for every value, then z = M^-1 r, which is told; {r.z, r.r}.
-  template <class F>
-  __device__ double2 precondition(F update, bool positive = true) {
-    exchange_.begin();
-    double rz = positive ? 0 : __longlong_as_double(static_cast<long long>(0xfff0000000000000ull)), rr = 0;
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      if (active) update(at);
-      const T r = active ? r_[at] : T{0};
-      T z{0};
-#pragma unroll
-      for (int j = 0; j < Block; ++j) {
-        const T other = __shfl_sync(full_warp, r, (slot_ * Block + j) % 32);
-        if (active) z = fma(inverse_[(row * Block + j) * Block + i_], other, z);
-      }
-      if (!active) return;
-      exchange_.put(row, i_, z);
-      z_[at] = z;
-      rz = fma(static_cast<double>(r), static_cast<double>(z), rz);
-      rr = fma(static_cast<double>(r), static_cast<double>(r), rr);
-    });
-    return exchange_.finish(rz, rr, z_ + own_, scratch_);
+  __device__ __forceinline__ void tell_direction(int g, T p) {
+    const int row = row_of(g);
+    exchange_.tell(row, has(row), p);
+    if (has(row)) p_[row * Block + i_] = p;
+    mine_[g].p = p;
   }
+
+  /// q = A p and M^-1 q; all sums.
+  __device__ resident_sums multiply_direction() {
+    stamp(8);
+    exchange_.take();
+    stamp(1);
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      v.q = multiply(g);
+      v.mq = precondition(row_of(g), v.q);
+      const auto wide = static_cast<double>(v.q);
+      if (!has(row_of(g))) return;
+      share_.pq = fma(static_cast<double>(v.p), wide, share_.pq);
+      share_.qq = fma(static_cast<double>(v.mq), wide, share_.qq);
+    });
+    stamp(2);
+    return add_shares();
+  }
+
+  /// p = z - alpha M^-1 q + beta p, which is told; x += alpha p, r -= alpha q, z = M^-1 r, which does not drift.
+  __device__ void step(double alpha, double beta) {
+    const T along = static_cast<T>(alpha), turned = static_cast<T>(beta);
+    exchange_.begin_vector();
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      const T before = v.p;
+      tell_direction(g, fma(turned, before, fma(-along, v.mq, v.z)));
+      v.x = fma(along, before, v.x);
+      v.r = fma(-along, v.q, v.r);
+      v.z = precondition(row_of(g), v.r);
+      if (has(row_of(g))) share_residual(v.r, v.z);
+    });
+    stamp(7);
+  }
+
+  struct lane_values {
+    T x, r, z, p, q, mq;
+  };
 
   const resident_problem<T>& a_;
-  exchange_scratch& scratch_;
-  int first_, rows_, outer_rows_, own_, slot_, i_, lane_, warp_, warps_;
-  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_;
+  resident_scratch& scratch_;
+  int first_, rows_, own_, slot_, i_, lane_, warp_, warps_;
+  T *value_, *inverse_, *p_;
   std::int32_t* row_chunk_;
   std::uint16_t* column_;
   Exchange exchange_;
+  resident_sums share_;
+  lane_values mine_[groups];
+  block_row kept_[first_rows][kept];
+  int from_[first_rows][first_chunks];
+  int begin_[first_rows], end_[first_rows];  // chunks
+  long long before_ = 0;
 };
 
 template <int Block, class T, template <class, int> class Exchange>
@@ -400,7 +498,8 @@ __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_problem<T> a,
                     const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
-  __shared__ exchange_scratch scratch;
+  __shared__ resident_scratch scratch;
+  if (threadIdx.x < 14) scratch.spent[threadIdx.x] = 0;
   resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 

@@ -16,7 +16,9 @@ struct resident_problem {
   const T* b;
   T* x;
   cg_record* record;
+  unsigned long long* first_bad;  // row of a diagonal that is not positive definite; all ones between solves
   double* history;
+  double* stamps;
   double rtol, atol;
   int max_iterations;
   int replace_interval;  // 0 or below: never
