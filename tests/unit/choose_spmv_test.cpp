@@ -101,7 +101,7 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(s), "packed");
   s.block_fill[2] = 0.7;
   EXPECT_EQ(standard(s), "csr5");
-  s.block_fill.fill(0.7);
+  s.block_fill.fill(0.6);
   EXPECT_EQ(standard(s), "packed");  // a band of runs
   s = regular(20'000, 80);
   s.block_fill[3] = 1;
