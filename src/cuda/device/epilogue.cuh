@@ -5,8 +5,8 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
-// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each writes
-// row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
+// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each
+// writes row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
 
 #include <tulle/core/types.hpp>
@@ -80,11 +80,11 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares arrive by
-/// themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the last block of
-/// every group of `together` waits for the shares of its group, adds them and leaves the sum; the last block of the grid
-/// adds those of groups, too, and writes the result. What was read is missing again before the next launch. Blocks that wait
-/// are fewer than multiprocessors, so that others always run.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
+/// arrive by themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the
+/// last block of every group of `together` waits for the shares of its group, adds them and leaves the sum; the last
+/// block of the grid adds those of groups, too, and writes the result. What was read is missing again before the next
+/// launch. Blocks that wait are fewer than multiprocessors, so that others always run.
 struct dot_shares {
   double* share;          // of each block, then of each shared row (0 where unused), then of each group
   std::int64_t count;     // of blocks and shared rows: what is to be added
@@ -165,11 +165,15 @@ __device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned f
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
         if (i + f * step >= all) continue;
-        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];" : "=d"(v[f][0]), "=d"(v[f][1]) : "l"(from[f]) : "memory");
+        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(v[f][0]), "=d"(v[f][1])
+                     : "l"(from[f])
+                     : "memory");
       }
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        arrived = arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
+        arrived =
+            arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
       }
     } while (!arrived);
 #pragma unroll

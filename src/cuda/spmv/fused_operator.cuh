@@ -11,8 +11,8 @@ namespace tulle::cuda {
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share: shares arrive by themselves where
-  /// there are none of those.
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share: shares arrive by themselves
+  /// where there are none of those.
   dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
 
   [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_}; }
