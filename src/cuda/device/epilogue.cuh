@@ -89,7 +89,8 @@ struct dot_shares {
   double* share;       // of each block, then of each shared row (never missing; 0 where unused), then of each group
   std::int64_t count;  // of blocks and shared rows: what is to be added
   std::int64_t shared_rows = 0;
-  unsigned together = 0;  // a power of 2; 0: shares are left as they are
+  unsigned together = 1;  // a power of 2
+  bool left = false;      // the sums of groups stay as they are
 
   __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
@@ -213,7 +214,7 @@ struct store_with_dots {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
     const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-    if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
+    if (member + 1 == shares.together || block + 1 == gridDim.x) {
       add_up(sum, block - member);
     } else if (threadIdx.x < 2) {
       leave_share(shares.of_block(block) + threadIdx.x, sum);
@@ -223,7 +224,7 @@ struct store_with_dots {
  private:
   /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
-    const bool last = blockIdx.x + 1 == gridDim.x;
+    const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
     wy = threadIdx.x == 0 ? own : 0;
     yy = threadIdx.x == 1 ? own : 0;
     take_shares(shares.share, first + threadIdx.x, blockIdx.x, blockDim.x, wy, yy);

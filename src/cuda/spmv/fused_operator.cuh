@@ -9,6 +9,12 @@
 
 namespace tulle::cuda {
 
+/// {w . y, y . y} in parts.
+struct dot_pairs {
+  const double* data = nullptr;
+  std::int64_t count = 0;
+};
+
 /// The memory of dot_shares.
 class dot_workspace {
  public:
@@ -24,38 +30,37 @@ class dot_workspace {
     fill_bytes(ctx, share_.data() + 2 * blocks, memory_space::device, 0, pair * static_cast<std::size_t>(shared_rows));
   }
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), count_, shared_rows_, together_}; }
-  /// From now on nobody adds up but who reads the view.
-  void leave(bool behind) {
-    together_ = 0;
-    behind_ = behind;
+  [[nodiscard]] dot_shares view() { return {share_.data(), count_, shared_rows_, together_, left_}; }
+  /// From now on the sums of groups are left as they are, but not where rows are shared.
+  dot_pairs leave() {
+    left_ = shared_rows_ == 0 && count_ > 0;
+    if (!left_) return {};
+    return {share_.data() + 2 * count_, ceil_div(count_, std::int64_t{together_})};
   }
-  /// Whether what is launched for it may start before the kernel in front of it ends.
-  [[nodiscard]] bool behind() const { return behind_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
 
  private:
   unsigned together_ = std::getenv("TULLE_DOTS_GROUP") ? static_cast<unsigned>(std::atoi(std::getenv("TULLE_DOTS_GROUP"))) : 1024;
   std::int64_t shared_rows_ = 0;
   std::int64_t count_ = 0;
-  bool behind_ = false;
+  bool left_ = false;
   buffer<double> share_;
 };
 
-/// What can leave the shares of its dot products to the kernel behind it.
-class leaves_dot_shares {
+/// What can leave a few sums of parts of its dot products to the kernel behind it.
+class leaves_dot_pairs {
  public:
-  /// From now on apply_dots does not write its results: they are the sums of these pairs.
-  virtual dot_shares leave_dot_shares(bool behind) = 0;
+  /// From now on apply_dots does not write its results: they are the sums of these pairs. It does where there is none.
+  virtual dot_pairs leave_dot_pairs() = 0;
 
  protected:
-  ~leaves_dot_shares() = default;
+  ~leaves_dot_pairs() = default;
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or
 /// csr_operator.
 template <class Self, class Base>
-class fused_operator : public Base, public leaves_dot_shares {
+class fused_operator : public Base, public leaves_dot_pairs {
  public:
   using T = typename Base::value_type;
   using Base::Base;
@@ -74,10 +79,7 @@ class fused_operator : public Base, public leaves_dot_shares {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
   }
-  dot_shares leave_dot_shares(bool behind) final {
-    dots_.leave(behind);
-    return dots_.view();
-  }
+  dot_pairs leave_dot_pairs() final { return dots_.leave(); }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                     stream_view stream) final {
     if constexpr (std::is_floating_point_v<T>) {
@@ -91,15 +93,6 @@ class fused_operator : public Base, public leaves_dot_shares {
   }
 
  protected:
-  /// For kernels that await the grid before them where dot products are theirs.
-  template <class Epilogue, class... Parameters, class... Args>
-  void launch_product(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
-                      const Args&... args) const {
-    if (std::is_same_v<Epilogue, store_with_dots<T>> && dots_.behind()) {
-      return launch_behind(name, kernel, shape, 1, stream, args...);
-    }
-    launch(name, kernel, shape, stream, args...);
-  }
   dot_workspace dots_;
 
  private:
