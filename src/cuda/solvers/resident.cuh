@@ -67,9 +67,10 @@ class resident_solver {
       mine_[g].x = has(row) && !a_.zero_guess ? a_.x[offset() + row * Block + i_] : T{0};
     });
     stamp(-1);
-    load_matrix();
+    begin_loading();
     stamp(10);
     const bool positive = invert_diagonal();
+    finish_loading();
     keep_chunks();
     stamp(11);
     status code = status::not_converged;
@@ -183,32 +184,44 @@ class resident_solver {
     before_ = now;
   }
 
-  __device__ void load_matrix() {
+  /// Queues copies of the matrix and its pattern; numbers of blocks are read by whole warps, for several chunks at once.
+  __device__ void begin_loading() {
+    constexpr int several = 32 / slots;
     const int first_chunk = a_.chunk_begin[blockIdx.x], chunks = a_.chunk_begin[blockIdx.x + 1] - first_chunk;
     const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
     const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
     const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
 #pragma unroll 2
-    for (int c = warp_; c < chunks; c += warps_) {
-      if (lane_id() >= lanes) continue;
-      const std::int32_t k = source[c * slots + slot_];
-      const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
-#pragma unroll
-      for (int j = 0; j < Block; j += together) {
-        T* const to = value_ + place(c, j, lane_id());
-        if (k < 0) {
-          *reinterpret_cast<values*>(to) = {};
-        } else if (aligned) {
-          __pipeline_memcpy_async(to, from + j, sizeof(values));
-        } else {
-          for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
-        }
+    for (int first = warp_ * several; first < chunks; first += warps_ * several) {
+      const int count = min(several, chunks - first);
+      const std::int32_t blocks = lane_id() < count * slots ? source[first * slots + lane_id()] : -1;
+#pragma unroll 1
+      for (int c = 0; c < count; ++c) {
+        const std::int32_t k = __shfl_sync(full_warp, blocks, (c * slots + slot_) % 32);
+        if (lane_id() < lanes) copy_row(k, first + c, aligned);
       }
     }
     __pipeline_commit();
     for (int at = thread(); at < chunks * slots; at += threads()) column_[at] = column[at];
     const std::int32_t* const row_chunk = a_.row_chunk + first_ + Exchange::part();
     for (int at = thread(); at <= rows_; at += threads()) row_chunk_[at] = row_chunk[at];
+  }
+  /// The lane's row of block k of the matrix, none below 0.
+  __device__ __forceinline__ void copy_row(std::int32_t k, int chunk, bool aligned) const {
+    const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
+#pragma unroll
+    for (int j = 0; j < Block; j += together) {
+      T* const to = value_ + place(chunk, j, lane_id());
+      if (k < 0) {
+        *reinterpret_cast<values*>(to) = {};
+      } else if (aligned) {
+        __pipeline_memcpy_async(to, from + j, sizeof(values));
+      } else {
+        for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
+      }
+    }
+  }
+  __device__ void finish_loading() const {
     __pipeline_wait_prior(0);
     __syncwarp();
     __syncthreads();
@@ -233,7 +246,8 @@ class resident_solver {
 
   __device__ bool invert_diagonal() {
     bool all = true;
-    for_groups([&](int g) {
+#pragma unroll 1
+    for (int g = 0; warp_ + g * slots * warps_ < rows_; ++g) {
       const int row = row_of(g);
       const bool active = has(row);
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
@@ -243,7 +257,7 @@ class resident_solver {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
-          part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
+          part[j] = a_.values[(std::int64_t{at} * Block + i_) * Block + j];
         if (at >= 0 && i_ == j) of_lane = part[j];
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
@@ -251,7 +265,7 @@ class resident_solver {
       for (int j = 0; j < Block; ++j) numbers = numbers && part[j] == part[j];
       const unsigned with_numbers = __ballot_sync(full_warp, numbers);
       const bool inverted = invert_block<Block>(part, slot_ * Block % 32, i_);
-      if (!active) return;
+      if (!active) continue;
       const unsigned mine = ((1u << Block) - 1) << (slot_ * Block);
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
       const bool positive = (inverted && there) || (with_numbers & mine) != mine;
@@ -261,7 +275,7 @@ class resident_solver {
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
       const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
       if (!positive && (!entry || !(of_lane > 0))) name_bad(row * Block + (entry ? i_ : 0));
-    });
+    }
     return all;
   }
 
