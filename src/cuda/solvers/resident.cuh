@@ -66,13 +66,10 @@ class resident_solver {
       mine_[g].b = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
       mine_[g].x = has(row) && !a_.zero_guess ? a_.x[offset() + row * Block + i_] : T{0};
     });
-    stamp(-1);
     begin_loading();
-    stamp(10);
     const bool positive = invert_diagonal();
     finish_loading();
     keep_chunks();
-    stamp(11);
     if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
     status code = status::not_converged;
     bool first = true, anew = true, failed = false, going_on = false;  // going on: the direction is kept
@@ -81,7 +78,6 @@ class resident_solver {
     std::int64_t bad_row = -1;
     for (;;) {
       if (anew && !(first && a_.zero_guess)) tell_x();
-      stamp(8);
       const resident_sums s = multiply_and_add(anew, first && a_.zero_guess);
       if (anew) {
         if (first) {
@@ -107,7 +103,6 @@ class resident_solver {
         turn(going_on ? beta : 0);
         first = anew = going_on = false;
         since = 0;
-        stamp(0);
         continue;
       }
       if (since++ > 0) {
@@ -142,12 +137,6 @@ class resident_solver {
       *a_.first_bad = ~0ull;
     }
     exchange_.end();
-    stamp(9);
-    if (a_.stamps != nullptr && thread() == 0) {
-      double* const to = a_.stamps + blockIdx.x * 14;
-      for (int u = 0; u < 14; ++u) to[u] = static_cast<double>(scratch_.spent[u]);
-      to[13] = iterations;
-    }
   }
 
  private:
@@ -175,12 +164,6 @@ class resident_solver {
   __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
   __device__ void note(int iteration, double rr) const {
     if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
-  }
-  __device__ __forceinline__ void stamp(int phase) {
-    if (a_.stamps == nullptr || threadIdx.x != 0) return;
-    const long long now = clock64();
-    if (phase >= 0) scratch_.spent[phase] += now - before_;
-    before_ = now;
   }
 
   /// Queues copies of the matrix and its pattern; numbers of blocks are read by whole warps, for several chunks at once.
@@ -338,28 +321,35 @@ class resident_solver {
       return total;
     }
   }
+  /// Of rows First and First + 1, in their slots.
+  template <int First>
+  __device__ __forceinline__ void first_products(T& mine) const {
+    T sum[2];
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      sum[k] = first_product(First + k, 0);
+#pragma unroll
+      for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(First + k, c);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+#pragma unroll 1
+      for (int c = begin_[First + k] + first_chunks; c < end_[First + k]; ++c) sum[k] += product(c);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      const T of_row = add_slots(sum[k]);
+      if (slot_ == First + k) mine = of_row;
+    }
+  }
   /// A p in the rows of a group: slot k has row k.
   __device__ __forceinline__ T multiply(int group) const {
     T mine{0};
     int k = 0;
     if (group == 0) {
-      T sum[first_rows];
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        sum[k] = first_product(k, 0);
-#pragma unroll
-        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
-      }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-#pragma unroll 1
-        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
-      }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        const T of_row = add_slots(sum[k]);
-        if (slot_ == k) mine = of_row;
-      }
+      first_products<0>(mine);
+      if (warp_ + 2 * warps_ < rows_) first_products<2>(mine);
+      k = first_rows;
     }
 #pragma unroll 1
     for (; k < slots; ++k) {
@@ -394,17 +384,15 @@ class resident_solver {
     share_ = {0, 0, 0, 0};
     __syncwarp();
     __syncthreads();
-    stamp(3);
     if (warp_ < resident_sums::count) {
       const double sum = scratch_.add(warp_, min(own_, warps_ * slots * Block));
-      const double all = exchange_.add(warp_, sum, [this](int phase) { stamp(phase); });
+      const double all = exchange_.add(warp_, sum);
       if (lane_id() == 0) scratch_.all[warp_] = all;
     } else {
       exchange_.skip();
     }
     __syncwarp();
     __syncthreads();
-    stamp(6);
     return {scratch_.all[0], scratch_.all[1], scratch_.all[2], scratch_.all[3]};
   }
 
@@ -420,7 +408,6 @@ class resident_solver {
   /// With what was told: q = A p and M^-1 q, or, anew, r = b - A x and z = M^-1 r. All sums; b.b as p.q.
   __device__ __forceinline__ resident_sums multiply_and_add(bool anew, bool of_zero) {
     if (!of_zero) exchange_.take();
-    stamp(1);
     for_groups([&](int g) {
       lane_values& v = mine_[g];
       const T product = of_zero ? T{0} : multiply(g);
@@ -437,7 +424,6 @@ class resident_solver {
         share_.qq = fma(static_cast<double>(m), wide, share_.qq);
       }
     });
-    stamp(2);
     return add_shares();
   }
 
@@ -468,7 +454,6 @@ class resident_solver {
       }
       v.x = fma(along, before, v.x);
     });
-    stamp(7);
   }
 
   struct lane_values {
@@ -487,7 +472,6 @@ class resident_solver {
   block_row kept_[first_rows][kept];
   int from_[first_rows][first_chunks];
   int begin_[first_rows], end_[first_rows];  // chunks
-  long long before_ = 0;
 };
 
 template <int Block, class T, template <class, int> class Exchange>
@@ -496,7 +480,6 @@ __global__ void __launch_bounds__(resident_threads, 1)
                     const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
   __shared__ resident_scratch scratch;
-  if (threadIdx.x < 14) scratch.spent[threadIdx.x] = 0;
   resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 
