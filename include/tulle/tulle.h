@@ -1,5 +1,5 @@
-/* tulle's C API (C99): contexts, CSR matrices, conversions and sums of them, y = alpha A x + beta y,
- * C = M o (alpha A B) + beta D.
+/* tulle's C API (C99): contexts, CSR matrices, conversions and sums of them, y = alpha A x + beta y; and, in headers that
+ * this one includes, A x = b and C = M o (alpha A B) + beta D.
  *
  * Handles are opaque and made by *_create, *_copy, *_borrow, *_read or *_multiply; destroying NULL does nothing. A call that
  * returns a tulle_status other than TULLE_STATUS_SUCCESS has changed nothing that the caller can see, has set the
@@ -283,6 +283,10 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
 typedef int32_t tulle_spmv_effort;
 enum { TULLE_EFFORT_STANDARD = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
 
+/* Whether a plan may keep rows and columns in another order inside; spmv_reorder in tulle/ops/spmv_options.hpp. */
+typedef int32_t tulle_spmv_reorder;
+enum { TULLE_REORDER_NEVER = 0, TULLE_REORDER_AUTO = 1, TULLE_REORDER_ALWAYS = 2 };
+
 /* All zeros are the defaults. */
 typedef struct tulle_spmv_options {
   const char* kernel; /* as in tulle_spmv_plan_create */
@@ -292,6 +296,7 @@ typedef struct tulle_spmv_options {
                         within the error bound. */
   const tulle_scalar_type* vector_type; /* of x and y, where it is not A's scalar type; NULL: it is. UNSUPPORTED where no
                                            kernel has the combination */
+  tulle_spmv_reorder reorder;
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */
@@ -340,134 +345,11 @@ tulle_status tulle_spmv_plan_kernel(const tulle_spmv_plan* plan, const char** na
 tulle_status tulle_spmv_plan_workspace(const tulle_spmv_plan* plan, size_t* bytes);
 void tulle_spmv_plan_destroy(tulle_spmv_plan* plan);
 
-/* ---- A x = b for symmetric positive definite A, by preconditioned conjugate gradients ---- */
-
-typedef struct tulle_cg_solver tulle_cg_solver;
-
-typedef int32_t tulle_preconditioner;
-enum {
-  TULLE_PRECONDITIONER_JACOBI = 0,
-  TULLE_PRECONDITIONER_NONE = 1,
-  TULLE_PRECONDITIONER_BLOCK_JACOBI = 2,
-  TULLE_PRECONDITIONER_CHEBYSHEV = 3
-};
-
-/* All zeros are the defaults. */
-typedef struct tulle_cg_options {
-  double rtol;              /* done when ||b - A x|| is at most max(rtol ||b||, atol); 0 with an atol of 0: 1e-8 */
-  double atol;
-  int32_t max_iterations;   /* 0: 10000; -1: none */
-  int32_t check_interval;   /* iterations that are queued on a device between two looks of the host; 0: chosen */
-  int32_t replace_interval; /* iterations after which r = b - A x is computed anew; 0: chosen, -1: never */
-  int32_t zero_guess;       /* 1: x need not be set, the iteration starts from 0 */
-  tulle_preconditioner preconditioner;
-  int32_t block;            /* of BLOCK_JACOBI, 1 to 8; 0: chosen */
-  int32_t degree;           /* of CHEBYSHEV, 1 to 100; 0: 3 */
-  const char* kernel;       /* a name that `tulle kernels` prints; NULL or "": choose */
-} tulle_cg_options;
-
-/* How a solve ended. */
-typedef struct tulle_cg_record {
-  int32_t code;       /* a tulle_status: SUCCESS, NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE */
-  int32_t iterations; /* done when it ended; where the code names a failure, the iteration that found it */
-  double residual;    /* ||b - A x||, computed from x at the end */
-  double rhs;         /* ||b|| */
-  int64_t row;        /* of a diagonal entry, or the first of a block, that a solve found not positive definite; else -1 */
-} tulle_cg_record;
-
-/* The plan of A, the preconditioner and the workspace: made once, solved with many times. A: n x n, TULLE_F32 or TULLE_F64;
- * that it is symmetric is not checked. `options` may be NULL. INDEFINITE names a diagonal entry or block that is not
- * positive definite. */
-tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_csr* matrix,
-                                    const tulle_cg_options* options, tulle_cg_solver** solver);
-/* x holds the initial guess and, afterwards, the solution: `size` = n elements of the matrix's scalar type in the context's
- * memory, as b. Waits. `record` is on the host. What did not converge is TULLE_STATUS_SUCCESS too: record->code tells. */
-tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
-                                   tulle_cg_record* record);
-/* The same, queued on the context's stream: `record` is in the context's memory. Neither allocates nor waits, and can be
- * captured in a CUDA graph. */
-tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
-                                     tulle_cg_record* record);
-/* New numbers in the same pattern, as in tulle_spmv_plan_update_values. A diagonal block that is not positive definite is
- * INDEFINITE here, or in the next solve where finding out would make the host wait for the device. */
-tulle_status tulle_cg_solver_update_values(tulle_cg_solver* solver, const void* values, int64_t count,
-                                           tulle_memory_space space);
-/* One sentence: the solver's kernel, and why. Valid until the solver is destroyed or explained again. */
-tulle_status tulle_cg_solver_explain(tulle_cg_solver* solver, const char** sentence);
-/* Bytes that the solver owns, on the host or the device. */
-tulle_status tulle_cg_solver_workspace(const tulle_cg_solver* solver, size_t* bytes);
-void tulle_cg_solver_destroy(tulle_cg_solver* solver);
-
-/* ---- C = M o (alpha A B) + beta D ---- */
-
-typedef struct tulle_spgemm_plan tulle_spgemm_plan;
-
-/* All zeros are the defaults. */
-typedef struct tulle_spgemm_options {
-  const char* kernel;     /* a name that `tulle kernels` prints; NULL or "": choose */
-  int32_t transpose_a;    /* 1: A^T B */
-  int32_t transpose_b;    /* 1: A B^T */
-  size_t memory_limit;    /* bytes to hold at most beyond A, B, C and copies of operands (transposed, sorted, on the
-                             device); 0: no limit. C is the same bit for bit. A limit that one row passes is
-                             OUT_OF_MEMORY, and the message says what that row needed */
-  int32_t eliminate_zeros; /* 1: drop the entries of C that are 0, as those that cancel are; C keeps them otherwise. Not
-                              with tulle_spgemm_plan_numeric and _multiply_into */
-  const tulle_csr* mask;  /* M, or NULL: only the entries of A B that are in its pattern */
-  const tulle_csr* d;     /* D, or NULL: C has its entries as well; not masked */
-} tulle_spgemm_options;
-
-/* What is learnt about the product: made once, for as many sets of numbers as wanted. `options` may be NULL. All
- * matrices hold the same scalar type; sums of TULLE_I32 are taken modulo 2^32, and alpha and beta must be whole numbers
- * of 32 bits. Those on the host are copied when the context is a CUDA one. INVALID_DIMENSIONS where they do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
-tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
-                                      const tulle_spgemm_options* options, tulle_spgemm_plan** plan);
-/* Counts the entries of C. The calls below do that where it was not done. */
-tulle_status tulle_spgemm_plan_symbolic(tulle_spgemm_plan* plan, int64_t* nnz);
-/* A new C in the context's memory, its rows sorted; 64-bit offsets only where nnz needs them. It may outlive the plan.
- * Every (i, j) for which a product a_ik b_kj or an entry of D is stored has an entry, also where the sum is 0. beta must
- * be 0 where there is no D. */
-tulle_status tulle_spgemm_plan_multiply(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr** c);
-/* The same into arrays of the caller, in the memory of the plan's context, once tulle_spgemm_plan_symbolic has said how
- * long they must be: rows + 1 offsets of `offset_type`, nnz columns, nnz values. */
-tulle_status tulle_spgemm_plan_multiply_into(tulle_spgemm_plan* plan, double alpha, double beta,
-                                             tulle_offset_type offset_type, void* rowptr, int32_t* colind,
-                                             void* values);
-/* The values of a C that this plan made, anew from the present values of A, B and D: no symbolic work. */
-tulle_status tulle_spgemm_plan_numeric(tulle_spgemm_plan* plan, double alpha, double beta, tulle_csr* c);
-/* Other numbers in the same patterns, in the order of A, B and D, in the memory of the plan's context; `d` is NULL where
- * there is no D. They must outlive the plan or the next update. */
-tulle_status tulle_spgemm_plan_update_values(tulle_spgemm_plan* plan, const void* a, const void* b, const void* d);
-/* One sentence: the kernel, and why. Valid until the plan is destroyed or explained again. */
-tulle_status tulle_spgemm_plan_explain(tulle_spgemm_plan* plan, const char** sentence);
-/* The kernel's name. Valid until the plan is destroyed. */
-tulle_status tulle_spgemm_plan_kernel(const tulle_spgemm_plan* plan, const char** name);
-/* Multiplications a_ik b_kj. */
-tulle_status tulle_spgemm_plan_products(tulle_spgemm_plan* plan, int64_t* products);
-/* Bytes that the plan owns now, on the host or the device. */
-tulle_status tulle_spgemm_plan_workspace(const tulle_spgemm_plan* plan, size_t* bytes);
-void tulle_spgemm_plan_destroy(tulle_spgemm_plan* plan);
-
-/* C = A B in one call. */
-tulle_status tulle_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b, tulle_csr** c);
-/* C = R A P by panels of rows of R, so that neither R A nor A P ever exists whole: the Galerkin product of algebraic
- * multigrid. `options` may be NULL; its transposes must be 0, its mask and d NULL. */
-tulle_status tulle_triple_product(const tulle_context* context, const tulle_csr* r, const tulle_csr* a,
-                                  const tulle_csr* p, const tulle_spgemm_options* options, tulle_csr** c);
-
-/* What a product will take, before it is made. */
-typedef struct tulle_spgemm_estimate {
-  int64_t products;          /* multiplications a_ik b_kj */
-  int64_t nnz_bound;         /* nnz(C) is at most this */
-  int64_t nnz;               /* and about this, from rows that were counted */
-  size_t c_bytes_bound;      /* C takes at most this */
-} tulle_spgemm_estimate;
-/* Of C = A B. Costs a pass over A and the exact count of about a thousand rows. `options` may be NULL; its mask and d
- * must be. */
-tulle_status tulle_estimate_spgemm(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
-                                   const tulle_spgemm_options* options, tulle_spgemm_estimate* estimate);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <tulle/tulle_solvers.h>
+#include <tulle/tulle_spgemm.h>
 
 #endif

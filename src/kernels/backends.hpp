@@ -6,9 +6,11 @@
 #include "core/device_runtime.hpp"
 #include "kernels/block_pattern.hpp"
 #include "kernels/cg.hpp"
+#include "kernels/cg_batch.hpp"
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
+#include "kernels/reorder.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/vector.hpp"
@@ -24,8 +26,10 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 }  // namespace cpu
 
@@ -38,8 +42,10 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 device_runtime& runtime();
@@ -55,6 +61,8 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// The backend's own, without the loop of operations, which cg_kernels has as well.
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
+/// Throws UNSUPPORTED for a system that is too large.
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 /// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 
@@ -70,6 +78,9 @@ const block_pattern_kernels& block_patterns_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const reorder_kernels& reorders_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const vector_kernels& vectors_of(backend_kind backend);

@@ -25,6 +25,8 @@ struct cg_problem {
   matrix_ref blocks;
   csr_stats stats;
   cg_options options;
+  /// The matrix's values may be narrower.
+  [[nodiscard]] operation_types types() const { return {csr.types, *options.spmv.vector_type}; }
 };
 
 /// Right-hand sides and solutions: vector j of B is at b[j * ld_b ..], a record for each; a history of the first alone.

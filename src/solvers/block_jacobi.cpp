@@ -11,19 +11,22 @@ namespace {
 class block_jacobi final : public preconditioner {
  public:
   block_jacobi(const context& ctx, const cg_problem& problem)
-      : ctx_(ctx), n_(problem.csr.rows), b_(problem.options.block), type_(problem.csr.types.value) {
-    inverse_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(stored()) * size_of(type_));
+      : ctx_(ctx), n_(problem.csr.rows), b_(problem.options.block), types_(problem.types()) {
+    inverse_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(stored()) * size_of(types_.value));
     make_pattern();
     block_jacobi::update(problem);
   }
   [[nodiscard]] const context& ctx() const noexcept override { return ctx_; }
   [[nodiscard]] shape dimensions() const noexcept override { return {n_, n_}; }
-  [[nodiscard]] scalar_type vector_type() const noexcept override { return type_; }
+  [[nodiscard]] scalar_type vector_type() const noexcept override { return types_.vector; }
   void update(const cg_problem& problem) override {
     invert_diagonal_blocks(ctx_, problem.csr, b_, inverse_.data());
     if (plan_ != nullptr) return plan_->update_values();
     spmv_options options;
-    if (ctx_.backend() == backend_kind::cpu) options.kernel = whole() ? "bsr" : "csr.rows";  // see plan_options
+    options.vector_type = types_.vector;
+    const bool narrow = types_.vector != types_.value;
+    if (ctx_.backend() == backend_kind::cpu && !narrow)
+      options.kernel = whole() ? "bsr" : "csr.rows";  // see plan_kernel
     plan_ = std::make_unique<any_spmv_plan>(ctx_, matrix(), options);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -57,7 +60,7 @@ class block_jacobi final : public preconditioner {
   }
 
   [[nodiscard]] matrix_ref matrix() const {
-    return dispatch<type_set::floating>({type_}, [&]<class T, class>() -> matrix_ref {
+    return dispatch<type_set::floating>({types_.value}, [&]<class T, class>() -> matrix_ref {
       const T* values = reinterpret_cast<const T*>(inverse_.data());
       if (!whole()) {
         return csr_view<T, std::int64_t>{n_, n_, stored(), rowptr_.data(), colind_.data(), values, ctx_.space()};
@@ -74,7 +77,7 @@ class block_jacobi final : public preconditioner {
 
   context ctx_;
   index_t n_, b_;
-  scalar_type type_;
+  operation_types types_;
   buffer<std::byte> inverse_;
   buffer<std::int64_t> rowptr_;
   buffer<index_t> colind_;
