@@ -52,8 +52,8 @@ double microseconds(const context& ctx, const F& f) {
 }
 
 double application(const context& ctx, const linear_operator& a) {
-  const auto n = static_cast<std::size_t>(a.dimensions().rows);
-  buffer<double> x(ctx, n), y(ctx, n);
+  const auto [rows, cols] = a.dimensions();
+  buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
   vector_ops(ctx).random(1, x);
   return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
 }
