@@ -1,5 +1,6 @@
 #include "kernels/backends.hpp"
 
+#include "core/device_limits.hpp"
 #include "core/instantiate.hpp"
 
 namespace tulle {
@@ -19,6 +20,11 @@ constexpr bool has_cuda = false;
 device_runtime* cuda_runtime() noexcept {
   if constexpr (has_cuda) return &cuda::runtime();
   return nullptr;
+}
+
+device_limits limits_of_gpu([[maybe_unused]] int device) {
+  if constexpr (has_cuda) return cuda::limits(device);
+  return {};
 }
 
 std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept {

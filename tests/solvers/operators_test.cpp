@@ -120,7 +120,9 @@ TEST_P(cg_operators_test, values_may_be_narrower_than_vectors) {
         EXPECT_EQ(solve(solver, b).x, s.x);
       });
     }
-    const cg_options chosen{.rtol = 1e-10, .spmv = {.vector_type = scalar_type::f64}};
+    cg_options chosen;
+    chosen.rtol = 1e-10;
+    chosen.spmv.vector_type = scalar_type::f64;
     const auto s = solve(cg_solver(ctx(), matrix_ref(narrow.view()), chosen), b);
     expect_true_report(wide, b, s, chosen);
     for (const kernel_info& k : kernels(ctx().backend())) {

@@ -32,6 +32,7 @@ struct row_places {
 /// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
+  static constexpr bool has_state = false;
   T alpha;
   T beta;
   T* y;
@@ -58,6 +59,7 @@ struct scale_and_store {
 /// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
 template <class T>
 struct jacobi_step {
+  static constexpr bool has_state = false;
   T omega;
   const T* x;
   const T* b;
@@ -181,6 +183,7 @@ __device__ __forceinline__ void take_shares(double* share, unsigned first, unsig
 /// value per row. blockDim.x is a multiple of 32.
 template <class T>
 struct store_with_dots {
+  static constexpr bool has_state = true;
   scale_and_store<T> store;
   const T* w;
   dot_results dots;
@@ -204,7 +207,7 @@ struct store_with_dots {
     double* const share = shares.of_shared_row(slot);
     share[0] = static_cast<double>(__ldg(w + at)) * y;
     share[1] = y * y;
-    __threadfence();
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
@@ -226,22 +229,31 @@ struct store_with_dots {
     take_shares(shares.share, first + threadIdx.x, blockIdx.x, blockDim.x, wy, yy);
     if (last) take_shares(shares.of_group(0), threadIdx.x, shares.groups() - 1, blockDim.x, wy, yy);
     // What blocks left for shared rows is seen by whoever saw, if only through groups, that they ended.
-    if (shares.shared_rows > 0) __threadfence();
+    if (shares.shared_rows > 0) asm volatile("fence.acq_rel.gpu;" ::: "memory");
     __syncthreads();
-    if (last) {
-#pragma unroll 4
-      for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += blockDim.x) {
-        const double2 pair = __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(i)));
-        wy += pair.x;
-        yy += pair.y;
-      }
-    }
+    if (last) add_shared_rows();
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x >= 2) return;
     if (last)
       dots.set(static_cast<int>(threadIdx.x), sum);
     else
       leave_share(shares.of_group(first / shares.together) + threadIdx.x, sum);
+  }
+  __device__ __forceinline__ void add_shared_rows() {
+    constexpr int flight = 8;
+    for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += flight * blockDim.x) {
+      double2 pair[flight];
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        const std::int64_t at = i + f * blockDim.x;
+        pair[f] = at < shares.shared_rows ? __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(at))) : double2{};
+      }
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        wy += pair[f].x;
+        yy += pair[f].y;
+      }
+    }
   }
 };
 
