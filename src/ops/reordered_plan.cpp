@@ -74,7 +74,7 @@ void any_spmv_plan::impl::reorder(bool transposes) {
                              "{:.0f} us to find it",
                              detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
-  order.emplace(ctx, std::move(orders), *options.vector_type);
+  order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
   own_order = std::make_unique<own_order_operator>(*this);
 }
 

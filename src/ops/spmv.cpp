@@ -151,7 +151,7 @@ void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
   op.reset();
   many.reset();
   op = k.make(ctx, source.ref(), stats, options);
-  if (order) order->make_room(*op, k.has.dots || k.has.jacobi);
+  if (order) order->make_room(*op, stats.mean, k.has.dots || k.has.jacobi);
   ctx.synchronize();  // apply may come on another stream
   kernel = &k;
   reason = why;
@@ -192,7 +192,7 @@ void any_spmv_plan::impl::tune(double budget) {
   kernel = result.kernel;
   if (result.faster != nullptr) {
     op = std::move(result.faster);
-    if (order) order->make_room(*op, kernel->has.dots || kernel->has.jacobi);
+    if (order) order->make_room(*op, stats.mean, kernel->has.dots || kernel->has.jacobi);
     many.reset();
   }
   const std::string left_out =
