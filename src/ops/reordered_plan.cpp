@@ -16,15 +16,13 @@ namespace {
 constexpr double least_gain = 1.25;
 /// Of the plain plan's time, what the reordered one must stay below.
 constexpr double least_speedup = 0.98;
-/// Blocks this full are ordered as a whole.
-constexpr double full_block = 0.8;
 
 /// Of the matrix's own blocks, or of those that its entries fill.
 index_t block_of(const detail::operand& a) {
   if (a.given().format == matrix_format::bsr || a.given().format == matrix_format::bin_bsr) return a.given().block;
   const csr_stats s = a.statistics();
   const index_t b = best_bsr_block(s, size_of(a.ref().types.value));
-  return s.block_fill[static_cast<std::size_t>(b)] >= full_block ? b : 1;
+  return s.block_fill[static_cast<std::size_t>(b)] >= detail::full_block ? b : 1;
 }
 
 }  // namespace
