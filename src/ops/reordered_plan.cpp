@@ -83,7 +83,10 @@ void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
     plain.order_reason = "in A's order: reorder auto acts at effort max";
     return;
   }
-  if (plain.stays_blocks()) return;
+  if (plain.stays_blocks()) {
+    plain.order_reason = "in A's order: A came in blocks";
+    return;
+  }
   const auto begin = std::chrono::steady_clock::now();
   const detail::order_probe seen = detail::probe_order(plain.ctx, plain.source.ref());
   plain.order_reason = fmt::format("in A's order: {}", seen.describe());
