@@ -86,7 +86,8 @@ std::vector<family> families(double entries) {
           {"12 anywhere", true, [=](int b) { return scattered(count(b, 12), 12, 12, count(b, 12) / 2); }},
           {"7 neighbours in a cube", false, [=](int b) { return grid(side(b, 7), false); }},
           {"4 to 28 anywhere", false, [=](int b) { return scattered(count(b, 16), 4, 28, count(b, 16) / 2); }},
-          {"9 within 500", false, [=](int b) { return scattered(count(b, 9), 9, 9, 500); }}};
+          {"9 within 500", true, [=](int b) { return scattered(count(b, 9), 9, 9, 500); }},
+          {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }}};
 }
 
 constexpr const char* kernels[] = {"", "bin_bsr.compact", "bsr", "packed", "csr5"};
@@ -102,35 +103,21 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
   };
   std::string us, many, chosen;
   double best = 0, taken = 0;
-  struct variant {
-    const char* way;
-    int lanes;
-    const char* label;
-  };
-  constexpr variant ways[] = {{"144", 0, ""},   {"288", 0, "288"}, {"80", 0, "80"},
-                              {"144", 2, "/2"}, {"80", 2, "80/2"}, {"80", 1, "80/1"}};
   for (const std::string kernel : kernels) {
-    for (const auto& [way, lanes, suffix] : ways) {
-      const bool plain = *suffix == 0;
-      if (kernel != "bin_bsr.compact" && !plain) continue;
-      setenv("TULLE_COMPACT_WAY", way, 1);
-      try {
-        spmv_options options;
-        options.kernel = kernel;
-        options.lanes = lanes;
-        const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
-        const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
-        if (kernel.empty()) {
-          chosen = plan.kernel(), taken = time;
-          continue;
-        }
-        best = best == 0 ? time : std::min(best, time);
-        us += fmt::format("{}\"{}{}\": {:.1f}", us.empty() ? "" : ", ", kernel, suffix, time);
-        if (kernel == "csr5" || !plain) continue;
-        many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
-                            microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
-      } catch (const error&) {  // the kernel does not take the matrix
+    try {
+      spmv_options options;
+      options.kernel = kernel;
+      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
+      const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
+      if (kernel.empty()) {
+        chosen = plan.kernel(), taken = time;
+        continue;
       }
+      best = best == 0 ? time : std::min(best, time);
+      us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", kernel, time);
+      many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
+                          microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
+    } catch (const error&) {  // the kernel does not take the matrix
     }
   }
   fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
@@ -146,12 +133,12 @@ std::string time_choices(const context& ctx, int smaller) {
   std::string out;
   const auto add = [&](const std::string& record) { out += (out.empty() ? "\n" : ",\n") + record; };
   for (const family& f : families(20e6 / smaller)) {
-    for (const int b : {2, 3, 4, 6}) {
+    for (const int b : {2, 3, 4, 5, 6, 8}) {
       const block_rows blocks = f.make(b);
       for (const double fill : {1.0, f.fitted ? 0.8 : 0.9, f.fitted ? 0.6 : 0.7}) {
         const std::string label = fmt::format("{}, {} x {}, {:.0f}%", f.name, b, b, 100 * fill);
         add(time_kernels(ctx, fill_blocks<double>(ctx, blocks, b, fill), label, f.fitted));
-        if (fill == 1 || b == 4) add(time_kernels(ctx, fill_blocks<float>(ctx, blocks, b, fill), label, f.fitted));
+        add(time_kernels(ctx, fill_blocks<float>(ctx, blocks, b, fill), label, f.fitted));
       }
     }
   }

@@ -361,10 +361,10 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
 int main(int argc, char** argv) {
   const context ctx = context::cuda();
   const std::string what = argc > 1 ? argv[1] : "large";
-  wanted = argc > 2 ? argv[2] : "";
   if (what == "large") {
     large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
+    wanted = argc > 2 ? argv[2] : "";
     tiny_case<float>(ctx, 4096, 4096, "random neighbours");
     tiny_case<float>(ctx, 4096, 40, "near neighbours");
     tiny_case<double>(ctx, 4096, 4096, "random neighbours");

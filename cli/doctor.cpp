@@ -21,10 +21,11 @@ struct doctor_result {
   bench::machine cpu;
   std::vector<bench::machine> gpus;
   std::vector<bench::waiting> waits;  // of each GPU
+  std::vector<bench::limits> limits;  // of each GPU
   std::string why_no_gpu;
   std::string nvcc;  // empty where there is none
   std::string cache_directory;
-  std::optional<double> cores_of_others;  // while this was measured
+  std::optional<double> cores_of_others;                     // while this was measured
   std::vector<std::pair<std::string, std::string>> missing;  // what, and how to get it
 };
 
@@ -79,6 +80,14 @@ json waiting_json(const bench::waiting& w) {
                 field("graph_node", w.graph_node));
 }
 
+json limits_json(const bench::limits& l) {
+  return object(field("warps", l.warps), field("blocks", l.blocks), field("threads", l.threads),
+                field("threads_of_block", l.threads_of_block), field("registers", l.registers),
+                field("line_bytes", l.line_bytes), field("sector_bytes", l.sector_bytes),
+                field("shared_bytes", l.shared_bytes), field("shared_bytes_of_block", l.shared_bytes_of_block),
+                field("peak_f32_gflops", l.peak_f32 / 1e9), field("peak_f64_gflops", l.peak_f64 / 1e9));
+}
+
 json to_json(const doctor_result& r) {
   const device_info& cpu = r.cpu.device;
   json devices = json::array(), missing = json::array();
@@ -90,6 +99,7 @@ json to_json(const doctor_result& r) {
                              field("driver_supports_cuda", bench::cuda_version(gpu.driver_version)),
                              field("multiprocessors", gpu.multiprocessors), field("memory_bytes", gpu.memory_bytes),
                              field("l2_bytes", gpu.l2_bytes), field("bandwidth", bandwidth_json(m)),
+                             field("limits", limits_json(r.limits[devices.size()])),
                              field("launch_latency_us", m.launch_us), field("waiting_us", waiting_json(w))));
   }
   for (const auto& [what, how] : r.missing) missing.push_back(object(field("what", what), field("how", how)));
@@ -117,6 +127,19 @@ void print_memory(const bench::machine& m, const char* cache) {
       m.triad / 1e9);
 }
 
+void print_limits(const bench::limits& l) {
+  put("  multiprocessor   {} warps, {} blocks, {} threads at once ({} in a block), {} registers\n", l.warps, l.blocks,
+      l.threads, l.threads_of_block, l.registers);
+  put("  shared memory    {} KiB per multiprocessor, {} KiB per block\n", l.shared_bytes / 1024,
+      l.shared_bytes_of_block / 1024);
+  put("  caches           lines of {} bytes in sectors of {}, L2 {:.1f} MiB\n", l.line_bytes, l.sector_bytes,
+      static_cast<double>(l.l2_bytes) / (1 << 20));
+  if (l.peak_f32 > 0) {
+    put("  peak             {:.1f} TFLOP/s in f32, {:.1f} TFLOP/s in f64, without tensor cores\n", l.peak_f32 / 1e12,
+        l.peak_f64 / 1e12);
+  }
+}
+
 void print_waiting(const bench::waiting& w) {
   put("  graph node       {:.2f} us\n", w.graph_node);
   put("  atomic hop       {:.2f} us, one way between two blocks\n", w.atomic_hop);
@@ -137,6 +160,7 @@ void print_text(const doctor_result& r) {
     put("  capability       {}, {} multiprocessors, driver for CUDA {}\n", capability(gpu), gpu.multiprocessors,
         bench::cuda_version(gpu.driver_version));
     print_memory(r.gpus[i], "L2");
+    print_limits(r.limits[i]);
     put("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
     print_waiting(r.waits[i]);
   }
@@ -159,6 +183,7 @@ int run(const run_options& o) {
   for (int device = 0; device < devices; ++device) {
     r.gpus.push_back(bench::measure_machine(context::cuda(device)));
     r.waits.push_back(bench::measure_waiting(context::cuda(device)));
+    r.limits.push_back(bench::limits_of(context::cuda(device)));
   }
   r.why_no_gpu = cuda_unavailable_reason();
   r.nvcc = find_nvcc();

@@ -1,13 +1,15 @@
 // tulle info: what a matrix looks like, what moving it costs, and which kernel would be chosen for it.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
+#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/ordering.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 struct settings {
   run_options run;
   std::string matrix;
+  bool gather = false;
+  std::string method;  // of --gather; empty: none
 };
 
 struct choice {
@@ -29,6 +33,8 @@ struct info_result {
   std::optional<bin_padding> bins;
   std::vector<choice> choices;
   std::string hash;  // for JSON alone
+  std::optional<order_quality> gathers = {}, reordered = {};
+  std::string method = {};
 };
 
 std::string_view format_of(const matrix_market_info& file) { return file.array ? "array" : "coordinate"; }
@@ -58,6 +64,10 @@ void print_text(const info_result& r) {
         r.bins->compact);
   }
   put("\n  gather        {:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)\n", s.gather_sectors);
+  if (r.gathers) {
+    if (r.reordered) put("  order         {}\n", r.method);
+    print_quality(*r.gathers, r.reordered);
+  }
   put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
       human_bytes(compulsory_bytes(s, 4)));
   for (const auto& [backend, chosen] : r.choices) {
@@ -89,10 +99,26 @@ json to_json(const info_result& r) {
         object(field("backend", backend), field("kernel", chosen.kernel), field("reason", chosen.reason)));
   }
   record["hash"] = r.hash;
+  if (r.gathers) record["gather"] = cli::to_json(*r.gathers);
+  if (r.reordered)
+    record["gather_reordered"] = object(field("ordering", r.method), field("quality", cli::to_json(*r.reordered)));
   return record;
 }
 
+/// What the order is worth, and with a method what another one is.
+void measure_gathers(const settings& s, const matrix_ref& a, info_result& r) {
+  const context ctx = context::cpu(s.run.threads);
+  r.gathers = measure_order(ctx, a);
+  if (s.method.empty()) return;
+  const ordering how = ordering_named(s.method);
+  const permutation p = order(ctx, a, how);
+  const bool of_rows = how == ordering::length || a.rows != a.cols;
+  r.reordered = measure_order(ctx, of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p));
+  r.method = fmt::format("{} of {}", s.method, of_rows ? "rows" : "rows and columns");
+}
+
 int run(const settings& s) {
+  if (!s.method.empty() && !s.gather) throw error(status::invalid_argument, "--method goes with --gather");
   const named_matrix a = load(s.matrix, s.run);
   info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}, {}};
   r.bins = padding_in_bins(a.matrix, r.stats, s.run);
@@ -101,6 +127,7 @@ int run(const settings& s) {
     const type_key types{a.matrix.types.value, offsets_for(a.matrix.nnz)};
     r.choices.push_back({tulle::name(ctx.backend()), choose_spmv(r.stats, types, ctx.info())});
   }
+  if (s.gather) measure_gathers(s, a.matrix, r);
   if (s.run.json) r.hash = matrix_hash(a.matrix);
   print(r, s.run.json);
   return ok;
@@ -112,6 +139,8 @@ void add_info(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "info", "What a matrix looks like, and which kernel suits it",
                                   "Example: tulle info cant.mtx.gz --json", run);
   command.add_option("matrix", s.matrix, matrix_help)->required();
+  command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
+  add_method_option(command, s.method, "With --gather: the same after this ordering");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

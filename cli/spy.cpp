@@ -1,14 +1,16 @@
 // tulle spy: a picture of the pattern of a matrix.
 #include "spy.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <tulle/ops/matrix.hpp>
 
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/ordering.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -18,6 +20,8 @@ struct settings {
   std::string matrix;
   std::string output;
   int size = 800;
+  bool compare = false;
+  std::string method = "rcm";
 };
 
 constexpr double widest_aspect = 20;  // beyond it the shorter side would be too thin to see
@@ -41,12 +45,13 @@ grid_size size_for(index_t rows, index_t cols, int longest) {
 
 /// At most `longest` cells on the longer side and the matrix's aspect ratio, within [1/20, 20]; one cell for each entry
 /// where that fits. Cells that stand for many entries are shaded by the logarithm of their number.
-pattern_grid draw_pattern(csr_view<double, std::int64_t> a, int longest) {
+template <offset O>
+pattern_grid draw_typed(csr_view<double, O> a, int longest) {
   const auto [width, height] = size_for(a.rows, a.cols, longest);
   std::vector<std::int64_t> count(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
   for (index_t row = 0; row < a.rows; ++row) {
     const auto line = std::int64_t{row} * height / a.rows * width;
-    for (std::int64_t k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
+    for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
       ++count[static_cast<std::size_t>(line + std::int64_t{a.colind[k]} * width / a.cols)];
     }
   }
@@ -61,6 +66,22 @@ pattern_grid draw_pattern(csr_view<double, std::int64_t> a, int longest) {
   return grid;
 }
 
+pattern_grid draw_pattern(const matrix_ref& a, int longest) {
+  return with_view<double>(a, [&](const auto& view) { return draw_typed(view, longest); });
+}
+
+/// The same matrix in another order.
+spy_panel draw_reordered(const settings& s, const named_matrix& a, int longest) {
+  const context ctx = context::cpu(s.run.threads);
+  const ordering how = ordering_named(s.method);
+  const permutation p = order(ctx, a.matrix, how);
+  const bool of_rows = how == ordering::length || a.matrix.rows != a.matrix.cols;
+  const matrix_ref b = of_rows ? permute_rows(ctx, a.matrix, p) : permute_symmetric(ctx, a.matrix, p);
+  matrix_facts facts = a.facts();
+  facts.name = fmt::format("{} by {}", facts.name, s.method);
+  return {draw_pattern(b, longest), facts};
+}
+
 int run(const settings& s) {
   const bool png = s.output.ends_with(".png");
   if (!png && !s.output.ends_with(".svg")) {
@@ -68,12 +89,10 @@ int run(const settings& s) {
   }
   const named_matrix a = load(s.matrix, s.run);
   const int longest = png ? s.size : std::max(1, s.size / 2);  // cells of two units keep an SVG small
-  const pattern_grid grid = draw_pattern(a.view<double>(), longest);
-  if (png) {
-    write_png(s.output, grid, s.size);
-  } else {
-    write_svg(s.output, grid, a.facts(), s.size);
-  }
+  std::vector<spy_panel> panels{{draw_pattern(a.matrix, longest), a.facts()}};
+  if (s.compare) panels.push_back(draw_reordered(s, a, longest));
+  (png ? write_png : write_svg)(s.output, panels, s.size);
+  const pattern_grid& grid = panels.front().grid;
   note(fmt::format("wrote {}: {} x {} cells of a {} x {} matrix with {} nonzeros", s.output, grid.height, grid.width,
                    a.matrix.rows, a.matrix.cols, a.matrix.nnz));
   return ok;
@@ -87,6 +106,8 @@ void add_spy(CLI::App& app, int& result) {
                   "Matrices longer than 20 to 1 are drawn as 20 to 1.\nExample: tulle spy gen:fem:n=8 -o fem.svg", run);
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_option("-o,--output", s.output, "Picture to write: .svg or .png")->required();
+  command.add_flag("--compare", s.compare, "Beside it the same matrix in another order");
+  add_method_option(command, s.method, "Ordering of --compare");
   add_count(command, "--size", s.size, 16, 16384, "Pixels of the longer side");
   add_strict_option(command, s.run);
   add_threads_option(command, s.run);

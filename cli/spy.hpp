@@ -1,6 +1,8 @@
 // The pattern of a matrix as a grid of cells, and the two kinds of picture made of it.
 #pragma once
 
+#include <vector>
+
 #include "common/matrix.hpp"
 
 namespace tulle::cli {
@@ -16,8 +18,14 @@ struct pattern_grid {
   }
 };
 
-/// Both fit the longer side into `pixels`. Throw FILE_IO. `matrix` is what the title and the axes say.
-void write_svg(const std::string& file, const pattern_grid& grid, const matrix_facts& matrix, int pixels);
-void write_png(const std::string& file, const pattern_grid& grid, int pixels);
+/// A pattern, and what its title and axes say.
+struct spy_panel {
+  pattern_grid grid;
+  matrix_facts matrix;
+};
+
+/// Panels side by side, all of one size, the longer side of each fitted into `pixels`. Throw FILE_IO.
+void write_svg(const std::string& file, const std::vector<spy_panel>& panels, int pixels);
+void write_png(const std::string& file, const std::vector<spy_panel>& panels, int pixels);
 
 }  // namespace tulle::cli

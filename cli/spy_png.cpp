@@ -27,15 +27,19 @@ colour blend(std::uint8_t ink) {
 
 }  // namespace
 
-void write_png(const std::string& file, const pattern_grid& grid, int pixels) {
-  const int scale = std::max(1, pixels / std::max(grid.width, grid.height));
-  const int width = grid.width * scale + 2;
-  const int height = grid.height * scale + 2;
+void write_png(const std::string& file, const std::vector<spy_panel>& panels, int pixels) {
+  const pattern_grid& first = panels.front().grid;
+  const int scale = std::max(1, pixels / std::max(first.width, first.height));
+  const int panel_width = first.width * scale + 2;
+  const int width = panel_width * static_cast<int>(panels.size());
+  const int height = first.height * scale + 2;
   std::vector<std::uint8_t> image;
   image.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * channels);
   for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      const bool border = x == 0 || y == 0 || x == width - 1 || y == height - 1;
+    for (int across = 0; across < width; ++across) {
+      const pattern_grid& grid = panels[static_cast<std::size_t>(across / panel_width)].grid;
+      const int x = across % panel_width;
+      const bool border = x == 0 || y == 0 || x == panel_width - 1 || y == height - 1;
       const colour c = border ? frame : blend(grid.at((y - 1) / scale, (x - 1) / scale));
       image.insert(image.end(), c.begin(), c.end());
     }

@@ -40,21 +40,13 @@ void append_cells(fmt::memory_buffer& out, const pattern_grid& grid) {
   }
 }
 
-}  // namespace
-
-void write_svg(const std::string& file, const pattern_grid& grid, const matrix_facts& matrix, int pixels) {
-  const double scale = static_cast<double>(pixels) / std::max(grid.width, grid.height);
+/// From its left edge on; `scale` is the side of a cell.
+void append_panel(fmt::memory_buffer& out, const pattern_grid& grid, const matrix_facts& matrix, double scale) {
+  const auto to = std::back_inserter(out);
   const double width = grid.width * scale;
   const double height = grid.height * scale;
-  const double page_width = std::max(width, 320.0) + margin_left + margin_right;  // the title needs room
-  fmt::memory_buffer out;
-  const auto to = std::back_inserter(out);
-  fmt::format_to(to,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-                 "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
-                 page_width, height + margin_top + margin_bottom);
-  fmt::format_to(to, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}</text>\n", margin_left, escaped_xml(headline(matrix)));
+  fmt::format_to(to, "<text x=\"{}\" y=\"20\" font-size=\"14\">{}</text>\n", margin_left,
+                 escaped_xml(headline(matrix)));
   fmt::format_to(to, "<g fill=\"#444\">\n<text x=\"{}\" y=\"{}\">0</text>\n", margin_left, margin_top - 8);
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"end\">columns {}</text>\n",
                  margin_left + std::max(width, 90.0), margin_top - 8, matrix.cols);
@@ -67,9 +59,31 @@ void write_svg(const std::string& file, const pattern_grid& grid, const matrix_f
   fmt::format_to(to, "<g transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\">\n", margin_left,
                  margin_top, scale);
   append_cells(out, grid);
-  fmt::format_to(
-      to, "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#444\"/>\n</svg>\n",
-      margin_left, margin_top, width, height);
+  fmt::format_to(to,
+                 "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#444\"/>\n",
+                 margin_left, margin_top, width, height);
+}
+
+}  // namespace
+
+void write_svg(const std::string& file, const std::vector<spy_panel>& panels, int pixels) {
+  const pattern_grid& first = panels.front().grid;
+  const double scale = static_cast<double>(pixels) / std::max(first.width, first.height);
+  const double panel_width = std::max(first.width * scale, 320.0) + margin_left + margin_right;  // the title needs room
+  fmt::memory_buffer out;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+                 "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n",
+                 panel_width * static_cast<double>(panels.size()), first.height * scale + margin_top + margin_bottom);
+  fmt::format_to(to, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+  append_panel(out, first, panels.front().matrix, scale);
+  for (std::size_t i = 1; i < panels.size(); ++i) {
+    fmt::format_to(to, "<g transform=\"translate({:.0f} 0)\">\n", panel_width * static_cast<double>(i));
+    append_panel(out, panels[i].grid, panels[i].matrix, scale);
+    fmt::format_to(to, "</g>\n");
+  }
+  fmt::format_to(to, "</svg>\n");
   write_file(file, {out.data(), out.size()});
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <tulle/core/build_info.hpp>
 
+#include "core/device_limits.hpp"
 #include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
 
@@ -28,6 +29,14 @@ machine measure_machine(const context& ctx) {
 waiting measure_waiting(const context& ctx) {
   const latencies l = cuda_runtime()->measure_latencies(ctx.device());
   return {l.grid_barrier, l.cooperative_barrier, l.cluster_barrier, l.atomic_hop, l.graph_node};
+}
+
+limits limits_of(const context& ctx) {
+  const device_limits l = limits_of_gpu(ctx.device());
+  return {l.warps,        l.blocks,           l.threads,
+          l.registers,    l.threads_of_block, l.line_bytes,
+          l.sector_bytes, l.shared_bytes,     l.shared_bytes_of_block,
+          l.l2_bytes,     l.peak_f32,         l.peak_f64};
 }
 
 json describe(const machine& m) {

@@ -26,6 +26,15 @@ struct waiting {
 };
 waiting measure_waiting(const context& cuda);
 
+/// What a GPU holds at once, in bytes and numbers; peaks in operations per second, 0 where they are not known.
+struct limits {
+  int warps = 0, blocks = 0, threads = 0, registers = 0;  // of a multiprocessor
+  int threads_of_block = 0;
+  std::size_t line_bytes = 0, sector_bytes = 0, shared_bytes = 0, shared_bytes_of_block = 0, l2_bytes = 0;
+  double peak_f32 = 0, peak_f64 = 0;
+};
+limits limits_of(const context& cuda);
+
 /// The `context` of the JSON: date, commit, compiler, device, driver, bandwidths.
 json describe(const machine& m);
 

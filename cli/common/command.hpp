@@ -43,8 +43,8 @@ declared<Settings> add_command(CLI::App& app, int& result, const char* name, con
 /// Each command has a file that defines one of these; --help lists them in this order.
 using adds_command = void(CLI::App& app, int& result);
 adds_command add_info, add_kernels, add_spmv, add_spgemm, add_solve, add_bench, add_convert, add_generate,
-    add_spy, add_doctor;
+    add_permute, add_spy, add_doctor;
 inline constexpr adds_command* commands[]{add_info,    add_kernels,  add_spmv, add_spgemm, add_solve, add_bench,
-                                          add_convert, add_generate, add_spy,  add_doctor};
+                                          add_convert, add_generate, add_permute, add_spy, add_doctor};
 
 }  // namespace tulle::cli

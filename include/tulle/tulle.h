@@ -283,6 +283,10 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
 typedef int32_t tulle_spmv_effort;
 enum { TULLE_EFFORT_STANDARD = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
 
+/* Whether a plan may keep rows and columns in another order inside; spmv_reorder in tulle/ops/spmv_options.hpp. */
+typedef int32_t tulle_spmv_reorder;
+enum { TULLE_REORDER_NEVER = 0, TULLE_REORDER_AUTO = 1, TULLE_REORDER_ALWAYS = 2 };
+
 /* All zeros are the defaults. */
 typedef struct tulle_spmv_options {
   const char* kernel; /* as in tulle_spmv_plan_create */
@@ -292,6 +296,7 @@ typedef struct tulle_spmv_options {
                         within the error bound. */
   const tulle_scalar_type* vector_type; /* of x and y, where it is not A's scalar type; NULL: it is. UNSUPPORTED where no
                                            kernel has the combination */
+  tulle_spmv_reorder reorder;
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */

@@ -24,10 +24,12 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
+#include <tulle/reorder/orderings.hpp>
 #include <tulle/solvers/cg.hpp>
 #include <tulle/solvers/cg_batch.hpp>
 #include <tulle/solvers/jacobi.hpp>

@@ -1,5 +1,6 @@
 #include "kernels/backends.hpp"
 
+#include "core/device_limits.hpp"
 #include "core/instantiate.hpp"
 
 namespace tulle {
@@ -19,6 +20,11 @@ constexpr bool has_cuda = false;
 device_runtime* cuda_runtime() noexcept {
   if constexpr (has_cuda) return &cuda::runtime();
   return nullptr;
+}
+
+device_limits limits_of_gpu([[maybe_unused]] int device) {
+  if constexpr (has_cuda) return cuda::limits(device);
+  return {};
 }
 
 std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept {
@@ -84,6 +90,12 @@ const block_pattern_kernels& block_patterns_of(backend_kind backend) {
 const matrix_kernels& matrices_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::matrices();
   if constexpr (has_cuda) return cuda::matrices();
+  refuse_cuda();
+}
+
+const reorder_kernels& reorders_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::reorders();
+  if constexpr (has_cuda) return cuda::reorders();
   refuse_cuda();
 }
 

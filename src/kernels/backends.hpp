@@ -10,6 +10,7 @@
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
+#include "kernels/reorder.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/vector.hpp"
@@ -25,6 +26,7 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
@@ -40,6 +42,7 @@ std::span<const spgemm_kernel> spgemm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
@@ -75,6 +78,9 @@ const block_pattern_kernels& block_patterns_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const matrix_kernels& matrices_of(backend_kind backend);
+
+/// Throws UNSUPPORTED when the backend is not built.
+const reorder_kernels& reorders_of(backend_kind backend);
 
 /// Throws UNSUPPORTED when the backend is not built.
 const vector_kernels& vectors_of(backend_kind backend);

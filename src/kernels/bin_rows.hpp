@@ -23,14 +23,27 @@ constexpr std::int64_t bin_row_length(const bin_bsr_view<T>& a, std::int64_t r) 
   return length;
 }
 
+/// Copies the `b` values of a row of a block, all of which are read before any is written: neither place then waits for
+/// the other.
+template <scalar T>
+constexpr void copy_row(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, index_t b,
+                        bool used = true) {
+  constexpr index_t most = 8;
+  T row[most] = {};
+  for (index_t j = 0; j < most; ++j) {
+    if (j < b && used) row[j] = from[j * from_step];
+  }
+  for (index_t j = 0; j < most; ++j) {
+    if (j < b) to[j * to_step] = row[j];
+  }
+}
+
 /// Values of row r of a BSR to its slots, the first of which is `slot`.
 template <scalar T, offset O>
 constexpr void scatter_row(const bsr_view<T, O>& a, index_t r, std::int64_t slot, T* values) {
   const index_t b = a.block;
   for (O k = a.rowptr[r / b]; k < a.rowptr[r / b + 1]; ++k, slot += bin_rows) {
-    const T* const row = a.values + (std::int64_t{k} * b + r % b) * b;
-    T* const to = values + bin_place(slot, r, b);
-    for (index_t j = 0; j < b; ++j) to[j * bin_rows] = row[j];
+    copy_row(a.values + (std::int64_t{k} * b + r % b) * b, 1, values + bin_place(slot, r, b), bin_rows, b);
   }
 }
 
@@ -40,9 +53,8 @@ constexpr void gather_row(const bin_bsr_view<T>& a, std::int64_t r, const O* row
   const index_t b = a.block;
   std::int64_t slot = r < a.rows ? a.rowptr[r] : 0;
   for (std::int64_t k = rowptr[r / b]; k < rowptr[r / b + 1]; ++k, slot += bin_rows) {
-    T* const row = values + (k * b + r % b) * b;
-    const T* const from = a.values + bin_place(slot, static_cast<index_t>(r % bin_rows), b);
-    for (index_t j = 0; j < b; ++j) row[j] = r < a.rows ? from[j * bin_rows] : T{0};
+    copy_row(a.values + bin_place(slot, static_cast<index_t>(r % bin_rows), b), bin_rows, values + (k * b + r % b) * b,
+             1, b, r < a.rows);
   }
 }
 

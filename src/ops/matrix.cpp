@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/validate.hpp>
 #include <tulle/ops/matrix.hpp>
@@ -78,6 +79,13 @@ bool is_increasing(const context& ctx, std::string_view name, const matrix_ref& 
   return false;
 }
 
+/// Whether the columns of every row ascend, some of them more than once perhaps. Throws INVALID_STRUCTURE.
+bool is_ascending(const context& ctx, std::string_view name, const matrix_ref& a) {
+  return is_increasing(ctx, name, a) || dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+           return validate(ctx, a.as<T, O>(), {.sorted = true}).ok();
+         });
+}
+
 entry_map transposed_pattern_of(const context& ctx, const matrix_ref& a, bool twice) {
   return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> entry_map {
     const auto& backend = formats_of<T, O>(ctx.backend());
@@ -136,6 +144,29 @@ void check_range(std::string_view name, index_range range, index_t end) {
     throw error(status::invalid_argument,
                 fmt::format("{} {} to {}: must be a range within 0 to {}", name, range.begin, range.end, end));
   }
+}
+
+/// The order in the memory of the context; throws unless it is of n.
+std::optional<permutation> order_on(const context& ctx, const permutation& order, index_t n, std::string_view unit) {
+  if (order.size() != n) {
+    throw error(status::invalid_dimensions, fmt::format("an order of {} for the {} {} of A", order.size(), n, unit));
+  }
+  const bool here = order.ctx().space() == ctx.space() && order.ctx().device() == ctx.device();
+  return here ? std::nullopt : std::optional(order.on(ctx));
+}
+
+matrix_ref permuted(const context& ctx, const matrix_ref& a, const permutation* rows, const permutation* columns) {
+  const matrix_ref from = csr_on(ctx, "A", a);
+  std::optional<permutation> own_rows, own_columns;
+  if (rows != nullptr && (own_rows = order_on(ctx, *rows, a.rows, "rows"))) rows = &*own_rows;
+  if (columns != nullptr && (own_columns = order_on(ctx, *columns, a.cols, "columns"))) columns = &*own_columns;
+  matrix_order order;
+  if (rows != nullptr) order.rows = rows->order().data();
+  if (columns != nullptr) {
+    order.inverse_columns = columns->inverse_order().data();
+    order.sorted = is_ascending(ctx, "A", from);
+  }
+  return with_values_of(ctx, from, from.dimensions(), reorders_of(ctx.backend()).permute(ctx, from, order));
 }
 
 }  // namespace
@@ -243,6 +274,18 @@ matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, in
   return with_values_of(
       ctx, from, size,
       matrices_of(ctx.backend()).select(ctx, from, {rows.begin, rows.end, columns.begin, columns.end}));
+}
+
+matrix_ref permute(const context& ctx, const matrix_ref& a, const permutation& rows, const permutation& columns) {
+  return permuted(ctx, a, &rows, &columns);
+}
+
+matrix_ref permute_rows(const context& ctx, const matrix_ref& a, const permutation& rows) {
+  return permuted(ctx, a, &rows, nullptr);
+}
+
+matrix_ref permute_symmetric(const context& ctx, const matrix_ref& a, const permutation& order) {
+  return permuted(ctx, a, &order, &order);
 }
 
 matrix_ref sort(const context& ctx, const matrix_ref& a) {

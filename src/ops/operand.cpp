@@ -162,6 +162,21 @@ void operand::transpose() {
   make_room_for_values();
 }
 
+void operand::permute(const permutation& rows, const permutation& columns) {
+  const matrix_order order{rows.order().data(), columns.inverse_order().data(), true};
+  entry_map map = reorders_of(ctx_.backend()).permute(ctx_, ref_, order);
+  if (!positions_.empty()) {
+    buffer<std::int64_t> composed(ctx_, positions_.size());
+    const vector_work work{ctx_, ctx_.stream(), scalar_type::f64, static_cast<std::int64_t>(composed.size()), nullptr};
+    vectors_of(ctx_.backend())
+        .gather(work, offset_type::i64, map.positions.data(), positions_.data(), composed.data());
+    map.positions = std::move(composed);
+  }
+  positions_ = std::move(map.positions);
+  take(std::move(map.rowptr), std::move(map.colind));
+  make_room_for_values();
+}
+
 void operand::sort() {
   transpose_pattern();
   transpose_pattern();

@@ -10,6 +10,7 @@
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <vector>
 
 #include "kernels/matrix.hpp"
@@ -50,6 +51,8 @@ class operand {
   void to_csr();
   /// Replaces the pattern by that of its transpose. Its rows are then ascending; duplicates are side by side.
   void transpose();
+  /// Replaces the pattern by that of the matrix in another order; its rows are then ascending. Not after `fold`.
+  void permute(const permutation& rows, const permutation& columns);
   /// Makes every row increase strictly: a stable sort, and duplicates become one entry.
   void sort();
   /// Duplicates side by side become one entry.

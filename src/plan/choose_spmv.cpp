@@ -80,11 +80,11 @@ std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
-/// packed's short offsets do not pay. Blocks of 2, which stencils fill, and bands, whose rows are runs, are no sign of that.
+/// packed's short offsets do not pay. Stencils fill half of blocks of 2, and bands, whose rows are runs, are no sign of that.
 bool has_holey_blocks(const csr_stats& s) {
-  constexpr double least_fill = 0.55, run_sectors = 12;
+  constexpr double least_fill = 0.55, run_sectors = 10;
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.gather_sectors < run_sectors) return false;
-  return std::any_of(s.block_fill.begin() + 3, s.block_fill.end(), [](double fill) { return fill >= least_fill; });
+  return std::any_of(s.block_fill.begin() + 2, s.block_fill.end(), [](double fill) { return fill >= least_fill; });
 }
 
 /// Integers have no converted copy.

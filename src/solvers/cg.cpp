@@ -5,11 +5,13 @@
 #include <tulle/solvers/cg.hpp>
 
 #include "kernels/backends.hpp"
+#include "ops/hidden_order.hpp"
 #include "ops/operand.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_operations.hpp"
 #include "solvers/cg_options.hpp"
+#include "solvers/reordered_systems.hpp"
 
 namespace tulle {
 namespace {
@@ -58,6 +60,7 @@ class problem_source {
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
+    if (reorders(ctx)) reorder(ctx, a.block);
     const pattern_counts found = counts(ctx);
     if (!found.increasing()) given_.sort();
     given_.refresh();
@@ -82,8 +85,24 @@ class problem_source {
   }
 
   cg_problem problem;
+  std::optional<permutation> order;  // of the problem's unknowns; none: as they are in A
 
  private:
+  /// Whether an order of its own pays for the problem.
+  [[nodiscard]] bool reorders(const context& ctx) {
+    const cg_options& o = problem.options;
+    const spmv_reorder asked = std::exchange(problem.options.spmv.reorder, spmv_reorder::never);
+    return asked == spmv_reorder::always ||
+           (asked == spmv_reorder::automatic && detail::order_pays(ctx, given_.ref(), o.max_iterations));
+  }
+  /// Blocks stay together.
+  void reorder(const context& ctx, index_t block) {
+    const cg_options& o = problem.options;
+    if (block == 0 && o.preconditioner == preconditioner_kind::block_jacobi) block = o.block;
+    order = detail::find_orders(ctx, given_.ref(), block).rows;
+    given_.permute(*order, *order);
+    problem.blocks = {};
+  }
   [[nodiscard]] pattern_counts counts(const context& ctx) const {
     const buffer<pattern_counts> found = matrices_of(ctx.backend()).inspect(ctx, {&given_.ref(), 1});
     return to_vector(ctx, found).front();
@@ -116,7 +135,11 @@ struct cg_solver::impl {
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
     reads_blocks = k.blocks;
-    op = k.make(ctx, source->problem);
+    if (source->order) {
+      detour.emplace(ctx, std::move(*source->order), type, options.rhs);
+      reason += "; in reverse Cuthill-McKee order";
+    }
+    in_own_rows([&] { op = k.make(ctx, source->problem); });
     take_memory();
   }
   impl(const linear_operator& a, const linear_operator* m, const cg_options& o)
@@ -146,6 +169,25 @@ struct cg_solver::impl {
     ctx.synchronize();  // solves may come on another stream
   }
 
+  /// Calls solve(systems) with the vectors in the solver's order.
+  template <class F>
+  void run(const cg_systems& given, stream_view stream, const F& solve) {
+    if (!detour) return solve(given);
+    solve(detour->gather(given, options.zero_guess, stream));
+    detour->put_back(given, stream);
+  }
+
+  /// Calls f, whose errors name rows in the solver's order.
+  template <class F>
+  void in_own_rows(const F& f) const {
+    try {
+      f();
+    } catch (const error& e) {
+      if (!detour || e.code() != status::indefinite) throw;
+      throw error(e.code(), fmt::format("{}, in reverse Cuthill-McKee order", e.what()));
+    }
+  }
+
   void check(const const_vector_ref& b, const vector_ref& x) const {
     const detail::vector_rules rules{ctx.space(), ctx.device(), type};
     rules.check_size("b", b, n);
@@ -163,6 +205,7 @@ struct cg_solver::impl {
   bool reads_blocks = false;
   std::string reason;
   std::unique_ptr<cg_operator> op;
+  std::optional<detail::reordered_systems> detour;  // of solves in another order than A's
   buffer<cg_record> record;
   buffer<double> history;
 };
@@ -180,7 +223,9 @@ cg_result cg_solver::solve(const const_vector_ref& b, const vector_ref& x) const
   s.check(b, x);
   cg_result result;
   const context& ctx = s.ctx;
-  s.op->solve(b.data, x.data, s.record.data(), s.history.data(), ctx.stream());
+  s.run({b.data, x.data, s.record.data(), s.history.data()}, ctx.stream(), [&](const cg_systems& own) {
+    s.op->solve(own.b, own.x, own.record, own.history, ctx.stream());
+  });
   copy_bytes(ctx, static_cast<cg_record*>(&result), memory_space::host, s.record.data(), ctx.space(),
              sizeof(cg_record));
   if (s.history.empty()) return result;
@@ -206,7 +251,8 @@ std::vector<cg_result> cg_solver::solve_many(const const_multivector_ref& b, con
   }
   std::vector<cg_result> results(static_cast<std::size_t>(b.count));
   if (b.count == 0) return results;
-  s.op->solve_many({b.data, x.data, s.record.data(), nullptr, b.count, b.ld, x.ld}, size_of(s.type), ctx.stream());
+  s.run({b.data, x.data, s.record.data(), nullptr, b.count, b.ld, x.ld}, ctx.stream(),
+        [&](const cg_systems& own) { s.op->solve_many(own, size_of(s.type), ctx.stream()); });
   for (std::size_t j = 0; j < results.size(); ++j) {
     copy_bytes(ctx, static_cast<cg_record*>(&results[j]), memory_space::host, s.record.data() + j, ctx.space(),
                sizeof(cg_record));
@@ -219,7 +265,9 @@ void cg_solver::enqueue(const const_vector_ref& b, const vector_ref& x, cg_recor
   impl& s = *impl_;
   s.check(b, x);
   if (record == nullptr) throw error(status::null_pointer, "record is null");
-  s.op->enqueue(b.data, x.data, record, s.history.data(), stream.value_or(s.ctx.stream()));
+  const stream_view on = stream.value_or(s.ctx.stream());
+  s.run({b.data, x.data, record, s.history.data()}, on,
+        [&](const cg_systems& own) { s.op->enqueue(own.b, own.x, own.record, own.history, on); });
 }
 
 void cg_solver::update_values(const const_vector_ref& values) {
@@ -228,7 +276,7 @@ void cg_solver::update_values(const const_vector_ref& values) {
     throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
   }
   s.source->update_values(values, s.reads_blocks && s.source->problem.blocks.block > 0);
-  s.op->update_values(s.source->problem);
+  s.in_own_rows([&] { s.op->update_values(s.source->problem); });
 }
 
 const context& cg_solver::ctx() const noexcept { return impl_->ctx; }
@@ -241,7 +289,8 @@ std::string cg_solver::explain() const {
 }
 
 std::size_t cg_solver::workspace_bytes() const noexcept {
-  return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes();
+  return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes() +
+         (impl_->detour ? impl_->detour->bytes() : 0);
 }
 
 }  // namespace tulle

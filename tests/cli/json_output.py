@@ -6,7 +6,7 @@ import unittest
 from tool import Outcome
 
 BINARY = sys.argv.pop(1)
-COMMANDS = ["info", "kernels", "spmv", "spgemm", "bench", "convert", "generate", "spy", "doctor"]
+COMMANDS = ["info", "kernels", "spmv", "spgemm", "bench", "convert", "generate", "permute", "spy", "doctor"]
 
 
 class JsonOutput(unittest.TestCase):

@@ -11,6 +11,7 @@
 
 #include "conformance/spmv_case.hpp"
 #include "kernels/backends.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 #include "support/registered.hpp"
 #include "support/typed_matrix.hpp"
@@ -98,6 +99,14 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
   for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
+  for_types(kernel, true, [&](spmv_case c) {
+    add_test(c.name() + "/order", [ctx, c] { run_order_case(ctx, c); });
+    const bool is_base = kernel.name == kernel_without_set_up(kernel.backend);
+    if (!is_base && c.types != operation_types(type_key_of<double, std::int32_t>)) return;
+    c.reordered = true;
+    add_case(ctx, c);
+    add_passes(ctx, c);
+  });
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }

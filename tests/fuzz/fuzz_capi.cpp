@@ -191,6 +191,7 @@ class session {
       options.effort = in_.rarely() ? 3 : m.broken ? 2 * in_.below(2) : in_.below(3);
       options.transpose = in_.rarely() ? 2 : in_.below(2);
       options.vector_type = in_.byte() < 200 ? nullptr : &vector;
+      options.reorder = in_.rarely() ? 3 : in_.byte() < 200 ? TULLE_REORDER_NEVER : 1 + in_.below(2);
     }
     spmv p{nullptr, a.rows, a.cols, a.nnz, a.scalar_type, options.vector_type == nullptr ? a.scalar_type : vector, {}};
     if (!ok(tulle_spmv_plan_create_with(context(), m.handle, by_default ? nullptr : &options, &p.handle))) {

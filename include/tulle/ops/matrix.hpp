@@ -10,6 +10,7 @@
 #include <tulle/core/context.hpp>
 #include <tulle/core/vector_ref.hpp>
 #include <tulle/formats/matrix_ref.hpp>
+#include <tulle/ops/permutation.hpp>
 
 namespace tulle {
 
@@ -53,6 +54,13 @@ struct index_range {
 };
 /// The part of A in some rows and columns, numbered from 0. Entries keep their order.
 matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, index_range columns);
+
+/// P A Q^T: row i is A's row rows.order()[i], and A's column columns.order()[j] becomes column j. Columns ascend in every
+/// row where they did in A. Permutations may be in any memory. Throws INVALID_DIMENSIONS.
+matrix_ref permute(const context& ctx, const matrix_ref& a, const permutation& rows, const permutation& columns);
+matrix_ref permute_rows(const context& ctx, const matrix_ref& a, const permutation& rows);
+/// P A P^T, of a square A.
+matrix_ref permute_symmetric(const context& ctx, const matrix_ref& a, const permutation& order);
 
 /// Every row in ascending order of columns, stable. A itself where it is in order, without duplicates and has an owner.
 matrix_ref sort(const context& ctx, const matrix_ref& a);

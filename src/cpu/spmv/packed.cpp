@@ -55,7 +55,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     if constexpr (std::same_as<Finish, scaled<T>> || std::same_as<Finish, scaled_dots<T>>) {
       using streaming = std::conditional_t<std::same_as<Finish, scaled<T>>, streamed<T>, streamed_dots<T>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0) return multiply(streaming{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;

@@ -29,9 +29,9 @@ template <scalar T, class Finish>
                                                Finish& out) {
   if (rows != nullptr) {
     for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
-  } else if (count == packed_lanes) {  // a constant count: unrolled, in vectors
+  } else if (count == packed_lanes && out.order == nullptr) {  // a constant count: unrolled, in vectors
 #pragma omp simd
-    for (index_t l = 0; l < packed_lanes; ++l) out(first + l, sum[l]);
+    for (index_t l = 0; l < packed_lanes; ++l) out.put(first + l, first + l, sum[l]);
   } else {
     for (index_t l = 0; l < count; ++l) out(first + l, sum[l]);
   }
@@ -77,7 +77,7 @@ template <scalar T, class Finish>
       }
     }
     if constexpr (std::derived_from<Finish, scaled_dots<double>>) {
-      if (rows == nullptr && count == packed_lanes && out.out.beta == 0) {
+      if (rows == nullptr && count == packed_lanes && out.out.beta == 0 && out.order == nullptr) {
         finish_slice<streams_y<Finish>>(first, sums, out);
         continue;
       }

@@ -5,7 +5,8 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
-// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
+// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each writes
+// row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
 
 #include <tulle/core/types.hpp>
@@ -16,41 +17,64 @@
 
 namespace tulle::cuda {
 
+/// Where row r goes: order[r], or r where there is no order.
+struct row_places {
+  const index_t* order = nullptr;
+
+  __device__ __forceinline__ index_t operator()(index_t row) const {
+    return order == nullptr ? row : __ldg(order + row);
+  }
+  __device__ __forceinline__ void fetch(index_t row) const {
+    if (order != nullptr) prefetch_l2(order + row);
+  }
+};
+
 /// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
+  static constexpr bool has_state = false;
   T alpha;
   T beta;
   T* y;
   const T* from = y;
+  row_places place = {};
 
-  __device__ __forceinline__ T operator()(index_t row, T sum) const {
+  /// For the element `at`, which is not a row's number where there is an order.
+  __device__ __forceinline__ T put(index_t at, T sum) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return y[row] = beta == T{0} ? scaled : multiply_add(beta, from[row], scaled);
+    return y[at] = beta == T{0} ? scaled : multiply_add(beta, from[at], scaled);
   }
+  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(place(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
-  __device__ __forceinline__ void fetch(index_t /*row*/) const {}
+  __device__ __forceinline__ void fetch(index_t row) const { place.fetch(row); }
   /// Adds to a row that operator() has written.
-  __device__ __forceinline__ void add_to(index_t row, T sum) const { y[row] = multiply_add(alpha, sum, y[row]); }
+  __device__ __forceinline__ void add_to(index_t row, T sum) const {
+    T* const at = y + place(row);
+    *at = multiply_add(alpha, sum, *at);
+  }
 };
 
 /// y = x + omega D^-1 (b - s): the weighted Jacobi method (Saad, Iterative Methods for Sparse Linear Systems, 2003,
-/// section 4.1). Reads 3 more values per row.
+/// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
 template <class T>
 struct jacobi_step {
+  static constexpr bool has_state = false;
   T omega;
   const T* x;
   const T* b;
   const T* inverse_diagonal;
   T* y;
+  row_places place = {};
 
   __device__ __forceinline__ void fetch(index_t row) const {
+    if (place.order != nullptr) return place.fetch(row);
     prefetch_l2(b + row);
     prefetch_l2(inverse_diagonal + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) const {
-    y[row] = fma(omega * __ldg(inverse_diagonal + row), __ldg(b + row) - sum, __ldg(x + row));
+    const index_t at = place(row);
+    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum, __ldg(x + row));
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
@@ -159,6 +183,7 @@ __device__ __forceinline__ void take_shares(double* share, unsigned first, unsig
 /// value per row. blockDim.x is a multiple of 32.
 template <class T>
 struct store_with_dots {
+  static constexpr bool has_state = true;
   scale_and_store<T> store;
   const T* w;
   dot_results dots;
@@ -167,19 +192,22 @@ struct store_with_dots {
   double yy = 0;
 
   __device__ __forceinline__ void fetch(index_t row) const {
+    if (store.place.order != nullptr) return store.fetch(row);
     prefetch_l2(w + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) {
-    const double y = store(row, sum);
-    wy = fma(static_cast<double>(__ldg(w + row)), y, wy);
+    const index_t at = store.place(row);
+    const double y = store.put(at, sum);
+    wy = fma(static_cast<double>(__ldg(w + at)), y, wy);
     yy = fma(y, y, yy);
   }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
-    const double y = store(row, sum);
+    const index_t at = store.place(row);
+    const double y = store.put(at, sum);
     double* const share = shares.of_shared_row(slot);
-    share[0] = static_cast<double>(__ldg(w + row)) * y;
+    share[0] = static_cast<double>(__ldg(w + at)) * y;
     share[1] = y * y;
-    __threadfence();
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
@@ -201,22 +229,31 @@ struct store_with_dots {
     take_shares(shares.share, first + threadIdx.x, blockIdx.x, blockDim.x, wy, yy);
     if (last) take_shares(shares.of_group(0), threadIdx.x, shares.groups() - 1, blockDim.x, wy, yy);
     // What blocks left for shared rows is seen by whoever saw, if only through groups, that they ended.
-    if (shares.shared_rows > 0) __threadfence();
+    if (shares.shared_rows > 0) asm volatile("fence.acq_rel.gpu;" ::: "memory");
     __syncthreads();
-    if (last) {
-#pragma unroll 4
-      for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += blockDim.x) {
-        const double2 pair = __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(i)));
-        wy += pair.x;
-        yy += pair.y;
-      }
-    }
+    if (last) add_shared_rows();
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x >= 2) return;
     if (last)
       dots.set(static_cast<int>(threadIdx.x), sum);
     else
       leave_share(shares.of_group(first / shares.together) + threadIdx.x, sum);
+  }
+  __device__ __forceinline__ void add_shared_rows() {
+    constexpr int flight = 8;
+    for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += flight * blockDim.x) {
+      double2 pair[flight];
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        const std::int64_t at = i + f * blockDim.x;
+        pair[f] = at < shares.shared_rows ? __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(at))) : double2{};
+      }
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        wy += pair[f].x;
+        yy += pair[f].y;
+      }
+    }
   }
 };
 

@@ -4,6 +4,7 @@
 // a bin, which four warps share, and look for the terms of their next block while the values of this one are on their
 // way. Bytes that must move: the values of the pairs (twice where transposes count and do not stay in L2) and those of
 // the matrix, 8 per term and 16 per block.
+#include <cstdlib>
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
@@ -104,36 +105,37 @@ struct bins_of_blocks {
   const std::int64_t* binptr;
 };
 
-template <int B, class T>
-__global__ void __launch_bounds__(threads)
+template <int B, int Together, bool Full, class T>
+__global__ void __launch_bounds__(threads, Together == 1 ? 1 : 4)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
   const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t row = bin * bin_rows + lane;
-  if (row >= a.rows) return;
+  if (Full ? bin * bin_rows >= a.rows : row >= a.rows) return;
   const int i = static_cast<int>(row % B);
-  const std::int64_t begin = a.rowptr[row / B], end = a.rowptr[row / B + 1];
+  const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
+  const std::int64_t last = Full ? begin + (a.binptr[bin + 1] - a.binptr[bin]) / bin_rows : end;
   T* const slots = to + a.binptr[bin] * B + lane;
-  std::int64_t k = begin + warp % warps_a_bin;
-  constexpr int together = rows_together<B, T, 48>, step = warps_a_bin * together;
+  constexpr int step = warps_a_bin * Together;
   const auto range_of = [&](std::int64_t at) { return at < end ? term_range(blocks, at) : term_range(); };
-  term_range next[together];
+  std::int64_t k = begin + warp % warps_a_bin;
+  term_range next[Together];
 #pragma unroll
-  for (int u = 0; u < together; ++u) next[u] = range_of(k + u * warps_a_bin);
-  for (; k < end; k += step) {
-    term_range range[together];
-    T sum[together][B];
+  for (int u = 0; u < Together; ++u) next[u] = range_of(k + u * warps_a_bin);
+  for (; k < last; k += step) {
+    term_range range[Together];
+    T sum[Together][B];
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
+    for (int u = 0; u < Together; ++u) {
       range[u] = next[u];
       load_row<B>(from, range[u].term, i, sum[u]);
     }
 #pragma unroll
-    for (int u = 0; u < together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
+    for (int u = 0; u < Together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
+    for (int u = 0; u < Together; ++u) {
       const std::int64_t at = k + u * warps_a_bin;
-      if (at >= end) break;
+      if (at >= last) break;
       add_rows<B>(blocks, from, range[u], i, sum[u]);
 #pragma unroll
       for (int j = 0; j < B; ++j) slots[((at - begin) * B + j) * bin_rows] = sum[u][j];
@@ -163,7 +165,8 @@ void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, 
 void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   const auto bins = static_cast<std::int64_t>(p.binptr.size()) - 1;
   with_types(p.block, type, [&]<int B, class T>() {
-    launch("assemble_bins", assemble_bins_kernel<B, T>, threads_for(bins * warps_a_bin * 32, threads), native(ctx),
+    const int way = std::getenv("TULLE_BINS") ? std::atoi(std::getenv("TULLE_BINS")) : 0;
+    launch("assemble_bins", way == 0 ? assemble_bins_kernel<B, 1, false, T> : way == 1 ? assemble_bins_kernel<B, 1, true, T> : way == 2 ? assemble_bins_kernel<B, 2, false, T> : assemble_bins_kernel<B, 2, true, T>, threads_for(bins * warps_a_bin * 32, threads), native(ctx),
            bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
            static_cast<const T*>(from), static_cast<T*>(to));
   });

@@ -31,8 +31,7 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
     const bool used = k < last;
     to.colptr[slot] = used ? a.colind[k] : -1;
     if (to.mask != nullptr) to.mask[slot] = used ? row_bits(a.mask[k], static_cast<index_t>(r % b), b) : 0;
-    T* const at = to.values + bin_place(slot, static_cast<index_t>(r), b);
-    for (index_t j = 0; j < b; ++j) at[j * bin_rows] = used ? a.values[(k * b + r % b) * b + j] : T{0};
+    copy_row(a.values + (k * b + r % b) * b, 1, to.values + bin_place(slot, static_cast<index_t>(r), b), bin_rows, b, used);
   }
 }
 

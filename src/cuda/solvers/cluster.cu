@@ -1,13 +1,12 @@
 // cg.cluster: a resident solver (resident.cuh) on the thread blocks of one cluster, which read each other's shared
 // memory. Chosen for the smallest: what fits 16 blocks, 3.6 MB on an H200.
-#include "cuda/solvers/resident_cluster.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 #include "cuda/solvers/resident_push.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr resident_grid cluster_grid{16, resident_threads / 32, true};
+constexpr resident_grid cluster_grid{16, resident_rows, true};
 
 support supports(const cg_problem& p, const device_info& device) {
   if (device.compute_capability < 90) return {false, "clusters need compute capability 9.0"};
@@ -16,9 +15,7 @@ support supports(const cg_problem& p, const device_info& device) {
 
 std::unique_ptr<cg_operator> make(const context& ctx, const cg_problem& p) {
   return dispatch<type_set::floating>(p.csr.types, [&]<class T, class O>() -> std::unique_ptr<cg_operator> {
-    if (std::getenv("TULLE_CG_TRIAL") != nullptr && std::string(std::getenv("TULLE_CG_TRIAL")).find("async") != std::string::npos)
-      return std::make_unique<resident_operator<T, push_exchange>>(ctx, p, cluster_grid);
-    return std::make_unique<resident_operator<T, cluster_exchange>>(ctx, p, cluster_grid);
+    return std::make_unique<resident_operator<T, push_exchange>>(ctx, p, cluster_grid);
   });
 }
 

@@ -6,7 +6,7 @@
 namespace tulle::cuda {
 namespace {
 
-resident_grid grid_of(const device_info& device) { return {device.multiprocessors, resident_threads / 32, false}; }
+resident_grid grid_of(const device_info& device) { return {device.multiprocessors, resident_rows, false}; }
 
 support supports(const cg_problem& p, const device_info& device) {
   if (device.compute_capability < 80) return {false, "it needs compute capability 8.0"};

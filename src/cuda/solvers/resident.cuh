@@ -7,7 +7,8 @@
 // wait twice: for p of the rows that they read, and for the sums. r is computed anew when it has arrived, so that f32
 // loses nothing; sums are f64. A warp takes a block row, 32 / Block of its blocks at a time: lane (slot, i) multiplies
 // row i of block `slot`; slot k of a warp then keeps the vectors of its row k. Bytes per iteration from memory: none;
-// from L2 the vector values of other blocks' rows.
+// from L2 the vector values of other blocks' rows. What costs is the number of instructions: 16 warps share 4 schedulers,
+// so vectors and most of the matrix stay in registers, and a warp each takes one of the four sums.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -23,11 +24,17 @@ namespace tulle::cuda {
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double resident_share = 0.999;
 
+/// Of the first rows of a warp the first chunks are multiplied without a loop; those that take few registers stay there.
+inline constexpr int first_rows = 4, first_chunks = 3;
+constexpr int kept_chunks(int registers) { return registers <= 8 ? 3 : registers <= 12 ? 2 : 1; }
+
 template <int Block, class T, class Exchange>
 class resident_solver {
  public:
   static constexpr int slots = 32 / Block;
   static constexpr int lanes = slots * Block;  // of a warp that work
+  static constexpr int kept = kept_chunks(Block * static_cast<int>(sizeof(T)) / 4);
+  static constexpr int groups = resident_groups;
 
   __device__ resident_solver(const resident_problem<T>& a, const typename Exchange::memory& memory,
                              resident_scratch& scratch, unsigned char* shared)
@@ -43,44 +50,44 @@ class resident_solver {
         warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)),
         exchange_(memory, a.outer + a.outer_begin[blockIdx.x],
-                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_,
-                  value_ + (requires { typename Exchange::own_columns; } ? layout(a).p : layout(a).published)) {
+                  a.outer_begin[blockIdx.x + 1] - a.outer_begin[blockIdx.x], first_, own_, value_ + layout(a).p,
+                  i_) {
     const resident_layout at = layout(a);
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;
-    z_ = value_ + at.z;
-    x_ = value_ + at.x;
-    r_ = value_ + at.r;
-    q_ = value_ + at.q;
-    mq_ = value_ + at.mq;
     row_chunk_ = reinterpret_cast<std::int32_t*>(shared + at.row_chunk);
     column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
   }
 
   __device__ void run() {
-    const long long entered = clock64();
-    long long left = 0;
+    T b[groups];
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
+      mine_[g].x = has(row) && !a_.zero_guess ? a_.x[offset() + row * Block + i_] : T{0};
+    });
+    stamp(-1);
     load_matrix();
-    const long long loaded = clock64();
+    stamp(10);
     const bool positive = invert_diagonal();
-    const long long inverted = clock64();
-    std::int64_t bad_row = -1;
-    __syncwarp();
+    keep_chunks();
+    stamp(11);
     status code = status::not_converged;
     bool failed = false, going_on = false;  // going on: the direction is kept
     int iterations = 0;
     double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
+    std::int64_t bad_row = -1;
+    reset_shares();
+    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
     for (bool first = true;; first = false) {
-      left = clock64();
-      const resident_sums exact = first ? begin(positive) : residual_itself();
+      const resident_sums exact = first && a_.zero_guess ? residual_of_zero(b) : residual_itself();
       if (first) {
-        spent_[0] = clock64() - inverted;
         rhs = sqrt(exact.pq);
         target = fmax(a_.rtol * rhs, a_.atol);
         near = resident_share * target * (resident_share * target);  // of r.r
       }
       residual = first && rhs == 0 ? 0 : sqrt(exact.rr);
-      note(iterations, residual);
+      note(iterations, residual * residual);
       if (!finite(residual) || !finite(rhs)) {
         code = status::not_finite;
         break;
@@ -90,15 +97,17 @@ class resident_solver {
       if (code == status::success || iterations >= a_.max_iterations) break;
       if (const status bad = judge(exact.rz); bad != status::success) {
         code = bad;
-        if (bad == status::indefinite) bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
+        if (bad == status::indefinite)
+          bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
         break;
       }
       turn(going_on ? beta : 0);
       going_on = false;
+      if (first) stamp(0);
       for (int since = 1;; ++since) {
         const resident_sums s = multiply_direction();
         if (since > 1) {
-          note(iterations, sqrt(s.rr));
+          note(iterations, s.rr);
           if (finite(s.rr) && s.rr <= near) break;
           if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {
             code = bad;
@@ -117,35 +126,27 @@ class resident_solver {
         beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
         if (a_.replace_interval > 0 && since >= a_.replace_interval) going_on = true;
         if (iterations >= a_.max_iterations || going_on) {
-          const T scale = static_cast<T>(alpha);
-          for_rows([&](int row, bool active) {
-            const int at = row * Block + i_;
-            if (active) x_[at] = fma(scale, p_[at], x_[at]);
-          });
+          for_groups([&](int g) { mine_[g].x = fma(static_cast<T>(alpha), mine_[g].p, mine_[g].x); });
           break;
         }
         step(alpha, beta);
       }
+      stamp(-1);
     }
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      if (active) a_.x[offset() + at] = rhs == 0 ? T{0} : x_[at];
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      if (has(row)) a_.x[offset() + row * Block + i_] = rhs == 0 ? T{0} : mine_[g].x;
     });
     if (Exchange::part() == 0 && thread() == 0) {
       *a_.record = {static_cast<std::int32_t>(code), iterations, residual, rhs, bad_row};
       *a_.first_bad = ~0ull;
     }
     exchange_.end();
+    stamp(9);
     if (a_.stamps != nullptr && thread() == 0) {
-      const long long now = clock64();
       double* const to = a_.stamps + blockIdx.x * 14;
-      for (int u = 0; u < 10; ++u) to[u] = static_cast<double>(spent_[u]) / fmax(1.0, rounds_);
-      to[0] = static_cast<double>(spent_[0]);
-      to[9] = static_cast<double>(now - left);
-      to[10] = static_cast<double>(loaded - entered);
-      to[11] = static_cast<double>(inverted - loaded);
-      to[12] = static_cast<double>(now - entered);
-      to[13] = rounds_;
+      for (int u = 0; u < 14; ++u) to[u] = static_cast<double>(scratch_.spent[u]);
+      to[13] = iterations;
     }
   }
 
@@ -172,13 +173,13 @@ class resident_solver {
     return !finite(rz) ? status::not_finite : rz <= 0 ? status::breakdown : status::success;
   }
   __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
-  __device__ void note(int iteration, double norm) const {
-    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = norm;
+  __device__ void note(int iteration, double rr) const {
+    if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
   }
   __device__ __forceinline__ void stamp(int phase) {
-    if (a_.stamps == nullptr) return;
+    if (a_.stamps == nullptr || threadIdx.x != 0) return;
     const long long now = clock64();
-    spent_[phase] += now - before_;
+    if (phase >= 0) scratch_.spent[phase] += now - before_;
     before_ = now;
   }
 
@@ -187,7 +188,7 @@ class resident_solver {
     const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
     const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
     const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
-#pragma unroll 4
+#pragma unroll 2
     for (int c = warp_; c < chunks; c += warps_) {
       if (lane_id() >= lanes) continue;
       const std::int32_t k = source[c * slots + slot_];
@@ -218,18 +219,23 @@ class resident_solver {
     atomicMin(a_.first_bad, static_cast<unsigned long long>(offset() + row));
     __threadfence();
   }
-  /// Calls f(row, active) for the rows of the part, by whole warps: slot k has row k of those that its warp multiplies.
+  /// Calls f(group) for the rows of the part, by whole warps: slot k has row k of the `slots` that its warp multiplies
+  /// together.
   template <class F>
-  __device__ __forceinline__ void for_rows(F f) const {
-    for (int first = warp_; first < rows_; first += warps_ * slots) {
-      const int row = first + slot_ * warps_;
-      f(row, lane_id() < lanes && row < rows_);
+  __device__ __forceinline__ void for_groups(F f) const {
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (warp_ + g * slots * warps_ < rows_) f(g);
     }
   }
+  __device__ __forceinline__ int row_of(int group) const { return warp_ + (group * slots + slot_) * warps_; }
+  __device__ __forceinline__ bool has(int row) const { return lane_id() < lanes && row < rows_; }
 
   __device__ bool invert_diagonal() {
     bool all = true;
-    for_rows([&](int row, bool active) {
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      const bool active = has(row);
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
       double part[Block], of_lane = 0;  // of the diagonal
 #pragma unroll
@@ -250,41 +256,61 @@ class resident_solver {
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
       const bool positive = (inverted && there) || (with_numbers & mine) != mine;
       all = all && positive;
-      if (positive) return;
-      const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
-      if (!entry || !(of_lane > 0)) name_bad(row * Block + (entry ? i_ : 0));
 #pragma unroll
       for (int j = 0; j < Block; ++j)
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
+      const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
+      if (!positive && (!entry || !(of_lane > 0))) name_bad(row * Block + (entry ? i_ : 0));
     });
     return all;
   }
 
-  /// The products of a chunk in the lane's row.
-  __device__ __forceinline__ T product(int chunk, const T* v) const {
-    const values* const from = reinterpret_cast<const values*>(v + column_[chunk * slots + lane_ / Block] * Block);
-    const values* const value = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
-    T sum{0};
+  /// Where the vector is that a chunk's block of the lane is multiplied with.
+  __device__ __forceinline__ int column_of(int chunk) const { return column_[chunk * slots + lane_ / Block] * Block; }
+  /// Row of the lane in its block of a chunk.
+  struct block_row {
+    values v[Block / together];
+
+    __device__ __forceinline__ T times(const T* vector) const {
+      const values* const from = reinterpret_cast<const values*>(vector);
+      T sum{0};
 #pragma unroll
-    for (int j = 0; j < Block / together; ++j) {
-      const values a = value[j * lanes], b = from[j];
+      for (int j = 0; j < Block / together; ++j) {
+        const values b = from[j];
 #pragma unroll
-      for (int u = 0; u < together; ++u) sum = fma(a.v[u], b.v[u], sum);
+        for (int u = 0; u < together; ++u) sum = fma(v[j].v[u], b.v[u], sum);
+      }
+      return sum;
     }
-    return sum;
+  };
+  __device__ __forceinline__ block_row row_in(int chunk) const {
+    const values* const from = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
+    block_row row;
+#pragma unroll
+    for (int j = 0; j < Block / together; ++j) row.v[j] = from[j * lanes];
+    return row;
   }
-  /// Of all chunks of a row; the first three without waiting for each other.
-  __device__ __forceinline__ T products(int row, const T* v) const {
-    const int begin = row_chunk_[row], end = row_chunk_[row + 1];
-    T sum{0};
-    if (begin >= end) return sum;
-    T part[3];
+  __device__ __forceinline__ T product(int chunk) const { return row_in(chunk).times(p_ + column_of(chunk)); }
+  /// Chunks that are not there are zero.
+  __device__ __forceinline__ void keep_chunks() {
 #pragma unroll
-    for (int u = 0; u < 3; ++u) part[u] = product(min(begin + u, end - 1), v);
+    for (int k = 0; k < first_rows; ++k) {
+      const int row = warp_ + k * warps_;
+      begin_[k] = row < rows_ ? row_chunk_[row] : 0;
+      end_[k] = row < rows_ ? row_chunk_[row + 1] : 0;
 #pragma unroll
-    for (int u = 0; u < 3; ++u) sum += begin + u < end ? part[u] : T{0};
-    for (int c = begin + 3; c < end; ++c) sum += product(c, v);
-    return sum;
+      for (int c = 0; c < first_chunks; ++c) {
+        const bool there = begin_[k] + c < end_[k];
+        if (c < kept) kept_[k][c] = there ? row_in(begin_[k] + c) : block_row{};
+        from_[k][c] = there ? column_of(begin_[k] + c) : 0;
+      }
+    }
+  }
+  __device__ __forceinline__ T first_product(int k, int c) const {
+    if (c < kept) return kept_[k][c].times(p_ + from_[k][c]);
+    const bool there = begin_[k] + c < end_[k];
+    const T product = row_in(there ? begin_[k] + c : 0).times(p_ + from_[k][c]);
+    return there ? product : T{0};
   }
   /// Over the slots, in every lane.
   __device__ __forceinline__ T add_slots(T sum) const {
@@ -299,162 +325,172 @@ class resident_solver {
       return total;
     }
   }
-  /// Calls f(row, active, sum) as for_rows does, with the products of p_, which has a value for every column that the
-  /// part reads. Two block rows at a time.
-  template <class F>
-  __device__ __forceinline__ void multiply(F f) const {
-    for (int first = warp_; first < rows_; first += warps_ * slots) {
-      T mine{0};
-      for (int k = 0; k < slots; k += 2) {
-        const int row = first + k * warps_, other = row + warps_;
-        if (row >= rows_) break;
-        const bool two = k + 1 < slots && other < rows_;
-        const T a = products(row, p_), b = products(two ? other : row, p_);
-        const T of_row = add_slots(a), of_other = add_slots(b);
-        if (slot_ == k) mine = of_row;
-        if (slot_ == k + 1) mine = of_other;
+  /// A p in the rows of a group: slot k has row k.
+  __device__ __forceinline__ T multiply(int group) const {
+    T mine{0};
+    int k = 0;
+    if (group == 0) {
+      T sum[first_rows];
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+        sum[k] = first_product(k, 0);
+#pragma unroll
+        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
       }
-      const int row = first + slot_ * warps_;
-      f(row, lane_id() < lanes && row < rows_, mine);
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+#pragma unroll 1
+        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
+      }
+#pragma unroll
+      for (k = 0; k < first_rows; ++k) {
+        const T of_row = add_slots(sum[k]);
+        if (slot_ == k) mine = of_row;
+      }
     }
+#pragma unroll 1
+    for (; k < slots; ++k) {
+      const int row = warp_ + (group * slots + k) * warps_;
+      if (row >= rows_) break;
+      T sum{0};
+#pragma unroll 1
+      for (int c = row_chunk_[row]; c < row_chunk_[row + 1]; ++c) sum += product(c);
+      const T of_row = add_slots(sum);
+      if (slot_ == k) mine = of_row;
+    }
+    return mine;
   }
   /// M^-1 v in a row.
-  __device__ __forceinline__ T precondition(int row, bool active, T v) const {
-    const T* const inverse = inverse_ + row * Block * Block + i_;
+  __device__ __forceinline__ T precondition(int row, T v) const {
+    const T* const inverse = inverse_ + min(row, rows_ - 1) * Block * Block + i_;
     T z{0};
 #pragma unroll
-    for (int j = 0; j < Block; ++j) {
-      const T other = __shfl_sync(full_warp, v, (slot_ * Block + j) % 32);
-      if (active) z = fma(inverse[j * Block], other, z);
-    }
+    for (int j = 0; j < Block; ++j)
+      z = fma(inverse[j * Block], __shfl_sync(full_warp, v, (slot_ * Block + j) % 32), z);
     return z;
   }
+
   __device__ void reset_shares() { share_ = {0, 0, 0, 0}; }
   __device__ __forceinline__ void share_residual(T r, T z) {
     share_.rz = fma(static_cast<double>(r), static_cast<double>(z), share_.rz);
     share_.rr = fma(static_cast<double>(r), static_cast<double>(r), share_.rr);
   }
+  /// Over the whole part and over all, in every thread; lanes that have no row have no share.
   __device__ __forceinline__ resident_sums add_shares() {
-    const resident_sums s = exchange_.add(share_, scratch_, [this](int phase) { stamp(phase); });
+    const int row = row_of(0);
+    if (has(row)) scratch_.put(row * Block + i_, share_);
     reset_shares();
-    return s;
+    __syncwarp();
+    __syncthreads();
+    stamp(3);
+    if (warp_ < resident_sums::count) {
+      const double sum = scratch_.add(warp_, min(own_, warps_ * slots * Block));
+      const double all = exchange_.add(warp_, sum, [this](int phase) { stamp(phase); });
+      if (lane_id() == 0) scratch_.all[warp_] = all;
+    } else {
+      exchange_.skip();
+    }
+    __syncwarp();
+    __syncthreads();
+    stamp(6);
+    return {scratch_.all[0], scratch_.all[1], scratch_.all[2], scratch_.all[3]};
   }
 
-  /// r of the guess; b.b as p.q.
-  __device__ resident_sums begin(bool positive) {
-    reset_shares();
-    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
-    const bool zero = a_.zero_guess;
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      if (active) x_[at] = zero ? T{0} : a_.x[offset() + at];
-    });
-    if (!zero) return residual_itself();
-    for_rows([&](int row, bool active) { keep_residual(row, active, active ? a_.b[offset() + row * Block + i_] : T{0}); });
+  /// r = b; b.b as p.q.
+  __device__ resident_sums residual_of_zero(const T (&b)[groups]) {
+    for_groups([&](int g) { keep_residual(g, b[g], b[g]); });
     return add_shares();
   }
-  __device__ __forceinline__ void keep_residual(int row, bool active, T r) {
-    const T z = precondition(row, active, r);
-    if (!active) return;
-    const int at = row * Block + i_;
-    const auto b = static_cast<double>(a_.b[offset() + at]);
-    share_.pq = fma(b, b, share_.pq);
-    r_[at] = r;
-    z_[at] = z;
-    share_residual(r, z);
+  __device__ __forceinline__ void keep_residual(int g, T b, T r) {
+    const int row = row_of(g);
+    mine_[g].r = r;
+    mine_[g].z = precondition(row, r);
+    if (!has(row)) return;
+    share_.pq = fma(static_cast<double>(b), static_cast<double>(b), share_.pq);
+    share_residual(r, mine_[g].z);
   }
-
-  /// r = b - A x; p goes to q_.
+  /// r = b - A x; b.b as p.q.
   __device__ resident_sums residual_itself() {
+    T b[groups];
     exchange_.begin_vector();
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      const T x = active ? x_[at] : T{0};
-      exchange_.tell(row, slot_ * Block, active, x);
-      if (!active) return;
-      q_[at] = p_[at];
-      p_[at] = x;
+    for_groups([&](int g) {
+      const int row = row_of(g);
+      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
+      exchange_.tell(row, has(row), mine_[g].x);
+      if (has(row)) p_[row * Block + i_] = mine_[g].x;
     });
-    exchange_.take(p_ + own_);
-    multiply([&](int row, bool active, T sum) {
-      keep_residual(row, active, active ? a_.b[offset() + row * Block + i_] - sum : T{0});
-    });
+    exchange_.take();
+    for_groups([&](int g) { keep_residual(g, b[g], b[g] - multiply(g)); });
     return add_shares();
   }
 
-  /// p = z + beta p, which is told; p before is in q_.
+  /// p = z + beta p, which is told.
   __device__ void turn(double beta) {
-    const T scale = static_cast<T>(beta);
     exchange_.begin_vector();
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      T p = active ? z_[at] : T{0};
-      if (active && beta != 0) p = fma(scale, q_[at], p);  // else it may hold anything yet
-      exchange_.tell(row, slot_ * Block, active, p);
-      if (!active) return;
-      p_[at] = p;
-      share_residual(r_[at], z_[at]);
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      tell_direction(g, beta == 0 ? v.z : fma(static_cast<T>(beta), v.p, v.z));
+      if (has(row_of(g))) share_residual(v.r, v.z);
     });
+  }
+  __device__ __forceinline__ void tell_direction(int g, T p) {
+    const int row = row_of(g);
+    exchange_.tell(row, has(row), p);
+    if (has(row)) p_[row * Block + i_] = p;
+    mine_[g].p = p;
   }
 
   /// q = A p and M^-1 q; all sums.
   __device__ resident_sums multiply_direction() {
-    if (a_.stamps != nullptr) before_ = clock64();
-    exchange_.take(p_ + own_);
+    stamp(8);
+    exchange_.take();
     stamp(1);
-    multiply([&](int row, bool active, T q) {
-      const T mq = precondition(row, active, q);
-      if (!active) return;
-      const int at = row * Block + i_;
-      q_[at] = q;
-      mq_[at] = mq;
-      const auto wide = static_cast<double>(q);
-      share_.pq = fma(static_cast<double>(p_[at]), wide, share_.pq);
-      share_.qq = fma(static_cast<double>(mq), wide, share_.qq);
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      v.q = multiply(g);
+      v.mq = precondition(row_of(g), v.q);
+      const auto wide = static_cast<double>(v.q);
+      if (!has(row_of(g))) return;
+      share_.pq = fma(static_cast<double>(v.p), wide, share_.pq);
+      share_.qq = fma(static_cast<double>(v.mq), wide, share_.qq);
     });
-    __syncwarp();
     stamp(2);
-    const resident_sums s = add_shares();
-    stamp(7);
-    rounds_ += 1;
-    return s;
+    return add_shares();
   }
 
   /// p = z - alpha M^-1 q + beta p, which is told; x += alpha p, r -= alpha q, z = M^-1 r, which does not drift.
   __device__ void step(double alpha, double beta) {
     const T along = static_cast<T>(alpha), turned = static_cast<T>(beta);
     exchange_.begin_vector();
-    for_rows([&](int row, bool active) {
-      const int at = row * Block + i_;
-      T p{0}, z{0}, next{0};
-      if (active) {
-        p = p_[at];
-        z = fma(-along, mq_[at], z_[at]);
-        next = fma(turned, p, z);
-      }
-      exchange_.tell(row, slot_ * Block, active, next);
-      const T r = active ? fma(-along, q_[at], r_[at]) : T{0};
-      z = precondition(row, active, r);
-      if (!active) return;
-      p_[at] = next;
-      z_[at] = z;
-      r_[at] = r;
-      x_[at] = fma(along, p, x_[at]);
-      share_residual(r, z);
+    for_groups([&](int g) {
+      lane_values& v = mine_[g];
+      const T before = v.p;
+      tell_direction(g, fma(turned, before, fma(-along, v.mq, v.z)));
+      v.x = fma(along, before, v.x);
+      v.r = fma(-along, v.q, v.r);
+      v.z = precondition(row_of(g), v.r);
+      if (has(row_of(g))) share_residual(v.r, v.z);
     });
-    stamp(8);
+    stamp(7);
   }
+
+  struct lane_values {
+    T x, r, z, p, q, mq;
+  };
 
   const resident_problem<T>& a_;
   resident_scratch& scratch_;
   int first_, rows_, own_, slot_, i_, lane_, warp_, warps_;
-  T *value_, *inverse_, *p_, *z_, *x_, *r_, *q_, *mq_;
+  T *value_, *inverse_, *p_;
   std::int32_t* row_chunk_;
   std::uint16_t* column_;
   Exchange exchange_;
   resident_sums share_;
-  long long before_ = 0, spent_[10] = {};
-  double rounds_ = 0;
+  lane_values mine_[groups];
+  block_row kept_[first_rows][kept];
+  int from_[first_rows][first_chunks];
+  int begin_[first_rows], end_[first_rows];  // chunks
+  long long before_ = 0;
 };
 
 template <int Block, class T, template <class, int> class Exchange>
@@ -463,6 +499,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
                     const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
   __shared__ resident_scratch scratch;
+  if (threadIdx.x < 14) scratch.spent[threadIdx.x] = 0;
   resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 

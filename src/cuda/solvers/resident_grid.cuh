@@ -35,9 +35,9 @@ template <class T, int Block>
 class grid_exchange {
  public:
   static constexpr int units = Block * static_cast<int>(sizeof(T)) / 4;  // of 4 bytes, of a block row
-  static constexpr int words = (units + 2) / 3;
+  static constexpr int words = (units + 2) / 3;  // 3 units each
 
-  /// `vectors`: rows * words. `sums`: 2 * parts * parts * count. Of those nothing is read before it is written, but 0 is
+  /// `vectors`: rows * words. `sums`: parts * 2 * count * parts. Of those nothing is read before it is written, but 0 is
   /// no number of an exchange.
   struct memory {
     tagged_word* vectors;
@@ -46,109 +46,102 @@ class grid_exchange {
     bool push;
   };
 
-  /// `outer`: numbers of block rows.
-  __device__ grid_exchange(const memory& m, const std::int32_t* outer, int outer_rows, int first_row, T*)
-      : m_(m), outer_(outer), count_(outer_rows * words), number_(*m.number), first_row_(first_row) {
+  /// `outer`: numbers of block rows, whose values come behind `own` of the part's in `columns`. `i`: of the lane in a row.
+  __device__ grid_exchange(const memory& m, const std::int32_t* outer, int outer_rows, int first_row, int own, T* columns,
+                           int i)
+      : m_(m),
+        outer_(outer),
+        count_(outer_rows * words),
+        number_(*m.number),
+        first_row_(first_row),
+        outer_values_(columns + own),
+        word_(sizeof(T) == 8 ? i / 3 * 2 + i % 3 : i / 3),
+        stores_(i % 3 < static_cast<int>(sizeof(T)) / 4) {
 #pragma unroll
-    for (int u = 0; u < flight; ++u) place_[u] = place(static_cast<int>(threadIdx.x + u * blockDim.x));
+    for (int u = 0; u < flight; ++u) {
+      const int at = static_cast<int>(threadIdx.x + u * blockDim.x);
+      place_[u] = place(at);
+      into_[u] = into(at);
+    }
   }
 
   static __device__ int parts() { return static_cast<int>(gridDim.x); }
   static __device__ int part() { return static_cast<int>(blockIdx.x); }
 
-  /// A vector, row by row by whole warps: the lanes from `first` on, as many as a block has rows, have those of `row`.
+  /// A vector, row by row by whole warps: `Block` neighbouring lanes have the values of a row.
   __device__ void begin_vector() { next(); }
-  __device__ __forceinline__ void tell(int row, int first, bool active, T value) const {
-    const int i = lane_id() - first;
-    unsigned part[3];
-#pragma unroll
-    for (int j = 0; j < 3; ++j) {
-      const int unit = min(3 * i + j, units - 1);
-      if constexpr (sizeof(T) == 8) {
-        const int from = (first + unit / 2) % 32;
-        const unsigned low = __shfl_sync(full_warp, static_cast<unsigned>(__double2loint(value)), from);
-        const unsigned high = __shfl_sync(full_warp, static_cast<unsigned>(__double2hiint(value)), from);
-        part[j] = unit % 2 == 0 ? low : high;
-      } else {
-        part[j] = __shfl_sync(full_warp, __float_as_uint(value), (first + unit) % 32);
-      }
+  __device__ __forceinline__ void tell(int row, bool active, T value) const {
+    tagged_word w;
+    if constexpr (sizeof(T) == 8) {  // three values in two words, of the first two lanes of three
+      const auto low = static_cast<unsigned>(__double2loint(value)), high = static_cast<unsigned>(__double2hiint(value));
+      const unsigned low_1 = __shfl_down_sync(full_warp, low, 1), high_1 = __shfl_down_sync(full_warp, high, 1);
+      w = word_ % 2 == 0 ? tagged_word{low, high, low_1, number_} : tagged_word{high, low_1, high_1, number_};
+    } else {
+      const unsigned own = __float_as_uint(value);
+      w = {own, __shfl_down_sync(full_warp, own, 1), __shfl_down_sync(full_warp, own, 2), number_};
     }
-    if (active && i < words) {
-      store_word(m_.vectors + std::int64_t{first_row_ + row} * words + i, {part[0], part[1], part[2], number_});
-    }
+    if (active && stores_) store_word(m_.vectors + ((first_row_ + row) * words + word_), w);
   }
   /// The outer rows of the vector that was told last. A barrier of the block ends it.
-  __device__ void take(T* outer_values) const {
-    take_words(outer_values, static_cast<int>(threadIdx.x), place_);
+  __device__ __forceinline__ void take() const {
+    take_words(place_, into_);
+#pragma unroll 1
     for (int first = static_cast<int>(threadIdx.x + flight * blockDim.x); first < count_;
          first += static_cast<int>(flight * blockDim.x)) {
-      std::int32_t more[flight];
+      int from[flight], to[flight];
 #pragma unroll
-      for (int u = 0; u < flight; ++u) more[u] = place(static_cast<int>(first + u * blockDim.x));
-      take_words(outer_values, first, more);
+      for (int u = 0; u < flight; ++u) {
+        const int at = static_cast<int>(first + u * blockDim.x);
+        from[u] = place(at);
+        to[u] = into(at);
+      }
+      take_words(from, to);
     }
     __syncwarp();  // threads of a warp come from their polls one by one
     __syncthreads();
   }
 
-  /// All threads call it with their shares: the sums over all blocks, in every thread.
+  /// By warp v, one of the first four: the sum over all parts, in every lane.
   template <class Stamp>
-  __device__ __forceinline__ resident_sums add(const resident_sums& mine, resident_scratch& s, Stamp stamp) {
+  __device__ __forceinline__ double add(int v, double sum, Stamp stamp) {
     next();
     parity_ ^= 1;
-    s.leave(mine);
-    __syncthreads();
-    stamp(3);
-    const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
-    const int groups = (parts() + 7) / 8;
-    const int v = sum_of_lane();
-    tagged_word* const all = m_.sums + parity_ * parts() * parts() * resident_sums::count;
-    if (m_.push || warp == 0) {
-      const double sum = s.add(s.of_warp, warps);
-      const tagged_word w{static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0,
-                          number_};
-      if (!m_.push) {
-        if (eighth() == 0) store_word(all + part() * resident_sums::count + v, w);
-      } else {
-        for (int g = warp; g < groups; g += warps) {
-          const int to = 8 * g + eighth();
-          if (to < parts()) store_word(all + (to * parts() + part()) * resident_sums::count + v, w);
-        }
-      }
+    // Every part has its own copy of what all tell, so that nobody else polls it.
+    tagged_word* const sums = m_.sums + (parity_ * resident_sums::count + v) * parts();
+    const int stride = 2 * resident_sums::count * parts();
+    const tagged_word w{static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0, number_};
+    if (m_.push) {
+      for (int to = lane_id(); to < parts(); to += 32) store_word(sums + to * stride + part(), w);
+    } else if (lane_id() == 0) {
+      store_word(sums + part(), w);
     }
     stamp(4);
-    const tagged_word* const from = all + (m_.push ? part() * parts() * resident_sums::count : 0);
-    double sum = 0;
-    for (int g = warp; g < groups; g += 2 * warps) {
-      tagged_word got[2];
-      bool there[2];
-#pragma unroll
-      for (int u = 0; u < 2; ++u) {
-        there[u] = 8 * (g + u * warps) + eighth() >= parts();
-        got[u] = {0, 0, 0, 0};
-      }
+    const tagged_word* const from = sums + (m_.push ? part() * stride : 0);
+    double all = 0;
+#pragma unroll 1
+    for (int first = lane_id(); first < parts(); first += 32 * polls) {
+      tagged_word got[polls];
       for (bool done = false; !done;) {
         done = true;
 #pragma unroll
-        for (int u = 0; u < 2; ++u) {
-          if (!there[u]) got[u] = load_word(from + (8 * (g + u * warps) + eighth()) * resident_sums::count + v);
-        }
+        for (int u = 0; u < polls; ++u) got[u] = load_word(from + min(first + 32 * u, parts() - 1));
 #pragma unroll
-        for (int u = 0; u < 2; ++u) {
-          there[u] = there[u] || got[u].tag == number_;
-          done = done && there[u];
-        }
+        for (int u = 0; u < polls; ++u) done = done && got[u].tag == number_;
       }
 #pragma unroll
-      for (int u = 0; u < 2; ++u) sum += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
+      for (int u = 0; u < polls; ++u) {
+        if (first + 32 * u < parts())
+          all += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
+      }
     }
     __syncwarp();
     stamp(5);
-    sum = add_eighths(sum);
-    if (eighth() == 0) s.of_group[warp][v] = sum;
-    __syncthreads();
-    stamp(6);
-    return everywhere(s.add(s.of_group, warps));
+    return warp_sum(all);
+  }
+  /// By those that do not.
+  __device__ void skip() {
+    next();
+    parity_ ^= 1;
   }
   /// Nothing is left to others.
   __device__ void end() const {
@@ -156,39 +149,33 @@ class grid_exchange {
   }
 
  private:
-  static constexpr int flight = 4;  // loads of a thread that are under way together
+  static constexpr int flight = sizeof(T) == 8 ? 6 : 4;  // loads of a thread that are under way together
+  static constexpr int polls = 5;   // the same, of sums
 
   __device__ void next() { number_ += number_ == 0xffffffffu ? 2 : 1; }  // never 0
   /// Where a word of the outer rows is; below 0 behind the last.
-  __device__ std::int32_t place(int at) const {
-    return at < count_ ? outer_[at / words] * words + at % words : -1;
-  }
-  __device__ __forceinline__ void take_words(T* outer_values, int first, const std::int32_t (&place)[flight]) const {
+  __device__ int place(int at) const { return at < count_ ? outer_[at / words] * words + at % words : -1; }
+  /// Where its three units go.
+  static __device__ int into(int at) { return at / words * units + at % words * 3; }
+  __device__ __forceinline__ void take_words(const int (&from)[flight], const int (&to)[flight]) const {
     tagged_word got[flight];
-    bool there[flight];
-#pragma unroll
-    for (int u = 0; u < flight; ++u) there[u] = place[u] < 0;
     for (bool all = false; !all;) {
       all = true;
 #pragma unroll
       for (int u = 0; u < flight; ++u) {
-        if (!there[u]) got[u] = load_word(m_.vectors + place[u]);
+        if (from[u] >= 0) got[u] = load_word(m_.vectors + from[u]);
       }
 #pragma unroll
-      for (int u = 0; u < flight; ++u) {
-        there[u] = there[u] || got[u].tag == number_;
-        all = all && there[u];
-      }
+      for (int u = 0; u < flight; ++u) all = all && (from[u] < 0 || got[u].tag == number_);
     }
 #pragma unroll
     for (int u = 0; u < flight; ++u) {
-      if (place[u] < 0) continue;
-      const int at = first + u * static_cast<int>(blockDim.x);
-      const int word = at % words;
-      unsigned* const to = reinterpret_cast<unsigned*>(outer_values) + at / words * units + 3 * word;
-      to[0] = got[u].a;
-      if (3 * word + 1 < units) to[1] = got[u].b;
-      if (3 * word + 2 < units) to[2] = got[u].c;
+      if (from[u] < 0) continue;
+      unsigned* const unit = reinterpret_cast<unsigned*>(outer_values_) + to[u];
+      const bool whole = units % 3 == 0 || to[u] % units + 2 < units;
+      unit[0] = got[u].a;
+      if (whole || to[u] % units + 1 < units) unit[1] = got[u].b;
+      if (whole) unit[2] = got[u].c;
     }
   }
 
@@ -197,7 +184,10 @@ class grid_exchange {
   int count_;  // words of the outer rows
   unsigned number_;
   int first_row_;
-  std::int32_t place_[flight];
+  T* outer_values_;
+  int word_;     // of a row, that the lane stores
+  bool stores_;  // if it does
+  int place_[flight], into_[flight];
   int parity_ = 0;
 };
 

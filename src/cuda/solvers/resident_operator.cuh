@@ -29,7 +29,7 @@ class resident_operator final : public cg_operator {
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 64, resident_threads);
+    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 128, resident_threads);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
     check_diagonal();
@@ -135,6 +135,11 @@ class resident_operator final : public cg_operator {
     shared_ = resident_layout(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
                               static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns))
                   .bytes;
+    const int most_rows = threads_ / 32 * (32 / block_) * resident_groups;
+    if (plan.most_rows > most_rows) {
+      throw error(status::unsupported, "cg: a part of the matrix has " + std::to_string(plan.most_rows) + " rows of blocks of " +
+                                           std::to_string(most_rows));
+    }
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
                                            " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));

@@ -36,20 +36,14 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
 
 /// Where the arrays of a part are in its shared memory: values first, each array from a multiple of 4 on.
 struct resident_layout {
-  std::size_t inverse, p, z, x, r, q, mq, published, end;  // in values
+  std::size_t inverse, p, end;  // in values
   std::size_t row_chunk, column, bytes;                // in bytes
 
   TULLE_HOST_DEVICE constexpr resident_layout(int block, std::size_t value, std::size_t rows, std::size_t chunks,
                                               std::size_t columns)
       : inverse(padded(chunks * (32 / block) * block * block)),
         p(inverse + padded(rows * block * block)),
-        z(p + padded(columns * block)),
-        x(z + padded(rows * block)),
-        r(x + padded(rows * block)),
-        q(r + padded(rows * block)),
-        mq(q + padded(rows * block)),
-        published(mq + padded(rows * block)),
-        end(published + padded(rows * block)),
+        end(p + padded(columns * block)),
         row_chunk(end * value),
         column(row_chunk + 4 * padded(rows + 1)),
         bytes(column + 2 * padded(chunks * (32 / block))) {}

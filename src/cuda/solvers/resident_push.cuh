@@ -56,8 +56,8 @@ class push_exchange {
     const std::int32_t *begin, *to;
   };
 
-  __device__ push_exchange(const memory& m, const std::int32_t*, int outer_rows, int first_row, T* columns)
-      : m_(m), first_row_(first_row), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
+  __device__ push_exchange(const memory& m, const std::int32_t*, int outer_rows, int first_row, int, T* columns, int i)
+      : m_(m), first_row_(first_row), i_(i), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     __shared__ std::uint64_t barriers[3];
     barriers_ = shared_address(barriers);
@@ -77,9 +77,9 @@ class push_exchange {
 
   __device__ void begin_vector() {}
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  __device__ __forceinline__ void tell(int row, int first, bool active, T value) const {
+  __device__ __forceinline__ void tell(int row, bool active, T value) const {
     if (!active) return;
-    const unsigned mine = columns_ + static_cast<unsigned>((lane_id() - first) * sizeof(T));
+    const unsigned mine = columns_ + static_cast<unsigned>(i_ * sizeof(T));
     const int end = m_.begin[first_row_ + row + 1];
 #pragma unroll 4
     for (int k = m_.begin[first_row_ + row]; k < end; ++k) {
@@ -88,35 +88,33 @@ class push_exchange {
            address_in(barriers_, to >> 16), value);
     }
   }
-  __device__ __forceinline__ void take(T*) {
+  __device__ __forceinline__ void take() {
     if (threadIdx.x == 0) expect(barriers_, bytes_);
     __syncwarp();
     __syncthreads();  // the block's own rows
     wait_for(barriers_, vectors_);
     vectors_ ^= 1;
   }
+  /// By warp v, one of the first four: the sum over all parts, in every lane.
   template <class Stamp>
-  __device__ __forceinline__ resident_sums add(const resident_sums& mine, resident_scratch& s, Stamp stamp) {
-    __shared__ double of_part[2][16][resident_sums::count];
+  __device__ __forceinline__ double add(int v, double sum, Stamp stamp) {
+    __shared__ double of_part[2][resident_sums::count][16];
     parity_ ^= 1;
     const unsigned barrier = barriers_ + 8 + 8 * parity_;
     if (threadIdx.x == 0) expect(barrier, static_cast<unsigned>(parts() * resident_sums::count * sizeof(double)));
-    s.leave(mine);
-    __syncthreads();
-    stamp(3);
-    if (threadIdx.x < 64) {
-      const double sum = s.add(s.of_warp, static_cast<int>(blockDim.x / 32));
-      const unsigned to = shared_address(&of_part[parity_][part()][sum_of_lane()]);
-      if (const int k = static_cast<int>(threadIdx.x) / resident_sums::count; k < parts())
-        send(address_in(to, k), address_in(barrier, k), sum);
-    }
     __syncwarp();
+    if (lane_id() < parts())
+      send(address_in(shared_address(&of_part[parity_][v][part()]), lane_id()), address_in(barrier, lane_id()), sum);
     stamp(4);
     wait_for(barrier, sums_ >> parity_ & 1);
     sums_ ^= 1u << parity_;
     __syncwarp();
     stamp(5);
-    return everywhere(s.add(of_part[parity_], parts()));
+    return warp_sum<16>(lane_id() % 16 < parts() ? of_part[parity_][v][lane_id() % 16] : 0.0);
+  }
+  __device__ void skip() {
+    parity_ ^= 1;
+    sums_ ^= 1u << parity_;
   }
   /// Nobody's memory may go while others write it.
   __device__ void end() const {
@@ -124,18 +122,19 @@ class push_exchange {
     cooperative_groups::this_cluster().sync();
   }
 #else
-  __device__ void tell(int, int, bool, T) const {}
-  __device__ void take(T*) const {}
+  __device__ void tell(int, bool, T) const {}
+  __device__ void take() const {}
   template <class Stamp>
-  __device__ resident_sums add(const resident_sums& mine, resident_scratch&, Stamp) {
-    return mine;
+  __device__ double add(int, double sum, Stamp) {
+    return sum;
   }
+  __device__ void skip() {}
   __device__ void end() const {}
 #endif
 
  private:
   memory m_;
-  int first_row_;
+  int first_row_, i_;
   unsigned bytes_;
   unsigned barriers_ = 0, columns_ = 0;
   unsigned vectors_ = 0;   // phase of the next vector

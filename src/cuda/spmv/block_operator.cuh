@@ -1,4 +1,5 @@
-// What the operators over blocks share: a storage (kernels/bsr_block.hpp, kernels/block_input.hpp) that follows new values.
+// What the operators over blocks share: a storage (kernels/bsr_block.hpp, kernels/block_input.hpp) that follows new
+// values.
 #pragma once
 
 #include "cuda/spmv/fused_operator.cuh"
@@ -17,9 +18,7 @@ class block_operator : public fused_operator<Self, device_operator<V>> {
     return storage_.owned_bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept final { return storage_.bytes(); }
-  [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block);
-  }
+  [[nodiscard]] std::string parameters() const override { return "block=" + std::to_string(storage_.view().block); }
 
  protected:
   Storage storage_;

@@ -155,12 +155,17 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
   if constexpr (Staged) {
     __syncthreads();
-    for (auto r = static_cast<index_t>(threadIdx.x); r < tails.row_count(); r += Shape::block) epilogue(first_row + r, sums[r]);
+    for (auto r = static_cast<index_t>(threadIdx.x); r < tails.row_count(); r += Shape::block)
+      epilogue(first_row + r, sums[r]);
   }
 }
 
+/// Blocks per multiprocessor: 32 registers for four entries, 40 where sums go along, else 64.
+template <class Shape, class Epilogue>
+constexpr int csr5_resident = Shape::items == 4 ? (Epilogue::has_state ? 6 : 8) : 8;
+
 template <bool Staged, class Shape, class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::items / 4))
+__global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
@@ -195,7 +200,8 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
     static const bool staged = std::getenv("TULLE_CSR5_STAGED") != nullptr;
-    launch("csr5", staged ? csr5_kernel<true, Shape, T, Column, Epilogue> : csr5_kernel<false, Shape, T, Column, Epilogue>,
+    launch("csr5",
+           staged ? csr5_kernel<true, Shape, T, Column, Epilogue> : csr5_kernel<false, Shape, T, Column, Epilogue>,
            {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
   }
 
@@ -227,7 +233,7 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a
 }
 
 std::unique_ptr<spmv_operator> make(const context& ctx, const matrix_ref& a, const csr_stats& s,
-                                         const spmv_options& o) {
+                                    const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
 }
 

@@ -62,6 +62,10 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
     apply_all_but_last(-1, x, 1, b, y, stream);
     pass_.back()->apply_jacobi(omega, x, pass_.size() > 1 ? y : b, inverse_diagonal, y, stream);
   }
+  bool store_in_order(const index_t* order) override {
+    for (const auto& pass : pass_) pass->store_in_order(order);
+    return true;
+  }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     std::size_t bytes = 0;
     for (const auto& pass : pass_) bytes += pass->workspace_bytes();
@@ -86,7 +90,8 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
     const double last_beta = apply_all_but_last(store.alpha, x, store.beta, store.y, store.y, stream);
     pass_.back()->apply(store.alpha, x, last_beta, store.y, stream);
   }
-  /// y = beta from + alpha times the products of the blocks, where there are several. Returns the beta for the last one.
+  /// y = beta from + alpha times the products of the blocks, where there are several. Returns the beta for the last
+  /// one.
   double apply_all_but_last(double alpha, const void* x, double beta, const void* from, void* y, stream_view stream) {
     for (std::size_t b = 0; b + 1 < pass_.size(); ++b) {
       pass_[b]->apply_from(alpha, x, beta, from, y, stream);

@@ -65,7 +65,8 @@ class fused_operator : public Base, public leaves_dot_shares {
     if constexpr (std::is_floating_point_v<T>) {
       const device_guard guard(this->device_);
       if (self().blocks() == 0) return set_to_zero(dots, native(stream));
-      const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)};
+      const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y),
+                                     static_cast<const T*>(y), this->places_};
       const dot_results results{dots.data, dots.type == scalar_type::f64};
       self().start(store_with_dots<T>{store, static_cast<const T*>(w), results, dots_.view()}, static_cast<const T*>(x),
                    native(stream));
@@ -82,7 +83,7 @@ class fused_operator : public Base, public leaves_dot_shares {
     if constexpr (std::is_floating_point_v<T>) {
       const device_guard guard(this->device_);
       self().start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
-                                  static_cast<const T*>(inverse_diagonal), static_cast<T*>(y)},
+                                  static_cast<const T*>(inverse_diagonal), static_cast<T*>(y), this->places_},
                    static_cast<const T*>(x), native(stream));
     } else {
       Base::apply_jacobi(omega, x, b, inverse_diagonal, y, stream);

@@ -1,0 +1,193 @@
+// Orderings: how long reverse Cuthill-McKee takes on meshes whose unknowns are numbered at random, and what each
+// ordering gains in SpMV on matrices from files. Usage: tulle_orderings [cpu|cuda] [--meshes SPEC...] [--check]
+// [--files FILE...] [-o FILE]; on the CPU --threads N
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+namespace {
+
+using namespace tulle;
+using row = std::vector<std::string>;
+
+struct table {
+  row header;
+  std::vector<row> rows;
+};
+
+template <class F>
+double milliseconds(const F& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Best of some runs; the orders stay in the context's memory.
+double order_time(const context& ctx, const matrix_ref& a, ordering how, int runs) {
+  double best = 0;
+  for (int run = 0; run < runs; ++run) {
+    const double ms = milliseconds([&] {
+      (void)order(ctx, a, how);
+      ctx.synchronize();
+    });
+    best = run == 0 ? ms : std::min(best, ms);
+  }
+  return best;
+}
+
+/// Median microseconds of an application of the plan that tulle chooses.
+double application(const context& ctx, const matrix_ref& a) {
+  const any_spmv_plan plan(ctx, a);
+  buffer<double> x(ctx, static_cast<std::size_t>(a.cols)), y(ctx, static_cast<std::size_t>(a.rows));
+  vector_ops(ctx).random(1, x);
+  constexpr int runs = 21;
+  std::vector<double> times;
+  event begin(ctx), end(ctx);
+  for (int i = 0; i < runs + 3; ++i) {
+    begin.record(ctx.stream());
+    plan.apply(1, x, 0, y);
+    end.record(ctx.stream());
+    end.synchronize();
+    if (i >= 3) times.push_back(end.microseconds_since(begin));
+  }
+  std::ranges::nth_element(times, times.begin() + runs / 2);
+  return times[runs / 2];
+}
+
+matrix_ref shuffled(const context& ctx, const matrix_ref& a) {
+  return permute_symmetric(ctx, a, order(ctx, a, ordering::random));
+}
+
+row measure_mesh(const context& ctx, const std::string& spec, bool check) {
+  const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), spec)));
+  const double natural_us = application(ctx, natural);
+  const matrix_ref a = shuffled(ctx, natural);
+  const permutation rcm = order(ctx, a, ordering::rcm);  // warm: memory of the pool, modules
+  const double ms = order_time(ctx, a, ordering::rcm, 3);
+  const matrix_ref b = permute_symmetric(ctx, a, rcm);
+  const order_quality before = measure_order(ctx, a), after = measure_order(ctx, b);
+  const double a_us = application(ctx, a), b_us = application(ctx, b);
+  std::string same;
+  if (check) {
+    const context host = context::cpu();
+    same = order(host, clone(host, a), ordering::rcm).to_vector() == rcm.to_vector() ? "same" : "DIFFERENT";
+  }
+  fmt::print(
+      "{}: rcm {:.2f} ms {}, bandwidth {} -> {}, profile {:.3g} -> {:.3g}, sectors of a thread per row {:.2f} -> "
+      "{:.2f}; "
+      "SpMV natural {:.1f}, renumbered {:.1f}, rcm {:.1f} us\n",
+      spec, ms, same, before.bandwidth, after.bandwidth, static_cast<double>(before.profile),
+      static_cast<double>(after.profile), before.sectors[0], after.sectors[0], natural_us, a_us, b_us);
+  std::fflush(stdout);
+  if (same == "DIFFERENT") std::exit(1);
+  return {spec.substr(4),
+          fmt::format("{:.1f}", ms),
+          fmt::format("{}", before.bandwidth),
+          fmt::format("{}", after.bandwidth),
+          fmt::format("{:.2f} → {:.2f}", before.sectors[0], after.sectors[0]),
+          fmt::format("{:.1f}", natural_us),
+          fmt::format("{:.1f}", a_us),
+          fmt::format("{:.1f}", b_us),
+          fmt::format("{:.2f}", a_us / b_us)};
+}
+
+/// Of every ordering that this build has: the time, the sectors per nonzero, and SpMV.
+void measure_file(const context& ctx, const std::string& file, table& to) {
+  const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
+  const double plain = application(ctx, a);
+  const std::string name = std::filesystem::path(file).stem().string();
+  const order_quality before = measure_order(ctx, a);
+  for (const ordering how : orderings()) {
+    const bool of_rows = how == ordering::length || a.rows != a.cols;
+    if (how == ordering::natural || (a.rows != a.cols && how != ordering::length && how != ordering::random)) continue;
+    permutation p(ctx);
+    const double ms = milliseconds([&] {
+      p = order(ctx, a, how);
+      ctx.synchronize();
+    });
+    const matrix_ref b = of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p);
+    const order_quality after = measure_order(ctx, b);
+    const double us = application(ctx, b);
+    fmt::print(
+        "{:<24} {:<9} {:>9.2f} ms, bandwidth {:>7}, sectors {:.2f} -> {:.2f}, SpMV {:.2f} -> {:.2f} us: {:.2f}\n", name,
+        tulle::name(how), ms, after.bandwidth, before.sectors[0], after.sectors[0], plain, us, plain / us);
+    to.rows.push_back({name, fmt::format("{}", a.nnz), std::string(tulle::name(how)), fmt::format("{:.1f}", ms),
+                       fmt::format("{} → {}", before.bandwidth, after.bandwidth),
+                       fmt::format("{:.2f} → {:.2f}", before.sectors[0], after.sectors[0]),
+                       fmt::format("{:.2f}", plain), fmt::format("{:.2f}", us), fmt::format("{:.2f}", plain / us)});
+  }
+  std::fflush(stdout);
+}
+
+std::string json(const row& cells) {
+  std::string out;
+  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
+  return "[" + out + "]";
+}
+
+/// As tools/bench_table.py takes it.
+int write(const std::string& file, const context& ctx, const table& t) {
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (out == nullptr) return 1;
+  std::string text;
+  for (const row& cells : t.rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
+  fmt::print(
+      out,
+      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
+      " \"rows\": [{}\n ]\n}}\n",
+      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(t.header), text);
+  return std::fclose(out);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool on_cpu = false, check = false;
+  int threads = 0;
+  std::string output;
+  std::vector<std::string> meshes, files, *list = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "cpu" || argument == "cuda") {
+      on_cpu = argument == "cpu";
+    } else if (argument == "--meshes") {
+      list = &meshes;
+    } else if (argument == "--files") {
+      list = &files;
+    } else if (argument == "--check") {
+      check = true;
+    } else if (argument == "--threads" && i + 1 < argc) {
+      threads = std::atoi(argv[++i]);
+    } else if (argument == "-o" && i + 1 < argc) {
+      output = argv[++i];
+    } else if (list != nullptr) {
+      list->push_back(argument);
+    } else {
+      fmt::print(
+          stderr,
+          "usage: tulle_orderings [cpu|cuda] [--threads N] [--check] [-o FILE] [--meshes SPEC...] [--files FILE...]\n");
+      return 2;
+    }
+  }
+  const context ctx = on_cpu ? context::cpu(threads) : context::cuda();
+  table t;
+  if (!meshes.empty()) {
+    t.header = {"mesh, renumbered",  "rcm, ms",    "bandwidth", "after rcm", "sectors per nonzero",
+                "SpMV: natural, µs", "renumbered", "after rcm", "gain"};
+    for (const std::string& spec : meshes) t.rows.push_back(measure_mesh(ctx, spec, check));
+  } else {
+    t.header = {"matrix",          "nonzeros", "ordering", "ms", "bandwidth", "sectors per nonzero",
+                "SpMV before, µs", "after",    "gain"};
+    for (const std::string& file : files) measure_file(ctx, file, t);
+  }
+  return output.empty() ? 0 : write(output, ctx, t);
+}

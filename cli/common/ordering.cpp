@@ -1,0 +1,116 @@
+#include "ordering.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <tulle/io/write_file.hpp>
+
+namespace tulle::cli {
+namespace {
+
+std::string contents(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) {
+    throw error(status::file_io, fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
+  }
+  return text;
+}
+
+/// The number that a whole line is. Throws INVALID_FORMAT naming the line.
+index_t number_in(const std::string& file, std::size_t line, std::string_view text, index_t n) {
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  index_t value = -1;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc() && rest == text.data() + text.size() && value >= 0 && value < n) return value;
+  throw error(status::invalid_format,
+              fmt::format("{}: line {}: '{}': must be a number from 0 to {}", file, line, text.substr(0, 40), n - 1));
+}
+
+std::string pair(double before, const std::optional<double>& after) {
+  return after ? fmt::format("{:.3f} -> {:.3f}", before, *after) : fmt::format("{:.3f}", before);
+}
+template <class N>
+std::string whole(N before, const std::optional<N>& after) {
+  return after ? fmt::format("{} -> {}", before, *after) : fmt::format("{}", before);
+}
+
+}  // namespace
+
+void add_method_option(CLI::App& app, std::string& method, const char* help) {
+  add_choice(app, "--method", method, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"}, help);
+}
+
+void add_order_options(CLI::App& app, order_request& o) {
+  add_method_option(app, o.method, "Ordering");
+  app.add_option("--permutation", o.file, "File with the order instead: one number per line, from 0");
+  add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
+  add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
+  app.add_option("--seed", o.options.seed, "random: another order for each")->capture_default_str();
+}
+
+permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o) {
+  if (!o.file.empty()) return read_permutation(ctx, o.file, a.rows);
+  ordering_options options = o.options;
+  options.part_rows = o.part_rows;
+  options.window = o.window;
+  return order(ctx, a, ordering_named(o.method), options);
+}
+
+permutation read_permutation(const context& ctx, const std::string& file, index_t n) {
+  const std::string text = contents(file);
+  std::string_view left = text;
+  while (left.ends_with('\n') || left.ends_with('\r')) left.remove_suffix(1);
+  std::vector<index_t> order;
+  std::vector<std::size_t> line_of(static_cast<std::size_t>(n));
+  for (std::size_t line = 1; !left.empty(); ++line) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    const index_t value = number_in(file, line, left.substr(0, end), n);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    std::size_t& before = line_of[static_cast<std::size_t>(value)];
+    if (before != 0) {
+      throw error(status::invalid_format,
+                  fmt::format("{}: line {}: {} is there twice, first on line {}", file, line, value, before));
+    }
+    before = line;
+    order.push_back(value);
+  }
+  if (order.size() != static_cast<std::size_t>(n)) {
+    throw error(status::invalid_dimensions, fmt::format("{}: has {} numbers, A has {} rows", file, order.size(), n));
+  }
+  return {ctx, order};
+}
+
+void write_permutation(const std::string& file, const permutation& p) {
+  fmt::memory_buffer text;
+  for (const index_t i : p.to_vector()) fmt::format_to(std::back_inserter(text), "{}\n", i);
+  write_file(file, {text.data(), text.size()});
+}
+
+json to_json(const order_quality& q) {
+  const auto by_lanes = [](const double(&v)[3]) {
+    return object(field("thread", v[0]), field("lanes_8", v[1]), field("warp", v[2]));
+  };
+  return object(field("bandwidth", q.bandwidth), field("profile", q.profile),
+                field("sectors_per_nonzero", by_lanes(q.sectors)), field("lines_per_nonzero", by_lanes(q.lines)));
+}
+
+void print_quality(const order_quality& before, const std::optional<order_quality>& after) {
+  const auto of = [&](auto get) { return after ? std::optional(get(*after)) : std::optional<decltype(get(before))>(); };
+  const auto line = [&](const char* label, double(order_quality::*const v)[3]) {
+    const auto at = [&](int i) { return pair((before.*v)[i], of([&](const order_quality& q) { return (q.*v)[i]; })); };
+    put("  {:<13} of x per nonzero: thread per row {}, 8 lanes {}, warp {}\n", label, at(0), at(1), at(2));
+  };
+  put("  bandwidth     {}\n", whole(before.bandwidth, of([](const order_quality& q) { return q.bandwidth; })));
+  put("  profile       {}\n", whole(before.profile, of([](const order_quality& q) { return q.profile; })));
+  line("sectors", &order_quality::sectors);
+  line("lines", &order_quality::lines);
+}
+
+}  // namespace tulle::cli

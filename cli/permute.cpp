@@ -1,0 +1,141 @@
+// tulle permute: a matrix in another order, what the order is worth, and what SpMV gains.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <tulle/ops/matrix.hpp>
+#include <tulle/ops/spmv.hpp>
+
+#include "bench/harness.hpp"
+#include "bench/statistics.hpp"
+#include "common/backend.hpp"
+#include "common/command.hpp"
+#include "common/ordering.hpp"
+#include "common/workload.hpp"
+
+namespace tulle::cli {
+namespace {
+
+struct settings {
+  run_options run;
+  order_request order;
+  std::string matrix;
+  std::string output;
+  std::string save;
+  bool symmetric = false;
+  bool rows = false;
+  int repeat = 10;
+};
+
+struct timed_plan {
+  std::string kernel;
+  double microseconds = 0;
+};
+
+struct permute_result {
+  matrix_facts matrix;
+  std::string_view backend;
+  std::string method;
+  bool symmetric = false;
+  double order_ms = 0;
+  order_quality before = {}, after = {};
+  std::optional<timed_plan> spmv_before = {}, spmv_after = {};
+
+  [[nodiscard]] double gain() const { return spmv_before->microseconds / spmv_after->microseconds; }
+  /// Applications that repay the order; nothing where it gains nothing.
+  [[nodiscard]] std::optional<double> pays_after() const {
+    const double saved = spmv_before->microseconds - spmv_after->microseconds;
+    return saved > 0 ? std::optional(1e3 * order_ms / saved) : std::nullopt;
+  }
+};
+
+json to_json(const permute_result& r) {
+  json record = cli::to_json(r.matrix);
+  record.update(object(field("backend", r.backend), field("ordering", r.method),
+                       field("moves", r.symmetric ? "rows and columns" : "rows"), field("order_ms", r.order_ms),
+                       field("before", cli::to_json(r.before)), field("after", cli::to_json(r.after))));
+  if (!r.spmv_before) return record;
+  const auto of = [](const timed_plan& p) {
+    return object(field("kernel", p.kernel), field("microseconds", p.microseconds));
+  };
+  record["before"]["spmv"] = of(*r.spmv_before);
+  record["after"]["spmv"] = of(*r.spmv_after);
+  record.update(object(field("gain", r.gain()), field("pays_after", nullable(r.pays_after()))));
+  return record;
+}
+
+void print_text(const permute_result& r) {
+  put("{}\n", headline(r.matrix));
+  put("  order         {} of {} in {:.2f} ms on {}\n", r.method, r.symmetric ? "rows and columns" : "rows", r.order_ms,
+      r.backend);
+  print_quality(r.before, r.after);
+  if (!r.spmv_before) return;
+  put("  SpMV          {:.2f} us ({}) -> {:.2f} us ({})\n", r.spmv_before->microseconds, r.spmv_before->kernel,
+      r.spmv_after->microseconds, r.spmv_after->kernel);
+  const std::optional<double> pays = r.pays_after();
+  put("  gain          {:.2f}x, {}\n", r.gain(),
+      pays ? fmt::format("the order pays after {:.0f} applications", *pays) : "which does not pay for the order");
+}
+
+template <scalar T>
+timed_plan time_typed(const context& ctx, const matrix_ref& a, int repeat) {
+  const any_spmv_plan plan(ctx, a);
+  const buffer<T> x = to_buffer(ctx, random_vector<T>(static_cast<std::size_t>(a.cols), 1));
+  buffer<T> y(ctx, static_cast<std::size_t>(a.rows));
+  bench::harness clock(ctx, 3, repeat);
+  const auto times = clock.repeat(bench::cache_state::warm, [&] { plan.apply(1, x, 0, y); });
+  return {std::string(plan.kernel()), bench::summarise(times).median};
+}
+
+timed_plan time_spmv(const context& ctx, const matrix_ref& a, const settings& s) {
+  return with_precision(s.run, [&]<class T>() { return time_typed<T>(ctx, a, s.repeat); });
+}
+
+/// Rows and columns alike, unless rows alone were asked for, or all that the ordering is about.
+bool is_symmetric(const settings& s, const matrix_ref& a) {
+  if (s.symmetric && s.rows) throw error(status::invalid_argument, "--symmetric and --rows exclude each other");
+  return s.symmetric || (!s.rows && a.rows == a.cols && (s.order.method != "length" || !s.order.file.empty()));
+}
+
+int run(const settings& s) {
+  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
+  const context ctx = make_context(s.run);
+  const named_matrix loaded = load(s.matrix, s.run);
+  const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
+  permute_result r{loaded.facts(), name(ctx.backend()), s.order.name(), is_symmetric(s, a)};
+  permutation p(ctx);
+  r.order_ms = bench::harness(ctx, 0, 1).once([&] { p = make_order(ctx, a, s.order); }) / 1e3;
+  const matrix_ref b = r.symmetric ? permute_symmetric(ctx, a, p) : permute_rows(ctx, a, p);
+  r.before = measure_order(ctx, a);
+  r.after = measure_order(ctx, b);
+  if (s.repeat > 0) {
+    r.spmv_before = time_spmv(ctx, a, s);
+    r.spmv_after = time_spmv(ctx, b, s);
+  }
+  if (!s.save.empty()) write_permutation(s.save, p);
+  if (!s.output.empty()) write_matrix(s.output, on_host(b), false, loaded.info.field);
+  if (s.run.json || s.output != "-") print(r, s.run.json);
+  return ok;
+}
+
+}  // namespace
+
+void add_permute(CLI::App& app, int& result) {
+  auto [command, s] =
+      add_command(app, result, "permute", "A matrix in another order, and what SpMV gains by it",
+                  "Rows and columns move alike where A is square, but for the method length.\n"
+                  "Example: tulle permute gen:stencil:n=20 --method rcm -o b.mtx --save-permutation p.txt",
+                  run);
+  command.add_option("matrix", s.matrix, matrix_help)->required();
+  add_order_options(command, s.order);
+  command.add_flag("--symmetric", s.symmetric, "Move rows and columns alike: P A P^T");
+  command.add_flag("--rows", s.rows, "Move rows alone: P A");
+  command.add_option("-o,--output", s.output, output_help);
+  command.add_option("--save-permutation", s.save, "File for the order: one number per line, from 0");
+  add_count(command, "--repeat", s.repeat, 0, 1000000, "Timed applications of SpMV; 0: none");
+  add_backend_options(command, s.run);
+  add_precision_option(command, s.run);
+  add_strict_option(command, s.run);
+  add_json_option(command, s.run);
+}
+
+}  // namespace tulle::cli
