@@ -223,6 +223,9 @@ class device_system {
               if (j < block_) product = fma(value[j], from[j], product);
             }
           }
+        } else if (lanes == 1) {  // short rows: unrolling costs more than it hides
+#pragma unroll 1
+          for (int k = begin; k < end; ++k) product = fma(values[k], v[columns[k]], product);
         } else {
 #pragma unroll 4
           for (int k = begin + lane; k < end; k += lanes) product = fma(values[k], v[columns[k]], product);
@@ -299,7 +302,7 @@ struct batch_class {
   [[nodiscard]] int lanes(int wanted_lanes, int block) const {
     if (wanted_lanes > 0) return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(wanted_lanes, 32))));
     const std::int64_t mean = entries / std::max<std::int64_t>(rows, 1) / block;
-    const auto wanted = static_cast<unsigned>(std::clamp<std::int64_t>(mean / (resident ? 16 : 4), 1, 32));
+    const auto wanted = static_cast<unsigned>(std::clamp<std::int64_t>(mean / (resident ? 8 : 4), 1, 32));
     return static_cast<int>(std::bit_floor(wanted));
   }
 };
