@@ -19,6 +19,7 @@ ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "g
 FILES = [("convert a.mtx -o c.mtx", "c.mtx"), ("convert a.mtx -o c.mtx.gz", "c.mtx.gz"),
          ("convert a.mtx -o c.mtx.zst", "c.mtx.zst"), ("generate stencil:n=12 -o c.mtx", "c.mtx"),
          ("spgemm a.mtx a.mtx -o c.mtx", "c.mtx"), ("spmv a.mtx -o y.mtx", "y.mtx"), ("spmv a.mtx -o y.mtx.gz", "y.mtx.gz"),
+         ("permute a.mtx --repeat 0 -o c.mtx", "c.mtx"), ("permute a.mtx --repeat 0 --save-permutation p.txt", "p.txt"),
          ("spy a.mtx -o a.svg", "a.svg"), ("spy a.mtx --size 2000 -o a.png", "a.png")]
 FAILING = {"info nofile": 3, "nocommand": 2, "info": 2, "spgemm a.mtx a.mtx --kernel nothing": 2, "info nofile --json": 3,
            "convert nofile -o c.mtx": 3}
