@@ -468,4 +468,6 @@ tulle_status tulle_estimate_spgemm(const tulle_context* context, const tulle_csr
 }
 #endif
 
+#include <tulle/tulle_reorder.h>
+
 #endif
