@@ -32,7 +32,6 @@ struct row_places {
 /// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
-  static constexpr bool has_state = false;
   T alpha;
   T beta;
   T* y;
@@ -59,7 +58,6 @@ struct scale_and_store {
 /// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
 template <class T>
 struct jacobi_step {
-  static constexpr bool has_state = false;
   T omega;
   const T* x;
   const T* b;
@@ -89,6 +87,7 @@ struct dot_shares {
   double* share;          // of each block, then of each shared row (0 where unused), then of each group
   std::int64_t count;     // of blocks and shared rows: what is to be added
   unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
+  bool left = false;      // the sums of groups stay as they are
 
   __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
@@ -186,10 +185,9 @@ __device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned f
 }
 
 /// scale_and_store, and dots = {w . y, y . y}, summed in f64 in an order that depends on the grid alone. Reads 1 more
-/// value per row. blockDim.x is a multiple of 32.
-template <class T>
+/// value per row. blockDim.x is a multiple of 32. `Arrives`: shares may arrive by themselves.
+template <class T, bool Arrives = true>
 struct store_with_dots {
-  static constexpr bool has_state = true;
   scale_and_store<T> store;
   const T* w;
   dot_results dots;
@@ -217,18 +215,19 @@ struct store_with_dots {
   __device__ __forceinline__ void finish() {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
-    const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-    if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
-      add_up(sum, block - member);
-    } else if (threadIdx.x < 2) {
-      leave_share(shares.of_block(block) + threadIdx.x, sum);
+    if constexpr (Arrives) {
+      const unsigned block = blockIdx.x, member = block & (shares.together - 1);
+      if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
+        return add_up(sum, block - member);
+      }
     }
+    if (threadIdx.x < 2) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
   }
 
  private:
   /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
-    const bool last = blockIdx.x + 1 == gridDim.x;
+    const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
     wy = threadIdx.x == 0 ? own : 0;
     yy = threadIdx.x == 1 ? own : 0;
     take_shares(shares, first, last, wy, yy);

@@ -1,5 +1,5 @@
 // Fused dot products that blocks do not add up by themselves (cuda/device/epilogue.cuh), because rows that they share
-// leave shares, too: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
+// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
 // 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
 #include <cooperative_groups.h>
 
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool cl
 
 }  // namespace
 
-dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows)
-    : together_(shared_rows > 0 ? 0 : least_together),
+dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive)
+    : together_(may_arrive && shared_rows == 0 ? least_together : 0),
       count_(blocks + shared_rows),
       has_clusters_(ctx.info().compute_capability >= 90) {
   std::int64_t groups = 0;
@@ -65,7 +65,7 @@ dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64
 }
 
 void dot_workspace::add_up(const dot_results& dots, cudaStream_t stream) {
-  if (left_ || together_ > 0) return;
+  if (together_ > 0) return;
   const bool clustered = has_clusters_ && count_ > most_of_a_block;
   if (!has_clusters_) return launch("add_shares", add_shares, {1, threads}, stream, view(), false, dots);
   const int blocks = clustered ? cluster_blocks : 1;

@@ -7,23 +7,27 @@
 
 namespace tulle::cuda {
 
+/// {w . y, y . y} in parts.
+struct dot_pairs {
+  const double* data = nullptr;
+  std::int64_t count = 0;
+};
+
 /// The memory of dot_shares, and what adds them up.
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share: shares arrive by themselves
-  /// where there are none of those.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are none of those,
+  /// shares may arrive by themselves.
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive = true);
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_}; }
-  /// From now on nobody adds up but who reads the view.
-  void leave(bool behind) {
-    together_ = 0;
-    left_ = true;
-    behind_ = behind;
+  [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_, left_}; }
+  /// From now on the sums of groups are left as they are, where shares arrive by themselves.
+  dot_pairs leave() {
+    left_ = together_ > 0 && count_ > 0;
+    if (!left_) return {};
+    return {share_.data() + 2 * count_, ceil_div(count_, std::int64_t{together_})};
   }
-  /// Whether what is launched for it may start before the kernel in front of it ends.
-  [[nodiscard]] bool behind() const { return behind_; }
   /// What is left to do behind a launch.
   void add_up(const dot_results& dots, cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
@@ -33,27 +37,28 @@ class dot_workspace {
   std::int64_t count_ = 0;
   bool has_clusters_ = false;
   bool left_ = false;
-  bool behind_ = false;
   buffer<double> share_;
 };
 
-/// What can leave the shares of its dot products to the kernel behind it.
-class leaves_dot_shares {
+/// What can leave a few sums of parts of its dot products to the kernel behind it.
+class leaves_dot_pairs {
  public:
-  /// From now on apply_dots does not write its results: they are the sums of these pairs.
-  virtual dot_shares leave_dot_shares(bool behind) = 0;
+  /// From now on apply_dots does not write its results: they are the sums of these pairs. It does where there is none.
+  virtual dot_pairs leave_dot_pairs() = 0;
 
  protected:
-  ~leaves_dot_shares() = default;
+  ~leaves_dot_pairs() = default;
 };
 
 /// Self has start(epilogue, x, stream), which launches blocks() blocks, and sets dots_. Base: device_operator or
 /// csr_operator.
 template <class Self, class Base>
-class fused_operator : public Base, public leaves_dot_shares {
+class fused_operator : public Base, public leaves_dot_pairs {
  public:
   using T = typename Base::value_type;
   using Base::Base;
+  /// Whether blocks add up their shares of dot products, where no rows are shared.
+  static constexpr bool shares_arrive = true;
 
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                   stream_view stream) final {
@@ -63,17 +68,14 @@ class fused_operator : public Base, public leaves_dot_shares {
       const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y),
                                      static_cast<const T*>(y), this->places_};
       const dot_results results{dots.data, dots.type == scalar_type::f64};
-      self().start(store_with_dots<T>{store, static_cast<const T*>(w), results, dots_.view()}, static_cast<const T*>(x),
-                   native(stream));
+      self().start(store_with_dots<T, Self::shares_arrive>{store, static_cast<const T*>(w), results, dots_.view()},
+                   static_cast<const T*>(x), native(stream));
       dots_.add_up(results, native(stream));
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
   }
-  dot_shares leave_dot_shares(bool behind) final {
-    dots_.leave(behind);
-    return dots_.view();
-  }
+  dot_pairs leave_dot_pairs() final { return dots_.leave(); }
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                     stream_view stream) final {
     if constexpr (std::is_floating_point_v<T>) {
@@ -87,15 +89,6 @@ class fused_operator : public Base, public leaves_dot_shares {
   }
 
  protected:
-  /// For kernels that await the grid before them where dot products are theirs.
-  template <class Epilogue, class... Parameters, class... Args>
-  void launch_product(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
-                      const Args&... args) const {
-    if (std::is_same_v<Epilogue, store_with_dots<T>> && dots_.behind()) {
-      return launch_behind(name, kernel, shape, 1, stream, args...);
-    }
-    launch(name, kernel, shape, stream, args...);
-  }
   dot_workspace dots_;
 
  private:
