@@ -47,7 +47,7 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
   using base = fused_operator<csr_stream, csr_operator<T, O>>;
 
  public:
-  static constexpr bool shares_arrive = false;  // most tiles share rows
+  [[maybe_unused]] static constexpr bool shares_arrive = false;  // most tiles share rows
 
   csr_stream(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
       : base(ctx, a, 0), small_(is_small(a.nnz, ctx, o)) {
