@@ -139,8 +139,12 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
 }
 
+/// Blocks per multiprocessor: 64 registers for eight entries, 32 for four, 40 where sums go along.
+template <class Shape, class Epilogue>
+constexpr int csr5_resident = Shape::items == 4 && requires(Epilogue e) { e.wy; } ? 6 : 8;
+
 template <class Shape, class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::items / 4))
+__global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
