@@ -1,8 +1,6 @@
 // A x stored, with dot products, or as a Jacobi step: for kernels that take any epilogue (cuda/device/epilogue.cuh).
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
@@ -15,34 +13,29 @@ struct dot_pairs {
   std::int64_t count = 0;
 };
 
-/// The memory of dot_shares.
+/// The memory of dot_shares, and what adds them up.
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows)
-      : shared_rows_(shared_rows), count_(blocks + shared_rows) {
-    const std::int64_t most_groups = std::clamp(ctx.info().multiprocessors - 1, 1, 128);
-    while (ceil_div(blocks, together_) > most_groups) together_ *= 2;
-    share_ = buffer<double>(ctx, 2 * static_cast<std::size_t>(count_ + ceil_div(blocks, together_)));
-    constexpr std::size_t pair = 2 * sizeof(double);
-    fill_bytes(ctx, share_.data(), memory_space::device, 0xff, share_.bytes());  // missing
-    fill_bytes(ctx, share_.data() + 2 * blocks, memory_space::device, 0, pair * static_cast<std::size_t>(shared_rows));
-  }
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share: shares arrive by themselves where
+  /// there are none of those.
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), count_, shared_rows_, together_, left_}; }
-  /// From now on the sums of groups are left as they are, but not where rows are shared.
+  [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_, left_}; }
+  /// From now on the sums of groups are left as they are, where shares arrive by themselves.
   dot_pairs leave() {
-    left_ = shared_rows_ == 0 && count_ > 0;
+    left_ = together_ > 0 && count_ > 0;
     if (!left_) return {};
     return {share_.data() + 2 * count_, ceil_div(count_, std::int64_t{together_})};
   }
+  /// What is left to do behind a launch.
+  void add_up(const dot_results& dots, cudaStream_t stream);
   [[nodiscard]] std::size_t bytes() const noexcept { return share_.bytes(); }
 
  private:
-  unsigned together_ = std::getenv("TULLE_DOTS_GROUP") ? static_cast<unsigned>(std::atoi(std::getenv("TULLE_DOTS_GROUP"))) : 1024;
-  std::int64_t shared_rows_ = 0;
+  unsigned together_ = 0;
   std::int64_t count_ = 0;
+  bool has_clusters_ = false;
   bool left_ = false;
   buffer<double> share_;
 };
@@ -75,6 +68,7 @@ class fused_operator : public Base, public leaves_dot_pairs {
       const dot_results results{dots.data, dots.type == scalar_type::f64};
       self().start(store_with_dots<T>{store, static_cast<const T*>(w), results, dots_.view()}, static_cast<const T*>(x),
                    native(stream));
+      dots_.add_up(results, native(stream));
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
     }
