@@ -354,10 +354,8 @@ class graph_operator final : public cg_operator {
   context ctx_;
   cg_options options_;
   std::int64_t n_;
-  int block_ = 0;  // of the inverses; 0: none
-  int fold_ = 0;   // of the blocks that are folded away; 0: none
-  int blocks_ = 0;
-  int interval_ = 1;
+  int block_ = 0, fold_ = 0;  // rows of blocks: of inverses that are applied, of what is folded away
+  int blocks_ = 0, interval_ = 1;
   bool reads_blocks_ = false;
   const void* values_ = nullptr;  // that kernels may read where they are
   buffer<T> x_, r_, p_, q_, z_, roots_, inverses_, scaled_;
