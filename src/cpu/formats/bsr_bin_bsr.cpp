@@ -95,16 +95,16 @@ bsr<T, O> bin_bsr_to_bsr(const context& ctx, bin_bsr_view<T> a) {
   out.block_rows = static_cast<index_t>((std::int64_t{a.rows} + a.block - 1) / a.block);
   out.rowptr = buffer<O>(ctx, static_cast<std::size_t>(out.block_rows) + 1);
   const int threads = threads_for(ctx.threads(), a.rows + a.nnz);
-  parallel_for(threads, out.block_rows, 64,
-               [&](index_t R) { out.rowptr.data()[R + 1] = static_cast<O>(bin_row_length(a, std::int64_t{R} * a.block)); });
+  parallel_for(threads, out.block_rows, 64, [&](index_t R) {
+    out.rowptr.data()[R + 1] = static_cast<O>(bin_row_length(a, std::int64_t{R} * a.block));
+  });
   scan_counts(ctx.threads(), out.rowptr.data(), out.block_rows);
   const auto blocks = static_cast<std::size_t>(out.rowptr.data()[out.block_rows]);
   out.colind = buffer<index_t>(ctx, blocks);
   out.values = buffer<T>(ctx, blocks * static_cast<std::size_t>(a.block * a.block));
   if (a.mask != nullptr || a.rows % a.block != 0) out.mask = buffer<std::uint64_t>(ctx, blocks);
-  parallel_for(threads, out.block_rows, 64, [&](index_t R) {
-    gather_pattern(a, R, out.rowptr.data(), out.colind.data(), out.mask.data());
-  });
+  parallel_for(threads, out.block_rows, 64,
+               [&](index_t R) { gather_pattern(a, R, out.rowptr.data(), out.colind.data(), out.mask.data()); });
   update_bsr_of_bins(ctx, a, out);
   return out;
 }

@@ -5,8 +5,8 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
-// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each writes
-// row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
+// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each
+// writes row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
 
 #include <tulle/core/types.hpp>
@@ -32,7 +32,6 @@ struct row_places {
 /// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
-  static constexpr bool has_state = false;
   T alpha;
   T beta;
   T* y;
@@ -59,7 +58,6 @@ struct scale_and_store {
 /// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
 template <class T>
 struct jacobi_step {
-  static constexpr bool has_state = false;
   T omega;
   const T* x;
   const T* b;
@@ -80,11 +78,11 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares arrive by
-/// themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the last block of
-/// every group of `together` waits for the shares of its group, adds them and leaves the sum; the last block of the grid
-/// adds those of groups, too, and writes the result. What was read is missing again before the next launch. Blocks that wait
-/// are fewer than multiprocessors, so that others always run.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
+/// arrive by themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the
+/// last block of every group of `together` waits for the shares of its group, adds them and leaves the sum; the last
+/// block of the grid adds those of groups, too, and writes the result. What was read is missing again before the next
+/// launch. Blocks that wait are fewer than multiprocessors, so that others always run.
 struct dot_shares {
   double* share;          // of each block, then of each shared row (0 where unused), then of each group
   std::int64_t count;     // of blocks and shared rows: what is to be added
@@ -166,11 +164,15 @@ __device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned f
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
         if (i + f * step >= all) continue;
-        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];" : "=d"(v[f][0]), "=d"(v[f][1]) : "l"(from[f]) : "memory");
+        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(v[f][0]), "=d"(v[f][1])
+                     : "l"(from[f])
+                     : "memory");
       }
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        arrived = arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
+        arrived =
+            arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
       }
     } while (!arrived);
 #pragma unroll
@@ -183,10 +185,9 @@ __device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned f
 }
 
 /// scale_and_store, and dots = {w . y, y . y}, summed in f64 in an order that depends on the grid alone. Reads 1 more
-/// value per row. blockDim.x is a multiple of 32.
-template <class T>
+/// value per row. blockDim.x is a multiple of 32. `Arrives`: shares may arrive by themselves.
+template <class T, bool Arrives = true>
 struct store_with_dots {
-  static constexpr bool has_state = true;
   scale_and_store<T> store;
   const T* w;
   dot_results dots;
@@ -214,12 +215,13 @@ struct store_with_dots {
   __device__ __forceinline__ void finish() {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
-    const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-    if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
-      add_up(sum, block - member);
-    } else if (threadIdx.x < 2) {
-      leave_share(shares.of_block(block) + threadIdx.x, sum);
+    if constexpr (Arrives) {
+      const unsigned block = blockIdx.x, member = block & (shares.together - 1);
+      if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
+        return add_up(sum, block - member);
+      }
     }
+    if (threadIdx.x < 2) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
   }
 
  private:

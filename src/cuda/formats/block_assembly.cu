@@ -104,8 +104,8 @@ struct bins_of_blocks {
   const std::int64_t* binptr;
 };
 
-/// Whether slots that rows do not use are written, too, with zeros: where values of a row do not end where sectors of 32 bytes
-/// do, a sector half written costs more than a whole one.
+/// Whether slots that rows do not use are written, too, with zeros: where values of a row do not end where sectors of
+/// 32 bytes do, a sector half written costs more than a whole one.
 template <int B, class T>
 constexpr bool whole_slots = B * sizeof(T) % 32 != 0;
 

@@ -31,7 +31,8 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
     const bool used = k < last;
     if (to.colptr != nullptr) to.colptr[slot] = used ? a.colind[k] : -1;
     if (to.mask != nullptr) to.mask[slot] = used ? row_bits(a.mask[k], static_cast<index_t>(r % b), b) : 0;
-    copy_row(a.values + (k * b + r % b) * b, 1, to.values + bin_place(slot, static_cast<index_t>(r), b), bin_rows, b, used);
+    copy_row(a.values + (k * b + r % b) * b, 1, to.values + bin_place(slot, static_cast<index_t>(r), b), bin_rows, b,
+             used);
   }
 }
 
@@ -93,19 +94,16 @@ bsr<T, O> bin_bsr_to_bsr(const context& ctx, bin_bsr_view<T> a) {
   out.block = a.block;
   out.block_rows = static_cast<index_t>(ceil_div(a.rows, a.block));
   buffer<std::int64_t> counts = zero_counts(ctx, out.block_rows);
-  for_each_item(ctx, "bsr.count_of_bins", out.block_rows, [a, counts = counts.data()] __device__(std::int64_t R) {
-    counts[R] = bin_row_length(a, R * a.block);
-  });
+  for_each_item(ctx, "bsr.count_of_bins", out.block_rows,
+                [a, counts = counts.data()] __device__(std::int64_t R) { counts[R] = bin_row_length(a, R * a.block); });
   auto [rowptr, total] = offsets_of<O>(ctx, std::move(counts));
   out.rowptr = std::move(rowptr);
   const auto blocks = static_cast<std::size_t>(total);
   out.colind = buffer<index_t>(ctx, blocks);
   out.values = buffer<T>(ctx, blocks * static_cast<std::size_t>(a.block * a.block));
   if (a.mask != nullptr || a.rows % a.block != 0) out.mask = buffer<std::uint64_t>(ctx, blocks);
-  const auto gather = [a, rowptr = out.rowptr.data(), colind = out.colind.data(),
-                       mask = out.mask.data()] __device__(std::int64_t R) {
-    gather_pattern(a, R, rowptr, colind, mask);
-  };
+  const auto gather = [a, rowptr = out.rowptr.data(), colind = out.colind.data(), mask = out.mask.data()] __device__(
+                          std::int64_t R) { gather_pattern(a, R, rowptr, colind, mask); };
   for_each_item(ctx, "bsr.pattern_of_bins", out.block_rows, gather);
   update_bsr_of_bins(ctx, a, out);
   return out;

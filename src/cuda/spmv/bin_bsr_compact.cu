@@ -5,7 +5,8 @@
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
 // with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
-// pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
+// pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and where blocks
+// are full enough to need fewer bytes than csr5.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -281,8 +282,7 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
   void start(Epilogue epilogue, const V* x, cudaStream_t stream) {
     const compact_view<T> a = storage_.view();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_,
-             x, epilogue);
+      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
     });
   }
 

@@ -139,12 +139,8 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
 }
 
-/// Blocks per multiprocessor: 32 registers for four entries, 40 where sums go along, else 64.
-template <class Shape, class Epilogue>
-constexpr int csr5_resident = Shape::items == 4 ? (Epilogue::has_state ? 6 : 8) : 8;
-
 template <class Shape, class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
+__global__ void __launch_bounds__(Shape::block, 2048 / Shape::block / (Shape::items / 4))
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
@@ -158,9 +154,12 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   using base = fused_operator<csr5_operator, csr_operator<T, O>>;
 
  public:
+  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second kernel.
+  static constexpr bool shares_arrive = Shape::items == 8;
+
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), storage_.groups()};
+    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);

@@ -1,6 +1,6 @@
 // Fused dot products that blocks do not add up by themselves (cuda/device/epilogue.cuh), because rows that they share
-// leave shares, too: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or 8192nd on a
-// cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
+// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
+// 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool cl
 
 }  // namespace
 
-dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows)
-    : together_(shared_rows > 0 ? 0 : least_together),
+dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive)
+    : together_(may_arrive && shared_rows == 0 ? least_together : 0),
       count_(blocks + shared_rows),
       has_clusters_(ctx.info().compute_capability >= 90) {
   std::int64_t groups = 0;

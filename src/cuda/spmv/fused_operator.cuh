@@ -17,9 +17,9 @@ struct dot_pairs {
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share: shares arrive by themselves where
-  /// there are none of those.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows);
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are none of those,
+  /// shares may arrive by themselves.
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive = true);
 
   [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_, left_}; }
   /// From now on the sums of groups are left as they are, where shares arrive by themselves.
@@ -57,6 +57,8 @@ class fused_operator : public Base, public leaves_dot_pairs {
  public:
   using T = typename Base::value_type;
   using Base::Base;
+  /// Whether blocks add up their shares of dot products, where no rows are shared.
+  static constexpr bool shares_arrive = true;
 
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                   stream_view stream) final {
@@ -66,8 +68,8 @@ class fused_operator : public Base, public leaves_dot_pairs {
       const scale_and_store<T> store{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y),
                                      static_cast<const T*>(y), this->places_};
       const dot_results results{dots.data, dots.type == scalar_type::f64};
-      self().start(store_with_dots<T>{store, static_cast<const T*>(w), results, dots_.view()}, static_cast<const T*>(x),
-                   native(stream));
+      self().start(store_with_dots<T, Self::shares_arrive>{store, static_cast<const T*>(w), results, dots_.view()},
+                   static_cast<const T*>(x), native(stream));
       dots_.add_up(results, native(stream));
     } else {
       Base::apply_dots(alpha, x, beta, y, w, dots, stream);
