@@ -68,6 +68,7 @@ class problem_source {
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
     problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
+    if (order) choose_kernel_in_order(ctx);
   }
 
   /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
@@ -106,6 +107,15 @@ class problem_source {
     order = detail::find_orders(ctx, given_.ref(), block).rows;
     given_.permute(*order, *order);
     problem.blocks = {};
+  }
+  /// Where the choice is the plan's.
+  void choose_kernel_in_order(const context& ctx) {
+    std::string& kernel = problem.options.spmv.kernel;
+    if (ctx.backend() == backend_kind::cpu || problem.types().vector != problem.csr.types.value) return;
+    if (!requested_kernel(kernel_operation::spmv, ctx.backend(), kernel).empty()) return;
+    const std::string chosen = detail::kernel_in_order(ctx, problem.stats, problem.csr.types);
+    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
+    if (k != nullptr && k->supports(problem.stats, problem.csr.types, ctx.info()).ok) kernel = chosen;
   }
   [[nodiscard]] pattern_counts counts(const context& ctx) const {
     const buffer<pattern_counts> found = matrices_of(ctx.backend()).inspect(ctx, {&given_.ref(), 1});
