@@ -108,8 +108,9 @@ void reordering::apply_many(spmv_operator& a, double alpha, const strided_vector
     return strided_vectors{static_cast<std::byte*>(v.data) + first * v.vector_stride * size, count, v.row_stride,
                            v.vector_stride};
   };
-  /// As v is stored.
+  /// As v is stored. To the null pointer of vectors without elements nothing may be added.
   const auto own = [](const strided_vectors& v, void* data, index_t count, index_t rows) {
+    if (data == nullptr) return strided_vectors{nullptr, count, 0, 0};
     const bool by_row = v.vector_stride == 1 || rows == 1;
     return by_row ? strided_vectors{data, count, count, 1} : strided_vectors{data, count, 1, rows};
   };
