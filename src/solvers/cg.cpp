@@ -79,9 +79,13 @@ class problem_source {
     const detail::vector_rules rules{values.space, problem.csr.device, problem.csr.types.value};
     rules.check_size("values", values, given_.value_count());
     detail::require_no_stride("update_values", {{"values", values}});
-    given_.update_values(values.data, values.space);
-    if (!blocks_alone) given_.refresh();
-    problem.csr = given_.ref();
+    if (blocks_alone) {
+      given_.lend(values.data, values.space);
+    } else {
+      given_.update_values(values.data, values.space);
+      given_.refresh();
+      problem.csr = given_.ref();
+    }
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
 
