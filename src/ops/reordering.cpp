@@ -10,10 +10,11 @@ namespace {
 
 /// Right-hand sides that go through a plan together: room for more would exceed what the matrix takes.
 constexpr index_t vectors_together = 4;
-/// Of the first of two steps: an eighth of a vector of 134 MB was as fast as a sixteenth, and faster than a quarter, on an NVIDIA H200.
+/// Of the first of two steps: an eighth of a vector of 134 MB was as fast as a sixteenth, and faster than a quarter, on
+/// an NVIDIA H200.
 constexpr std::size_t ranges = 8;
-/// Rows that a device's kernel stores one by one wherever they belong cost it more than y as a whole does afterwards, unless
-/// they are this long on average: docs/notes/0017-plans-that-reorder.md.
+/// Rows that a device's kernel stores one by one wherever they belong cost it more than y as a whole does afterwards,
+/// unless they are this long on average: docs/notes/0017-plans-that-reorder.md.
 constexpr double least_stored_mean = 16;
 
 /// While it lives, rows are stored in an order.
@@ -59,12 +60,15 @@ void reordering::take_two_steps() {
   const auto span = static_cast<index_t>((n + ranges - 1) / ranges);
   two_steps made{buffer<index_t>(ctx_, n), buffer<index_t>(ctx_, n), {}};
   split(ctx_, rows().order().data(), rows().size(), span, made.source.data(), made.place.data());
-  const permutation source(ctx_, permutation_ref(offset_type::i32, made.source.data(), rows().size(), ctx_.space(), ctx_.device()));
+  const permutation source(
+      ctx_, permutation_ref(offset_type::i32, made.source.data(), rows().size(), ctx_.space(), ctx_.device()));
   made.back = clone(ctx_, source.inverse_order());
   steps_.emplace(std::move(made));
 }
 
-void* reordering::between(int i) const { return y_.data() + y_.size() / vectors_together * static_cast<std::size_t>(i); }
+void* reordering::between(int i) const {
+  return y_.data() + y_.size() / vectors_together * static_cast<std::size_t>(i);
+}
 
 void reordering::move(const buffer<index_t>& from, const void* x, double beta, void* y, stream_view stream) const {
   move(from, one(x), beta, one(y), stream);
@@ -72,8 +76,7 @@ void reordering::move(const buffer<index_t>& from, const void* x, double beta, v
 
 void reordering::move(const buffer<index_t>& from, const strided_vectors& x, double beta, const strided_vectors& y,
                       stream_view stream) const {
-  reorders_of(ctx_.backend())
-      .gather({ctx_, stream, type_, static_cast<index_t>(from.size()), from.data()}, x, beta, y);
+  reorders_of(ctx_.backend()).gather({ctx_, stream, type_, static_cast<index_t>(from.size()), from.data()}, x, beta, y);
 }
 
 const void* reordering::gathered(const void* x, stream_view stream) const {
@@ -144,8 +147,8 @@ void reordering::apply_dots(spmv_operator& a, double alpha, const void* x, doubl
   move(rows().inverse_order(), y_.data(), 0, y, stream);
 }
 
-void reordering::apply_jacobi(spmv_operator& a, double omega, const void* x, const void* b, const void* inverse_diagonal,
-                              void* y, stream_view stream) const {
+void reordering::apply_jacobi(spmv_operator& a, double omega, const void* x, const void* b,
+                              const void* inverse_diagonal, void* y, stream_view stream) const {
   const void* const own_x = gathered(x, stream);
   if (steps_) {
     move(steps_->source, b, 0, between(2), stream);

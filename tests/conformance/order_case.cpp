@@ -49,7 +49,8 @@ void expect_same(const context& ctx, spmv_operator& op, const std::vector<index_
                  const std::vector<T>& y0, bool misaligned, const Run& run) {
   const auto plain = outcome_of(ctx, y0, misaligned, [&](T* y, double* dots) { run(y, dots, false); });
   ASSERT_TRUE(op.store_in_order(place.data()));
-  const auto ordered = outcome_of(ctx, scattered(y0, order), misaligned, [&](T* y, double* dots) { run(y, dots, true); });
+  const auto ordered =
+      outcome_of(ctx, scattered(y0, order), misaligned, [&](T* y, double* dots) { run(y, dots, true); });
   ASSERT_TRUE(op.store_in_order(nullptr));
   EXPECT_TRUE(same_bits(scattered(plain.y, order), ordered.y)) << "other bits in an order";
   EXPECT_TRUE(same_bits(plain.dots, ordered.dots)) << "other dot products in an order";
@@ -93,8 +94,13 @@ class plan_operator final : public spmv_operator {
   }
   [[nodiscard]] multivector_ref multivector(const strided_vectors& v, index_t size) const {
     const bool by_row = v.vector_stride == 1 && v.row_stride != 1;
-    return {plan_.vector_type(), size, v.count, by_row ? v.row_stride : v.vector_stride,
-            by_row ? vector_order::row_major : vector_order::column_major, v.data, plan_.ctx().space()};
+    return {plan_.vector_type(),
+            size,
+            v.count,
+            by_row ? v.row_stride : v.vector_stride,
+            by_row ? vector_order::row_major : vector_order::column_major,
+            v.data,
+            plan_.ctx().space()};
   }
 
   any_spmv_plan plan_;
