@@ -17,10 +17,10 @@ constexpr int least_ranges = 8;
 /// While it lives, rows are stored in an order.
 class stored_in_order {
  public:
-  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data()); }
+  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data(), false); }
   stored_in_order(const stored_in_order&) = delete;
   stored_in_order& operator=(const stored_in_order&) = delete;
-  ~stored_in_order() { a_.store_in_order(nullptr); }
+  ~stored_in_order() { a_.store_in_order(nullptr, false); }
 
  private:
   spmv_operator& a_;
@@ -37,7 +37,7 @@ void reordering::make_room(spmv_operator& a, bool fused) {
   const auto vectors = [&](const permutation& order, index_t count) {
     return buffer<std::byte>(ctx_, order.order().size() * static_cast<std::size_t>(count) * size_of(type_));
   };
-  by_kernel_ = a.store_in_order(nullptr);
+  by_kernel_ = a.store_in_order(nullptr, false);
   if (std::getenv("TULLE_REORDER_BY_WORK") != nullptr) by_kernel_ = false;
   if (!by_kernel_) steps_.reset();
   if (x_.empty()) x_ = vectors(columns(), vectors_together);
