@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -292,12 +293,15 @@ int main(int argc, char** argv) {
   if (!out.empty()) {
     std::FILE* const file = std::fopen(out.c_str(), "w");
     if (file == nullptr) return 1;
+    char date[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(date, sizeof date, "%FT%TZ", std::gmtime(&now));
     fmt::print(file,
-               "{{\n \"context\": {{\"commit\": \"{}\", \"device\": \"{}\"}},\n \"header\": [\"f64, Jacobi; "
+               "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{}\", \"device\": \"{}\"}},\n \"header\": [\"f64, Jacobi; "
                "microseconds of 20 iterations "
                "(of one)\", \"batch\", \"one block diagonal matrix\", \"a solver for each\", \"shared memory's time\", "
                "\"speed / one matrix\"],\n \"rows\": [{}\n ]\n}}\n",
-               build_info().commit, ctx.info().name, rows);
+               built_from().commit, date, ctx.info().name, rows);
     std::fclose(file);
   }
   return failed ? 1 : 0;

@@ -1,6 +1,6 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--quick] [--moves]`; or what
-// reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --quick: the plan alone; --moves: ways of
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or what
+// reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel; --moves: ways of
 // bringing vectors into an order, by themselves.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -52,8 +52,8 @@ double microseconds(const context& ctx, const F& f) {
 }
 
 double application(const context& ctx, const linear_operator& a) {
-  const auto n = static_cast<std::size_t>(a.dimensions().rows);
-  buffer<double> x(ctx, n), y(ctx, n);
+  const auto [rows, cols] = a.dimensions();
+  buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
   vector_ops(ctx).random(1, x);
   return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
 }
@@ -84,7 +84,8 @@ timed best_of(const context& ctx, const matrix_ref& a, bool vendor) {
 }
 
 /// Microseconds of an iteration of conjugate gradients: a solve of 200, with all that it begins and ends with.
-double iteration(const context& ctx, const matrix_ref& a, spmv_reorder reorder, std::string& kernel) {
+double iteration(const context& ctx, const matrix_ref& a, spmv_reorder reorder, std::string& kernel,
+                 const std::string& spmv_kernel = {}) {
   const auto n = static_cast<std::size_t>(a.rows);
   buffer<double> b(ctx, n), x(ctx, n);
   vector_ops(ctx).random(2, b);
@@ -93,6 +94,7 @@ double iteration(const context& ctx, const matrix_ref& a, spmv_reorder reorder, 
   options.max_iterations = 200;
   options.zero_guess = true;
   options.spmv.reorder = reorder;
+  options.spmv.kernel = spmv_kernel;
   const cg_solver solver(ctx, a, options);
   kernel = solver.kernel();
   std::vector<double> times;
@@ -126,21 +128,33 @@ void time_moves(const context& ctx, const permutation& order) {
     const double two = microseconds(ctx, [&] { second.apply(between, y); });
     const double both = microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
     const double out = microseconds(ctx, [&] { second.apply_inverse(x, between); });
-    const double back = microseconds(ctx, [&] { first.inverse().apply(between, y); });
+    const permutation inverse = first.inverse();
+    const double back = microseconds(ctx, [&] { inverse.apply(between, y); });
     fmt::print("; {} ranges {:.1f} + {:.1f} = {:.1f}, back {:.1f} + {:.1f}", ranges, one, two, both, out, back);
   }
   fmt::print("\n");
 }
 
-/// The plan in another order alone.
-void measure_plan(const context& ctx, const mesh& m) {
+/// The plan in another order by some kernels, and an iteration of conjugate gradients by them.
+void measure_kernels(const context& ctx, const mesh& m) {
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-  spmv_options options;
-  options.reorder = spmv_reorder::always;
-  const any_spmv_plan plan(ctx, permute_symmetric(ctx, natural, random_order(ctx, natural.rows)), options);
-  fmt::print("{}: reordered {:.1f} us, in its own order {:.1f}\n", m.name, application(ctx, plan),
-             application(ctx, plan.in_own_order()));
-  std::fflush(stdout);
+  const matrix_ref a = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  for (const char* kernel : {"packed", "csr5", "csr.stream", "sell", "ell"}) {
+    spmv_options options;
+    options.reorder = spmv_reorder::always;
+    options.kernel = kernel;
+    try {
+      const any_spmv_plan plan(ctx, a, options);
+      std::string solver;
+      fmt::print("{} {}: reordered {:.1f} us, in its own order {:.1f}", m.name, kernel, application(ctx, plan),
+                 application(ctx, plan.in_own_order()));
+      fmt::print(", cg natural {:.1f}, reordered {:.1f}\n", iteration(ctx, natural, spmv_reorder::never, solver, kernel),
+                 iteration(ctx, a, spmv_reorder::always, solver, kernel));
+    } catch (const error& e) {
+      fmt::print("{}: {}\n", kernel, e.what());
+    }
+    std::fflush(stdout);
+  }
 }
 
 using row = std::vector<std::string>;
@@ -168,39 +182,53 @@ row measure_file(const context& ctx, const std::string& file) {
           fmt::format("{:.1f}", plain.plan_microseconds() / 1e3), fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
 }
 
-const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "plan in another order",
-                    "over the best", "in its own order", "natural / own", "planning, ms", "pays after",
-                    "iteration of cg: natural", "renumbered", "reordered", "natural / reordered"};
+const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "reordered", "at effort max",
+                         "over the best", "in its own order", "natural / own", "planning, ms", "pays after",
+                         "iteration of cg: natural", "renumbered", "reordered", "natural / reordered"};
+
+spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::standard) {
+  spmv_options options;
+  options.reorder = reorder;
+  options.effort = effort;
+  return options;
+}
 
 row measure(const context& ctx, const mesh& m, bool moves) {
+  using enum spmv_reorder;
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
   const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
-  const double natural_us = application(ctx, any_spmv_plan(ctx, natural));
+  const double natural_us = application(ctx, any_spmv_plan(ctx, natural, options_of(never, spmv_effort::max)));
   const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
   timed plain;
-  double plain_plan_us = 0;
+  double cost = 0;
   {
     const any_spmv_plan plan(ctx, shuffled);
     plain = {std::string(plan.kernel()), application(ctx, plan)};
-    plain_plan_us = plan.plan_microseconds();
+    cost = -plan.plan_microseconds();
   }
-  spmv_options options;
-  options.reorder = spmv_reorder::always;
-  const any_spmv_plan plan(ctx, shuffled, options);
+  timed standard;
+  double own_standard = 0;
+  {
+    const any_spmv_plan plan(ctx, shuffled, options_of(always));
+    standard = {std::string(plan.kernel()), application(ctx, plan)};
+    own_standard = application(ctx, plan.in_own_order());
+    cost += plan.plan_microseconds();
+  }
+  const any_spmv_plan plan(ctx, shuffled, options_of(always, spmv_effort::max));
   const double reordered = application(ctx, plan), own = application(ctx, plan.in_own_order());
   const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
-  const double pays = (plan.plan_microseconds() - plain_plan_us) / (plain.microseconds - reordered);
+  const double pays = cost / (plain.microseconds - standard.microseconds);
   const std::string pays_after = pays > 0 ? fmt::format("{:.0f}", pays) : "never";
-  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f}, in its "
-             "own order {:.1f}: {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
+  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f} ({}, own "
+             "{:.1f}), at max {:.1f} ({}, own {:.1f}): {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
              m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
-             vendor.kernel, reordered, own, best / reordered, natural_us / own, pays_after, plan.explain());
+             vendor.kernel, standard.microseconds, standard.kernel, own_standard, reordered, plan.kernel(), own,
+             best / reordered, natural_us / own, pays_after, plan.explain());
   std::fflush(stdout);
   if (moves) time_moves(ctx, *plan.column_order());
   std::string kernel;
-  const double cg_natural = iteration(ctx, natural, spmv_reorder::never, kernel);
-  const double cg_plain = iteration(ctx, shuffled, spmv_reorder::never, kernel);
-  const double cg_reordered = iteration(ctx, shuffled, spmv_reorder::always, kernel);
+  const double cg_natural = iteration(ctx, natural, never, kernel), cg_plain = iteration(ctx, shuffled, never, kernel),
+               cg_reordered = iteration(ctx, shuffled, always, kernel);
   fmt::print("  {}: natural {:.1f} us an iteration, renumbered {:.1f}, reordered {:.1f}: {:.2f} of natural\n", kernel,
              cg_natural, cg_plain, cg_reordered, cg_natural / cg_reordered);
   std::fflush(stdout);
@@ -208,10 +236,10 @@ row measure(const context& ctx, const mesh& m, bool moves) {
   const auto with_kernel = [&](const timed& t) {
     return t.kernel.empty() ? std::string("-") : fmt::format("{:.1f} (`{}`)", t.microseconds, t.kernel);
   };
-  return {m.name, us(natural_us), with_kernel(ours), with_kernel(vendor), us(reordered),
-          fmt::format("{:.2f}", best / reordered), us(own), fmt::format("{:.2f}", natural_us / own),
-          fmt::format("{:.1f}", plan.plan_microseconds() / 1e3), pays_after, us(cg_natural), us(cg_plain),
-          us(cg_reordered), fmt::format("{:.2f}", cg_natural / cg_reordered)};
+  return {m.name, us(natural_us), with_kernel(ours), with_kernel(vendor), with_kernel(standard),
+          with_kernel({std::string(plan.kernel()), reordered}), fmt::format("{:.2f}", best / reordered), us(own),
+          fmt::format("{:.2f}", natural_us / own), fmt::format("{:.1f}", cost / 1e3), pays_after, us(cg_natural),
+          us(cg_plain), us(cg_reordered), fmt::format("{:.2f}", cg_natural / cg_reordered)};
 }
 
 std::string json(const row& cells) {
@@ -235,7 +263,7 @@ int write(const std::string& file, const context& ctx, const row& header, const 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool on_cpu = false, small = false, moves = false, quick = false;
+  bool on_cpu = false, small = false, moves = false, kernels = false;
   std::string file, only;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
@@ -243,7 +271,7 @@ int main(int argc, char** argv) {
     on_cpu = on_cpu || argument == "cpu";
     small = small || argument == "--small";
     moves = moves || argument == "--moves";
-    quick = quick || argument == "--quick";
+    kernels = kernels || argument == "--kernels";
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
     if (argument == "--files") files.assign(argv + i + 1, argv + argc);
     if (argument == "--only" && i + 1 < argc) only = argv[++i];
@@ -261,8 +289,8 @@ int main(int argc, char** argv) {
   if (!files.empty()) return file.empty() ? 0 : write(file, ctx, file_header, rows);
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     if (std::string(m.name).find(only) == std::string::npos) continue;
-    if (quick) {
-      measure_plan(ctx, m);
+    if (kernels) {
+      measure_kernels(ctx, m);
     } else {
       rows.push_back(measure(ctx, m, moves));
     }

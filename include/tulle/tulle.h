@@ -349,6 +349,7 @@ void tulle_spmv_plan_destroy(tulle_spmv_plan* plan);
 }
 #endif
 
+#include <tulle/tulle_reorder.h>
 #include <tulle/tulle_solvers.h>
 #include <tulle/tulle_spgemm.h>
 

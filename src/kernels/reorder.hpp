@@ -38,13 +38,19 @@ struct vector_move {
 /// of that is reversed.
 inline constexpr int rcm_sweeps = 4;
 
-/// Of an entry; summed up over a pattern, modulo 2^64, it is 0 where the pattern is symmetric.
-constexpr std::uint64_t asymmetry(index_t row, index_t column) {
-  const auto hash = [](index_t i, index_t j) {
-    return split_mix((std::uint64_t{static_cast<std::uint32_t>(i)} << 32 | static_cast<std::uint32_t>(j)) + 1);
-  };
-  return hash(row, column) - hash(column, row);
-}
+/// Tells a pattern from its transpose: with a random number h of each vertex and g, h with its halves swapped, the sum
+/// of h_i g_j - g_i h_j over all entries (i, j) is 0 modulo 2^64 where the pattern is symmetric, else by chance alone.
+struct vertex_hash {
+  std::uint64_t h, g;
+
+  constexpr explicit vertex_hash(index_t i)
+      : h(split_mix((std::uint64_t{static_cast<std::uint32_t>(i)} + 1) * 0x9e3779b97f4a7c15ULL)),
+        g(h >> 32 | h << 32) {}
+  /// Of an entry in this row, or with sums for `column` of a whole row.
+  [[nodiscard]] constexpr std::uint64_t asymmetry(std::uint64_t column_h, std::uint64_t column_g) const {
+    return h * column_g - g * column_h;
+  }
+};
 
 struct reorder_kernels {
   /// Takes over `from` as 32-bit numbers into `order` and its inverse into `inverse`, and returns the first i with

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/spmv.hpp>
 #include <unordered_set>
 
 #include "kernels/backends.hpp"
@@ -156,10 +157,15 @@ order_probe probe_order(const context& ctx, const matrix_ref& a) {
 
 /// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a side.
 bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations) {
-  const double cost = ctx.backend() == backend_kind::cpu ? 20 : 150, per_side = 3, least_gain = 2;
+  constexpr double cost = 100, per_side = 3, least_gain = 2;
   const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));
   const double saved = 0.5;  // of an iteration, the rest being vectors and values
   return expected * saved > cost && probe_order(ctx, a).gain() >= least_gain;
+}
+
+std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types) {
+  if (std::ranges::none_of(stats.block_fill, [](double fill) { return fill >= full_block; })) stats.block_fill = {};
+  return choose_spmv(stats, types, ctx.info()).kernel;
 }
 
 matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <tulle/formats/matrix_ref.hpp>
+#include <tulle/formats/stats.hpp>
 
 #include "ops/reordering.hpp"
 
@@ -10,6 +11,8 @@ namespace tulle::detail {
 
 /// Of a value.
 constexpr double sector_share = 0.25;
+/// Blocks this full are blocks of the matrix, and are ordered as a whole.
+constexpr double full_block = 0.8;
 
 /// What was seen of some rows: 32-byte sectors of x (of 8-byte values) per nonzero.
 struct order_probe {
@@ -29,6 +32,9 @@ double sectors_per_nonzero(const context& ctx, const matrix_ref& a);
 
 /// Whether an order pays within an iterative solution of so many iterations at most, whose vectors stay in it.
 bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations);
+
+/// The kernel for a matrix in such an order, which fills blocks by chance: those with holes say nothing of it.
+std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types);
 
 /// Reverse Cuthill-McKee of a CSR with sound structure: of A + A^T, by blocks of `block` rows where those are whole; of
 /// the graph of rows and columns where A is not square.

@@ -204,7 +204,7 @@ void operand::borrow_offsets(const matrix_ref& same) noexcept {
   ref_.types.offset = same.types.offset;
 }
 
-void operand::update_values(const void* values, memory_space space) {
+void operand::lend(const void* values, memory_space space) {
   lent_.values = values;
   lent_.space = space;
   if (space != ctx_.space()) {
@@ -217,9 +217,13 @@ void operand::update_values(const void* values, memory_space space) {
     values = own_values_;
   }
   placed_.values = values;
+}
+
+void operand::update_values(const void* values, memory_space space) {
+  lend(values, space);
   const bool in_order = in_blocks(source_.format) || is_transpose() || given_.format == matrix_format::csr;
   if (in_order && !converts_blocks_) {
-    source_.values = values;
+    source_.values = placed_.values;
   } else {
     source_ = converts_blocks_ ? tulle::to_csr(ctx_, placed_) : as_source(placed_);
   }

@@ -67,6 +67,8 @@ class operand {
   [[nodiscard]] std::int64_t value_count() const { return value_count_; }
   /// Other values in the order of the matrix that was given; borrowed where that is possible. `refresh` comes next.
   void update_values(const void* values, memory_space space);
+  /// The same for what reads `on_backend` alone: the source and the pattern's values stay as they were.
+  void lend(const void* values, memory_space space);
   /// The values of the source in the order of the pattern. No allocation, no synchronisation.
   void refresh();
 

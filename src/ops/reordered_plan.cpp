@@ -16,15 +16,13 @@ namespace {
 constexpr double least_gain = 1.25;
 /// Of the plain plan's time, what the reordered one must stay below.
 constexpr double least_speedup = 0.98;
-/// Blocks this full are ordered as a whole.
-constexpr double full_block = 0.8;
 
 /// Of the matrix's own blocks, or of those that its entries fill.
 index_t block_of(const detail::operand& a) {
   if (a.given().format == matrix_format::bsr || a.given().format == matrix_format::bin_bsr) return a.given().block;
   const csr_stats s = a.statistics();
   const index_t b = best_bsr_block(s, size_of(a.ref().types.value));
-  return s.block_fill[static_cast<std::size_t>(b)] >= full_block ? b : 1;
+  return s.block_fill[static_cast<std::size_t>(b)] >= detail::full_block ? b : 1;
 }
 
 }  // namespace
@@ -74,7 +72,7 @@ void any_spmv_plan::impl::reorder(bool transposes) {
                              "{:.0f} us to find it",
                              detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
-  order.emplace(ctx, std::move(orders), *options.vector_type);
+  order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
   own_order = std::make_unique<own_order_operator>(*this);
 }
 
@@ -85,7 +83,10 @@ void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
     plain.order_reason = "in A's order: reorder auto acts at effort max";
     return;
   }
-  if (plain.stays_blocks()) return;
+  if (plain.stays_blocks()) {
+    plain.order_reason = "in A's order: A came in blocks";
+    return;
+  }
   const auto begin = std::chrono::steady_clock::now();
   const detail::order_probe seen = detail::probe_order(plain.ctx, plain.source.ref());
   plain.order_reason = fmt::format("in A's order: {}", seen.describe());

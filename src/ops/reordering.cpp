@@ -1,7 +1,6 @@
 #include "ops/reordering.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "kernels/backends.hpp"
@@ -11,8 +10,11 @@ namespace {
 
 /// Right-hand sides that go through a plan together: room for more would exceed what the matrix takes.
 constexpr index_t vectors_together = 4;
-/// Of a vector that is larger than a cache.
-constexpr int least_ranges = 8;
+/// Of the first of two steps: an eighth of a vector of 134 MB was as fast as a sixteenth, and faster than a quarter, on an NVIDIA H200.
+constexpr std::size_t ranges = 8;
+/// Rows that a device's kernel stores one by one wherever they belong cost it more than y as a whole does afterwards, unless
+/// they are this long on average: docs/notes/0017-plans-that-reorder.md.
+constexpr double least_stored_mean = 16;
 
 /// While it lives, rows are stored in an order.
 class stored_in_order {
@@ -30,19 +32,20 @@ strided_vectors one(const void* v) { return {const_cast<void*>(v), 1, 1, 0}; }
 
 }  // namespace
 
-reordering::reordering(const context& ctx, matrix_orders orders, scalar_type type)
-    : ctx_(ctx), type_(type), orders_(std::move(orders)) {}
+reordering::reordering(const context& ctx, matrix_orders orders, scalar_type type, std::size_t cache_bytes)
+    : ctx_(ctx), type_(type), cache_bytes_(cache_bytes), orders_(std::move(orders)) {}
 
-void reordering::make_room(spmv_operator& a, bool fused) {
+void reordering::make_room(spmv_operator& a, double mean_row, bool fused) {
   const auto vectors = [&](const permutation& order, index_t count) {
     return buffer<std::byte>(ctx_, order.order().size() * static_cast<std::size_t>(count) * size_of(type_));
   };
   by_kernel_ = a.store_in_order(nullptr, false);
-  if (std::getenv("TULLE_REORDER_BY_WORK") != nullptr) by_kernel_ = false;
-  if (!by_kernel_) steps_.reset();
+  const bool large = rows().order().size() * size_of(type_) > cache_bytes_;
+  if (ctx_.backend() != backend_kind::cpu) by_kernel_ = by_kernel_ && (large || mean_row >= least_stored_mean);
+  if (!by_kernel_ || !large) steps_.reset();
   if (x_.empty()) x_ = vectors(columns(), vectors_together);
   if (y_.empty()) y_ = vectors(rows(), vectors_together);
-  if (by_kernel_ && !steps_) take_two_steps();
+  if (by_kernel_ && large && !steps_) take_two_steps();
   for (buffer<std::byte>& v : of_rows_) {
     if (!by_kernel_ && fused && v.empty()) v = vectors(rows(), 1);
   }
@@ -53,10 +56,7 @@ void reordering::take_two_steps() {
   const auto split = reorders_of(ctx_.backend()).split;
   if (split == nullptr || orders_.own_columns) return;
   const std::size_t n = rows().order().size();
-  auto ranges = static_cast<index_t>(n * size_of(type_) > ctx_.info().l2_bytes ? least_ranges : 1);
-  if (const char* given = std::getenv("TULLE_REORDER_RANGES")) ranges = std::atoi(given);
-  if (ranges < 2) return;
-  const auto span = static_cast<index_t>((n + static_cast<std::size_t>(ranges) - 1) / static_cast<std::size_t>(ranges));
+  const auto span = static_cast<index_t>((n + ranges - 1) / ranges);
   two_steps made{buffer<index_t>(ctx_, n), buffer<index_t>(ctx_, n), {}};
   split(ctx_, rows().order().data(), rows().size(), span, made.source.data(), made.place.data());
   const permutation source(ctx_, permutation_ref(offset_type::i32, made.source.data(), rows().size(), ctx_.space(), ctx_.device()));
@@ -110,7 +110,8 @@ void reordering::apply_many(spmv_operator& a, double alpha, const strided_vector
   };
   /// As v is stored.
   const auto own = [](const strided_vectors& v, void* data, index_t count, index_t rows) {
-    return v.vector_stride == 1 ? strided_vectors{data, count, count, 1} : strided_vectors{data, count, 1, rows};
+    const bool by_row = v.vector_stride == 1 || rows == 1;
+    return by_row ? strided_vectors{data, count, count, 1} : strided_vectors{data, count, 1, rows};
   };
   for (index_t first = 0; first < x.count; first += vectors_together) {
     const index_t count = std::min(vectors_together, x.count - first);

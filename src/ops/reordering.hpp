@@ -21,15 +21,14 @@ struct matrix_orders {
 /// Applies the operator of a matrix in another order to vectors in the caller's. Neither allocates nor waits.
 class reordering {
  public:
-  /// For vectors of a type. `orders.rows` is that of y.
-  reordering(const context& ctx, matrix_orders orders, scalar_type type);
+  /// For vectors of a type. `orders.rows` is that of y. `cache_bytes`: of vectors that may be read at random.
+  reordering(const context& ctx, matrix_orders orders, scalar_type type, std::size_t cache_bytes);
 
   [[nodiscard]] const permutation& rows() const noexcept { return orders_.rows; }
   [[nodiscard]] const permutation& columns() const noexcept { return orders_.columns(); }
 
   /// Makes room for what applications of `a` will need; `fused`: dot products or Jacobi steps among them.
-  void make_room(spmv_operator& a, bool fused);
-  [[nodiscard]] bool is_stored_by_kernel() const noexcept { return by_kernel_; }
+  void make_room(spmv_operator& a, double mean_row, bool fused);
 
   void apply(spmv_operator& a, double alpha, const void* x, double beta, void* y, stream_view stream) const;
   void apply_many(spmv_operator& a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
@@ -60,6 +59,7 @@ class reordering {
 
   context ctx_;
   scalar_type type_;
+  std::size_t cache_bytes_;
   matrix_orders orders_;
   bool by_kernel_ = false;
   std::optional<two_steps> steps_;   // where vectors are larger than a cache, and the kernel stores rows by the second

@@ -5,6 +5,7 @@
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
@@ -118,7 +119,8 @@ void any_spmv_plan::impl::choose(bool quick) {
     analyse();
   }
   const type_key stored = source.ref().types;
-  const spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
+  spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
+  if (order && options.policy == spmv_policy::standard) choice.kernel = detail::kernel_in_order(ctx, stats, stored);
   const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, types());
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
@@ -151,7 +153,7 @@ void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
   op.reset();
   many.reset();
   op = k.make(ctx, source.ref(), stats, options);
-  if (order) order->make_room(*op, k.has.dots || k.has.jacobi);
+  if (order) order->make_room(*op, stats.mean, k.has.dots || k.has.jacobi);
   ctx.synchronize();  // apply may come on another stream
   kernel = &k;
   reason = why;
@@ -192,7 +194,7 @@ void any_spmv_plan::impl::tune(double budget) {
   kernel = result.kernel;
   if (result.faster != nullptr) {
     op = std::move(result.faster);
-    if (order) order->make_room(*op, kernel->has.dots || kernel->has.jacobi);
+    if (order) order->make_room(*op, stats.mean, kernel->has.dots || kernel->has.jacobi);
     many.reset();
   }
   const std::string left_out =

@@ -68,6 +68,7 @@ class problem_source {
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
     problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
+    if (order) choose_kernel_in_order(ctx);
   }
 
   /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
@@ -78,9 +79,13 @@ class problem_source {
     const detail::vector_rules rules{values.space, problem.csr.device, problem.csr.types.value};
     rules.check_size("values", values, given_.value_count());
     detail::require_no_stride("update_values", {{"values", values}});
-    given_.update_values(values.data, values.space);
-    if (!blocks_alone) given_.refresh();
-    problem.csr = given_.ref();
+    if (blocks_alone) {
+      given_.lend(values.data, values.space);
+    } else {
+      given_.update_values(values.data, values.space);
+      given_.refresh();
+      problem.csr = given_.ref();
+    }
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
 
@@ -102,6 +107,15 @@ class problem_source {
     order = detail::find_orders(ctx, given_.ref(), block).rows;
     given_.permute(*order, *order);
     problem.blocks = {};
+  }
+  /// Where the choice is the plan's.
+  void choose_kernel_in_order(const context& ctx) {
+    std::string& kernel = problem.options.spmv.kernel;
+    if (ctx.backend() == backend_kind::cpu || problem.types().vector != problem.csr.types.value) return;
+    if (!requested_kernel(kernel_operation::spmv, ctx.backend(), kernel).empty()) return;
+    const std::string chosen = detail::kernel_in_order(ctx, problem.stats, problem.csr.types);
+    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
+    if (k != nullptr && k->supports(problem.stats, problem.csr.types, ctx.info()).ok) kernel = chosen;
   }
   [[nodiscard]] pattern_counts counts(const context& ctx) const {
     const buffer<pattern_counts> found = matrices_of(ctx.backend()).inspect(ctx, {&given_.ref(), 1});

@@ -81,6 +81,23 @@ class JsonOutput(unittest.TestCase):
         self.assertLessEqual({"uniform", "corner", "stencil", "fem", "banded", "rmat", "short", "arrow", "block",
                               "diagonal"}, names)
 
+    def test_permute(self):
+        record = self.parsed("permute", "gen:stencil:n=6,points=7", "--method", "random", "--json", "--repeat", 3)
+        self.assertEqual((record["ordering"], record["moves"]), ("random", "rows and columns"))
+        self.assertEqual(record["before"]["bandwidth"], 36)
+        self.assertGreater(record["after"]["bandwidth"], 36)
+        self.assertEqual(set(record["after"]["sectors_per_nonzero"]), {"thread", "lanes_8", "warp"})
+        self.assertGreater(record["gain"], 0)
+        self.assertIn("pays_after", record)
+        record = self.parsed("permute", "gen:uniform:n=6,cols=9,degree=2", "--method", "length", "--json", "--repeat", 0)
+        self.assertEqual(record["moves"], "rows")
+        self.assertNotIn("gain", record)
+
+    def test_gather(self):
+        record = self.parsed("info", "gen:stencil:n=6,points=7", "--gather", "--method", "rcm", "--json")
+        self.assertEqual(record["gather"]["bandwidth"], 36)
+        self.assertLessEqual(record["gather_reordered"]["quality"]["bandwidth"], 36)
+
     def test_doctor(self):
         record = self.parsed("doctor", "--json", "--threads", 1)
         for rate in ("read_gbs", "copy_gbs", "triad_gbs"):

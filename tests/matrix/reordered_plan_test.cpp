@@ -1,9 +1,12 @@
 // Plans that keep rows and columns in another order than A's: the orders, vectors in them, and when there is one.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <tulle/tulle.hpp>
 
+#include "ops/reordering.hpp"
+#include "plan/find_kernel.hpp"
 #include "support/backends.hpp"
 #include "support/counting_memory.hpp"
 #include "support/errors.hpp"
@@ -179,6 +182,50 @@ TEST_P(reordered_plan_test, applying_takes_no_memory) {
     ctx().synchronize();
     EXPECT_EQ(memory->allocations(), before);
     EXPECT_GT(reordered.workspace_bytes(), 2 * n * sizeof(double));
+  }
+}
+
+/// Vectors that are larger than a cache take two steps on a device; the bits are those of one.
+TEST_P(reordered_plan_test, an_order_in_two_steps_gives_what_one_step_does) {
+  const matrix_ref a = renumbered("gen:stencil:points=7,n=15");
+  const permutation order(ctx(), shuffled_numbers(a.rows));
+  const matrix_ref own = permute_symmetric(ctx(), a, order);
+  const csr_stats stats = statistics(ctx(), own.as<double, std::int32_t>());
+  const auto n = static_cast<std::size_t>(a.rows);
+  const buffer<double> x = to_buffer(ctx(), random_numbers(n, 1)), w = to_buffer(ctx(), random_numbers(n, 2)),
+                       d = to_buffer(ctx(), random_numbers(n, 3));
+  for (const char* name : {"packed", "csr5", "csr.stream", "csr.balanced"}) {
+    SCOPED_TRACE(name);
+    const spmv_kernel* kernel = spmv_kernel_for(ctx().backend(), name, types_of(own, {}));
+    if (kernel == nullptr) continue;
+    const auto op = kernel->make(ctx(), own, stats, {});
+    constexpr double long_rows = 1000;  // which the kernel stores itself
+    const auto results = [&](std::size_t cache) {
+      detail::reordering way(ctx(), {order.on(ctx())}, scalar_type::f64, cache);
+      way.make_room(*op, long_rows, true);
+      std::vector<vec> out;
+      buffer<double> y = to_buffer(ctx(), random_numbers(n, 4)), dots(ctx(), 2);
+      const vector_ref to_dots(dots);
+      way.apply(*op, 2, x.data(), 0, y.data(), ctx().stream());
+      out.push_back(to_vector(ctx(), y));
+      way.apply(*op, 2, x.data(), -1, y.data(), ctx().stream());
+      out.push_back(to_vector(ctx(), y));
+      for (const double beta : {0.0, 0.5}) {
+        way.apply_dots(*op, 1, x.data(), beta, y.data(), w.data(), to_dots, ctx().stream());
+        out.push_back(to_vector(ctx(), y));
+        out.push_back(to_vector(ctx(), dots));
+      }
+      way.apply_jacobi(*op, 0.5, x.data(), w.data(), d.data(), y.data(), ctx().stream());
+      out.push_back(to_vector(ctx(), y));
+      return out;
+    };
+    const std::vector<vec> one = results(std::numeric_limits<std::size_t>::max()), two = results(0);
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i], two[i]) << i;
+    expect_product(a, to_vector(ctx(), x), [&] {
+      vec half = one.front();
+      for (double& v : half) v /= 2;
+      return half;
+    }());
   }
 }
 

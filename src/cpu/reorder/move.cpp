@@ -16,11 +16,15 @@ void gather_vectors(const vector_move& move, const strided_vectors& x, double be
     constexpr index_t piece = 4096;
     parallel_for(threads, (move.n + piece - 1) / piece, [&](index_t p) {
       const index_t last = std::min<std::int64_t>(move.n, std::int64_t{p + 1} * piece);
-      for (index_t j = 0; j < x.count; ++j) {
+      const auto take = [&](const T* v, std::int64_t v_stride, T* w, std::int64_t w_stride) {
         for (index_t i = p * piece; i < last; ++i) {
-          const T value = from[move.from[i] * x.row_stride + j * x.vector_stride];
-          out.store(to + i * y.row_stride + j * y.vector_stride, static_cast<sum_of<T>>(value));
+          out.store(w + i * w_stride, static_cast<sum_of<T>>(v[move.from[i] * v_stride]));
         }
+      };
+      for (index_t j = 0; j < x.count; ++j) {
+        const T* const v = from + j * x.vector_stride;
+        T* const w = to + j * y.vector_stride;
+        x.row_stride == 1 && y.row_stride == 1 ? take(v, 1, w, 1) : take(v, x.row_stride, w, y.row_stride);
       }
     });
   });

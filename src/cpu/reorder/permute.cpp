@@ -1,6 +1,7 @@
 // Orders checked, and the entries of a matrix in another order: counted row by row, then copied, and sorted where
 // asked.
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "cpu/reorder/reorder.hpp"
@@ -8,9 +9,23 @@
 namespace tulle::cpu {
 namespace {
 
+/// Whether `from` is an order, and then it and its inverse.
+template <class N>
+bool take_sound(int threads, const N* from, std::int64_t n, index_t* order, index_t* inverse) {
+  const auto there = [&](std::int64_t i) { return from[i] >= 0 && from[i] < n; };
+  parallel_for(threads, n, [&](std::int64_t i) { inverse[i] = -1; });
+  parallel_for(threads, n, [&](std::int64_t i) {
+    if (!there(i)) return;
+    std::atomic_ref(inverse[from[i]]).store(static_cast<index_t>(i), std::memory_order_relaxed);
+    order[i] = static_cast<index_t>(from[i]);
+  });
+  return parallel_all(threads, n, 1 << 14, [&](std::int64_t i) { return there(i) && inverse[from[i]] == i; });
+}
+
 /// The same on every run: of equal numbers the first keeps its place.
 template <class N>
-std::int64_t take_typed(const N* from, std::int64_t n, index_t* order, index_t* inverse) {
+std::int64_t take_typed(const context& ctx, const N* from, std::int64_t n, index_t* order, index_t* inverse) {
+  if (take_sound(threads_for(ctx.threads(), n), from, n, order, inverse)) return n;
   std::fill_n(inverse, n, index_t{-1});
   std::int64_t defect = n;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -74,10 +89,10 @@ entry_map permute_typed(const context& ctx, const matrix_ref& a, const matrix_or
 
 }  // namespace
 
-std::int64_t take_order(const context&, const permutation_ref& from, index_t* order, index_t* inverse) {
+std::int64_t take_order(const context& ctx, const permutation_ref& from, index_t* order, index_t* inverse) {
   return from.type == offset_type::i32
-             ? take_typed(static_cast<const std::int32_t*>(from.data), from.size, order, inverse)
-             : take_typed(static_cast<const std::int64_t*>(from.data), from.size, order, inverse);
+             ? take_typed(ctx, static_cast<const std::int32_t*>(from.data), from.size, order, inverse)
+             : take_typed(ctx, static_cast<const std::int64_t*>(from.data), from.size, order, inverse);
 }
 
 entry_map permute_entries(const context& ctx, const matrix_ref& a, const matrix_order& order) {

@@ -262,7 +262,13 @@ template <offset O>
 bool symmetric_typed(const context& ctx, const matrix_ref& a) {
   const auto* rowptr = static_cast<const O*>(a.rowptr);
   const auto of_row = [&](index_t i, std::uint64_t& sum) {
-    for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) sum += asymmetry(i, a.colind[k]);
+    std::uint64_t h = 0, g = 0;
+    for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) {
+      const vertex_hash column(a.colind[k]);
+      h += column.h;
+      g += column.g;
+    }
+    sum += vertex_hash(i).asymmetry(h, g);
   };
   return parallel_reduce(threads_for(ctx, a), a.rows, 1024, std::uint64_t{0}, of_row,
                          [](std::uint64_t& all, std::uint64_t mine) { all += mine; }) == 0;

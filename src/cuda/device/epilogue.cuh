@@ -83,16 +83,16 @@ struct jacobi_step {
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. A share that is not
-/// there yet is `missing`, so that its arrival needs no counter and no fence. The last block of every group of `together`
-/// waits for the shares of its group, adds them and leaves the sum; the last block of the grid does the same to the sums of
-/// groups, and writes the result. What was read is missing again before the next launch. Blocks that wait are fewer than
-/// multiprocessors, so that others always run.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares arrive by
+/// themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the last block of
+/// every group of `together` waits for the shares of its group, adds them and leaves the sum; the last block of the grid
+/// adds those of groups, too, and writes the result. What was read is missing again before the next launch. Blocks that wait
+/// are fewer than multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;       // of each block, then of each shared row (never missing; 0 where unused), then of each group
-  std::int64_t count;  // of blocks and shared rows: what is to be added
-  std::int64_t shared_rows = 0;
-  unsigned together = 0;  // a power of 2; 0: shares are left as they are
+  double* share;          // of each block, then of each shared row (0 where unused), then of each group
+  std::int64_t count;     // of blocks and shared rows: what is to be added
+  unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
+  bool left = false;      // the sums of groups stay as they are
 
   __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
@@ -148,36 +148,39 @@ __device__ __forceinline__ void leave_share(double* to, double sum) {
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-/// Waits for the shares first, first + step, ... below end, adds them to a and b, and makes them missing.
-__device__ __forceinline__ void take_shares(double* share, unsigned first, unsigned end, unsigned step, double& a,
-                                            double& b) {
+/// Waits for the shares of the blocks from `first` to the calling one and, where that is the grid's last, of the groups
+/// before; adds the thread's part of them to a and b, and makes them missing.
+__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, bool last, double& a, double& b) {
   constexpr int flight = 4;
-  for (std::int64_t i = first; i < end; i += flight * step) {
+  const int members = static_cast<int>(blockIdx.x - first);
+  const int all = members + (last ? static_cast<int>(shares.groups()) - 1 : 0), step = static_cast<int>(blockDim.x);
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += flight * step) {
+    double* from[flight];
     double v[flight][2];
-    bool all;
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      const int at = i + f * step;
+      from[f] = at < members ? shares.of_block(first + at) : shares.of_group(at - members);
+      v[f][0] = v[f][1] = 0;
+    }
+    bool arrived;
     do {
-      all = true;
+      arrived = true;
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        v[f][0] = v[f][1] = 0;
-        if (i + f * step >= end) continue;
-        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
-                     : "=d"(v[f][0]), "=d"(v[f][1])
-                     : "l"(share + 2 * (i + f * step))
-                     : "memory");
+        if (i + f * step >= all) continue;
+        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];" : "=d"(v[f][0]), "=d"(v[f][1]) : "l"(from[f]) : "memory");
       }
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        all = all && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
+        arrived = arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
       }
-    } while (!all);
+    } while (!arrived);
 #pragma unroll
     for (int f = 0; f < flight; ++f) {
       a += v[f][0];
       b += v[f][1];
-      if (i + f * step >= end) continue;
-      auto* const read = reinterpret_cast<longlong2*>(share + 2 * (i + f * step));
-      *read = {missing_share, missing_share};
+      if (i + f * step < all) *reinterpret_cast<longlong2*>(from[f]) = {missing_share, missing_share};
     }
   }
 }
@@ -210,7 +213,6 @@ struct store_with_dots {
     double* const share = shares.of_shared_row(slot);
     share[0] = static_cast<double>(__ldg(w + at)) * y;
     share[1] = y * y;
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
@@ -226,37 +228,17 @@ struct store_with_dots {
  private:
   /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
-    const bool last = blockIdx.x + 1 == gridDim.x;
+    const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
     wy = threadIdx.x == 0 ? own : 0;
     yy = threadIdx.x == 1 ? own : 0;
-    take_shares(shares.share, first + threadIdx.x, blockIdx.x, blockDim.x, wy, yy);
-    if (last) take_shares(shares.of_group(0), threadIdx.x, shares.groups() - 1, blockDim.x, wy, yy);
-    // What blocks left for shared rows is seen by whoever saw, if only through groups, that they ended.
-    if (shares.shared_rows > 0) asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    take_shares(shares, first, last, wy, yy);
     __syncthreads();
-    if (last) add_shared_rows();
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x >= 2) return;
     if (last)
       dots.set(static_cast<int>(threadIdx.x), sum);
     else
       leave_share(shares.of_group(first / shares.together) + threadIdx.x, sum);
-  }
-  __device__ __forceinline__ void add_shared_rows() {
-    constexpr int flight = 8;
-    for (std::int64_t i = threadIdx.x; i < shares.shared_rows; i += flight * blockDim.x) {
-      double2 pair[flight];
-#pragma unroll
-      for (int f = 0; f < flight; ++f) {
-        const std::int64_t at = i + f * blockDim.x;
-        pair[f] = at < shares.shared_rows ? __ldcg(reinterpret_cast<const double2*>(shares.of_shared_row(at))) : double2{};
-      }
-#pragma unroll
-      for (int f = 0; f < flight; ++f) {
-        wy += pair[f].x;
-        yy += pair[f].y;
-      }
-    }
   }
 };
 

@@ -32,29 +32,6 @@ __device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(v);
 }
 
-/// The same for what is not read again before L2 was filled anew: it leaves L2 first, so that vectors stay.
-template <class T>
-__device__ __forceinline__ T load_once(const T* p) {
-  return load_stream(p);
-}
-__device__ __forceinline__ unsigned long long evict_first() {
-  unsigned long long policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-template <>
-__device__ __forceinline__ float load_once(const float* p) {
-  float v;
-  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(p), "l"(evict_first()));
-  return v;
-}
-template <>
-__device__ __forceinline__ double load_once(const double* p) {
-  double v;
-  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f64 %0, [%1], %2;" : "=d"(v) : "l"(p), "l"(evict_first()));
-  return v;
-}
-
 /// The same for 8 or 16 neighbouring bytes, aligned.
 __device__ __forceinline__ void load_stream(const std::uint16_t* p, std::uint16_t (&v)[4]) {
   asm("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];" : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3]) : "l"(p));

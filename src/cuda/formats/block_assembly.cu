@@ -4,7 +4,6 @@
 // a bin, which four warps share, and look for the terms of their next block while the values of this one are on their
 // way. Bytes that must move: the values of the pairs (twice where transposes count and do not stay in L2) and those of
 // the matrix, 8 per term and 16 per block.
-#include <cstdlib>
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
@@ -63,7 +62,7 @@ __device__ __forceinline__ void add_rows(const block_terms& blocks, const T* fro
 
 /// Blocks of which a thread has a row on its way at once: few bytes each would not keep the memory busy.
 template <int B, class T, int bytes>
-constexpr int rows_together = B * sizeof(T) * 2 > bytes ? 1 : B * sizeof(T) * 4 > bytes ? 2 : 4;
+constexpr int rows_together = B * sizeof(T) * 2 > bytes ? 1 : 2;
 
 template <int B, class T>
 __global__ void __launch_bounds__(threads)
@@ -105,35 +104,41 @@ struct bins_of_blocks {
   const std::int64_t* binptr;
 };
 
-template <int B, int Together, bool Full, class T>
-__global__ void __launch_bounds__(threads, Together == 1 ? 1 : 4)
+/// Whether slots that rows do not use are written, too, with zeros: where values of a row do not end where sectors of 32 bytes
+/// do, a sector half written costs more than a whole one.
+template <int B, class T>
+constexpr bool whole_slots = B * sizeof(T) % 32 != 0;
+
+template <int B, class T>
+__global__ void __launch_bounds__(threads)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
+  constexpr int together = rows_together<B, T, 64>, step = warps_a_bin * together;
   const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t row = bin * bin_rows + lane;
-  if (Full ? bin * bin_rows >= a.rows : row >= a.rows) return;
+  if (bin * bin_rows >= a.rows) return;
   const int i = static_cast<int>(row % B);
   const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
-  const std::int64_t last = Full ? begin + (a.binptr[bin + 1] - a.binptr[bin]) / bin_rows : end;
-  T* const slots = to + a.binptr[bin] * B + lane;
-  constexpr int step = warps_a_bin * Together;
+  const std::int64_t first = a.binptr[bin];
+  const std::int64_t last = whole_slots<B, T> ? begin + (a.binptr[bin + 1] - first) / bin_rows : end;
+  T* const slots = to + first * B + lane;
   const auto range_of = [&](std::int64_t at) { return at < end ? term_range(blocks, at) : term_range(); };
   std::int64_t k = begin + warp % warps_a_bin;
-  term_range next[Together];
+  term_range next[together];
 #pragma unroll
-  for (int u = 0; u < Together; ++u) next[u] = range_of(k + u * warps_a_bin);
+  for (int u = 0; u < together; ++u) next[u] = range_of(k + u * warps_a_bin);
   for (; k < last; k += step) {
-    term_range range[Together];
-    T sum[Together][B];
+    term_range range[together];
+    T sum[together][B];
 #pragma unroll
-    for (int u = 0; u < Together; ++u) {
+    for (int u = 0; u < together; ++u) {
       range[u] = next[u];
       load_row<B>(from, range[u].term, i, sum[u]);
     }
 #pragma unroll
-    for (int u = 0; u < Together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
+    for (int u = 0; u < together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
 #pragma unroll
-    for (int u = 0; u < Together; ++u) {
+    for (int u = 0; u < together; ++u) {
       const std::int64_t at = k + u * warps_a_bin;
       if (at >= last) break;
       add_rows<B>(blocks, from, range[u], i, sum[u]);
@@ -165,8 +170,7 @@ void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, 
 void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   const auto bins = static_cast<std::int64_t>(p.binptr.size()) - 1;
   with_types(p.block, type, [&]<int B, class T>() {
-    const int way = std::getenv("TULLE_BINS") ? std::atoi(std::getenv("TULLE_BINS")) : 0;
-    launch("assemble_bins", way == 0 ? assemble_bins_kernel<B, 1, false, T> : way == 1 ? assemble_bins_kernel<B, 1, true, T> : way == 2 ? assemble_bins_kernel<B, 2, false, T> : assemble_bins_kernel<B, 2, true, T>, threads_for(bins * warps_a_bin * 32, threads), native(ctx),
+    launch("assemble_bins", assemble_bins_kernel<B, T>, threads_for(bins * warps_a_bin * 32, threads), native(ctx),
            bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
            static_cast<const T*>(from), static_cast<T*>(to));
   });

@@ -11,7 +11,7 @@
 namespace tulle::cuda {
 namespace {
 
-/// Where the arrays of a bin_bsr are written.
+/// Where the arrays of a bin_bsr are written; no columns and masks where only values change.
 template <class T>
 struct bin_arrays {
   index_t* colptr;
@@ -29,7 +29,7 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
   const std::int64_t last = r < a.rows ? a.rowptr[r / b + 1] : 0;
   for (std::int64_t slot = first + r % bin_rows; slot < end; slot += bin_rows, ++k) {
     const bool used = k < last;
-    to.colptr[slot] = used ? a.colind[k] : -1;
+    if (to.colptr != nullptr) to.colptr[slot] = used ? a.colind[k] : -1;
     if (to.mask != nullptr) to.mask[slot] = used ? row_bits(a.mask[k], static_cast<index_t>(r % b), b) : 0;
     copy_row(a.values + (k * b + r % b) * b, 1, to.values + bin_place(slot, static_cast<index_t>(r), b), bin_rows, b, used);
   }
@@ -39,10 +39,10 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
 
 template <scalar T, offset O>
 void update_bin_bsr(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
-  for_each_item(ctx, "bin_bsr.update", a.rows,
-                [a, rowptr = out.rowptr.data(), values = out.values.data()] __device__(std::int64_t r) {
-                  scatter_row(a, static_cast<index_t>(r), rowptr[r], values);
-                });
+  // Unused slots, too: sectors that are half written cost more than whole ones.
+  const bin_arrays<T> to{nullptr, nullptr, out.values.data()};
+  for_each_item(ctx, "bin_bsr.update", std::int64_t{out.bins} * bin_rows,
+                [a, to, rowptr = out.rowptr.data()] __device__(std::int64_t r) { fill_slots(a, rowptr, r, to); });
 }
 
 template <scalar T, offset O>

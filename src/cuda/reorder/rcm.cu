@@ -33,7 +33,8 @@ template <class O>
 __global__ void sum_asymmetry(index_t rows, const O* rowptr, const index_t* colind, unsigned long long* sum) {
   unsigned long long mine = 0;
   for_each_entry(rows, rowptr, [&](index_t row, std::int64_t k, bool active) {
-    if (active) mine += asymmetry(row, colind[k]);
+    const vertex_hash column(colind[k]);
+    if (active) mine += vertex_hash(row).asymmetry(column.h, column.g);
   });
   mine = warp_sum(mine);
   if (lane_id() == 0) atomicAdd(sum, mine);

@@ -7,8 +7,6 @@
 // well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
 // every matrix.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/ops/spmv.hpp>
@@ -53,44 +51,17 @@ class graph_operator final : public cg_operator {
     blocks_ = static_cast<int>(
         std::clamp<std::int64_t>(ceil_div(threads, graph_threads), 1, ctx_.info().multiprocessors * graph_blocks));
     shares_ = buffer<double>(ctx_, 2 * static_cast<std::size_t>(blocks_));
-    move_shares_ = buffer<double>(ctx_, shares_.size());
-    words_ = buffer<std::uint64_t>(ctx_, graph_tellers * graph_words);
+    move_shares_ = buffer<double>(ctx_, 2 * shares_.size());
     fill_bytes(ctx_, state_.data(), memory_space::device, 0, state_.bytes());
-    fill_bytes(ctx_, words_.data(), memory_space::device, 0, words_.bytes());
     fill_bytes(ctx_, move_shares_.data(), memory_space::device, 0, move_shares_.bytes());
     make_plan(p);
     make_ring();  // last, of what memory is left
-    if (merged()) leave_shares();
-    if (std::getenv("TULLE_CG_TRACE") != nullptr) trace_ = buffer<unsigned long long>(ctx_, 1 << 20);
+    if (merged()) leave_pairs();
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
   }
-  ~graph_operator() override {
-    print_trace();
-    drop();
-  }
-  void print_trace() {
-    if (trace_.empty()) return;
-    const auto all = to_vector(ctx_, trace_);
-    unsigned long long before = 0;
-    for (int m = 0; m < std::min(interval_, 8); ++m) {
-      unsigned long long low[5], high[5];
-      for (int e = 0; e < 5; ++e) {
-        low[e] = ~0ull, high[e] = 0;
-        for (int b = 0; b < blocks_; ++b) {
-          const unsigned long long t = all[static_cast<std::size_t>((m * 1024 + b) * 8 + e)];
-          low[e] = std::min(low[e], t), high[e] = std::max(high[e], t);
-        }
-      }
-      std::printf(
-          "    move %d: %llu ns since the last; enters %llu, waited %llu to %llu, decided %llu to %llu, streamed %llu "
-          "to %llu\n",
-          m, before == 0 ? 0 : low[0] - before, high[0] - low[0], low[1] - low[0], high[1] - low[0], low[2] - low[0],
-          high[2] - low[0], low[3] - low[0], high[3] - low[0]);
-      before = high[3];
-    }
-  }
+  ~graph_operator() override { drop(); }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
@@ -149,20 +120,19 @@ class graph_operator final : public cg_operator {
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return x_.bytes() + r_.bytes() + p_.bytes() + q_.bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() +
-           scaled_.bytes() + 2 * shares_.bytes() + words_.bytes() + plan_->workspace_bytes() +
+           scaled_.bytes() + shares_.bytes() + move_shares_.bytes() + plan_->workspace_bytes() +
            (truth_ ? truth_->workspace_bytes() : 0);
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "iterations_per_graph=" + std::to_string(interval_);
-    if (!merged())
-      return out + " kernels=3 values=" + std::to_string(block_ > 0 ? 12 + block_ : 10) + " " + plan_->explain();
+    if (!merged()) return out + " kernels=3 values=" + std::to_string(12 + block_) + " " + plan_->explain();
     if (fold_ > 0) out += " folded=" + std::to_string(fold_);
     return out + " kernels=2 directions=" + std::to_string(ring_) + " " + plan_->explain();
   }
 
  private:
   /// z is r, so that two kernels do.
-  [[nodiscard]] bool merged() const { return form_ != 3 && block_ == 0; }
+  [[nodiscard]] bool merged() const { return block_ == 0; }
   [[nodiscard]] bool scales() const { return options_.preconditioner == preconditioner_kind::jacobi; }
   static int block_of(const cg_problem& p) {
     return p.options.preconditioner == preconditioner_kind::block_jacobi ? p.options.block : 0;
@@ -202,7 +172,7 @@ class graph_operator final : public cg_operator {
     }
   }
   [[nodiscard]] bool folds_blocks(const cg_problem& p, int block) const {
-    return form_ != 3 && (p.blocks.block == block || is_made_of_blocks(ctx_, blocks_of(p.csr), block));
+    return (p.blocks.block == block || is_made_of_blocks(ctx_, blocks_of(p.csr), block));
   }
   /// The values of `a` without what the preconditioner takes from them.
   const void* fold_away(const matrix_ref& a) {
@@ -214,8 +184,6 @@ class graph_operator final : public cg_operator {
   /// A ring of as many directions as there is memory for.
   void make_ring() {
     stride_ = ceil_div(n_, 32) * 32;
-    if (const char* e = std::getenv("TULLE_CG_RING")) ring_ = std::atoi(e);
-    if (const char* e = std::getenv("TULLE_CG_EARLY")) early_ = std::atoi(e) != 0;
     if (!merged()) ring_ = 1;
     for (;; ring_ /= 2) {
       try {
@@ -227,11 +195,11 @@ class graph_operator final : public cg_operator {
     }
     for (buffer<T>* v : {&x_, &p_}) fill_bytes(ctx_, v->data(), memory_space::device, 0, v->bytes());
   }
-  /// The product's shares where it can leave them, else what it makes of them.
-  void leave_shares() {
-    product_ = {.share = dots_.data(), .count = 1};
-    auto* const leaves = dynamic_cast<leaves_dot_shares*>(&detail::operator_of(*plan_));
-    if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_shares((trial_ & 4) != 0);
+  /// Sums of parts of the product where it can leave them, else what it makes of them.
+  void leave_pairs() {
+    auto* const leaves = dynamic_cast<leaves_dot_pairs*>(&detail::operator_of(*plan_));
+    if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_pairs();
+    if (product_.count == 0) product_ = {dots_.data(), 1};
   }
 
   [[nodiscard]] int rounds() const {
@@ -262,12 +230,9 @@ class graph_operator final : public cg_operator {
             state_.data(),
             shares_.data(),
             move_shares_.data(),
-            product_.share,
+            product_.data,
             product_.count,
-            words_.data(),
             static_cast<std::int32_t*>(progress_.data()),
-            trial_,
-            trace_.data(),
             options_.rtol,
             options_.atol,
             options_.max_iterations,
@@ -314,8 +279,9 @@ class graph_operator final : public cg_operator {
       plan_->apply(1, p, 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, v, static_cast<const T*>(p.data), dots_.data());
     }
-    if (merged()) return launch_early("cg.move", move_kernel(slot), s, v, i % 2, slot | i % interval_ << 8);
-    with_block([&]<int Block>() { launch_early("cg.step", graph_step_kernel<Block, T>, s, v); });
+    if (merged()) return launch_early("cg.move", move_kernel(slot), s, v, i % 2, slot);
+    with_constant<1, 2, 3, 4, 5, 6, 7, 8>(
+        block_, [&]<int Block>() { launch_early("cg.step", graph_step_kernel<Block, T>, s, v); });
     launch_early("cg.turn", graph_turn_kernel<true, T>, s, v);
   }
   /// What updates x comes at the end of the ring.
@@ -385,12 +351,9 @@ class graph_operator final : public cg_operator {
     end(s);
   }
 
-  int form_ = std::getenv("TULLE_CG_FORM") != nullptr ? std::atoi(std::getenv("TULLE_CG_FORM")) : 2;
-  int ring_ = 4;
-  int trial_ = std::getenv("TULLE_CG_TRIAL") != nullptr ? std::atoi(std::getenv("TULLE_CG_TRIAL")) : 0;
-  buffer<unsigned long long> trace_;
+  int ring_ = graph_most_ring;
   std::int64_t stride_ = 0;
-  dot_shares product_{};
+  dot_pairs product_;  // where p.q and q.q are
   bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;
   cg_options options_;
@@ -403,7 +366,6 @@ class graph_operator final : public cg_operator {
   const void* values_ = nullptr;  // that kernels may read where they are
   buffer<T> x_, r_, p_, q_, z_, roots_, inverses_, scaled_;
   buffer<double> shares_, move_shares_;
-  buffer<std::uint64_t> words_;
   buffer<graph_state> state_;
   buffer<double> dots_, range_;
   pinned_slot progress_;

@@ -72,9 +72,7 @@ __device__ __forceinline__ void add_pairs(const double* pairs, std::int64_t firs
 /// A solve begins: one thread.
 __global__ void graph_call_kernel(graph_state* state, const void* b, void* x, cg_record* record, double* history,
                                   unsigned long long outer) {
-  const unsigned number = state->number;
   *state = {};
-  state->number = number;
   state->b = b;
   state->x = x;
   state->record = record;
@@ -95,7 +93,7 @@ __device__ void settle(const graph_vectors<T>& a) {
   __shared__ warp_sums sums;
   if (!s.owes) return;
   double rz = 0, rr = 0;
-  add_pairs(a.move_shares, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
+  add_pairs(a.move_shares + 2 * s.side * gridDim.x, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
   leave_warp_sums(rz, rr, sums);
   __syncthreads();
   if (threadIdx.x >= 32) return;
@@ -194,7 +192,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   graph_state& s = *a.state;
   const bool one = blockIdx.x == 0 && threadIdx.x == 0;
   const double pq = *a.dots, before = s.rz;
-  const bool runs = s.running != 0, exact = s.exact != 0;
+  const bool runs = s.running != 0;
   if (!runs) {
     if (one) s.turns = 0;
     return;
@@ -208,53 +206,10 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   }
   const T scale = static_cast<T>(-alpha);
   double rz = 0, rr = 0;
-  if constexpr (Block > 0) {
-    with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
-  } else {
-    constexpr int unroll = 4, size = quad<T>::size;  // backward: the product left the end of q in L2
-    auto* const r4 = reinterpret_cast<quad<T>*>(a.r);
-    const auto* const q4 = reinterpret_cast<const quad<T>*>(a.q);
-    const auto* const d4 = reinterpret_cast<const quad<T>*>(a.roots);
-    over_quads<unroll, T>(
-        a.n,
-        [&](std::int64_t first, std::int64_t quads) {
-          quad<T> r[unroll], q[unroll];
-#pragma unroll
-          for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
-            if (i >= quads) continue;
-            r[u] = r4[at];
-            q[u] = q4[at];
-          }
-#pragma unroll
-          for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
-            if (i >= quads) continue;
-#pragma unroll
-            for (int v = 0; v < size; ++v) {
-              r[u].v[v] = fma(scale, q[u].v[v], r[u].v[v]);
-              rz = fma(static_cast<double>(r[u].v[v]), static_cast<double>(r[u].v[v]), rz);
-            }
-            r4[at] = r[u];
-            if (exact) {
-              const quad<T> d = d4[at];
-#pragma unroll
-              for (int v = 0; v < size; ++v) {
-                const double true_r = static_cast<double>(r[u].v[v]) * static_cast<double>(d.v[v]);
-                rr = fma(true_r, true_r, rr);
-              }
-            }
-          }
-        },
-        [&](std::int64_t i) {
-          const T r = a.r[i] = fma(scale, a.q[i], a.r[i]);
-          rz = fma(static_cast<double>(r), static_cast<double>(r), rz);
-          if (exact) rr = fma(static_cast<double>(r) * a.roots[i], static_cast<double>(r) * a.roots[i], rr);
-        });
-  }
+  with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
   if (!sum_over_grid(rz, rr, a.shares, &s.arrived)) return;
   judge_direction(before, pq, s);
-  judge_step(a, rz, rr, Block > 0 || exact);
+  judge_step(a, rz, rr);
 }
 
 /// `Moves`: x is updated too.

@@ -1,74 +1,13 @@
 // An iteration of cg.graph (graph.cu) in two kernels, where z is r: the product, and
 //   move:  r -= alpha q, p' = r + beta p, r.r; x += what is pending, once in a.ring times     (5 n, and then ring + 1)
-// All that it needs to know beforehand are sums that the product and the move before left (judge_move). The first
-// blocks add them up, each its part, and tell all others, who have begun to load vectors meanwhile: no kernel and no
-// barrier stands between the product and this.
+// All that it needs to know beforehand are sums that the product and the move before left (judge_move). They are few,
+// so that every block adds them up itself, while its first part of r, p and q is on its way: no kernel and no exchange
+// between blocks stands between the product and this.
 #pragma once
 
 #include "cuda/solvers/graph_fold.cuh"
 
 namespace tulle::cuda {
-
-inline constexpr int graph_tellers = 32;   // blocks that add up, at most: a lane polls each
-inline constexpr int graph_words = 4 * 2;  // of what one tells: 32 bits of data and the exchange's number each
-
-__device__ __forceinline__ void tell_double(std::uint64_t* to, double value, unsigned number) {
-  const auto word = [&](int half) { return (std::uint64_t{number} << 32) | static_cast<unsigned>(half); };
-  const std::uint64_t low = word(__double2loint(value)), high = word(__double2hiint(value));
-  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(low), "l"(high) : "memory");
-}
-__device__ __forceinline__ bool hear_double(const std::uint64_t* from, unsigned number, double& value) {
-  std::uint64_t low, high;
-  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");
-  value = __hiloint2double(static_cast<int>(high), static_cast<int>(low));
-  return low >> 32 == number && high >> 32 == number;
-}
-
-/// By all threads of block `teller` of `tellers`: its part of the sums.
-template <class T>
-__device__ __forceinline__ void tell_sums(const graph_vectors<T>& a, unsigned number, unsigned tellers) {
-  __shared__ warp_sums of_product, of_move;
-  const std::int64_t first = blockIdx.x * blockDim.x + threadIdx.x, step = std::int64_t{tellers} * blockDim.x;
-  double pq = 0, qq = 0, rz = 0, rr = 0;
-  add_pairs(a.move_shares, first, gridDim.x, step, rz, rr);
-  add_pairs(a.product_shares, first, a.product_count, step, pq, qq);
-  leave_warp_sums(pq, qq, of_product);
-  leave_warp_sums(rz, rr, of_move);
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
-  const double product = add_warp_sums(of_product), move = add_warp_sums(of_move);
-  if (lane_id() % 16 == 0) {
-    std::uint64_t* const to = a.words + blockIdx.x * graph_words + lane_id() / 8;
-    tell_double(to, product, number);
-    tell_double(to + 4, move, number);
-  }
-  __syncwarp();
-}
-
-/// By a whole warp: the sums, in every lane.
-template <class T>
-__device__ __forceinline__ graph_sums hear_sums(const graph_vectors<T>& a, unsigned number, unsigned tellers) {
-  graph_sums s{};
-  if (lane_id() < tellers) {
-    const std::uint64_t* const from = a.words + lane_id() * graph_words;
-    bool all;
-    do {
-      all = hear_double(from, number, s.pq);
-      all = hear_double(from + 2, number, s.qq) && all;
-      all = hear_double(from + 4, number, s.rz) && all;
-      all = hear_double(from + 6, number, s.rr) && all;
-    } while (!all);
-  }
-  __syncwarp();
-#pragma unroll
-  for (int d = 16; d > 0; d /= 2) {
-    s.pq += __shfl_xor_sync(full_warp, s.pq, d);
-    s.qq += __shfl_xor_sync(full_warp, s.qq, d);
-    s.rz += __shfl_xor_sync(full_warp, s.rz, d);
-    s.rr += __shfl_xor_sync(full_warp, s.rr, d);
-  }
-  return s;
-}
 
 template <class T>
 __device__ __forceinline__ quad<T> load_streaming(const quad<T>* from) {
@@ -80,34 +19,23 @@ __device__ __forceinline__ quad<T> load_l2(const quad<T>* from) {
   const int4 bits = __ldcg(reinterpret_cast<const int4*>(from));
   return reinterpret_cast<const quad<T>&>(bits);
 }
-__device__ __forceinline__ unsigned long long now_ns() {
-  unsigned long long t;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)::"memory");
-  return t;
-}
-template <class T>
-__device__ __forceinline__ void stamp(const graph_vectors<T>& a, int i, int what) {
-  if (a.trace != nullptr && threadIdx.x == 0 && i < 8) a.trace[(i * 1024 + blockIdx.x) * 8 + what] = now_ns();
-}
 template <class T>
 __device__ __forceinline__ void axpy(T factor, const quad<T>& x, quad<T>& y) {
 #pragma unroll
   for (int v = 0; v < quad<T>::size; ++v) y.v[v] = fma(factor, x.v[v], y.v[v]);
 }
 
-/// What is decided of this move, in the block's copy of the state; block 0 leaves it for the next.
+/// What is decided of this move, in the block's copy of the state; block 0 leaves it for the next. The sums of the move
+/// before are in `of_move`.
 template <class T>
-__device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, int slot, graph_state& s) {
-  const unsigned tellers = min(gridDim.x, static_cast<unsigned>(graph_tellers));
-  const auto number = [&] { return s.number == ~0u ? 1 : s.number + 1; };
-  if (blockIdx.x < tellers && s.running) tell_sums(a, number(), tellers);
+__device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, int slot, const graph_sums& product,
+                                       const warp_sums& of_move, graph_state& s) {
   if (threadIdx.x < 32) {
-    const bool runs = s.running != 0;
-    graph_sums sums{};
-    if (runs) sums = hear_sums(a, number(), tellers);
+    const double both = add_warp_sums(of_move);
+    const double rr = __shfl_sync(full_warp, both, 16);
     if (threadIdx.x == 0) {
-      s.number = number();
-      judge_move(a, sums, slot, s);
+      const bool runs = s.running != 0;
+      judge_move(a, {product.pq, product.qq, both, rr}, slot, parity ^ 1, s);
       if (blockIdx.x == 0) {
         if (runs && !s.running) tell_pause(a, s);
         a.state[parity ^ 1] = s;
@@ -118,15 +46,29 @@ __device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, in
   __syncthreads();
 }
 
+/// By the first warp: the sums that the product left, in its first lane.
+template <class T>
+__device__ __forceinline__ graph_sums sums_of_product(const graph_vectors<T>& a) {
+  graph_sums s{};
+  if (threadIdx.x >= 32) return s;
+  add_pairs(a.product_shares, lane_id(), a.product_count, 32, s.pq, s.qq);
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) {
+    s.pq += __shfl_xor_sync(full_warp, s.pq, d);
+    s.qq += __shfl_xor_sync(full_warp, s.qq, d);
+  }
+  return s;
+}
+
 /// The block's sums, for the next move.
 template <class T>
-__device__ __forceinline__ void leave_sums(const graph_vectors<T>& a, double rz, double rr) {
+__device__ __forceinline__ void leave_sums(const graph_vectors<T>& a, int side, double rz, double rr) {
   __shared__ warp_sums sums;
   leave_warp_sums(rz, rr, sums);
   __syncthreads();
   if (threadIdx.x >= 32) return;
   const double sum = add_warp_sums(sums);
-  if (lane_id() % 16 == 0) a.move_shares[2 * blockIdx.x + lane_id() / 16] = sum;
+  if (lane_id() % 16 == 0) a.move_shares[2 * (side * gridDim.x + blockIdx.x) + lane_id() / 16] = sum;
 }
 
 /// A move where ||r|| is asked for and blocks are folded away: by rows, so that a block's are at hand together.
@@ -155,13 +97,10 @@ __device__ __forceinline__ void move_rows(const graph_vectors<T>& a, const graph
 /// `Ring`: x is updated too, from so many directions; 0: it is not. `slot`: of p. `parity`: of moves.
 template <int Ring, class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
-    graph_move_kernel(const __grid_constant__ graph_vectors<T> a, int parity, int slot_and_number) {
-  const int slot = slot_and_number & 255, number = slot_and_number >> 8;
-  stamp(a, number, 0);
-  if (a.trial & 4) start_dependents();
-  const bool streams = (a.trial & 1) != 0, discards = (a.trial & 2) != 0 && a.n % (8 * quad<T>::size) == 0;
+    graph_move_kernel(const __grid_constant__ graph_vectors<T> a, int parity, int slot) {
   constexpr int unroll = Ring > 1 ? 1 : 2, size = quad<T>::size;
   __shared__ graph_state s;
+  __shared__ warp_sums of_move;
   T* const p_from = a.p + slot * a.stride;
   T* const p_to = a.p + (slot + 1) % a.ring * a.stride;
   auto* const r4 = reinterpret_cast<quad<T>*>(a.r);
@@ -175,8 +114,8 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     for (int u = 0; u < unroll; ++u) {
       const std::int64_t i = first + u * grid_stride();
       if (i >= quads) continue;
-      r[u] = streams ? load_streaming(r4 + (quads - 1 - i)) : load_l2(r4 + (quads - 1 - i));
-      p[u] = streams ? load_streaming(from4 + (quads - 1 - i)) : load_l2(from4 + (quads - 1 - i));
+      r[u] = load_l2(r4 + (quads - 1 - i));
+      p[u] = load_l2(from4 + (quads - 1 - i));
     }
   };
   const auto load_product = [&](std::int64_t first) {
@@ -186,21 +125,23 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
       if (i < quads) q[u] = load_streaming(q4 + (quads - 1 - i));
     }
   };
+  double rz = 0, rr = 0;
   load(grid_thread());  // as the move before left them
   if (threadIdx.x == 0) s = a.state[parity];
+  add_pairs(a.move_shares + 2 * parity * gridDim.x, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
+  leave_warp_sums(rz, rr, of_move);
   __syncthreads();
   await_previous_grid();
-  stamp(a, number, 1);
+  const graph_sums product = sums_of_product(a);
   load_product(grid_thread());
-  decide(a, parity, slot, s);
-  stamp(a, number, 2);
+  decide(a, parity, slot, product, of_move, s);
   if (!s.moves) return;
+  rz = rr = 0;
   const T step = static_cast<T>(-s.alpha), beta = static_cast<T>(s.beta);
   const bool turns = s.turns != 0, exact = s.exact != 0;
-  double rz = 0, rr = 0;
   if (exact && a.fold > 0) {
     move_rows<Ring>(a, s, p_from, p_to, rz, rr);
-    return leave_sums(a, rz, rr);
+    return leave_sums(a, parity ^ 1, rz, rr);
   }
   for (std::int64_t first = grid_thread(); first < quads; first += unroll * grid_stride()) {
     if (first != grid_thread()) {
@@ -222,15 +163,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
         __stcs(reinterpret_cast<int4*>(x4 + at), reinterpret_cast<const int4&>(x));
       }
       axpy(step, q[u], r[u]);
-      if (streams) {
-        __stcs(reinterpret_cast<int4*>(r4 + at), reinterpret_cast<const int4&>(r[u]));
-      } else {
-        r4[at] = r[u];
-      }
-      if (discards) {
-        __syncwarp(__activemask());
-        if (at % 8 == 0) asm volatile("discard.global.L2 [%0], 128;" ::"l"(q4 + at) : "memory");
-      }
+      r4[at] = r[u];
 #pragma unroll
       for (int v = 0; v < size; ++v) {
         rz = fma(static_cast<double>(r[u].v[v]), static_cast<double>(r[u].v[v]), rz);
@@ -256,8 +189,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     if (exact) rr = fma(static_cast<double>(now) * a.roots[i], static_cast<double>(now) * a.roots[i], rr);
     if (turns) p_to[i] = fma(beta, before, now);
   }
-  leave_sums(a, rz, rr);
-  stamp(a, number, 3);
+  leave_sums(a, parity ^ 1, rz, rr);
 }
 
 }  // namespace tulle::cuda

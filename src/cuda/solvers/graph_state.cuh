@@ -30,10 +30,10 @@ struct graph_state {
   std::int32_t failed;
   std::int32_t exact;    // the next step (two kernels: the last) computes ||r||
   std::int32_t moves;    // two kernels: this iteration does something
-  std::int32_t owes;     // the sums that it leaves, which nobody has looked at
+  std::int32_t owes;     // the sums that it leaves, which nobody has looked at,
+  std::int32_t side;     // in this of two places
   std::int32_t pending;  // directions of the ring that x lacks
   std::int32_t slot;     // in the ring, of the last direction
-  std::uint32_t number;  // of the exchange of sums, over all solves; never 0
   unsigned arrived;      // blocks of a sum
 };
 
@@ -54,13 +54,10 @@ struct graph_vectors {
   const double* range;           // least and greatest entry of the diagonal that was folded away, else 1
   graph_state* state;            // two: those who read one write the other
   double* shares;                // 2 of each block
-  double* move_shares;           // the same, of r.r and ||r||^2
+  double* move_shares;           // the same, of r.r and ||r||^2, in two places as well
   const double* product_shares;  // pairs of p.q and q.q
   std::int64_t product_count;
-  std::uint64_t* words;    // of sums that are told
   std::int32_t* progress;  // in pinned memory
-  int trial;
-  unsigned long long* trace;
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
@@ -133,14 +130,13 @@ __device__ __forceinline__ bool replaces(const graph_vectors<T>& a, const graph_
 
 /// Of three kernels: from the sums of a step.
 template <class T>
-__device__ void judge_step(const graph_vectors<T>& a, double rz, double rr, bool exact) {
+__device__ void judge_step(const graph_vectors<T>& a, double rz, double rr) {
   graph_state& s = *a.state;
   s.beta = rz / s.rz;
   s.rz_before = s.rz;
   s.rz = rz;
-  const bool goes_on = judge_sums(a, rz, rr, exact, s);
+  const bool goes_on = judge_sums(a, rz, rr, true, s);
   s.turns = !s.failed || s.code != static_cast<std::int32_t>(status::not_finite);
-  s.exact = comes_close(a, s, rz);
   if (goes_on && replaces(a, s)) {
     s.keeps = 1;
     s.running = 0;
@@ -158,7 +154,7 @@ struct graph_sums {
 /// direction takes that number; the step along it takes the sum itself. Every block decides alike, in a copy of the
 /// state.
 template <class T>
-__device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, int slot, graph_state& s) {
+__device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, int slot, int side, graph_state& s) {
   s.moves = s.turns = 0;
   if (!s.running) return;
   if (s.owes) {
@@ -173,6 +169,7 @@ __device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, in
   s.rz_before = s.rz;
   s.exact = comes_close(a, s, s.rz);
   s.moves = s.owes = 1;
+  s.side = side;
   s.slot = slot;
   s.steps[slot] = s.alpha;
   s.pending = (slot + 1) % a.ring;

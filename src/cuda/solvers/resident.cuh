@@ -59,79 +59,74 @@ class resident_solver {
     column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
   }
 
+  /// One loop for b - A x itself and for directions, so that there is little code to be read.
   __device__ void run() {
-    T b[groups];
     for_groups([&](int g) {
       const int row = row_of(g);
-      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
+      mine_[g].b = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
       mine_[g].x = has(row) && !a_.zero_guess ? a_.x[offset() + row * Block + i_] : T{0};
     });
-    stamp(-1);
-    load_matrix();
-    stamp(10);
+    begin_loading();
     const bool positive = invert_diagonal();
+    finish_loading();
     keep_chunks();
-    stamp(11);
+    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
     status code = status::not_converged;
-    bool failed = false, going_on = false;  // going on: the direction is kept
-    int iterations = 0;
+    bool first = true, anew = true, failed = false, going_on = false;  // going on: the direction is kept
+    int iterations = 0, since = 0;
     double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
     std::int64_t bad_row = -1;
-    reset_shares();
-    if (!positive) share_.rz = __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
-    for (bool first = true;; first = false) {
-      const resident_sums exact = first && a_.zero_guess ? residual_of_zero(b) : residual_itself();
-      if (first) {
-        rhs = sqrt(exact.pq);
-        target = fmax(a_.rtol * rhs, a_.atol);
-        near = resident_share * target * (resident_share * target);  // of r.r
-      }
-      residual = first && rhs == 0 ? 0 : sqrt(exact.rr);
-      note(iterations, residual * residual);
-      if (!finite(residual) || !finite(rhs)) {
-        code = status::not_finite;
-        break;
-      }
-      if (failed) break;
-      code = residual <= target ? status::success : status::not_converged;
-      if (code == status::success || iterations >= a_.max_iterations) break;
-      if (const status bad = judge(exact.rz); bad != status::success) {
-        code = bad;
-        if (bad == status::indefinite)
-          bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
-        break;
-      }
-      turn(going_on ? beta : 0);
-      going_on = false;
-      if (first) stamp(0);
-      for (int since = 1;; ++since) {
-        const resident_sums s = multiply_direction();
-        if (since > 1) {
-          note(iterations, s.rr);
-          if (finite(s.rr) && s.rr <= near) break;
-          if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {
-            code = bad;
-            failed = true;
-            break;
-          }
+    for (;;) {
+      if (anew && !(first && a_.zero_guess)) tell_x();
+      const resident_sums s = multiply_and_add(anew, first && a_.zero_guess);
+      if (anew) {
+        if (first) {
+          rhs = sqrt(s.pq);
+          target = fmax(a_.rtol * rhs, a_.atol);
+          near = resident_share * target * (resident_share * target);  // of r.r
         }
-        const double of_rz = reciprocal(s.rz);
-        ++iterations;
-        const double alpha = s.rz * reciprocal(s.pq);
-        if (!finite(s.pq) || s.pq <= 0 || !finite(alpha)) {
-          code = !finite(s.pq) ? status::not_finite : s.pq <= 0 ? status::indefinite : status::breakdown;
-          failed = true;
+        residual = first && rhs == 0 ? 0 : sqrt(s.rr);
+        note(iterations, residual * residual);
+        if (!finite(residual) || !finite(rhs)) {
+          code = status::not_finite;
           break;
         }
-        beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
-        if (a_.replace_interval > 0 && since >= a_.replace_interval) going_on = true;
-        if (iterations >= a_.max_iterations || going_on) {
-          for_groups([&](int g) { mine_[g].x = fma(static_cast<T>(alpha), mine_[g].p, mine_[g].x); });
+        if (failed) break;
+        code = residual <= target ? status::success : status::not_converged;
+        if (code == status::success || iterations >= a_.max_iterations) break;
+        if (const status bad = judge(s.rz); bad != status::success) {
+          code = bad;
+          if (bad == status::indefinite)
+            bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
           break;
         }
-        step(alpha, beta);
+        turn(going_on ? beta : 0);
+        first = anew = going_on = false;
+        since = 0;
+        continue;
       }
-      stamp(-1);
+      if (since++ > 0) {
+        note(iterations, s.rr);
+        anew = finite(s.rr) && s.rr <= near;
+        if (anew) continue;
+        if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {
+          code = bad;
+          anew = failed = true;
+          continue;
+        }
+      }
+      const double of_rz = reciprocal(s.rz);
+      ++iterations;
+      const double alpha = s.rz * reciprocal(s.pq);
+      if (!finite(s.pq) || s.pq <= 0 || !finite(alpha)) {
+        code = !finite(s.pq) ? status::not_finite : s.pq <= 0 ? status::indefinite : status::breakdown;
+        anew = failed = true;
+        continue;
+      }
+      beta = fmax(fma(alpha, alpha * s.qq, -s.rz), 0.0) * of_rz;
+      going_on = a_.replace_interval > 0 && since >= a_.replace_interval;
+      anew = going_on || iterations >= a_.max_iterations;
+      step(alpha, beta, !anew);
     }
     for_groups([&](int g) {
       const int row = row_of(g);
@@ -142,12 +137,6 @@ class resident_solver {
       *a_.first_bad = ~0ull;
     }
     exchange_.end();
-    stamp(9);
-    if (a_.stamps != nullptr && thread() == 0) {
-      double* const to = a_.stamps + blockIdx.x * 14;
-      for (int u = 0; u < 14; ++u) to[u] = static_cast<double>(scratch_.spent[u]);
-      to[13] = iterations;
-    }
   }
 
  private:
@@ -176,39 +165,45 @@ class resident_solver {
   __device__ void note(int iteration, double rr) const {
     if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
   }
-  __device__ __forceinline__ void stamp(int phase) {
-    if (a_.stamps == nullptr || threadIdx.x != 0) return;
-    const long long now = clock64();
-    if (phase >= 0) scratch_.spent[phase] += now - before_;
-    before_ = now;
-  }
 
-  __device__ void load_matrix() {
+  /// Queues copies of the matrix and its pattern; numbers of blocks are read by whole warps, for several chunks at once.
+  __device__ void begin_loading() {
+    constexpr int several = 32 / slots;
     const int first_chunk = a_.chunk_begin[blockIdx.x], chunks = a_.chunk_begin[blockIdx.x + 1] - first_chunk;
     const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
     const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
     const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
 #pragma unroll 2
-    for (int c = warp_; c < chunks; c += warps_) {
-      if (lane_id() >= lanes) continue;
-      const std::int32_t k = source[c * slots + slot_];
-      const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
-#pragma unroll
-      for (int j = 0; j < Block; j += together) {
-        T* const to = value_ + place(c, j, lane_id());
-        if (k < 0) {
-          *reinterpret_cast<values*>(to) = {};
-        } else if (aligned) {
-          __pipeline_memcpy_async(to, from + j, sizeof(values));
-        } else {
-          for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
-        }
+    for (int first = warp_ * several; first < chunks; first += warps_ * several) {
+      const int count = min(several, chunks - first);
+      const std::int32_t blocks = lane_id() < count * slots ? source[first * slots + lane_id()] : -1;
+#pragma unroll 1
+      for (int c = 0; c < count; ++c) {
+        const std::int32_t k = __shfl_sync(full_warp, blocks, (c * slots + slot_) % 32);
+        if (lane_id() < lanes) copy_row(k, first + c, aligned);
       }
     }
     __pipeline_commit();
     for (int at = thread(); at < chunks * slots; at += threads()) column_[at] = column[at];
     const std::int32_t* const row_chunk = a_.row_chunk + first_ + Exchange::part();
     for (int at = thread(); at <= rows_; at += threads()) row_chunk_[at] = row_chunk[at];
+  }
+  /// The lane's row of block k of the matrix, none below 0.
+  __device__ __forceinline__ void copy_row(std::int32_t k, int chunk, bool aligned) const {
+    const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
+#pragma unroll
+    for (int j = 0; j < Block; j += together) {
+      T* const to = value_ + place(chunk, j, lane_id());
+      if (k < 0) {
+        *reinterpret_cast<values*>(to) = {};
+      } else if (aligned) {
+        __pipeline_memcpy_async(to, from + j, sizeof(values));
+      } else {
+        for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
+      }
+    }
+  }
+  __device__ void finish_loading() const {
     __pipeline_wait_prior(0);
     __syncwarp();
     __syncthreads();
@@ -233,7 +228,8 @@ class resident_solver {
 
   __device__ bool invert_diagonal() {
     bool all = true;
-    for_groups([&](int g) {
+#pragma unroll 1
+    for (int g = 0; warp_ + g * slots * warps_ < rows_; ++g) {
       const int row = row_of(g);
       const bool active = has(row);
       const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
@@ -243,15 +239,15 @@ class resident_solver {
         const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = !kept ? 0 : i_ == j ? 1 : 0;
         if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
-          part[j] = value_[place(at / slots, j, at % slots * Block + i_)];
-        if (at >= 0 && i_ == j) of_lane = part[j];
+          part[j] = a_.values[(std::int64_t{at} * Block + i_) * Block + j];
+        of_lane += at >= 0 && i_ == j ? part[j] : 0;
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
       for (int j = 0; j < Block; ++j) numbers = numbers && part[j] == part[j];
       const unsigned with_numbers = __ballot_sync(full_warp, numbers);
       const bool inverted = invert_block<Block>(part, slot_ * Block % 32, i_);
-      if (!active) return;
+      if (!active) continue;
       const unsigned mine = ((1u << Block) - 1) << (slot_ * Block);
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
       const bool positive = (inverted && there) || (with_numbers & mine) != mine;
@@ -261,7 +257,7 @@ class resident_solver {
         inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
       const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
       if (!positive && (!entry || !(of_lane > 0))) name_bad(row * Block + (entry ? i_ : 0));
-    });
+    }
     return all;
   }
 
@@ -325,28 +321,35 @@ class resident_solver {
       return total;
     }
   }
+  /// Of rows First and First + 1, in their slots.
+  template <int First>
+  __device__ __forceinline__ void first_products(T& mine) const {
+    T sum[2];
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      sum[k] = first_product(First + k, 0);
+#pragma unroll
+      for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(First + k, c);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+#pragma unroll 1
+      for (int c = begin_[First + k] + first_chunks; c < end_[First + k]; ++c) sum[k] += product(c);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      const T of_row = add_slots(sum[k]);
+      if (slot_ == First + k) mine = of_row;
+    }
+  }
   /// A p in the rows of a group: slot k has row k.
   __device__ __forceinline__ T multiply(int group) const {
     T mine{0};
     int k = 0;
     if (group == 0) {
-      T sum[first_rows];
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        sum[k] = first_product(k, 0);
-#pragma unroll
-        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
-      }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-#pragma unroll 1
-        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
-      }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        const T of_row = add_slots(sum[k]);
-        if (slot_ == k) mine = of_row;
-      }
+      first_products<0>(mine);
+      if (warp_ + 2 * warps_ < rows_) first_products<2>(mine);
+      k = first_rows;
     }
 #pragma unroll 1
     for (; k < slots; ++k) {
@@ -370,7 +373,6 @@ class resident_solver {
     return z;
   }
 
-  __device__ void reset_shares() { share_ = {0, 0, 0, 0}; }
   __device__ __forceinline__ void share_residual(T r, T z) {
     share_.rz = fma(static_cast<double>(r), static_cast<double>(z), share_.rz);
     share_.rr = fma(static_cast<double>(r), static_cast<double>(r), share_.rr);
@@ -379,48 +381,49 @@ class resident_solver {
   __device__ __forceinline__ resident_sums add_shares() {
     const int row = row_of(0);
     if (has(row)) scratch_.put(row * Block + i_, share_);
-    reset_shares();
+    share_ = {0, 0, 0, 0};
     __syncwarp();
     __syncthreads();
-    stamp(3);
     if (warp_ < resident_sums::count) {
       const double sum = scratch_.add(warp_, min(own_, warps_ * slots * Block));
-      const double all = exchange_.add(warp_, sum, [this](int phase) { stamp(phase); });
+      const double all = exchange_.add(warp_, sum);
       if (lane_id() == 0) scratch_.all[warp_] = all;
     } else {
       exchange_.skip();
     }
     __syncwarp();
     __syncthreads();
-    stamp(6);
     return {scratch_.all[0], scratch_.all[1], scratch_.all[2], scratch_.all[3]};
   }
 
-  /// r = b; b.b as p.q.
-  __device__ resident_sums residual_of_zero(const T (&b)[groups]) {
-    for_groups([&](int g) { keep_residual(g, b[g], b[g]); });
-    return add_shares();
-  }
-  __device__ __forceinline__ void keep_residual(int g, T b, T r) {
-    const int row = row_of(g);
-    mine_[g].r = r;
-    mine_[g].z = precondition(row, r);
-    if (!has(row)) return;
-    share_.pq = fma(static_cast<double>(b), static_cast<double>(b), share_.pq);
-    share_residual(r, mine_[g].z);
-  }
-  /// r = b - A x; b.b as p.q.
-  __device__ resident_sums residual_itself() {
-    T b[groups];
+  __device__ void tell_x() {
     exchange_.begin_vector();
+    for_groups([&](int g) { tell(g, mine_[g].x); });
+  }
+  __device__ __forceinline__ void tell(int g, T value) {
+    const int row = row_of(g);
+    exchange_.tell(row, has(row), value);
+    if (has(row)) p_[row * Block + i_] = value;
+  }
+  /// With what was told: q = A p and M^-1 q, or, anew, r = b - A x and z = M^-1 r. All sums; b.b as p.q.
+  __device__ __forceinline__ resident_sums multiply_and_add(bool anew, bool of_zero) {
+    if (!of_zero) exchange_.take();
     for_groups([&](int g) {
-      const int row = row_of(g);
-      b[g] = has(row) ? a_.b[offset() + row * Block + i_] : T{0};
-      exchange_.tell(row, has(row), mine_[g].x);
-      if (has(row)) p_[row * Block + i_] = mine_[g].x;
+      lane_values& v = mine_[g];
+      const T product = of_zero ? T{0} : multiply(g);
+      const T kept_value = anew ? v.b - product : product;
+      const T m = precondition(row_of(g), kept_value);
+      (anew ? v.r : v.q) = kept_value;
+      (anew ? v.z : v.mq) = m;
+      if (!has(row_of(g))) return;
+      const auto wide = static_cast<double>(anew ? v.b : kept_value);
+      share_.pq = fma(static_cast<double>(anew ? v.b : v.p), wide, share_.pq);
+      if (anew) {
+        share_residual(kept_value, m);
+      } else {
+        share_.qq = fma(static_cast<double>(m), wide, share_.qq);
+      }
     });
-    exchange_.take();
-    for_groups([&](int g) { keep_residual(g, b[g], b[g] - multiply(g)); });
     return add_shares();
   }
 
@@ -429,53 +432,32 @@ class resident_solver {
     exchange_.begin_vector();
     for_groups([&](int g) {
       lane_values& v = mine_[g];
-      tell_direction(g, beta == 0 ? v.z : fma(static_cast<T>(beta), v.p, v.z));
+      v.p = beta == 0 ? v.z : fma(static_cast<T>(beta), v.p, v.z);
+      tell(g, v.p);
       if (has(row_of(g))) share_residual(v.r, v.z);
     });
   }
-  __device__ __forceinline__ void tell_direction(int g, T p) {
-    const int row = row_of(g);
-    exchange_.tell(row, has(row), p);
-    if (has(row)) p_[row * Block + i_] = p;
-    mine_[g].p = p;
-  }
-
-  /// q = A p and M^-1 q; all sums.
-  __device__ resident_sums multiply_direction() {
-    stamp(8);
-    exchange_.take();
-    stamp(1);
-    for_groups([&](int g) {
-      lane_values& v = mine_[g];
-      v.q = multiply(g);
-      v.mq = precondition(row_of(g), v.q);
-      const auto wide = static_cast<double>(v.q);
-      if (!has(row_of(g))) return;
-      share_.pq = fma(static_cast<double>(v.p), wide, share_.pq);
-      share_.qq = fma(static_cast<double>(v.mq), wide, share_.qq);
-    });
-    stamp(2);
-    return add_shares();
-  }
-
-  /// p = z - alpha M^-1 q + beta p, which is told; x += alpha p, r -= alpha q, z = M^-1 r, which does not drift.
-  __device__ void step(double alpha, double beta) {
+  /// x += alpha p; unless r will be taken anew, p = z - alpha M^-1 q + beta p, which is told, r -= alpha q, and z = M^-1 r,
+  /// which does not drift.
+  __device__ void step(double alpha, double beta, bool all) {
     const T along = static_cast<T>(alpha), turned = static_cast<T>(beta);
-    exchange_.begin_vector();
+    if (all) exchange_.begin_vector();
     for_groups([&](int g) {
       lane_values& v = mine_[g];
       const T before = v.p;
-      tell_direction(g, fma(turned, before, fma(-along, v.mq, v.z)));
+      if (all) {
+        v.p = fma(turned, before, fma(-along, v.mq, v.z));
+        tell(g, v.p);
+        v.r = fma(-along, v.q, v.r);
+        v.z = precondition(row_of(g), v.r);
+        if (has(row_of(g))) share_residual(v.r, v.z);
+      }
       v.x = fma(along, before, v.x);
-      v.r = fma(-along, v.q, v.r);
-      v.z = precondition(row_of(g), v.r);
-      if (has(row_of(g))) share_residual(v.r, v.z);
     });
-    stamp(7);
   }
 
   struct lane_values {
-    T x, r, z, p, q, mq;
+    T b, x, r, z, p, q, mq;
   };
 
   const resident_problem<T>& a_;
@@ -485,12 +467,11 @@ class resident_solver {
   std::int32_t* row_chunk_;
   std::uint16_t* column_;
   Exchange exchange_;
-  resident_sums share_;
+  resident_sums share_{0, 0, 0, 0};
   lane_values mine_[groups];
   block_row kept_[first_rows][kept];
   int from_[first_rows][first_chunks];
   int begin_[first_rows], end_[first_rows];  // chunks
-  long long before_ = 0;
 };
 
 template <int Block, class T, template <class, int> class Exchange>
@@ -499,7 +480,6 @@ __global__ void __launch_bounds__(resident_threads, 1)
                     const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
   __shared__ resident_scratch scratch;
-  if (threadIdx.x < 14) scratch.spent[threadIdx.x] = 0;
   resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 

@@ -31,19 +31,25 @@ __device__ __forceinline__ tagged_word load_word(const tagged_word* from) {
   return w;
 }
 
+/// The tag, made of what carries no data too: else the compiler narrows the load to several, and data and tag may come
+/// from different words.
+template <int Units>
+__device__ __forceinline__ unsigned tag_of(const tagged_word& w) {
+  return w.tag ^ (Units < 3 ? w.c : 0) ^ (Units < 2 ? w.b : 0);
+}
+
 template <class T, int Block>
 class grid_exchange {
  public:
   static constexpr int units = Block * static_cast<int>(sizeof(T)) / 4;  // of 4 bytes, of a block row
   static constexpr int words = (units + 2) / 3;  // 3 units each
 
-  /// `vectors`: rows * words. `sums`: parts * 2 * count * parts. Of those nothing is read before it is written, but 0 is
+  /// `vectors`: rows * words. `sums`: 2 * count * parts. Of those nothing is read before it is written, but 0 is
   /// no number of an exchange.
   struct memory {
     tagged_word* vectors;
     tagged_word* sums;
     unsigned* number;  // of the last exchange
-    bool push;
   };
 
   /// `outer`: numbers of block rows, whose values come behind `own` of the part's in `columns`. `i`: of the lane in a row.
@@ -80,6 +86,8 @@ class grid_exchange {
       const unsigned own = __float_as_uint(value);
       w = {own, __shfl_down_sync(full_warp, own, 1), __shfl_down_sync(full_warp, own, 2), number_};
     }
+    if constexpr (units < 3) w.c = 0;
+    if constexpr (units < 2) w.b = 0;
     if (active && stores_) store_word(m_.vectors + ((first_row_ + row) * words + word_), w);
   }
   /// The outer rows of the vector that was told last. A barrier of the block ends it.
@@ -102,21 +110,13 @@ class grid_exchange {
   }
 
   /// By warp v, one of the first four: the sum over all parts, in every lane.
-  template <class Stamp>
-  __device__ __forceinline__ double add(int v, double sum, Stamp stamp) {
-    next();
-    parity_ ^= 1;
-    // Every part has its own copy of what all tell, so that nobody else polls it.
+  __device__ __forceinline__ double add(int v, double sum) {
+    skip();
     tagged_word* const sums = m_.sums + (parity_ * resident_sums::count + v) * parts();
-    const int stride = 2 * resident_sums::count * parts();
-    const tagged_word w{static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0, number_};
-    if (m_.push) {
-      for (int to = lane_id(); to < parts(); to += 32) store_word(sums + to * stride + part(), w);
-    } else if (lane_id() == 0) {
-      store_word(sums + part(), w);
+    if (lane_id() == 0) {
+      store_word(sums + part(), {static_cast<unsigned>(__double2loint(sum)),
+                                 static_cast<unsigned>(__double2hiint(sum)), 0, number_});
     }
-    stamp(4);
-    const tagged_word* const from = sums + (m_.push ? part() * stride : 0);
     double all = 0;
 #pragma unroll 1
     for (int first = lane_id(); first < parts(); first += 32 * polls) {
@@ -124,9 +124,9 @@ class grid_exchange {
       for (bool done = false; !done;) {
         done = true;
 #pragma unroll
-        for (int u = 0; u < polls; ++u) got[u] = load_word(from + min(first + 32 * u, parts() - 1));
+        for (int u = 0; u < polls; ++u) got[u] = load_word(sums + min(first + 32 * u, parts() - 1));
 #pragma unroll
-        for (int u = 0; u < polls; ++u) done = done && got[u].tag == number_;
+        for (int u = 0; u < polls; ++u) done = done && tag_of<2>(got[u]) == number_;
       }
 #pragma unroll
       for (int u = 0; u < polls; ++u) {
@@ -135,7 +135,6 @@ class grid_exchange {
       }
     }
     __syncwarp();
-    stamp(5);
     return warp_sum(all);
   }
   /// By those that do not.
@@ -166,7 +165,7 @@ class grid_exchange {
         if (from[u] >= 0) got[u] = load_word(m_.vectors + from[u]);
       }
 #pragma unroll
-      for (int u = 0; u < flight; ++u) all = all && (from[u] < 0 || got[u].tag == number_);
+      for (int u = 0; u < flight; ++u) all = all && (from[u] < 0 || tag_of<units>(got[u]) == number_);
     }
 #pragma unroll
     for (int u = 0; u < flight; ++u) {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/formats/matrices.hpp>
@@ -42,22 +40,12 @@ class resident_operator final : public cg_operator {
     a.x = static_cast<T*>(x);
     a.record = record;
     a.history = history;
-    a.stamps = stamps_.data();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { start<Block>(a, native(stream)); });
   }
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
     enqueue(b, x, record, history, stream);
     check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
-    if (stamps_.empty()) return;
-    const auto all = to_host<double>(stamps_.data(), stamps_.size());
-    for (const int part : {0, parts_ / 2, parts_ - 1}) {
-      std::string line = "stamps of part " + std::to_string(part) + ":";
-      const char* const names[] = {"begin", "take", "product", "leave", "tell", "poll", "group", "all", "step", "end", "load", "invert", "whole", "rounds"};
-      for (int u = 0; u < 14; ++u)
-        line += std::string(" ") + names[u] + " " + std::to_string(static_cast<int>(all[static_cast<std::size_t>(part * 14 + u)]));
-      std::puts(line.c_str());
-    }
   }
   void update_values(const cg_problem& p) override {
     const device_guard guard(ctx_.device());
@@ -90,10 +78,6 @@ class resident_operator final : public cg_operator {
       return invert_diagonal_blocks(ctx_, arrays, block_, nullptr);
     buffer<T> roots(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
     (void)diagonal_roots(ctx_, arrays, roots.data());
-  }
-  static bool trial(const char* what) {
-    const char* const given = std::getenv("TULLE_CG_TRIAL");
-    return given != nullptr && std::string(given).find(what) != std::string::npos;
   }
   void take_blocks(const cg_problem& p) {
     arrays_ = blocks_of(p.blocks.block > 0 ? p.blocks : p.csr);
@@ -193,14 +177,12 @@ class resident_operator final : public cg_operator {
                 nullptr,
                 first_bad_.data(),
                 nullptr,
-                nullptr,
                 options_.rtol,
                 options_.atol,
                 options_.max_iterations,
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
-    if (trial("stamps")) stamps_ = buffer<double>(ctx_, static_cast<std::size_t>(parts_) * 14);
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
@@ -213,9 +195,8 @@ class resident_operator final : public cg_operator {
           "cudaFuncSetAttribute");
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
-      const auto parts = static_cast<std::size_t>(parts_);
       vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<tagged_word>(ctx_, 2 * parts * parts * resident_sums::count + 1);
+      sums_ = buffer<tagged_word>(ctx_, 2 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_, shared_),
@@ -254,7 +235,7 @@ class resident_operator final : public cg_operator {
     config.dynamicSmemBytes = shared_;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = !cluster_ && trial("plain") ? 0 : 1;
+    config.numAttrs = 1;
     return config;
   }
 
@@ -263,7 +244,7 @@ class resident_operator final : public cg_operator {
     using exchange = Exchange<T, Block>;
     typename exchange::memory memory{};
     if constexpr (requires { exchange::words; }) {
-      memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a, trial("push")};
+      memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a};
     }
     if constexpr (requires { memory.to; }) memory = {push_begin_.data(), push_.data()};
     cudaLaunchAttribute attribute;
@@ -285,7 +266,6 @@ class resident_operator final : public cg_operator {
   buffer<std::int32_t> pattern_, push_begin_, push_;
   buffer<std::uint16_t> columns_;
   buffer<tagged_word> vectors_, sums_;
-  buffer<double> stamps_;
   buffer<unsigned long long> first_bad_;
 };
 

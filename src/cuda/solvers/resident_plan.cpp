@@ -58,7 +58,7 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
         std::int32_t column = row - first;  // of a slot without a block: its value is 0
         if (i < blocks) {
           const index_t c = colind[k];
-          if (c == row) plan.diagonal[row] = chunks * slots + static_cast<std::int32_t>(i);
+          if (c == row) plan.diagonal[row] = static_cast<std::int32_t>(k);
           if (part_of[c] == g) {
             column = c - first;
           } else {

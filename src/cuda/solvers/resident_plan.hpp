@@ -18,7 +18,7 @@ struct resident_plan {
   std::vector<std::int32_t> source;       // of every slot: the matrix block, -1: none
   std::vector<std::uint16_t> column;      // of every slot: a row of the part, or rows + the place in `outer`
   std::vector<std::int32_t> outer;        // rows of other parts that the part reads: (part << 16) + row of that part
-  std::vector<std::int32_t> diagonal;     // of every block row: its slot in the part, -1: it has none
+  std::vector<std::int32_t> diagonal;     // of every block row: the matrix block, -1: it has none
   int most_rows = 0, most_chunks = 0, most_columns = 0;  // of a part; columns: its rows and the outer ones
 };
 

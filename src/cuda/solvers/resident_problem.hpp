@@ -18,7 +18,6 @@ struct resident_problem {
   cg_record* record;
   unsigned long long* first_bad;  // row of a diagonal that is not positive definite; all ones between solves
   double* history;
-  double* stamps;
   double rtol, atol;
   int max_iterations;
   int replace_interval;  // 0 or below: never

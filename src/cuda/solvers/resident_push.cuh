@@ -51,7 +51,6 @@ template <class T, int Block>
 class push_exchange {
  public:
   /// Of every block row: who reads it and where, (part << 16) + column of that part.
-  using own_columns = void;  // `columns` is where the vectors of all rows that the part reads are
   struct memory {
     const std::int32_t *begin, *to;
   };
@@ -96,8 +95,7 @@ class push_exchange {
     vectors_ ^= 1;
   }
   /// By warp v, one of the first four: the sum over all parts, in every lane.
-  template <class Stamp>
-  __device__ __forceinline__ double add(int v, double sum, Stamp stamp) {
+  __device__ __forceinline__ double add(int v, double sum) {
     __shared__ double of_part[2][resident_sums::count][16];
     parity_ ^= 1;
     const unsigned barrier = barriers_ + 8 + 8 * parity_;
@@ -105,11 +103,9 @@ class push_exchange {
     __syncwarp();
     if (lane_id() < parts())
       send(address_in(shared_address(&of_part[parity_][v][part()]), lane_id()), address_in(barrier, lane_id()), sum);
-    stamp(4);
     wait_for(barrier, sums_ >> parity_ & 1);
     sums_ ^= 1u << parity_;
     __syncwarp();
-    stamp(5);
     return warp_sum<16>(lane_id() % 16 < parts() ? of_part[parity_][v][lane_id() % 16] : 0.0);
   }
   __device__ void skip() {
@@ -124,10 +120,7 @@ class push_exchange {
 #else
   __device__ void tell(int, bool, T) const {}
   __device__ void take() const {}
-  template <class Stamp>
-  __device__ double add(int, double sum, Stamp) {
-    return sum;
-  }
+  __device__ double add(int, double sum) { return sum; }
   __device__ void skip() {}
   __device__ void end() const {}
 #endif

@@ -15,7 +15,6 @@ struct resident_sums {
 struct resident_scratch {
   double share[resident_sums::count][resident_threads];
   double all[resident_sums::count];
-  long long spent[14];
 
   __device__ __forceinline__ void put(int at, const resident_sums& s) {
     share[0][at] = s.pq;
@@ -25,14 +24,13 @@ struct resident_scratch {
   }
   /// By a whole warp: sum v over `count` shares, in every lane.
   __device__ __forceinline__ double add(int v, int count) const {
-    double sum = 0;
+    double sum[2] = {0, 0};
 #pragma unroll
     for (int u = 0; u < resident_threads / 32; ++u) {
-      if (u * 32 >= count) break;
       const int at = u * 32 + lane_id();
-      sum += at < count ? share[v][at] : 0;
+      if (at < count) sum[u % 2] += share[v][at];
     }
-    return warp_sum(sum);
+    return warp_sum(sum[0] + sum[1]);
   }
 };
 

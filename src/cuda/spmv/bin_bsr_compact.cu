@@ -125,7 +125,6 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t bin = bin0 + warp / parts;
   const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
   V sum[B] = {};
-  if constexpr (std::is_same_v<Epilogue, store_with_dots<V>>) await_previous_grid();
   if (bin < a.bins) {
     const auto fetch = [&](index_t column) {
       piece_of_x<B, V> piece;
@@ -282,8 +281,8 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
   void start(Epilogue epilogue, const V* x, cudaStream_t stream) {
     const compact_view<T> a = storage_.view();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      this->template launch_product<Epilogue>("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a,
-                                              parts_, x, epilogue);
+      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_,
+             x, epilogue);
     });
   }
 

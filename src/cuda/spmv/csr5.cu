@@ -6,8 +6,6 @@
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
 // entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
 // and above where row lengths differ or rows are short.
-#include <cstdlib>
-
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -57,13 +55,7 @@ template <class T, int Warps>
 struct warp_tails {
   T open[Warps];  // sum of the row that goes on after the warp
   bool ends_rows[Warps];
-  int rows[Warps];  // of the tile that end by then, where the warp ends any
 
-  __device__ __forceinline__ int row_count() const {
-    int w = Warps - 1;
-    while (w > 0 && !ends_rows[w]) --w;
-    return rows[w];
-  }
   /// Sum so far of the row that goes on after warp w - 1.
   __device__ __forceinline__ T open_before(int w) const {
     T sum{0};
@@ -95,12 +87,11 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   }
 }
 
-/// A tile of whole rows. `Staged`: sums meet in shared memory, and neighbouring threads finish neighbouring rows.
-template <bool Staged, class Shape, class T, class Column, class Epilogue>
+/// A tile of whole rows.
+template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
-  __shared__ T sums[Staged ? csr5_slots : 1];
   const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
@@ -113,12 +104,6 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   if (ends_row) epilogue.fetch(first_end);
   entries.multiply(x);
 
-  const auto finish_row = [&](index_t r, T sum) {
-    if constexpr (Staged)
-      sums[r - first_row] = sum;
-    else
-      epilogue(r, sum);
-  };
   T open{0}, first_sum{0};
   bool first = true;
 #pragma unroll
@@ -128,7 +113,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     if (first)
       first_sum = open;
     else
-      finish_row(row, open);
+      epilogue(row, open);
     first = false;
     ++row;
     open = T{0};
@@ -147,16 +132,10 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     tails.open[warp] = open;
     tails.ends_rows[warp] = ending != 0;
   }
-  if (Staged && ending >> lane == 1) tails.rows[warp] = row - first_row;  // the last lane that ends any
   __syncthreads();
   if (ends_row) {
     if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
-    finish_row(first_end, carried + first_sum);
-  }
-  if constexpr (Staged) {
-    __syncthreads();
-    for (auto r = static_cast<index_t>(threadIdx.x); r < tails.row_count(); r += Shape::block)
-      epilogue(first_row + r, sums[r]);
+    epilogue(first_end, carried + first_sum);
   }
 }
 
@@ -164,13 +143,13 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
 template <class Shape, class Epilogue>
 constexpr int csr5_resident = Shape::items == 4 ? (Epilogue::has_state ? 6 : 8) : 8;
 
-template <bool Staged, class Shape, class T, class Column, class Epilogue>
+template <class Shape, class T, class Column, class Epilogue>
 __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
   else
-    sum_rows<Staged>(a, x, epilogue);
+    sum_rows(a, x, epilogue);
   epilogue.finish();
 }
 
@@ -199,10 +178,8 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    static const bool staged = std::getenv("TULLE_CSR5_STAGED") != nullptr;
-    launch("csr5",
-           staged ? csr5_kernel<true, Shape, T, Column, Epilogue> : csr5_kernel<false, Shape, T, Column, Epilogue>,
-           {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
+           parts_.view(), epilogue);
   }
 
  private:

@@ -53,7 +53,6 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_lane lane[lanes];
     lanes_of<Tuning>(a, s, lane);
     T sum[lanes][1] = {};
-    if constexpr (std::is_same_v<Epilogue, store_with_dots<T>>) await_previous_grid();
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
       if (lane[h].owns_row) epilogue.fetch(lane[h].row);
@@ -143,8 +142,8 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    this->template launch_product<Epilogue>("packed", kernel, {blocks(), packed_policy::threads}, stream,
-                                            storage_.view(), values_.data(), static_cast<const T*>(x), part_sum_.data(), epilogue);
+    launch("packed", kernel, {blocks(), packed_policy::threads}, stream, storage_.view(), values_.data(), x,
+           part_sum_.data(), epilogue);
   }
 
  private:
