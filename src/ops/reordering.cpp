@@ -20,10 +20,10 @@ constexpr double least_stored_mean = 16;
 /// While it lives, rows are stored in an order.
 class stored_in_order {
  public:
-  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data()); }
+  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data(), false); }
   stored_in_order(const stored_in_order&) = delete;
   stored_in_order& operator=(const stored_in_order&) = delete;
-  ~stored_in_order() { a_.store_in_order(nullptr); }
+  ~stored_in_order() { a_.store_in_order(nullptr, false); }
 
  private:
   spmv_operator& a_;
@@ -40,7 +40,7 @@ void reordering::make_room(spmv_operator& a, double mean_row, bool fused) {
   const auto vectors = [&](const permutation& order, index_t count) {
     return buffer<std::byte>(ctx_, order.order().size() * static_cast<std::size_t>(count) * size_of(type_));
   };
-  by_kernel_ = a.store_in_order(nullptr);
+  by_kernel_ = a.store_in_order(nullptr, false);
   const bool large = rows().order().size() * size_of(type_) > cache_bytes_;
   if (ctx_.backend() != backend_kind::cpu) by_kernel_ = by_kernel_ && (large || mean_row >= least_stored_mean);
   if (!by_kernel_ || !large) steps_.reset();
