@@ -112,7 +112,7 @@ std::string text(const times& t) { return fmt::format("{:.0f} ({:.2f})", t.solve
 bool failed = false;
 
 void check(const cg_record& r, int most, const char* what) {
-  if (r.iterations == most) return;
+  if (r.iterations == most || r.code == 0) return;  // a few unknowns are solved to the last bit sooner
   fmt::print("  {}: {} of {} iterations, code {}\n", what, r.iterations, most, r.code);
   failed = true;
 }

@@ -293,7 +293,8 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   struct {
     const char* kernel;
     int threads;
-  } const runs[] = {{"cg.cluster", 0}, {"cg.persistent", 0}, {"cg.persistent", 128}, {"cg.graph", 0}, {"cg.operations", 0}};
+  } const runs[] = {
+      {"cg.cluster", 0}, {"cg.persistent", 0}, {"cg.persistent", 128}, {"cg.graph", 0}, {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
     if (!wanted.empty() && wanted != kernel) continue;
     cg_options o;

@@ -1,7 +1,7 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or what
-// reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel; --moves: ways of
-// bringing vectors into an order, by themselves.
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or
+// what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
+// --moves: ways of bringing vectors into an order, by themselves.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -148,7 +148,8 @@ void measure_kernels(const context& ctx, const mesh& m) {
       std::string solver;
       fmt::print("{} {}: reordered {:.1f} us, in its own order {:.1f}", m.name, kernel, application(ctx, plan),
                  application(ctx, plan.in_own_order()));
-      fmt::print(", cg natural {:.1f}, reordered {:.1f}\n", iteration(ctx, natural, spmv_reorder::never, solver, kernel),
+      fmt::print(", cg natural {:.1f}, reordered {:.1f}\n",
+                 iteration(ctx, natural, spmv_reorder::never, solver, kernel),
                  iteration(ctx, a, spmv_reorder::always, solver, kernel));
     } catch (const error& e) {
       fmt::print("{}: {}\n", kernel, e.what());
@@ -158,7 +159,8 @@ void measure_kernels(const context& ctx, const mesh& m) {
 }
 
 using row = std::vector<std::string>;
-const row file_header = {"f64", "nonzeros", "effort max, µs", "with auto, µs", "speed", "kernel", "with auto", "planning, ms", "with auto"};
+const row file_header = {"f64",    "nonzeros",  "effort max, µs", "with auto, µs", "speed",
+                         "kernel", "with auto", "planning, ms",   "with auto"};
 
 /// A matrix from a file by plans of effort max, without and with reorder auto. Empty below 10^5 entries.
 row measure_file(const context& ctx, const std::string& file) {
@@ -173,18 +175,24 @@ row measure_file(const context& ctx, const std::string& file) {
   const std::string name = file.substr(file.rfind('/') + 1);
   const std::string why = other.explain();
   const std::size_t order = why.find("; in ");
-  fmt::print("{}: {} -> {}: {:.1f} -> {:.1f} us, {:.2f}{}\n", name, plain.kernel(), other.kernel(), before, after, before / after,
-             order == std::string::npos ? "" : why.substr(order));
+  fmt::print("{}: {} -> {}: {:.1f} -> {:.1f} us, {:.2f}{}\n", name, plain.kernel(), other.kernel(), before, after,
+             before / after, order == std::string::npos ? "" : why.substr(order));
   std::fflush(stdout);
-  return {name, fmt::format("{}", a.nnz), fmt::format("{:.1f}", before), fmt::format("{:.1f}", after),
-          fmt::format("{:.2f}", before / after), std::string(plain.kernel()),
+  return {name,
+          fmt::format("{}", a.nnz),
+          fmt::format("{:.1f}", before),
+          fmt::format("{:.1f}", after),
+          fmt::format("{:.2f}", before / after),
+          std::string(plain.kernel()),
           fmt::format("{}{}", other.kernel(), other.row_order() != nullptr ? ", reordered" : ""),
-          fmt::format("{:.1f}", plain.plan_microseconds() / 1e3), fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
+          fmt::format("{:.1f}", plain.plan_microseconds() / 1e3),
+          fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
 }
 
-const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best", "reordered", "at effort max",
-                         "over the best", "in its own order", "natural / own", "planning, ms", "pays after",
-                         "iteration of cg: natural", "renumbered", "reordered", "natural / reordered"};
+const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best",
+                         "reordered",       "at effort max",     "over the best",       "in its own order",
+                         "natural / own",   "planning, ms",      "pays after",          "iteration of cg: natural",
+                         "renumbered",      "reordered",         "natural / reordered"};
 
 spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::standard) {
   spmv_options options;
@@ -219,11 +227,13 @@ row measure(const context& ctx, const mesh& m, bool moves) {
   const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
   const double pays = cost / (plain.microseconds - standard.microseconds);
   const std::string pays_after = pays > 0 ? fmt::format("{:.0f}", pays) : "never";
-  fmt::print("{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f} ({}, own "
-             "{:.1f}), at max {:.1f} ({}, own {:.1f}): {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
-             m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
-             vendor.kernel, standard.microseconds, standard.kernel, own_standard, reordered, plan.kernel(), own,
-             best / reordered, natural_us / own, pays_after, plan.explain());
+  fmt::print(
+      "{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f} "
+      "({}, own "
+      "{:.1f}), at max {:.1f} ({}, own {:.1f}): {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
+      m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
+      vendor.kernel, standard.microseconds, standard.kernel, own_standard, reordered, plan.kernel(), own,
+      best / reordered, natural_us / own, pays_after, plan.explain());
   std::fflush(stdout);
   if (moves) time_moves(ctx, *plan.column_order());
   std::string kernel;
@@ -236,10 +246,21 @@ row measure(const context& ctx, const mesh& m, bool moves) {
   const auto with_kernel = [&](const timed& t) {
     return t.kernel.empty() ? std::string("-") : fmt::format("{:.1f} (`{}`)", t.microseconds, t.kernel);
   };
-  return {m.name, us(natural_us), with_kernel(ours), with_kernel(vendor), with_kernel(standard),
-          with_kernel({std::string(plan.kernel()), reordered}), fmt::format("{:.2f}", best / reordered), us(own),
-          fmt::format("{:.2f}", natural_us / own), fmt::format("{:.1f}", cost / 1e3), pays_after, us(cg_natural),
-          us(cg_plain), us(cg_reordered), fmt::format("{:.2f}", cg_natural / cg_reordered)};
+  return {m.name,
+          us(natural_us),
+          with_kernel(ours),
+          with_kernel(vendor),
+          with_kernel(standard),
+          with_kernel({std::string(plan.kernel()), reordered}),
+          fmt::format("{:.2f}", best / reordered),
+          us(own),
+          fmt::format("{:.2f}", natural_us / own),
+          fmt::format("{:.1f}", cost / 1e3),
+          pays_after,
+          us(cg_natural),
+          us(cg_plain),
+          us(cg_reordered),
+          fmt::format("{:.2f}", cg_natural / cg_reordered)};
 }
 
 std::string json(const row& cells) {
@@ -254,9 +275,11 @@ int write(const std::string& file, const context& ctx, const row& header, const 
   if (out == nullptr) return 1;
   std::string text;
   for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(out, "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-             " \"rows\": [{}\n ]\n}}\n",
-             built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
+  fmt::print(
+      out,
+      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
+      " \"rows\": [{}\n ]\n}}\n",
+      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
   return std::fclose(out);
 }
 

@@ -11,6 +11,7 @@
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/ordering.hpp"
 #include "common/workload.hpp"
 #include "residual_plot.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 constexpr std::uint64_t rhs_seed = 1;
 constexpr std::string_view preconditioner_names[] = {"none", "jacobi", "block_jacobi", "chebyshev"};
+constexpr std::string_view form_names[] = {"plain", "rows", "symmetric"};
 
 struct settings {
   run_options run;
@@ -31,6 +33,11 @@ struct settings {
   double rtol = 1e-8;
   double atol = 0;
   double omega = 1;
+  std::string form = "plain";
+  std::string order;        // a method's name; empty: that of the form
+  std::string permutation;  // a file, instead
+  bool match = false;
+  int check_interval = 10;
   int max_iterations = 10'000;
   int replace_interval = 0;
 };
@@ -131,12 +138,21 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   options.atol = s.atol;
   options.max_iterations = s.max_iterations;
   options.omega = s.omega;
+  options.check_interval = s.check_interval;
+  options.keep_history = !s.plot.empty();
+  options.form = static_cast<jacobi_form>(std::ranges::find(form_names, s.form) - std::begin(form_names));
+  if (!s.order.empty()) options.order = ordering_named(s.order);
+  if (!s.permutation.empty()) options.order = read_permutation(ctx, s.permutation, a.rows).to_vector();
+  options.match = s.match;
   options.spmv.kernel = s.run.kernel;
   options.spmv.reorder = reorder_option(s.run);
   options.progress = progress;
-  r.explanation = fmt::format("jacobi: x += {} D^-1 (b - A x)", s.omega);
-  const auto begin = clock::now();
-  cg_result end = solve_jacobi(ctx, a, b, x, options);
+  auto begin = clock::now();
+  const jacobi_solver solver(ctx, a, options);
+  r.setup_us = microseconds_since(begin);
+  r.explanation = solver.explain();
+  begin = clock::now();
+  cg_result end = solver.solve(b, x);
   r.solve_us = microseconds_since(begin);
   return end;
 }
@@ -188,7 +204,7 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
   command.add_option("-o,--output", s.output,
                      "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  command.add_option("--plot", s.plot, "Write the residual of every iteration (jacobi: of every tenth) as an SVG");
+  command.add_option("--plot", s.plot, "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
              "Of cg: the diagonal, its blocks, or a polynomial in A");
@@ -197,6 +213,14 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
   command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str();
+  add_choice(command, "--form", s.form, {"plain", "rows", "symmetric"},
+             "Of --method jacobi: rows where they are, rows in another order that the sweep undoes, or rows and columns in one");
+  add_choice(command, "--order", s.order, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"},
+             "That order; otherwise length for rows, rcm for symmetric");
+  command.add_option("--permutation", s.permutation, "File with that order instead: one number per line, from 0");
+  command.add_flag("--match", s.match, "Of --method jacobi: first bring large entries to the diagonal by the order of rows");
+  add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
+            "Iterations of --method jacobi between two computations of the residual");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
   add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
             "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never");

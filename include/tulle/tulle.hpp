@@ -29,6 +29,7 @@
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>
 #include <tulle/ops/verify.hpp>
+#include <tulle/reorder/matching.hpp>
 #include <tulle/reorder/orderings.hpp>
 #include <tulle/solvers/cg.hpp>
 #include <tulle/solvers/cg_batch.hpp>

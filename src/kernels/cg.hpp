@@ -50,11 +50,11 @@ class cg_operator {
 
   /// Queues all of a solve; the work ends early by itself. No allocation, no waiting. Pointers are of the values' type,
   /// in the backend's memory; history: room for max_iterations + 1, or null. SUCCESS means that the true residual at
-  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure instead,
-  /// it counts, and x stays as it was. b = 0 gives x = 0.
+  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure
+  /// instead, it counts, and x stays as it was. b = 0 gives x = 0.
   virtual void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) = 0;
-  /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for the
-  /// record. What does that anyway may leave it.
+  /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for
+  /// the record. What does that anyway may leave it.
   virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
     enqueue(b, x, record, history, stream);
   }
@@ -66,8 +66,8 @@ class cg_operator {
             static_cast<std::byte*>(systems.x) + systems.ld_x * j * size, systems.record + j, nullptr, stream);
     }
   }
-  /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite, or leaves it
-  /// to the solves, which record the row.
+  /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite, or leaves
+  /// it to the solves, which record the row.
   virtual void update_values(const cg_problem& problem) = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
   [[nodiscard]] virtual std::string parameters() const { return {}; }

@@ -16,7 +16,7 @@
 namespace tulle::detail {
 namespace {
 
-constexpr index_t probed_places = 32;    // of rows side by side, and of rows around one row
+constexpr index_t probed_places = 32;  // of rows side by side, and of rows around one row
 constexpr index_t rows_of_a_place = 128;
 constexpr index_t columns_of_a_row = 64;  // looked at
 constexpr index_t sector_values = 4;
@@ -44,7 +44,9 @@ struct place {
 void explore(const context& ctx, const matrix_ref& a, std::span<place> places, bool grow) {
   for (;;) {
     std::vector<index_t> rows;
-    for (const place& p : places) rows.insert(rows.end(), p.queue.begin() + static_cast<std::ptrdiff_t>(p.taken), p.queue.end());
+    for (const place& p : places) {
+      rows.insert(rows.end(), p.queue.begin() + static_cast<std::ptrdiff_t>(p.taken), p.queue.end());
+    }
     if (rows.empty()) return;
     const buffer<index_t> wanted = to_buffer(ctx, rows);
     buffer<index_t> columns(ctx, rows.size() * columns_of_a_row);
@@ -155,7 +157,8 @@ order_probe probe_order(const context& ctx, const matrix_ref& a) {
   return seen;
 }
 
-/// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a side.
+/// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a
+/// side.
 bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations) {
   constexpr double cost = 100, per_side = 3, least_gain = 2;
   const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));

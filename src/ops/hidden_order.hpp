@@ -33,7 +33,8 @@ double sectors_per_nonzero(const context& ctx, const matrix_ref& a);
 /// Whether an order pays within an iterative solution of so many iterations at most, whose vectors stay in it.
 bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations);
 
-/// The kernel for a matrix in such an order, which fills blocks by chance: those with holes say nothing of it.
+/// The kernel whose iterations are fastest on a matrix in such an order, which fills blocks by chance: those with holes say
+/// nothing of it.
 std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types);
 
 /// Reverse Cuthill-McKee of a CSR with sound structure: of A + A^T, by blocks of `block` rows where those are whole; of

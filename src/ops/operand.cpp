@@ -168,8 +168,7 @@ void operand::permute(const permutation& rows, const permutation& columns) {
   if (!positions_.empty()) {
     buffer<std::int64_t> composed(ctx_, positions_.size());
     const vector_work work{ctx_, ctx_.stream(), scalar_type::f64, static_cast<std::int64_t>(composed.size()), nullptr};
-    vectors_of(ctx_.backend())
-        .gather(work, offset_type::i64, map.positions.data(), positions_.data(), composed.data());
+    vectors_of(ctx_.backend()).gather(work, offset_type::i64, map.positions.data(), positions_.data(), composed.data());
     map.positions = std::move(composed);
   }
   positions_ = std::move(map.positions);

@@ -28,7 +28,8 @@ class operand {
   [[nodiscard]] const matrix_ref& given() const noexcept { return given_; }
   /// The same on the backend.
   [[nodiscard]] const matrix_ref& on_backend() const noexcept { return placed_; }
-  /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC is one).
+  /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC
+  /// is one).
   [[nodiscard]] const matrix_ref& source() const noexcept { return source_; }
   [[nodiscard]] bool is_transpose() const noexcept { return given_.format == matrix_format::csc; }
   /// As the kernel gets it. Its values are those of the last `refresh`.

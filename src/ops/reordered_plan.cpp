@@ -68,9 +68,10 @@ void any_spmv_plan::impl::reorder(bool transposes) {
   detail::matrix_orders orders = detail::find_orders(ctx, source.ref(), block_of(source));
   source.permute(orders.rows, orders.columns());
   source.refresh();
-  order_reason = fmt::format("in reverse Cuthill-McKee order: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; "
-                             "{:.0f} us to find it",
-                             detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
+  order_reason = fmt::format(
+      "in reverse Cuthill-McKee order: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; "
+      "{:.0f} us to find it",
+      detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
   order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
   own_order = std::make_unique<own_order_operator>(*this);

@@ -10,19 +10,20 @@ namespace {
 
 /// Right-hand sides that go through a plan together: room for more would exceed what the matrix takes.
 constexpr index_t vectors_together = 4;
-/// Of the first of two steps: an eighth of a vector of 134 MB was as fast as a sixteenth, and faster than a quarter, on an NVIDIA H200.
+/// Of the first of two steps: an eighth of a vector of 134 MB was as fast as a sixteenth, and faster than a quarter, on
+/// an NVIDIA H200.
 constexpr std::size_t ranges = 8;
-/// Rows that a device's kernel stores one by one wherever they belong cost it more than y as a whole does afterwards, unless
-/// they are this long on average: docs/notes/0017-plans-that-reorder.md.
+/// Rows that a device's kernel stores one by one wherever they belong cost it more than y as a whole does afterwards,
+/// unless they are this long on average: docs/notes/0017-plans-that-reorder.md.
 constexpr double least_stored_mean = 16;
 
 /// While it lives, rows are stored in an order.
 class stored_in_order {
  public:
-  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data()); }
+  stored_in_order(spmv_operator& a, const buffer<index_t>& order) : a_(a) { a_.store_in_order(order.data(), false); }
   stored_in_order(const stored_in_order&) = delete;
   stored_in_order& operator=(const stored_in_order&) = delete;
-  ~stored_in_order() { a_.store_in_order(nullptr); }
+  ~stored_in_order() { a_.store_in_order(nullptr, false); }
 
  private:
   spmv_operator& a_;
@@ -39,7 +40,7 @@ void reordering::make_room(spmv_operator& a, double mean_row, bool fused) {
   const auto vectors = [&](const permutation& order, index_t count) {
     return buffer<std::byte>(ctx_, order.order().size() * static_cast<std::size_t>(count) * size_of(type_));
   };
-  by_kernel_ = a.store_in_order(nullptr);
+  by_kernel_ = a.store_in_order(nullptr, false);
   const bool large = rows().order().size() * size_of(type_) > cache_bytes_;
   if (ctx_.backend() != backend_kind::cpu) by_kernel_ = by_kernel_ && (large || mean_row >= least_stored_mean);
   if (!by_kernel_ || !large) steps_.reset();
@@ -59,12 +60,15 @@ void reordering::take_two_steps() {
   const auto span = static_cast<index_t>((n + ranges - 1) / ranges);
   two_steps made{buffer<index_t>(ctx_, n), buffer<index_t>(ctx_, n), {}};
   split(ctx_, rows().order().data(), rows().size(), span, made.source.data(), made.place.data());
-  const permutation source(ctx_, permutation_ref(offset_type::i32, made.source.data(), rows().size(), ctx_.space(), ctx_.device()));
+  const permutation source(
+      ctx_, permutation_ref(offset_type::i32, made.source.data(), rows().size(), ctx_.space(), ctx_.device()));
   made.back = clone(ctx_, source.inverse_order());
   steps_.emplace(std::move(made));
 }
 
-void* reordering::between(int i) const { return y_.data() + y_.size() / vectors_together * static_cast<std::size_t>(i); }
+void* reordering::between(int i) const {
+  return y_.data() + y_.size() / vectors_together * static_cast<std::size_t>(i);
+}
 
 void reordering::move(const buffer<index_t>& from, const void* x, double beta, void* y, stream_view stream) const {
   move(from, one(x), beta, one(y), stream);
@@ -72,8 +76,7 @@ void reordering::move(const buffer<index_t>& from, const void* x, double beta, v
 
 void reordering::move(const buffer<index_t>& from, const strided_vectors& x, double beta, const strided_vectors& y,
                       stream_view stream) const {
-  reorders_of(ctx_.backend())
-      .gather({ctx_, stream, type_, static_cast<index_t>(from.size()), from.data()}, x, beta, y);
+  reorders_of(ctx_.backend()).gather({ctx_, stream, type_, static_cast<index_t>(from.size()), from.data()}, x, beta, y);
 }
 
 const void* reordering::gathered(const void* x, stream_view stream) const {
@@ -108,8 +111,9 @@ void reordering::apply_many(spmv_operator& a, double alpha, const strided_vector
     return strided_vectors{static_cast<std::byte*>(v.data) + first * v.vector_stride * size, count, v.row_stride,
                            v.vector_stride};
   };
-  /// As v is stored.
+  /// As v is stored. To the null pointer of vectors without elements nothing may be added.
   const auto own = [](const strided_vectors& v, void* data, index_t count, index_t rows) {
+    if (data == nullptr) return strided_vectors{nullptr, count, 0, 0};
     const bool by_row = v.vector_stride == 1 || rows == 1;
     return by_row ? strided_vectors{data, count, count, 1} : strided_vectors{data, count, 1, rows};
   };
@@ -143,8 +147,8 @@ void reordering::apply_dots(spmv_operator& a, double alpha, const void* x, doubl
   move(rows().inverse_order(), y_.data(), 0, y, stream);
 }
 
-void reordering::apply_jacobi(spmv_operator& a, double omega, const void* x, const void* b, const void* inverse_diagonal,
-                              void* y, stream_view stream) const {
+void reordering::apply_jacobi(spmv_operator& a, double omega, const void* x, const void* b,
+                              const void* inverse_diagonal, void* y, stream_view stream) const {
   const void* const own_x = gathered(x, stream);
   if (steps_) {
     move(steps_->source, b, 0, between(2), stream);

@@ -1,5 +1,5 @@
-// A plan whose rows and columns are in another order than the caller's: x is gathered into it once for an application, and
-// rows are stored where the caller has them, by the kernel itself where it can.
+// A plan whose rows and columns are in another order than the caller's: x is gathered into it once for an application,
+// and rows are stored where the caller has them, by the kernel itself where it can.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ class reordering {
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
-  /// An order in two steps, each of which reads no more of its input at once than a cache holds. Between them elements are
-  /// sorted by ranges of the caller's order, otherwise in the plan's.
+  /// An order in two steps, each of which reads no more of its input at once than a cache holds. Between them elements
+  /// are sorted by ranges of the caller's order, otherwise in the plan's.
   struct two_steps {
     buffer<index_t> source;  // first[p] = caller's[source[p]]
     buffer<index_t> place;   // plan's[i] = first[place[i]]
@@ -62,8 +62,8 @@ class reordering {
   std::size_t cache_bytes_;
   matrix_orders orders_;
   bool by_kernel_ = false;
-  std::optional<two_steps> steps_;   // where vectors are larger than a cache, and the kernel stores rows by the second
-  mutable buffer<std::byte> x_;      // in the plan's order, as all of these
+  std::optional<two_steps> steps_;  // where vectors are larger than a cache, and the kernel stores rows by the second
+  mutable buffer<std::byte> x_;     // in the plan's order, as all of these
   mutable buffer<std::byte> y_;
   mutable buffer<std::byte> of_rows_[2];  // w, or b and the inverse diagonal
 };

@@ -5,7 +5,6 @@
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
-#include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
@@ -119,8 +118,7 @@ void any_spmv_plan::impl::choose(bool quick) {
     analyse();
   }
   const type_key stored = source.ref().types;
-  spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
-  if (order && options.policy == spmv_policy::standard) choice.kernel = detail::kernel_in_order(ctx, stats, stored);
+  const spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
   const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, types());
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);

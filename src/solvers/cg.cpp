@@ -237,9 +237,8 @@ cg_result cg_solver::solve(const const_vector_ref& b, const vector_ref& x) const
   s.check(b, x);
   cg_result result;
   const context& ctx = s.ctx;
-  s.run({b.data, x.data, s.record.data(), s.history.data()}, ctx.stream(), [&](const cg_systems& own) {
-    s.op->solve(own.b, own.x, own.record, own.history, ctx.stream());
-  });
+  s.run({b.data, x.data, s.record.data(), s.history.data()}, ctx.stream(),
+        [&](const cg_systems& own) { s.op->solve(own.b, own.x, own.record, own.history, ctx.stream()); });
   copy_bytes(ctx, static_cast<cg_record*>(&result), memory_space::host, s.record.data(), ctx.space(),
              sizeof(cg_record));
   if (s.history.empty()) return result;

@@ -1,105 +1,318 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tulle/core/stream.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/ops/vector.hpp>
+#include <tulle/reorder/matching.hpp>
 #include <tulle/solvers/jacobi.hpp>
 #include <utility>
 
+#include "kernels/spmv.hpp"
 #include "kernels/types.hpp"
+#include "ops/hidden_order.hpp"
+#include "ops/operand.hpp"
+#include "ops/vector_checks.hpp"
 
 namespace tulle {
 namespace {
+
+/// Of a graph at most.
+constexpr int sweeps_together = 50;
 
 void refuse(std::string_view what, double value, std::string_view right) {
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
 }
 
-/// 1 / a_ii in the context's memory.
-template <scalar T>
-buffer<T> inverse_diagonal(const context& ctx, const matrix_ref& a) {
-  buffer<T> device(ctx, static_cast<std::size_t>(a.rows));
-  diagonal(ctx, a, device);
-  std::vector<T> d = to_vector(ctx, device);
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    if (d[i] == 0)
-      throw error(status::invalid_argument, fmt::format("A has no diagonal entry in row {}, counted from 0", i));
-    d[i] = 1 / d[i];
+void check_options(const matrix_ref& a, const jacobi_options& o) {
+  if (!(o.rtol >= 0)) refuse("rtol", o.rtol, "0 or above");
+  if (!(o.atol >= 0)) refuse("atol", o.atol, "0 or above");
+  if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
+  if (o.check_interval < 1) refuse("check_interval", o.check_interval, "1 or above");
+  if (!std::isfinite(o.omega)) refuse("omega", o.omega, "a number");
+  if (o.form == jacobi_form::plain && o.spmv.reorder == spmv_reorder::never &&
+      !std::holds_alternative<std::monostate>(o.order)) {
+    throw error(status::invalid_argument, "order: form plain takes none");
   }
-  return to_buffer(ctx, d);
-}
-
-template <scalar T>
-cg_result solve(const context& ctx, const matrix_ref& a, const const_vector_ref& b, const vector_ref& x,
-                const jacobi_options& o) {
-  const any_spmv_plan plan(ctx, a, o.spmv);
-  const vector_ops ops(ctx);
-  const buffer<T> inverse = inverse_diagonal<T>(ctx, a);
-  buffer<T> other(ctx, static_cast<std::size_t>(a.rows)), r(ctx, other.size());
-  buffer<double> norm(ctx, 1);
-  const bool fused = plan.can(operation::jacobi);
-  const auto norm_of = [&](const const_vector_ref& v) {
-    ops.norm2(v, norm);
-    return to_vector(ctx, norm).front();
-  };
-  const auto residual = [&] {
-    ops.copy(b, r);
-    plan.apply(-1, x, 1, r);
-    return norm_of(r);
-  };
-  const auto step = [&](const vector_ref& from, const vector_ref& to) {
-    if (fused) return plan.jacobi(o.omega, from, b, inverse, to);
-    ops.copy(b, r);
-    plan.apply(-1, from, 1, r);
-    ops.copy(from, to);
-    ops.multiply(o.omega, inverse, r, 1, to);
-  };
-  cg_result result;
-  result.rhs = norm_of(b);
-  const double target = std::max(o.rtol * result.rhs, o.atol);
-  const auto look = [&] {
-    result.residual = residual();
-    result.history.push_back(result.residual);
-    if (o.progress) o.progress(result.iterations, result.residual);
-    const status code = !std::isfinite(result.residual) ? status::not_finite
-                        : result.residual <= target     ? status::success
-                                                        : status::not_converged;
-    result.code = static_cast<std::int32_t>(code);
-    return code == status::not_converged && result.iterations < o.max_iterations;
-  };
-  vector_ref from = x, to = other;
-  while (look()) {
-    const int last = result.iterations + std::min(o.check_interval, o.max_iterations - result.iterations);
-    for (; result.iterations < last; ++result.iterations) {
-      step(from, to);
-      std::swap(from, to);
-    }
-    if (from.data != x.data) {
-      ops.copy(from, x);
-      std::swap(from, to);
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
-cg_result solve_jacobi(const context& ctx, const matrix_ref& a, const const_vector_ref& b, const vector_ref& x,
-                       const jacobi_options& options) {
-  if (!(options.rtol >= 0)) refuse("rtol", options.rtol, "0 or above");
-  if (!(options.atol >= 0)) refuse("atol", options.atol, "0 or above");
-  if (options.max_iterations < 0) refuse("max_iterations", options.max_iterations, "0 or above");
-  if (options.check_interval < 1) refuse("check_interval", options.check_interval, "1 or above");
-  if (!std::isfinite(options.omega)) refuse("omega", options.omega, "a number");
+  if (o.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
   if (a.rows != a.cols) {
     throw error(status::invalid_dimensions,
                 fmt::format("A is {} x {}: a solver needs a square matrix", a.rows, a.cols));
   }
   if (a.types.value == scalar_type::i32)
     throw error(status::unsupported, "jacobi takes values of f32 and f64, not of i32");
-  return dispatch<type_set::floating>({a.types.value},
-                                      [&]<class T, class>() { return solve<T>(ctx, a, b, x, options); });
+}
+
+/// The diagonal of a matrix on the host.
+std::vector<double> diagonal_of(const context& ctx, const matrix_ref& a) {
+  return dispatch<type_set::floating>({a.types.value}, [&]<class T, class>() {
+    buffer<T> d(ctx, static_cast<std::size_t>(a.rows));
+    diagonal(ctx, a, d);
+    const std::vector<T> values = to_vector(ctx, d);
+    return std::vector<double>(values.begin(), values.end());
+  });
+}
+
+/// As vectors are.
+buffer<std::byte> bytes_of(const context& ctx, scalar_type type, const std::vector<double>& values) {
+  return dispatch<type_set::floating>({type}, [&]<class T, class>() {
+    const std::vector<T> typed(values.begin(), values.end());
+    buffer<std::byte> out(ctx, typed.size() * sizeof(T));
+    copy_bytes(ctx, out.data(), ctx.space(), typed.data(), memory_space::host, out.bytes());
+    ctx.synchronize();  // before what was copied goes
+    return out;
+  });
+}
+
+/// What is asked for, or `otherwise`; says which.
+permutation order_of(const context& ctx, const matrix_ref& a, const jacobi_options& o, ordering otherwise,
+                     std::string& what) {
+  if (const auto* given = std::get_if<std::vector<index_t>>(&o.order)) {
+    if (given->size() != static_cast<std::size_t>(a.rows)) {
+      throw error(status::invalid_dimensions, fmt::format("order is of {} rows, A has {}", given->size(), a.rows));
+    }
+    what = "an order that was given";
+    return {ctx, *given};
+  }
+  const ordering* const named = std::get_if<ordering>(&o.order);
+  const ordering how = named != nullptr ? *named : otherwise;
+  what = fmt::format("order {}", name(how));
+  return order(ctx, a, how);
+}
+
+}  // namespace
+
+std::string_view name(jacobi_form form) noexcept {
+  switch (form) {
+    case jacobi_form::plain:
+      return "plain";
+    case jacobi_form::rows:
+      return "rows";
+    case jacobi_form::symmetric:
+      return "symmetric";
+  }
+  return "unknown form";
+}
+
+struct jacobi_solver::impl {
+  impl(const context& c, const matrix_ref& a, const jacobi_options& given) : ctx(c), options(given), ops(c) {
+    check_options(a, options);
+    prepare(a);
+    take_memory();
+  }
+
+  /// The system that sweeps work on: A with its rows matched, then in the order of the form.
+  void prepare(const matrix_ref& a) {
+    const spmv_reorder reorder = std::exchange(options.spmv.reorder, spmv_reorder::never);
+    const bool may_move = options.form != jacobi_form::plain || options.match || reorder != spmv_reorder::never;
+    if (may_move && options.spmv.effort != spmv_effort::none) detail::operand(ctx, "A", a).validate();
+    matrix_ref system = may_move ? to_csr(ctx, a) : a;
+    if (options.match) {
+      rows = match_diagonal(ctx, system);
+      system = permute_rows(ctx, system, *rows);
+    }
+    const bool pays = reorder == spmv_reorder::always ||
+                      (reorder == spmv_reorder::automatic && detail::order_pays(ctx, system, options.max_iterations));
+    if (options.form == jacobi_form::plain && pays) options.form = jacobi_form::symmetric;
+    if (options.form == jacobi_form::symmetric) {
+      unknowns = order_of(ctx, system, options, ordering::rcm, order_name);
+      system = permute_symmetric(ctx, system, *unknowns);
+      rows = rows ? rows->then(*unknowns) : unknowns->on(ctx);
+    }
+    const matrix_ref ordered = options.form == jacobi_form::rows ? in_row_order(system) : system;
+    plan.emplace(ctx, ordered, options.spmv);
+    type = plan->vector_type();
+    if (stored && !detail::operator_of(*plan).store_in_order(stored->order().data(), true)) {
+      throw error(status::unsupported,
+                  fmt::format("form = rows: kernel {} cannot store rows in an order", plan->kernel()));
+    }
+    n = a.rows;
+    inverse = bytes_of(ctx, type, inverse_diagonal(system));
+  }
+
+  matrix_ref in_row_order(const matrix_ref& system) {
+    stored = order_of(ctx, system, options, ordering::length, order_name);
+    return permute_rows(ctx, system, *stored);
+  }
+
+  [[nodiscard]] std::vector<double> inverse_diagonal(const matrix_ref& system) const {
+    std::vector<double> d = diagonal_of(ctx, system);
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      if (d[i] == 0) refuse_row(i);
+      d[i] = 1 / d[i];
+    }
+    return d;
+  }
+  /// By its number in A.
+  [[noreturn]] void refuse_row(std::size_t i) const {
+    const std::size_t row = rows ? static_cast<std::size_t>(rows->to_vector()[i]) : i;
+    throw error(
+        status::invalid_structure,
+        fmt::format("the diagonal entry of A in row {}, counted from 0, is 0 or missing: jacobi divides by it (match "
+                    "brings other entries there)",
+                    row));
+  }
+
+  void take_memory() {
+    for (buffer<std::byte>* v : {&b, &residual, &iterate[0], &iterate[1]}) {
+      *v = buffer<std::byte>(ctx, static_cast<std::size_t>(n) * size_of(type));
+    }
+    norm = buffer<double>(ctx, 1);
+    const int together = std::min({options.check_interval, options.max_iterations, sweeps_together}) / 2 * 2;
+    if (ctx.backend() == backend_kind::cuda && together > 0 && n > 0) capture(together);
+    ctx.synchronize();
+  }
+  /// Sweeps that begin and end with the first iterate. A stream that cannot be captured goes without.
+  void capture(int count) {
+    try {
+      sweeps.emplace(ctx, [&] {
+        for (int i = 0; i < count; ++i) sweep(i % 2);
+      });
+      in_graph = count;
+    } catch (const error& e) {
+      if (e.code() != status::unsupported) throw;
+    }
+  }
+
+  [[nodiscard]] vector_ref vector(const buffer<std::byte>& v) const {
+    return {type, const_cast<std::byte*>(v.data()), n, ctx.space(), ctx.device()};
+  }
+
+  void sweep(int from) const {
+    const vector_ref x = vector(iterate[from]), y = vector(iterate[1 - from]);
+    if (plan->can(operation::jacobi)) return plan->jacobi(options.omega, x, vector(b), vector(inverse), y);
+    subtract_product(x);
+    ops.copy(x, y);
+    ops.multiply(options.omega, vector(inverse), vector(residual), 1, y);
+  }
+  /// residual = b - A x.
+  void subtract_product(const vector_ref& x) const {
+    ops.copy(vector(b), vector(residual));
+    plan->apply(-1, x, 1, vector(residual));
+  }
+  [[nodiscard]] double norm_of(const vector_ref& v) const {
+    ops.norm2(v, norm_ref());
+    double out = 0;
+    copy_bytes(ctx, &out, memory_space::host, norm.data(), ctx.space(), sizeof out);
+    ctx.synchronize();
+    return out;
+  }
+  [[nodiscard]] vector_ref norm_ref() const {
+    return {scalar_type::f64, const_cast<double*>(norm.data()), 1, ctx.space(), ctx.device()};
+  }
+
+  void check(const const_vector_ref& rhs, const vector_ref& x) const {
+    const detail::vector_rules rules{ctx.space(), ctx.device(), type};
+    rules.check_size("b", rhs, n);
+    rules.check_size("x", x, n);
+    detail::require_no_stride("jacobi", {{"b", rhs}, {"x", x}});
+    detail::check_apart("x", x, {{"b", rhs}});
+  }
+  void load(const const_vector_ref& rhs, const vector_ref& x) const {
+    const auto move = [&](const std::optional<permutation>& order, const const_vector_ref& v, const vector_ref& to) {
+      order ? order->apply(v, to) : ops.copy(v, to);
+    };
+    move(rows, rhs, vector(b));
+    move(unknowns, x, vector(iterate[0]));
+  }
+  void store(int now, const vector_ref& x) const {
+    const vector_ref from = vector(iterate[now]);
+    unknowns ? unknowns->apply_inverse(from, x) : ops.copy(from, x);
+  }
+
+  /// Returns which iterate is the last one.
+  int advance(int now, int count) const {
+    while (count > 0) {
+      if (now == 0 && sweeps && count >= in_graph) {
+        sweeps->launch();
+        count -= in_graph;
+      } else {
+        sweep(now);
+        now = 1 - now;
+        --count;
+      }
+    }
+    return now;
+  }
+
+  /// Whether to go on.
+  bool look(int now, double target, cg_result& result) const {
+    subtract_product(vector(iterate[now]));
+    result.residual = norm_of(vector(residual));
+    if (options.keep_history) result.history.push_back(result.residual);
+    if (options.progress) options.progress(result.iterations, result.residual);
+    const status code = !std::isfinite(result.residual) ? status::not_finite
+                        : result.residual <= target     ? status::success
+                                                        : status::not_converged;
+    result.code = static_cast<std::int32_t>(code);
+    return code == status::not_converged && result.iterations < options.max_iterations;
+  }
+
+  cg_result solve(const const_vector_ref& rhs, const vector_ref& x) const {
+    check(rhs, x);
+    load(rhs, x);
+    cg_result result;
+    result.rhs = norm_of(vector(b));
+    const double target = std::max(options.rtol * result.rhs, options.atol);
+    int now = 0;
+    while (look(now, target, result)) {
+      const int count = std::min(options.check_interval, options.max_iterations - result.iterations);
+      now = advance(now, count);
+      result.iterations += count;
+    }
+    store(now, x);
+    ctx.synchronize();
+    return result;
+  }
+
+  context ctx;
+  jacobi_options options;
+  vector_ops ops;
+  std::optional<permutation> rows;      // of A, in the order of the system's; none: as they are
+  std::optional<permutation> unknowns;  // the same of columns
+  std::optional<permutation> stored;    // rows of the system, in the order of the plan's
+  std::string order_name;
+  std::optional<any_spmv_plan> plan;
+  index_t n = 0;
+  scalar_type type = scalar_type::f64;
+  buffer<std::byte> inverse, b, residual, iterate[2];
+  buffer<double> norm;
+  std::optional<graph> sweeps;
+  int in_graph = 0;
+};
+
+jacobi_solver::jacobi_solver(const context& ctx, const matrix_ref& a, const jacobi_options& options)
+    : impl_(std::make_unique<impl>(ctx, a, options)) {}
+jacobi_solver::jacobi_solver(jacobi_solver&&) noexcept = default;
+jacobi_solver& jacobi_solver::operator=(jacobi_solver&&) noexcept = default;
+jacobi_solver::~jacobi_solver() = default;
+
+cg_result jacobi_solver::solve(const const_vector_ref& b, const vector_ref& x) const { return impl_->solve(b, x); }
+const context& jacobi_solver::ctx() const noexcept { return impl_->ctx; }
+std::string_view jacobi_solver::kernel() const noexcept { return impl_->plan->kernel(); }
+
+std::string jacobi_solver::explain() const {
+  const impl& s = *impl_;
+  return fmt::format("jacobi: x += {} D^-1 (b - A x), form {}{}{}{}; {}", s.options.omega, name(s.options.form),
+                     s.order_name.empty() ? "" : ", ", s.order_name, s.options.match ? ", rows matched" : "",
+                     s.plan->explain());
+}
+
+std::size_t jacobi_solver::workspace_bytes() const noexcept {
+  const impl& s = *impl_;
+  std::size_t sum = s.plan->workspace_bytes() + s.inverse.bytes() + s.b.bytes() + s.residual.bytes() +
+                    s.iterate[0].bytes() + s.iterate[1].bytes();
+  for (const auto* p : {&s.rows, &s.unknowns, &s.stored}) sum += *p ? 2 * (*p)->order().bytes() : 0;
+  return sum;
+}
+
+cg_result solve_jacobi(const context& ctx, const matrix_ref& a, const const_vector_ref& b, const vector_ref& x,
+                       const jacobi_options& options) {
+  return jacobi_solver(ctx, a, options).solve(b, x);
 }
 
 }  // namespace tulle

@@ -1,5 +1,5 @@
-// Right-hand sides and solutions in the order that a solver keeps its unknowns in: gathered once before a solve, put back
-// once after it.
+// Right-hand sides and solutions in the order that a solver keeps its unknowns in: gathered once before a solve, put
+// back once after it.
 #pragma once
 
 #include <bit>
@@ -42,7 +42,9 @@ class reordered_systems {
          vectors(given.x, given.ld_x, given.count), stream);
     for (index_t j = 0; j < given.count; ++j) name_row(given.record[j], stream);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return b_.bytes() + x_.bytes() + 2 * order_.order().bytes() + rows_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return b_.bytes() + x_.bytes() + 2 * order_.order().bytes() + rows_.bytes();
+  }
 
  private:
   static strided_vectors vectors(const void* data, std::int64_t ld, index_t count) {
@@ -57,7 +59,8 @@ class reordered_systems {
     static_assert(std::endian::native == std::endian::little);
     auto* const row = reinterpret_cast<index_t*>(&record.row);
     reorders_of(ctx_.backend())
-        .gather({ctx_, stream, scalar_type::i32, 1, row}, {const_cast<index_t*>(rows_.data()) + 1, 1, 1, 1}, 0, {row, 1, 1, 1});
+        .gather({ctx_, stream, scalar_type::i32, 1, row}, {const_cast<index_t*>(rows_.data()) + 1, 1, 1, 1}, 0,
+                {row, 1, 1, 1});
   }
 
   context ctx_;

@@ -48,9 +48,9 @@ template <scalar T, class Run>
 void expect_same(const context& ctx, spmv_operator& op, const std::vector<index_t>& order, const buffer<index_t>& place,
                  const std::vector<T>& y0, bool misaligned, const Run& run) {
   const auto plain = outcome_of(ctx, y0, misaligned, [&](T* y, double* dots) { run(y, dots, false); });
-  ASSERT_TRUE(op.store_in_order(place.data()));
+  ASSERT_TRUE(op.store_in_order(place.data(), false));
   const auto ordered = outcome_of(ctx, scattered(y0, order), misaligned, [&](T* y, double* dots) { run(y, dots, true); });
-  ASSERT_TRUE(op.store_in_order(nullptr));
+  ASSERT_TRUE(op.store_in_order(nullptr, false));
   EXPECT_TRUE(same_bits(scattered(plain.y, order), ordered.y)) << "other bits in an order";
   EXPECT_TRUE(same_bits(plain.dots, ordered.dots)) << "other dot products in an order";
 }
@@ -93,8 +93,13 @@ class plan_operator final : public spmv_operator {
   }
   [[nodiscard]] multivector_ref multivector(const strided_vectors& v, index_t size) const {
     const bool by_row = v.vector_stride == 1 && v.row_stride != 1;
-    return {plan_.vector_type(), size, v.count, by_row ? v.row_stride : v.vector_stride,
-            by_row ? vector_order::row_major : vector_order::column_major, v.data, plan_.ctx().space()};
+    return {plan_.vector_type(),
+            size,
+            v.count,
+            by_row ? v.row_stride : v.vector_stride,
+            by_row ? vector_order::row_major : vector_order::column_major,
+            v.data,
+            plan_.ctx().space()};
   }
 
   any_spmv_plan plan_;
@@ -111,7 +116,7 @@ std::unique_ptr<spmv_operator> make_reordered(const context& ctx, const matrix_r
 
 void run_order_case(const context& ctx, const spmv_case& c) {
   with_operator(ctx, c, [&]<scalar S, scalar T, offset O>(const typed_matrix<S, O, T>&, spmv_operator& op) {
-    if (!op.store_in_order(nullptr)) GTEST_SKIP() << "stores rows where they are";
+    if (!op.store_in_order(nullptr, false)) GTEST_SKIP() << "stores rows where they are";
     const battery_matrix& m = *c.matrix;
     const std::vector<index_t> order = random_order(m.rows, 7);
     const buffer<index_t> place = to_buffer(ctx, order);
@@ -136,6 +141,17 @@ void run_order_case(const context& ctx, const spmv_case& c) {
       op.apply_jacobi(0.75, in_x.data(), (ordered ? ordered_w : in_w).data(), (ordered ? ordered_d : in_d).data(), y,
                       ctx.stream());
     });
+    // A step of length 0 leaves x where it is, but where a product is not finite.
+    guarded_vector<T> zero(ctx, std::vector<T>(x.size()), m.misaligned);
+    ASSERT_TRUE(op.store_in_order(place.data(), true));
+    const auto step = outcome_of(ctx, initial_y<T>(m.rows, 0), m.misaligned, [&](T* y, double*) {
+      op.apply_jacobi(0.75, in_x.data(), ordered_w.data(), zero.data(), y, ctx.stream());
+    });
+    ASSERT_TRUE(op.store_in_order(nullptr, false));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (step.y[i] != step.y[i]) continue;
+      EXPECT_EQ(step.y[i], x[i]) << "row " << i << " of a step with x in an order";
+    }
   });
 }
 

@@ -247,7 +247,7 @@ TEST(fault_allocation, solvers) {
       fail_each_allocation("make " + what, [&] { cg_solver(cpu(), a, options); });
       cg_solver solver(cpu(), a, options);
       const auto update = [&] { solver.update_values(a.values); };
-      if (m == none || k.name == "cg.fused") {
+      if (m == none || m == block_jacobi || k.name == "cg.fused") {
         expect_no_allocations("update " + what, update);
       } else {
         fail_each_allocation("update " + what, update);
@@ -258,6 +258,14 @@ TEST(fault_allocation, solvers) {
     }
   }
   fail_each_allocation("jacobi", [&] { solve_jacobi(cpu(), a, b, x); });
+  for (const jacobi_form form : {jacobi_form::plain, jacobi_form::rows, jacobi_form::symmetric}) {
+    jacobi_options options;
+    options.form = form;
+    options.match = form == jacobi_form::symmetric;
+    fail_each_allocation("make jacobi", [&] { jacobi_solver(cpu(), a, options); });
+    const jacobi_solver solver(cpu(), a, options);
+    expect_no_allocations("solve by jacobi", [&] { (void)solver.solve(b, x); });
+  }
 }
 
 TEST(fault_allocation, batches) {

@@ -134,7 +134,8 @@ TEST_P(reordered_plan_test, blocks_stay_together) {
   for (const matrix_ref& given : {nodes, in_blocks}) {
     const any_spmv_plan reordered = plan(given);
     const std::vector<index_t> own = reordered.row_order()->to_vector();
-    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_EQ(own[i], own[i - i % block] + static_cast<index_t>(i % block));
+    for (std::size_t i = 0; i < own.size(); ++i)
+      EXPECT_EQ(own[i], own[i - i % block] + static_cast<index_t>(i % block));
     const vec x = numbers(a.rows);
     expect_product(nodes, x, apply(reordered, x));
   }
@@ -175,7 +176,8 @@ TEST_P(reordered_plan_test, applying_takes_no_memory) {
     if (reordered.can(operation::jacobi)) reordered.jacobi(0.5, one_x, w, w, one_y);
     if (reordered.can(operation::apply_many)) {
       const auto many = [&](buffer<double>& v) {
-        return multivector_ref(scalar_type::f64, a.rows, vectors, a.rows, vector_order::column_major, v.data(), ctx().space());
+        return multivector_ref(scalar_type::f64, a.rows, vectors, a.rows, vector_order::column_major, v.data(),
+                               ctx().space());
       };
       reordered.apply_many(1, many(x), 0, many(y));
     }
@@ -242,7 +244,8 @@ TEST_P(reordered_plan_test, new_values_follow) {
 TEST_P(reordered_plan_test, what_decides_is_told) {
   const temporary_directory cache;
   const environment_variable cache_directory{"TULLE_CACHE_DIR", cache.path()};
-  EXPECT_NE(plan(renumbered("gen:stencil:points=5,n=40")).explain().find("in reverse Cuthill-McKee order"), std::string::npos);
+  EXPECT_NE(plan(renumbered("gen:stencil:points=5,n=40")).explain().find("in reverse Cuthill-McKee order"),
+            std::string::npos);
   const matrix_ref mesh(generate<double>(context::cpu(2), "gen:stencil:points=7,n=20"));
   EXPECT_NE(plan(mesh, spmv_reorder::automatic).explain().find("reorder auto acts at effort max"), std::string::npos);
   const any_spmv_plan natural = plan(mesh, spmv_reorder::automatic, spmv_effort::max);
@@ -253,7 +256,8 @@ TEST_P(reordered_plan_test, what_decides_is_told) {
 }
 
 TEST_P(reordered_plan_test, an_option_out_of_range_is_named) {
-  EXPECT_EQ(status_of([&] { (void)plan(renumbered("gen:stencil:points=5,n=5"), spmv_reorder{3}); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] { (void)plan(renumbered("gen:stencil:points=5,n=5"), spmv_reorder{3}); }),
+            status::invalid_argument);
 }
 
 }  // namespace

@@ -122,8 +122,9 @@ TEST_P(device_solvers, what_is_predicted_costs_no_iterations) {
             EXPECT_EQ(status_of(s.result), status_of(classical.result));
             expect_true_report(a, b, s, o);
             EXPECT_LE(s.result.iterations, classical.result.iterations * 1.1 + 5);
-            RecordProperty(fmt::format("{}_{}_{}_{}_{}_{}", kernel, sizeof(T), decades, name(m), replace, s.result.iterations),
-                           classical.result.iterations);
+            RecordProperty(
+                fmt::format("{}_{}_{}_{}_{}_{}", kernel, sizeof(T), decades, name(m), replace, s.result.iterations),
+                classical.result.iterations);
           }
         }
       }
@@ -233,8 +234,8 @@ TEST_P(device_solvers, new_values_that_are_not_positive_are_named_by_the_solve) 
   buffer<double> values = to_buffer(ctx(), sound.values);
   const buffer<double> bad = to_buffer(ctx(), broken.values);
   const auto blocks = static_cast<std::int64_t>(sound.colind.size());
-  const bsr_view<double, std::int64_t> view{30, 30, 9 * blocks, 3, 10, blocks, rowptr.data(), colind.data(),
-                                            values.data(), nullptr, memory_space::device};
+  const bsr_view<double, std::int64_t> view{
+      30, 30, 9 * blocks, 3, 10, blocks, rowptr.data(), colind.data(), values.data(), nullptr, memory_space::device};
   const std::vector<double> b = random_rhs<double>(30);
   for (const preconditioner_kind m : {preconditioner_kind::jacobi, preconditioner_kind::block_jacobi}) {
     for (const char* kernel : {"cg.cluster", "cg.persistent"}) {

@@ -33,7 +33,8 @@ TULLE_ON_SOLVERS(reorder_test);
 
 TEST_P(reorder_test, answers_are_in_the_callers_order) {
   for_types<float, double>([&]<class T>() {
-    for (const auto& [spec, block] : {std::pair{"gen:stencil:points=5,n=40,values=spd", 1}, {"gen:fem:dof=3,n=6,values=spd", 3}}) {
+    for (const auto& [spec, block] :
+         {std::pair{"gen:stencil:points=5,n=40,values=spd", 1}, {"gen:fem:dof=3,n=6,values=spd", 3}}) {
       SCOPED_TRACE(spec);
       const plain_csr<T> a = renumbered<T>(spec, block);
       const std::vector<T> b = random_rhs<T>(a.rows);
@@ -81,8 +82,8 @@ TEST_P(reorder_test, new_values_several_right_hand_sides_history_and_queued_solv
     const buffer<double> all_b = to_buffer(ctx(), b);
     buffer<double> all_x = to_buffer(ctx(), std::vector<double>(b.size()));
     const auto vectors = [&](auto& v) {
-      return multivector_ref(scalar_type::f64, a.rows, 3, a.rows, vector_order::column_major, const_cast<double*>(v.data()),
-                             ctx().space());
+      return multivector_ref(scalar_type::f64, a.rows, 3, a.rows, vector_order::column_major,
+                             const_cast<double*>(v.data()), ctx().space());
     };
     for (const cg_result& r : solver.solve_many(vectors(all_b), vectors(all_x))) EXPECT_TRUE(r.converged());
     const std::vector<double> x = to_vector(ctx(), all_x);

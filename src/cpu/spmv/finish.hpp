@@ -66,7 +66,7 @@ struct scaled_dots {
   }
 };
 
-/// y = x + omega D^-1 (b - sum). x is in the order of the rows, whatever that of the others.
+/// y = x + omega D^-1 (b - sum). x is in the order of the rows, whatever that of the others, but with `x_too`.
 template <scalar T>
 struct jacobi_step {
   sum_of<T> omega;
@@ -75,10 +75,11 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
   const index_t* order = nullptr;
+  bool x_too = false;
 
   [[gnu::always_inline]] void put(index_t row, index_t at, sum_of<T> sum) {
     const auto of = [](const T& v) { return static_cast<sum_of<T>>(v); };
-    y[at] = static_cast<T>(of(x[row]) + omega * of(inverse_diagonal[at]) * (of(b[at]) - sum));
+    y[at] = static_cast<T>(of(x[x_too ? at : row]) + omega * of(inverse_diagonal[at]) * (of(b[at]) - sum));
   }
   [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) {
     put(row, order == nullptr ? row : order[row], sum);

@@ -39,12 +39,14 @@ class finishing_operator : public spmv_operator {
       spmv_operator::apply_jacobi(omega, x, b, inverse_diagonal, y, stream);
     } else {
       const auto of = [](const void* v) { return static_cast<const T*>(v); };
-      const jacobi_step<T> start{static_cast<T>(omega), of(x), of(b), of(inverse_diagonal), static_cast<T*>(y), order_};
+      const jacobi_step<T> start{static_cast<T>(omega),  of(x),  of(b), of(inverse_diagonal),
+                                 static_cast<T*>(y), order_, x_too_};
       self().multiply(start, of(x), [](int, const auto&) {});
     }
   }
-  bool store_in_order(const index_t* order) override {
+  bool store_in_order(const index_t* order, bool x_too) override {
     order_ = order;
+    x_too_ = x_too;
     return true;
   }
 
@@ -61,6 +63,7 @@ class finishing_operator : public spmv_operator {
 
   std::vector<dot_pair<T>> dots_;
   const index_t* order_ = nullptr;
+  bool x_too_ = false;
 };
 
 }  // namespace tulle::cpu

@@ -20,6 +20,7 @@ namespace tulle::cuda {
 /// Where row r goes: order[r], or r where there is no order.
 struct row_places {
   const index_t* order = nullptr;
+  bool x_too = false;  // of a Jacobi step's own x
 
   __device__ __forceinline__ index_t operator()(index_t row) const {
     return order == nullptr ? row : __ldg(order + row);
@@ -55,7 +56,8 @@ struct scale_and_store {
 };
 
 /// y = x + omega D^-1 (b - s): the weighted Jacobi method (Saad, Iterative Methods for Sparse Linear Systems, 2003,
-/// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
+/// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others, unless
+/// the places say otherwise.
 template <class T>
 struct jacobi_step {
   T omega;
@@ -72,7 +74,8 @@ struct jacobi_step {
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) const {
     const index_t at = place(row);
-    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum, __ldg(x + row));
+    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum,
+                __ldg(x + (place.x_too ? at : row)));
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}

@@ -1,7 +1,8 @@
 // Vectors into another order and back, and the columns of some rows.
 //
-// A thread takes four elements of a vector, a block apart, so that their loads overlap; or one element of several vectors.
-// Bytes per element: a number of 4, what is written, and of what is read a sector of 32 where neighbours come from far apart.
+// A thread takes four elements of a vector, a block apart, so that their loads overlap; or one element of several
+// vectors. Bytes per element: a number of 4, what is written, and of what is read a sector of 32 where neighbours come
+// from far apart.
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/reorder/reorder.hpp"
 #include "cuda/runtime/device_guard.hpp"
@@ -45,7 +46,9 @@ struct vectors {
 
   explicit vectors(const strided_vectors& v)
       : data(static_cast<T*>(v.data)), row_stride(v.row_stride), vector_stride(v.vector_stride) {}
-  __device__ __forceinline__ T* at(std::int64_t i, index_t j) const { return data + i * row_stride + j * vector_stride; }
+  __device__ __forceinline__ T* at(std::int64_t i, index_t j) const {
+    return data + i * row_stride + j * vector_stride;
+  }
 };
 
 /// Neighbouring threads take neighbouring elements of y, whichever way it is stored.
@@ -72,8 +75,8 @@ void gather_vectors(const vector_move& move, const strided_vectors& x, double be
       launch("gather", gather_kernel<T>, {ceil_div(move.n, block_threads * elements)}, stream, move.from, move.n,
              static_cast<const T*>(x.data), b, static_cast<T*>(y.data));
     } else {
-      launch("gather_many", gather_many_kernel<T>, bounded(move.ctx, threads_for(std::int64_t{move.n} * x.count)), stream,
-             move.from, move.n, x.count, vectors<T>(x), b, vectors<T>(y));
+      launch("gather_many", gather_many_kernel<T>, bounded(move.ctx, threads_for(std::int64_t{move.n} * x.count)),
+             stream, move.from, move.n, x.count, vectors<T>(x), b, vectors<T>(y));
     }
   });
 }

@@ -15,9 +15,9 @@ __device__ __forceinline__ double reciprocal(double d) {
   return fma(r, fma(-d, r, 1.0), r);
 }
 
-/// Columns go round by one in every step, so that the loop need not be unrolled: code that runs once is read from memory.
-/// Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a block
-/// that is not positive definite (NaN included).
+/// Columns go round by one in every step, so that the loop need not be unrolled: code that runs once is read from
+/// memory. Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a
+/// block that is not positive definite (NaN included).
 template <int Block>
 __device__ __forceinline__ bool invert_block(double (&row)[Block], int first, int i) {
   bool positive = true;

@@ -2,10 +2,10 @@
 // graph_move.cuh. Jacobi's preconditioner is folded into the matrix: D^-1/2 A D^-1/2 is what the plan multiplies by,
 // x and b are scaled at the ends, and ||r|| follows from r.D^-1 r where all of D is one number, is bounded by it while
 // it is far from the target, and else costs one more read. x is updated once in k iterations, from a ring of k
-// directions. Values moved per iteration beside the matrix: (8 + 1/k) n. Block Jacobi takes three kernels
-// (graph_kernels.cuh), 12 n and b n of inverses. The loops are conditional nodes of a graph, in the caller's graph as
-// well, so that what is queued does not grow with the number of iterations; or the host looks, one graph behind. Takes
-// every matrix.
+// directions. Values moved per iteration beside the matrix: (8 + 1/k) n. Block Jacobi is folded away as well where the
+// matrix is made of blocks (graph_fold.cuh); else it takes three kernels (graph_kernels.cuh), 12 n and b n of inverses.
+// The loops are conditional nodes of a graph, in the caller's graph as well, so that what is queued does not grow with
+// the number of iterations; or the host looks, one graph behind. Takes every matrix.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -37,11 +37,7 @@ class graph_operator final : public cg_operator {
     const auto n = static_cast<std::size_t>(n_);
     for (buffer<T>* v : {&x_, &r_, &q_}) *v = buffer<T>(ctx_, n);
     const int block = block_of(p);
-    if (block > 0 && folds_blocks(p, block)) {
-      fold_ = block;
-    } else {
-      block_ = block;
-    }
+    (block > 0 && folds_blocks(p, block) ? fold_ : block_) = block;
     if (block > 0) {
       z_ = buffer<T>(ctx_, n);
       inverses_ = buffer<T>(ctx_, n * static_cast<std::size_t>(block));
@@ -358,10 +354,8 @@ class graph_operator final : public cg_operator {
   context ctx_;
   cg_options options_;
   std::int64_t n_;
-  int block_ = 0;  // of the inverses; 0: none
-  int fold_ = 0;   // of the blocks that are folded away; 0: none
-  int blocks_ = 0;
-  int interval_ = 1;
+  int block_ = 0, fold_ = 0;  // rows of blocks: of inverses that are applied, of what is folded away
+  int blocks_ = 0, interval_ = 1;
   bool reads_blocks_ = false;
   const void* values_ = nullptr;  // that kernels may read where they are
   buffer<T> x_, r_, p_, q_, z_, roots_, inverses_, scaled_;

@@ -42,7 +42,7 @@ template <class T, int Block>
 class grid_exchange {
  public:
   static constexpr int units = Block * static_cast<int>(sizeof(T)) / 4;  // of 4 bytes, of a block row
-  static constexpr int words = (units + 2) / 3;  // 3 units each
+  static constexpr int words = (units + 2) / 3;                          // 3 units each
 
   /// `vectors`: rows * words. `sums`: 2 * count * parts. Of those nothing is read before it is written, but 0 is
   /// no number of an exchange.
@@ -52,9 +52,10 @@ class grid_exchange {
     unsigned* number;  // of the last exchange
   };
 
-  /// `outer`: numbers of block rows, whose values come behind `own` of the part's in `columns`. `i`: of the lane in a row.
-  __device__ grid_exchange(const memory& m, const std::int32_t* outer, int outer_rows, int first_row, int own, T* columns,
-                           int i)
+  /// `outer`: numbers of block rows, whose values come behind `own` of the part's in `columns`. `i`: of the lane in a
+  /// row.
+  __device__ grid_exchange(const memory& m, const std::int32_t* outer, int outer_rows, int first_row, int own,
+                           T* columns, int i)
       : m_(m),
         outer_(outer),
         count_(outer_rows * words),
@@ -79,7 +80,8 @@ class grid_exchange {
   __device__ __forceinline__ void tell(int row, bool active, T value) const {
     tagged_word w;
     if constexpr (sizeof(T) == 8) {  // three values in two words, of the first two lanes of three
-      const auto low = static_cast<unsigned>(__double2loint(value)), high = static_cast<unsigned>(__double2hiint(value));
+      const auto low = static_cast<unsigned>(__double2loint(value)),
+                 high = static_cast<unsigned>(__double2hiint(value));
       const unsigned low_1 = __shfl_down_sync(full_warp, low, 1), high_1 = __shfl_down_sync(full_warp, high, 1);
       w = word_ % 2 == 0 ? tagged_word{low, high, low_1, number_} : tagged_word{high, low_1, high_1, number_};
     } else {
@@ -114,8 +116,8 @@ class grid_exchange {
     skip();
     tagged_word* const sums = m_.sums + (parity_ * resident_sums::count + v) * parts();
     if (lane_id() == 0) {
-      store_word(sums + part(), {static_cast<unsigned>(__double2loint(sum)),
-                                 static_cast<unsigned>(__double2hiint(sum)), 0, number_});
+      store_word(sums + part(),
+                 {static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0, number_});
     }
     double all = 0;
 #pragma unroll 1
@@ -130,8 +132,7 @@ class grid_exchange {
       }
 #pragma unroll
       for (int u = 0; u < polls; ++u) {
-        if (first + 32 * u < parts())
-          all += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
+        if (first + 32 * u < parts()) all += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
       }
     }
     __syncwarp();
@@ -149,7 +150,7 @@ class grid_exchange {
 
  private:
   static constexpr int flight = sizeof(T) == 8 ? 6 : 4;  // loads of a thread that are under way together
-  static constexpr int polls = 5;   // the same, of sums
+  static constexpr int polls = 5;                        // the same, of sums
 
   __device__ void next() { number_ += number_ == 0xffffffffu ? 2 : 1; }  // never 0
   /// Where a word of the outer rows is; below 0 behind the last.

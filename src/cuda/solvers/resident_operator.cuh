@@ -121,8 +121,8 @@ class resident_operator final : public cg_operator {
                   .bytes;
     const int most_rows = threads_ / 32 * (32 / block_) * resident_groups;
     if (plan.most_rows > most_rows) {
-      throw error(status::unsupported, "cg: a part of the matrix has " + std::to_string(plan.most_rows) + " rows of blocks of " +
-                                           std::to_string(most_rows));
+      throw error(status::unsupported, "cg: a part of the matrix has " + std::to_string(plan.most_rows) +
+                                           " rows of blocks of " + std::to_string(most_rows));
     }
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
@@ -135,7 +135,8 @@ class resident_operator final : public cg_operator {
     for (int g = 0; g < plan.parts; ++g) {
       const std::int32_t own = plan.row_begin[g + 1] - plan.row_begin[g];
       for (std::int32_t k = plan.outer_begin[g]; k < plan.outer_begin[g + 1]; ++k) {
-        const std::int32_t row = cluster_ ? plan.row_begin[plan.outer[k] >> 16] + (plan.outer[k] & 0xffff) : plan.outer[k];
+        const std::int32_t row =
+            cluster_ ? plan.row_begin[plan.outer[k] >> 16] + (plan.outer[k] & 0xffff) : plan.outer[k];
         readers[row].push_back((g << 16) + own + k - plan.outer_begin[g]);
       }
     }

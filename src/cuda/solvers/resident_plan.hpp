@@ -36,8 +36,8 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
 
 /// Where the arrays of a part are in its shared memory: values first, each array from a multiple of 4 on.
 struct resident_layout {
-  std::size_t inverse, p, end;  // in values
-  std::size_t row_chunk, column, bytes;                // in bytes
+  std::size_t inverse, p, end;           // in values
+  std::size_t row_chunk, column, bytes;  // in bytes
 
   TULLE_HOST_DEVICE constexpr resident_layout(int block, std::size_t value, std::size_t rows, std::size_t chunks,
                                               std::size_t columns)

@@ -130,8 +130,8 @@ class push_exchange {
   int first_row_, i_;
   unsigned bytes_;
   unsigned barriers_ = 0, columns_ = 0;
-  unsigned vectors_ = 0;   // phase of the next vector
-  unsigned sums_ = 0;      // bits: phases of both
+  unsigned vectors_ = 0;  // phase of the next vector
+  unsigned sums_ = 0;     // bits: phases of both
   unsigned parity_ = 0;
 };
 

@@ -42,7 +42,7 @@ double most_rows(index_t block) { return 0.9 * (resident_threads / 32) * (32 / b
 division divide(const cg_problem& p, const device_info& device, const resident_grid& grid) {
   const index_t block = resident_block(p);
   const index_t wanted = (p.csr.rows / block + grid.least_rows - 1) / grid.least_rows;
-  auto parts = static_cast<unsigned>(std::clamp<index_t>(wanted, 1, grid.most_parts));
+  auto parts = static_cast<unsigned>(std::clamp<index_t>(wanted, grid.cluster ? 2 : 1, grid.most_parts));
   if (grid.cluster) parts = std::bit_ceil(parts);
   division found = divided(p, block, static_cast<int>(parts));
   const double room = share_of_memory * static_cast<double>(device.shared_bytes);

@@ -9,7 +9,7 @@ namespace tulle::cuda {
 struct resident_grid {
   int most_parts;
   int least_rows;  // of a part, where there is room
-  bool cluster;    // of 1, 2, 4, 8 or 16
+  bool cluster;    // of 2, 4, 8 or 16: compute-sanitizer takes stores to others for wrong in a cluster of 1
 };
 
 inline constexpr int resident_threads = 256;  // at most, and 128 at least: fewer have more registers each

@@ -62,8 +62,8 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
     apply_all_but_last(-1, x, 1, b, y, stream);
     pass_.back()->apply_jacobi(omega, x, pass_.size() > 1 ? y : b, inverse_diagonal, y, stream);
   }
-  bool store_in_order(const index_t* order) override {
-    for (const auto& pass : pass_) pass->store_in_order(order);
+  bool store_in_order(const index_t* order, bool x_too) override {
+    for (const auto& pass : pass_) pass->store_in_order(order, x_too);
     return true;
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {

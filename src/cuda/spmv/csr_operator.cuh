@@ -30,8 +30,8 @@ class device_operator : public spmv_operator {
                            places_},
         static_cast<const T*>(x), native(stream));
   }
-  bool store_in_order(const index_t* order) override {
-    places_ = {order};
+  bool store_in_order(const index_t* order, bool x_too) override {
+    places_ = {order, x_too};
     return true;
   }
   [[nodiscard]] std::string parameters() const override { return "block_size=" + std::to_string(block_size_); }
