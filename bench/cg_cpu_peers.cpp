@@ -3,16 +3,20 @@
 //
 //   g++ -std=c++20 -O3 -march=native -fopenmp -DNDEBUG -Iinclude -Ibuild/cpu-only/include -I/usr/include/eigen3
 //       bench/cg_cpu_peers.cpp build/cpu-only/src/libtulle.a -lfmt -lz -lzstd -ldl -o cg_cpu_peers
-//   cg_cpu_peers THREADS REPEATS ITERATIONS MATRIX...
+//   cg_cpu_peers THREADS REPEATS ITERATIONS FILE.json MATRIX...
 //
 // Per matrix and solver one line: microseconds an iteration (median and least over the repeats; every solve takes so
-// many iterations, whatever its residual), what of the bandwidth its byte model is, and the true residual.
+// many iterations, fewer of large matrices, whatever its residual) and the true residual. The model is what cg.fused
+// moves: the bytes of its matrix and 12 vectors, at the triad bandwidth of the same run. FILE.json is what
+// tools/bench_table.py makes tables of.
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -26,7 +30,7 @@ struct peer {
   std::string name;
   std::function<int(std::vector<double>& x)> solve;  // returns the iterations
   std::vector<double> microseconds;                  // an iteration
-  double residual = 0;
+  double residual = 0, median = 0;
 };
 
 double seconds(clock_type::time_point since) {
@@ -50,13 +54,14 @@ double triad(int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) return std::fprintf(stderr, "usage: cg_cpu_peers THREADS REPEATS ITERATIONS MATRIX...\n"), 2;
-  const int threads = std::atoi(argv[1]), repeats = std::atoi(argv[2]), iterations = std::atoi(argv[3]);
+  if (argc < 6) return std::fprintf(stderr, "usage: cg_cpu_peers THREADS REPEATS ITERATIONS FILE.json MATRIX...\n"), 2;
+  const int threads = std::atoi(argv[1]), repeats = std::atoi(argv[2]), most = std::atoi(argv[3]);
   Eigen::setNbThreads(threads);
   const tulle::context ctx = tulle::context::cpu(threads);
   const double bandwidth = triad(threads);
   std::printf("triad %.1f GB/s\n", bandwidth * 1e-9);
-  for (int arg = 4; arg < argc; ++arg) {
+  std::string rows;
+  for (int arg = 5; arg < argc; ++arg) {
     const std::string spec = argv[arg];
     const auto a =
         tulle::is_generator(spec) ? tulle::generate<double>(ctx, spec) : tulle::read_matrix_market<double>(spec);
@@ -64,6 +69,8 @@ int main(int argc, char** argv) {
     using matrix = Eigen::SparseMatrix<double, Eigen::RowMajor, int>;
     const Eigen::Map<const matrix> mapped(a.rows, a.cols, static_cast<int>(a.values.size()), rowptr.data(),
                                           a.colind.data(), a.values.data());
+    const double n = a.rows, nnz = static_cast<double>(a.values.size());
+    const int iterations = std::clamp(static_cast<int>(2e9 / nnz), 10, most);
     std::vector<double> b(static_cast<std::size_t>(a.rows));
     tulle::vector_ops(ctx).random(1, b);
 
@@ -104,15 +111,34 @@ int main(int argc, char** argv) {
         p.residual = (rhs - mapped * solution).norm() / rhs.norm();
       }
     }
-    const double n = a.rows, nnz = static_cast<double>(a.values.size());
+    tulle::spmv_options packed;
+    packed.kernel = "packed";
+    const double bytes = static_cast<double>(tulle::any_spmv_plan(ctx, a, packed).matrix_bytes());
+    const double model = (bytes + 8 * 12 * n) / bandwidth * 1e6;
     for (peer& p : peers) {
       std::ranges::sort(p.microseconds);
-      const double median = p.microseconds[p.microseconds.size() / 2], least = p.microseconds.front();
-      const double model = 12 * nnz + 4 * n + 8 * 12 * n;  // CSR, and the 12 n values of fused Jacobi-CG
-      std::printf("%-40s %-16s %9.2f us (least %9.2f)  %5.2f of Eigen  CSR + 12 n at triad: %9.2f us  residual %.2e\n",
-                  spec.c_str(), p.name.c_str(), median, least,
-                  median / peers.front().microseconds[peers.front().microseconds.size() / 2], model / bandwidth * 1e6,
-                  p.residual);
+      p.median = p.microseconds[p.microseconds.size() / 2];
+      std::printf("%-40s %-16s %9.2f us (least %9.2f)  %5.2f of Eigen  %5.2f of the model of %.2f us, residual %.2e\n",
+                  spec.c_str(), p.name.c_str(), p.median, p.microseconds.front(), p.median / peers.front().median,
+                  p.median / model, model, p.residual);
     }
+    std::fflush(stdout);
+    char row[400];
+    std::snprintf(
+        row, sizeof row,
+        "%s\n  [\"%s\", \"%.0f\", \"%.0f\", \"%.1f\", \"%.1f\", \"%.1f\", \"%.2f\", \"%.2f\", \"%.1f\", \"%.2f\"]",
+        rows.empty() ? "" : ",", spec.c_str(), n, nnz, peers[1].median, peers[2].median, peers[0].median,
+        peers[1].median / peers[0].median, bytes / nnz, model, peers[1].median / model);
+    rows += row;
   }
+  char date[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(date, sizeof date, "%FT%TZ", std::gmtime(&now));
+  std::ofstream(argv[4]) << "{\n \"context\": {\"commit\": \"" << tulle::built_from().commit << "\", \"date\": \""
+                         << date << "\", \"device\": \"" << ctx.info().name << ", " << threads << " threads, triad "
+                         << static_cast<int>(bandwidth * 1e-8) / 10.0 << " GB/s, Eigen " << EIGEN_WORLD_VERSION << '.'
+                         << EIGEN_MAJOR_VERSION << "\"},\n \"header\": [\"f64, Jacobi; µs an iteration\", \"rows\", "
+                         << "\"nonzeros\", \"`cg.fused`\", \"`cg.operations`\", \"Eigen\", \"fused / Eigen\", "
+                         << "\"bytes per nonzero\", \"model\", \"fused / model\"],\n \"rows\": [" << rows
+                         << "\n ]\n}\n";
 }

@@ -1,11 +1,13 @@
 // Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
 // kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
-// Usage: tulle_cg_cuda large|tiny
+// Usage: tulle_cg_cuda large [rows.json] | tiny [solver]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -71,6 +73,21 @@ double naive(const context& ctx, const matrix_ref& a) {
   return best_of(5, [&] { return microseconds_of(s, [&] { g.launch(); }); }) / 20;
 }
 
+/// y = A x alone and with its dot products, by graphs of 20.
+std::pair<double, double> product(const context& ctx, const any_spmv_plan& plan, std::size_t n) {
+  const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
+  const buffer<double> x = to_buffer(ctx, std::vector<double>(n, 1.0));
+  buffer<double> y(ctx, n), dots(ctx, 2);
+  const auto time = [&](const std::function<void()>& work) {
+    const graph g(ctx, [&] {
+      for (int i = 0; i < 20; ++i) work();
+    });
+    g.launch();
+    return best_of(5, [&] { return microseconds_of(s, [&] { g.launch(); }); }) / 20;
+  };
+  return {time([&] { plan.apply(1, x, 0, y); }), time([&] { plan.apply_dots(1, x, 0, y, x, dots); })};
+}
+
 template <class T>
 struct host_bsr {
   std::vector<std::int64_t> rowptr{0};
@@ -89,11 +106,17 @@ double true_residual(const context& ctx, const matrix_ref& a, const buffer<T>& b
 }
 
 bool failed = false;
+std::string wanted;  // of the solvers: all where it is empty
 
-/// One line: a kernel's time per iteration from two numbers of iterations that it does not converge in.
+struct measured {
+  double microseconds = 0;  // an iteration
+  int iterations = 0;       // to the tolerance
+  std::string how;
+};
+
+/// A kernel's time per iteration, from two solves that are cut off.
 template <class T>
-double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many,
-                     std::string* how = nullptr) {
+measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many) {
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   const auto n = static_cast<std::size_t>(a.rows);
   std::vector<T> rhs(n);
@@ -101,21 +124,23 @@ double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int 
   for (T& v : rhs) v = static_cast<T>(random() / 4294967296.0 - 0.5);
   const buffer<T> b = to_buffer(ctx, rhs);
   buffer<T> x = to_buffer(ctx, std::vector<T>(n));
+  measured m;
   double time[2];
+  int iterations[2];
   for (const int i : {0, 1}) {
     o.rtol = 0;
     o.zero_guess = true;
     o.max_iterations = i == 0 ? few : many;
     const cg_solver solver(ctx, a, o);
-    if (how != nullptr) *how = solver.explain();
     cg_result result = solver.solve(b, x);
-    if (result.iterations != o.max_iterations)
-      fmt::print("    only {} of {} iterations, code {}\n", result.iterations, o.max_iterations, result.code);
+    iterations[i] = result.iterations;  // fewer where nothing was left to reduce
     time[i] = best_of(3, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
   }
+  if (iterations[1] <= iterations[0]) fmt::print("    only {} of {} iterations\n", iterations[1], many);
   o.rtol = sizeof(T) == 8 ? 1e-8 : 1e-4;
   o.max_iterations = 5000;
   const cg_solver solver(ctx, a, o);
+  m.how = solver.explain();
   const cg_result result = solver.solve(b, x);
   const double truth = true_residual(ctx, a, b, x);
   if (!result.converged() || truth > 1.01 * o.rtol * result.rhs + 1e-5 * (sizeof(T) == 4)) {
@@ -123,42 +148,95 @@ double per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int 
                result.residual, truth, result.rhs);
     failed = true;
   }
-  return (time[1] - time[0]) / (many - few);
+  m.iterations = result.iterations;
+  m.microseconds = (time[1] - time[0]) / (iterations[1] - iterations[0]);
+  return m;
 }
 
 std::string short_of(const std::string& how) { return how.size() > 150 ? how.substr(0, 150) : how; }
 
-void large(const context& ctx) {
+/// On the device. A pattern that is not symmetric becomes A + A^T + shift.
+matrix_ref made(const context& ctx, const std::string& spec, double shift) {
+  const matrix_ref a = clone(ctx, matrix_ref(generate<double>(context::cpu(), spec)));
+  if (shift == 0) return a;
+  const std::string unit = fmt::format("gen:diagonal:n={},values=spd", a.rows);
+  return add(ctx, 1, add(ctx, 1, a, 1, transpose(ctx, a).matrix), shift,
+             clone(ctx, matrix_ref(generate<double>(context::cpu(), unit))));
+}
+
+/// For `rows_table` of tools/bench_table.py.
+class table_file {
+ public:
+  explicit table_file(std::vector<std::string> header) { add("header", header); }
+  void row(const std::vector<std::string>& cells) { rows_.push_back(list(cells)); }
+  void write(const char* path) const {
+    std::FILE* const f = std::fopen(path, "w");
+    if (f == nullptr) return;
+    fmt::print(f, "{{\n {},\n \"rows\": [\n  {}\n ]\n}}\n", head_, fmt::join(rows_, ",\n  "));
+    std::fclose(f);
+  }
+
+ private:
+  void add(const char* name, const std::vector<std::string>& cells) {
+    head_ = fmt::format("\"{}\": {}", name, list(cells));
+  }
+  static std::string list(const std::vector<std::string>& cells) {
+    return fmt::format("[\"{}\"]", fmt::join(cells, "\", \""));
+  }
+  std::string head_;
+  std::vector<std::string> rows_;
+};
+
+constexpr double bandwidth = 4.3e6;    // bytes a microsecond, as read
+constexpr double values_moved = 8.25;  // of each unknown, by cg.graph in two kernels
+
+void large(const context& ctx, const char* json) {
   struct {
     const char* spec;
-    double bar;
-  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 85},
-                     {"gen:stencil:points=7,n=200,values=spd", 300},
-                     {"gen:fem:n=40,dof=3,values=spd", 45},
-                     {"gen:stencil:points=27,n=128,values=spd", 175},
-                     {"gen:fem:n=16,dof=6,values=spd", 10}};
+    double shift, bar;
+    int few, many;
+  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 0, 85, 60, 180},
+                     {"gen:stencil:points=7,n=200,values=spd", 0, 300, 40, 120},
+                     {"gen:fem:n=40,dof=3,values=spd", 0, 45, 40, 160},
+                     {"gen:stencil:points=27,n=128,values=spd", 0, 175, 40, 120},
+                     {"gen:fem:n=40,dof=6,values=spd", 0, 0, 40, 120},
+                     {"gen:stencil:points=5,n=3000,values=spd", 0, 0, 40, 120},
+                     {"gen:fem:n=16,dof=6,values=spd", 0, 10, 40, 120},
+                     {"gen:uniform:n=1000000,degree=16", 10, 0, 20, 60},
+                     {"gen:rmat:scale=20,degree=16", 1000, 0, 20, 60}};
+  table_file table({"f64, Jacobi, µs an iteration", "bytes at 4.3 TB/s", "naive, three kernels", "`cg.operations`",
+                    "`cg.graph`", "of the model", "with block Jacobi"});
   for (const auto& c : cases) {
-    const matrix_ref a = clone(ctx, matrix_ref(generate<double>(context::cpu(), c.spec)));
+    const matrix_ref a = made(ctx, c.spec, c.shift);
     const any_spmv_plan plan(ctx, a);
-    const double model = (static_cast<double>(plan.matrix_bytes()) + 80.0 * a.rows) / 4.3e6;
-    fmt::print("{}: bar {}, model {:.1f} us at 4.3 TB/s, naive {:.2f}\n", c.spec, c.bar, model, naive(ctx, a));
-    const auto line = [&](const char* kernel, preconditioner_kind m) {
+    const double matrix_bytes = static_cast<double>(plan.matrix_bytes()), base = naive(ctx, a);
+    const double model = (matrix_bytes + 8 * values_moved * a.rows) / bandwidth;
+    const auto [alone, with_dots] = product(ctx, plan, static_cast<std::size_t>(a.rows));
+    fmt::print("{}: bar {}, naive {:.2f}, product {:.2f}, with dots {:.2f}, {:.1f} MB of matrix by {}, model {:.1f}\n",
+               c.spec, c.bar, base, alone, with_dots, matrix_bytes / 1e6, plan.kernel(), model);
+    const auto time = [&](const char* kernel, preconditioner_kind m) {
       try {
-        std::string how;
         cg_options o;
         o.preconditioner = m;
         o.kernel = kernel;
-        const double us = per_iteration<double>(ctx, a, o, 100, 300, &how);
-        fmt::print("  {:14} {:12} {:8.2f} us  {:.0f}% of the model\n", kernel, name(m), us, 100 * model / us);
-        if (m == preconditioner_kind::jacobi) fmt::print("    {}\n", short_of(how));
+        const measured it = per_iteration<double>(ctx, a, o, c.few, c.many);
+        fmt::print("  {:14} {:12} {:8.2f} us {:3.0f}%, {:4} iterations to 1e-8; {}\n", kernel, name(m), it.microseconds,
+                   100 * model / it.microseconds, it.iterations, short_of(it.how));
+        return it.microseconds;
       } catch (const std::exception& e) {
-        fmt::print("  {}: {}\n", kernel, e.what());
+        fmt::print("  {} {}: {}\n", kernel, name(m), e.what());
+        failed = true;
+        return 0.0;
       }
     };
-    line("cg.graph", preconditioner_kind::jacobi);
-    line("cg.graph", preconditioner_kind::block_jacobi);
-    line("cg.operations", preconditioner_kind::jacobi);
+    const double operations = time("cg.operations", preconditioner_kind::jacobi);
+    const double graph = time("cg.graph", preconditioner_kind::jacobi);
+    const double blocks = time("cg.graph", preconditioner_kind::block_jacobi);
+    table.row({c.spec, fmt::format("{:.1f}", model), fmt::format("{:.1f}", base), fmt::format("{:.1f}", operations),
+               fmt::format("{:.1f}", graph), fmt::format("{:.0f}%", 100 * model / graph),
+               fmt::format("{:.1f}", blocks)});
   }
+  if (json != nullptr) table.write(json);
 }
 
 /// `degree` neighbours on average, within `reach` rows; positive definite.
@@ -215,19 +293,19 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
   struct {
     const char* kernel;
     int threads;
-  } const runs[] = {{"cg.cluster", 0},      {"cg.cluster", 256}, {"cg.persistent", 0},
-                    {"cg.persistent", 256}, {"cg.graph", 0},     {"cg.operations", 0}};
+  } const runs[] = {
+      {"cg.cluster", 0}, {"cg.persistent", 0}, {"cg.persistent", 128}, {"cg.graph", 0}, {"cg.operations", 0}};
   for (const auto& [kernel, variant] : runs) {
+    if (!wanted.empty() && wanted != kernel) continue;
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
     o.kernel = kernel;
     o.spmv.block_size = variant;
     try {
-      std::string how;
       o.replace_interval = -1;
       // Not so many that nothing is left to reduce.
-      const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20, &how);
+      const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20).microseconds;
       o.rtol = 0;
       o.max_iterations = 10;
       o.zero_guess = true;
@@ -261,8 +339,9 @@ int main(int argc, char** argv) {
   const context ctx = context::cuda();
   const std::string what = argc > 1 ? argv[1] : "large";
   if (what == "large") {
-    large(ctx);
+    large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
+    wanted = argc > 2 ? argv[2] : "";
     tiny_case<float>(ctx, 4096, 4096, "random neighbours");
     tiny_case<float>(ctx, 4096, 40, "near neighbours");
     tiny_case<double>(ctx, 4096, 4096, "random neighbours");

@@ -111,6 +111,7 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
+  options.spmv.reorder = reorder_option(s.run);
   options.progress = progress;
   auto begin = clock::now();
   const cg_solver solver(ctx, a, options);
@@ -131,6 +132,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   options.max_iterations = s.max_iterations;
   options.omega = s.omega;
   options.spmv.kernel = s.run.kernel;
+  options.spmv.reorder = reorder_option(s.run);
   options.progress = progress;
   r.explanation = fmt::format("jacobi: x += {} D^-1 (b - A x)", s.omega);
   const auto begin = clock::now();
@@ -199,6 +201,7 @@ void add_solve(CLI::App& app, int& result) {
   add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
             "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never");
   command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
+  add_reorder_option(command, s.run);
   add_backend_options(command, s.run);
   add_precision_option(command, s.run, {"f32", "f64"});
   add_strict_option(command, s.run);

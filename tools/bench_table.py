@@ -12,7 +12,8 @@ microseconds of every kernel; `vendor`, speeds over the vendor's best CSR algori
 choice and of effort none, with what planning costs and the geometric means, losses first; `spmm`, several right-hand sides
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
-the vendor's CSR algorithms, smallest matrix first. Records of bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
+beside what they may. Records of bench/block_choice.cpp, bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
 measure_spgemm_limits.py and measure_busy_cpu.py, and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
@@ -164,6 +165,23 @@ def spgemm_table(by_matrix: dict[str, list[dict]]) -> str:
     return markdown(header, [row for _, row in sorted(rows, key=lambda row: row[0])] + [last])
 
 
+def passes_table(by_matrix: dict[str, list[dict]]) -> str:
+    """What fused passes of the choice add to apply, beside 1.2 times their bytes at the read bandwidth and 2 µs; more in bold."""
+    rows = []
+    for matrix, records in by_matrix.items():
+        r = next((r for r in records if r["chosen"] and "apply_dots_us" in r), None)
+        if r is None:
+            continue
+        cells = []
+        for name in ("apply_dots", "jacobi"):
+            allowed = 1.2 * r[f"{name}_bytes"] / r["read_gbs"] / 1e3 + 2
+            more = r[f"{name}_us"] - r["real_time"] if r[f"{name}_us"] else None
+            text = "-" if more is None else f"{more:.1f}"
+            cells += [f"**{text}**" if more is not None and more > allowed else text, f"{allowed:.1f}"]
+        rows.append([matrix, f"`{r['kernel']}`", f"{r['real_time']:.1f}", *cells])
+    return markdown(["matrix", "kernel", "apply, µs", "dots add", "allowed", "jacobi adds", "allowed"], rows)
+
+
 CLOCKS = {"event": "real_time", "host": "host_us", "submit": "submit_us", "64 queued, host": "queued_us",
           "graph of 64, event": "graph_us", "graph of 1, host": "graph_host_us"}
 
@@ -221,6 +239,7 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     if not by_matrix:
         raise SystemExit(f"bench_table: no records of {settings['precision']}, {settings['cache']}")
     make = {"choice": choice_table, "kernels": kernels_table, "vendor": vendor_table, "latency": latency_table,
+            "passes": passes_table,
             "spmm": lambda matrices: spmm_table(matrices, single_times(results)), "spgemm": spgemm_table}
     if settings["kind"] not in make:
         raise SystemExit(f"bench_table: no kind '{settings['kind']}'; there are: {', '.join(make)}")
@@ -274,6 +293,34 @@ def busy_table(run: dict) -> str:
         f"\n{c['cpu']}, {c['cores']} cores, microseconds; commit {c['before']} before, {c['commit']}, {c['date'][:10]}.\n")
 
 
+def choices_table(run: dict, precision: str) -> str:
+    """What `default` takes of block matrices: families in rows, regret by fill; then the time of every kernel where blocks are full."""
+    kernels = ["bin_bsr.compact", "bsr", "packed", "csr5"]
+    rows: dict[tuple[str, bool], list[tuple[str, dict]]] = {}
+    for r in run["choices"]:
+        if r["precision"] == precision:
+            family, fill = r["matrix"].rsplit(", ", 1)
+            rows.setdefault((family, r["fitted"]), []).append((fill, r))
+    table, regrets = [], {True: [], False: []}
+    for (family, fitted), found in rows.items():
+        cells = []
+        for fill, r in found:
+            regret = r["chosen_us"] / min(r["us"].values())
+            regrets[fitted].append(regret)
+            text = f"{regret:.2f}"
+            cells.append(f"{fill}: {f'**{text}**' if regret > 1.05 else text} (`{r['chosen']}`)")
+        full = found[0][1]
+        best = min(full["us"].values())
+        times = [full["us"].get(k) for k in kernels]
+        table.append([family, "fitted" if fitted else "judged", "; ".join(cells),
+                      *("-" if t is None else f"**{t:.0f}**" if t == best else f"{t:.0f}" for t in times)])
+    c = run["context"]
+    worst = "; ".join(f"{name}: mean {geometric_mean(regrets[f]):.3f}, worst {max(regrets[f]):.2f}"
+                      for f, name in ((True, "fitted"), (False, "judged")) if regrets[f])
+    return markdown(["blocks", "", "by how full they are: time of the choice / best of the table", *(f"`{k}`, full, µs" for k in kernels)], table, left=3) + (
+        f"\n{worst}. {c['device']}; commit {c['commit']}, {c['date'][:10]}.\n")
+
+
 def rows_table(run: dict) -> str:
     """A table that was made when it was measured."""
     c = run["context"]
@@ -290,6 +337,7 @@ def replace_tables(text: str, results: Path) -> str:
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
         made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
+                else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else rows_table(run) if "rows" in run
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))
         return marker[1] + made + marker[4]

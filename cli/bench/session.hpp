@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "common/backend.hpp"
 #include "common/command.hpp"
 #include "harness.hpp"
 #include "load.hpp"
@@ -117,6 +118,22 @@ int session::finish(const results<Record>& all, const json& more) {
   }
   document.update(more);
   return write(document);
+}
+
+/// Every kernel of an operation on every matrix: measure(session, kernels, prepare(session, matrix, options)) gives the
+/// results of one.
+template <class Results, class Prepare, class Measure>
+int run_kernel_bench(const bench_options& o, kernel_operation operation, const Prepare& prepare,
+                     const Measure& measure) {
+  const context ctx = make_context(o.run);
+  const std::vector<kernel_info> kernels = kernels_of(ctx.backend(), operation);
+  select_kernels(kernels, o.kernels, {});  // a name that there is not costs no reading of files
+  session bench(o, ctx);
+  Results all;
+  bench.each_matrix(
+      all.omitted, [&](const case_name& which, const run_options& run) { return prepare(bench, which, run); },
+      [&](auto& subject) { all.append(measure(bench, kernels, subject)); });
+  return bench.finish(all);
 }
 
 }  // namespace tulle::cli::bench

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <tulle/solvers/cg.hpp>
 
-#include "common/backend.hpp"
 #include "common/matrix.hpp"
 #include "session.hpp"
 #include "solve_record.hpp"
@@ -109,14 +108,9 @@ solve_results measure_case(session& bench, const bench_options& o, std::span<con
 }  // namespace
 
 int run_solve_bench(const bench_options& o) {
-  const context ctx = make_context(o.run);
-  const std::vector<kernel_info> kernels = kernels_of(ctx.backend(), kernel_operation::cg);
-  select_kernels(kernels, o.kernels, {});  // a name that there is not costs no reading of files
-  session bench(o, ctx);
-  solve_results all;
-  const auto prepare = [&](const case_name& which, const run_options& run) { return make_case(bench, which, run); };
-  bench.each_matrix(all.omitted, prepare, [&](solve_case& c) { all.append(measure_case(bench, o, kernels, c)); });
-  return bench.finish(all);
+  return run_kernel_bench<solve_results>(
+      o, kernel_operation::cg, make_case,
+      [&](session& bench, std::span<const kernel_info> all, solve_case& c) { return measure_case(bench, o, all, c); });
 }
 
 }  // namespace tulle::cli::bench

@@ -4,7 +4,6 @@
 #include <tulle/formats/validate.hpp>
 #include <tulle/ops/verify.hpp>
 
-#include "common/backend.hpp"
 #include "common/matrix.hpp"
 #include "session.hpp"
 #include "spgemm_measure.hpp"
@@ -123,14 +122,9 @@ spgemm_results measure_case(session& bench, const bench_options& o, std::span<co
 }  // namespace
 
 int run_spgemm_bench(const bench_options& o) {
-  const context ctx = make_context(o.run);
-  const std::vector<kernel_info> kernels = kernels_of(ctx.backend(), kernel_operation::spgemm);
-  select_kernels(kernels, o.kernels, {});  // a name that there is not costs no reading of files
-  session bench(o, ctx);
-  spgemm_results all;
-  const auto prepare = [&](const case_name& which, const run_options& run) { return make_case(bench, which, run); };
-  bench.each_matrix(all.omitted, prepare, [&](spgemm_case& c) { all.append(measure_case(bench, o, kernels, c)); });
-  return bench.finish(all);
+  return run_kernel_bench<spgemm_results>(
+      o, kernel_operation::spgemm, make_case,
+      [&](session& bench, std::span<const kernel_info> all, spgemm_case& c) { return measure_case(bench, o, all, c); });
 }
 
 }  // namespace tulle::cli::bench

@@ -14,6 +14,7 @@ void choose(const context& ctx, const run_options& o, subject& s) try {
   s.chosen = plan.kernel();
   s.reason = plan.explain();
   s.effort = plan.effort();
+  s.reorder = options.reorder;
   s.chosen_plan_us = std::min(first, plan.plan_microseconds());
   options.effort = spmv_effort::none;
   s.base = any_spmv_plan(ctx, s.a, options).kernel();

@@ -12,6 +12,7 @@ struct subject : spmv_problem {
   std::string reason = {};
   spmv_effort effort = spmv_effort::standard;  // of that plan
   double chosen_plan_us = 0;                   // what that plan took, once
+  spmv_reorder reorder = spmv_reorder::never;  // of every plan
   std::string base = {};                       // the kernel that effort none takes
 };
 

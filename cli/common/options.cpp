@@ -41,6 +41,17 @@ void add_plan_options(CLI::App& app, run_options& o) {
              "Work a plan may cost: none reads the matrix where it is, standard analyses it, max times kernels on it");
   add_choice(app, "--policy", o.policy, {"standard", "simple"},
              "Rules that choose a kernel: tulle's own (standard), or the simple ones of most libraries");
+  add_reorder_option(app, o);
+}
+
+void add_reorder_option(CLI::App& app, run_options& o) {
+  add_choice(app, "--reorder", o.reorder, {"never", "auto", "always", "rcm"},
+             "Keep rows and columns in another order inside, so that x is read from fewer places: where that pays (auto), "
+             "or in any case, by reverse Cuthill-McKee (always, rcm)");
+}
+
+spmv_reorder reorder_option(const run_options& o) {
+  return o.reorder == "never" ? spmv_reorder::never : o.reorder == "auto" ? spmv_reorder::automatic : spmv_reorder::always;
 }
 
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <tulle/core/status.hpp>
 #include <tulle/core/types.hpp>
+#include <tulle/ops/spmv_options.hpp>
 #include <vector>
 
 namespace CLI {
@@ -16,7 +17,7 @@ class Option;
 
 namespace tulle::cli {
 
-/// --backend, --threads, --device, --kernel, --effort, --policy, --precision, --json, --strict: one meaning everywhere.
+/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning everywhere.
 struct run_options {
   std::string backend = "auto";
   int threads = 0;
@@ -24,6 +25,7 @@ struct run_options {
   std::string kernel;
   std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
+  std::string reorder = "never";    // never, auto, always, rcm
   std::string precision = "f64";    // f32, f64, i32
   bool json = false;
   bool strict = false;
@@ -39,10 +41,13 @@ CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, i
 
 void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads --device
 void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
-void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy
+void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
+void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
 void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
+
+spmv_reorder reorder_option(const run_options& o);
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
 template <class F>

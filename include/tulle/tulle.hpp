@@ -31,5 +31,6 @@
 #include <tulle/ops/verify.hpp>
 #include <tulle/reorder/orderings.hpp>
 #include <tulle/solvers/cg.hpp>
+#include <tulle/solvers/cg_batch.hpp>
 #include <tulle/solvers/jacobi.hpp>
 #include <tulle/version.hpp>

@@ -2,7 +2,7 @@
 #ifndef TULLE_TULLE_REORDER_H
 #define TULLE_TULLE_REORDER_H
 
-#include <tulle/tulle.h>
+#include <tulle/tulle_core.h>
 
 #ifdef __cplusplus
 extern "C" {

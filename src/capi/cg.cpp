@@ -1,5 +1,7 @@
 // Conjugate gradients in the C API.
+#include <algorithm>
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 #include "capi/guard.hpp"
@@ -14,8 +16,28 @@ namespace {
 static_assert(sizeof(tulle_cg_record) == sizeof(cg_record) && std::is_standard_layout_v<cg_record>);
 static_assert(offsetof(tulle_cg_record, residual) == offsetof(cg_record, residual));
 static_assert(offsetof(tulle_cg_record, rhs) == offsetof(cg_record, rhs));
+static_assert(offsetof(tulle_cg_record, row) == offsetof(cg_record, row));
 
-cg_options options_of(const tulle_cg_options* from) {
+template <class Void>
+basic_vector_ref<Void> vector(const tulle_cg_solver& solver, Void* data, std::int64_t size, const char* name) {
+  if (checked_size(size, "size") > 0) require(data, name);
+  return {solver.vector_type, data, size, solver.value.ctx().space(), solver.value.ctx().device()};
+}
+
+multivector_ref multivector(const tulle_cg_solver& solver, const tulle_multivector& v, const std::string& name) {
+  return {solver.vector_type,
+          checked_index(v.rows, name + "->rows"),
+          checked_index(v.count, name + "->count"),
+          v.ld,
+          vector_order_of(v.order, (name + "->order").c_str()),
+          v.data,
+          solver.value.ctx().space(),
+          solver.value.ctx().device()};
+}
+
+}  // namespace
+
+cg_options cg_options_of(const tulle_cg_options* from) {
   cg_options options;
   if (from == nullptr) return options;
   if (from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
@@ -31,31 +53,35 @@ cg_options options_of(const tulle_cg_options* from) {
   options.block = from->block;
   if (from->degree != 0) options.degree = from->degree;
   if (from->kernel != nullptr) options.kernel = from->kernel;
+  if (from->rhs != 0) options.rhs = from->rhs;
+  if (from->vector_type != nullptr)
+    options.spmv.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
 }
 
-template <class Void>
-basic_vector_ref<Void> vector(const tulle_cg_solver& solver, Void* data, std::int64_t size, const char* name) {
-  if (checked_size(size, "size") > 0) require(data, name);
-  return {solver.type, data, size, solver.value.ctx().space(), solver.value.ctx().device()};
-}
-
-}  // namespace
 }  // namespace tulle::capi
 
 tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_csr* matrix,
                                     const tulle_cg_options* options, tulle_cg_solver** solver) {
   return create(solver, "solver", {{context, "context"}, {matrix, "matrix"}}, [&] {
-    return new tulle_cg_solver{
-        {context->value, matrix->ref, options_of(options)}, matrix->ref.rows, matrix->ref.types.value, {}};
+    const tulle::cg_options o = cg_options_of(options);
+    const tulle::scalar_type type = matrix->ref.types.value;
+    return new tulle_cg_solver{{context->value, matrix->ref, o}, type, o.spmv.vector_type.value_or(type), {}};
   });
 }
 
 tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
                                    tulle_cg_record* record) {
   return guard({{solver, "solver"}, {record, "record"}}, [&] {
-    const tulle::cg_result result = solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x"));
-    *record = {result.code, result.iterations, result.residual, result.rhs};
+    *record = record_of(solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x")));
+  });
+}
+
+tulle_status tulle_cg_solver_solve_many(tulle_cg_solver* solver, const tulle_multivector* b, const tulle_multivector* x,
+                                        tulle_cg_record* records) {
+  return guard({{solver, "solver"}, {b, "b"}, {x, "x"}, {records, "records"}}, [&] {
+    const auto results = solver->value.solve_many(multivector(*solver, *b, "b"), multivector(*solver, *x, "x"));
+    std::transform(results.begin(), results.end(), records, record_of);
   });
 }
 

@@ -12,6 +12,7 @@
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/solvers/cg.hpp>
+#include <tulle/solvers/cg_batch.hpp>
 
 struct tulle_context {
   tulle::context value;
@@ -35,7 +36,14 @@ struct tulle_spmv_plan {
 
 struct tulle_cg_solver {
   tulle::cg_solver value;
-  std::int64_t size;
+  tulle::scalar_type type;         // of A's values
+  tulle::scalar_type vector_type;  // of b and x
+  std::string explanation;
+};
+
+struct tulle_cg_batch {
+  tulle::cg_batch value;
+  tulle::context context;
   tulle::scalar_type type;
   std::string explanation;
 };
@@ -70,6 +78,11 @@ std::int64_t checked_count(std::int64_t value, std::string_view name, std::int64
 index_t checked_index(std::int64_t value, std::string_view name);
 /// Throws INVALID_DIMENSIONS where the number is negative.
 std::int64_t checked_size(std::int64_t size, const char* name);
+
+/// Throws what is wrong with one of them.
+cg_options cg_options_of(const tulle_cg_options* from);
+/// How a solve ended, for the caller.
+inline tulle_cg_record record_of(const cg_result& r) { return {r.code, r.iterations, r.residual, r.rhs, r.row}; }
 
 /// Types, memory and shape of a caller's arrays, all else left out.
 template <class Arrays>

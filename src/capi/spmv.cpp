@@ -40,6 +40,8 @@ spmv_options options_of(const tulle_spmv_options* from) {
   constexpr spmv_effort efforts[] = {spmv_effort::standard, spmv_effort::none, spmv_effort::max};  // as C numbers them
   options.effort = efforts[checked_choice(from->effort, "options->effort", TULLE_EFFORT_STANDARD, TULLE_EFFORT_MAX)];
   options.transpose = checked_flag(from->transpose, "options->transpose");
+  constexpr spmv_reorder orders[] = {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always};
+  options.reorder = orders[checked_choice(from->reorder, "options->reorder", TULLE_REORDER_NEVER, TULLE_REORDER_ALWAYS)];
   if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
 }
@@ -50,7 +52,7 @@ spmv_options options_of(const tulle_spmv_options* from) {
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
   const tulle_spmv_options options{
-      .kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0, .vector_type = nullptr};
+      .kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0, .vector_type = nullptr, .reorder = TULLE_REORDER_NEVER};
   return tulle_spmv_plan_create_with(context, matrix, &options, plan);
 }
 

@@ -6,10 +6,11 @@
 
 namespace tulle {
 
-/// Replaces the b x b matrix `a` (row by row, its lower triangle is read) by its inverse; b <= B. False where it is not
-/// positive definite, and then `a` is of no use; NaN passes through.
+/// The inverse of the factor L of A = L L^T in the lower triangle of `inverse`, from the lower triangle of the b x b
+/// matrix `a`, row by row, which is of no use afterwards; b <= B. False where A is not positive definite; NaN passes
+/// through. inverse is 0 at first.
 template <int B>
-constexpr bool invert_positive_definite(double* a, int b) {
+constexpr bool invert_factor(double* a, int b, double* inverse) {
   for (int j = 0; j < b; ++j) {  // A = L L^T, L in the lower triangle
     for (int k = 0; k < j; ++k) {
       for (int i = j; i < b; ++i) a[i * b + j] -= a[i * b + k] * a[j * b + k];
@@ -19,7 +20,6 @@ constexpr bool invert_positive_definite(double* a, int b) {
     const double root = std::sqrt(pivot);
     for (int i = j; i < b; ++i) a[i * b + j] /= root;
   }
-  double inverse[B * B] = {};  // L^-1
   for (int j = 0; j < b; ++j) {
     for (int i = j; i < b; ++i) {
       double sum = i == j ? 1 : 0;
@@ -27,6 +27,15 @@ constexpr bool invert_positive_definite(double* a, int b) {
       inverse[i * b + j] = sum / a[i * b + i];
     }
   }
+  return true;
+}
+
+/// Replaces the b x b matrix `a` (row by row, its lower triangle is read) by its inverse; b <= B. False where it is not
+/// positive definite, and then `a` is of no use; NaN passes through.
+template <int B>
+constexpr bool invert_positive_definite(double* a, int b) {
+  double inverse[B * B] = {};
+  if (!invert_factor<B>(a, b, inverse)) return false;
   for (int i = 0; i < b; ++i) {  // L^-T L^-1
     for (int j = 0; j <= i; ++j) {
       double sum = 0;

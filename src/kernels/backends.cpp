@@ -51,9 +51,21 @@ std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept {
   return {};
 }
 
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::make_cg_batch(ctx, problem);
+  if constexpr (has_cuda) return cuda::make_cg_batch(ctx, problem);
+  refuse_cuda();
+}
+
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s) {
   if (ctx.backend() == backend_kind::cpu) return judge(how, when, *s);
   if constexpr (has_cuda) return cuda::judge_cg(ctx, stream, how, when, s);
+  refuse_cuda();
+}
+
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::invert_diagonal_blocks(ctx, a, block, inverses);
+  if constexpr (has_cuda) return cuda::invert_diagonal_blocks(ctx, a, block, inverses);
   refuse_cuda();
 }
 

@@ -6,6 +6,7 @@
 #include "core/device_runtime.hpp"
 #include "kernels/block_pattern.hpp"
 #include "kernels/cg.hpp"
+#include "kernels/cg_batch.hpp"
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
@@ -28,6 +29,8 @@ const matrix_kernels& matrices();
 const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 }  // namespace cpu
 
 namespace cuda {
@@ -42,7 +45,9 @@ const matrix_kernels& matrices();
 const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -56,8 +61,14 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
 /// The backend's own, without the loop of operations, which cg_kernels has as well.
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
+/// Throws UNSUPPORTED for a system that is too large.
+std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 /// `judge` of kernels/cg_step.hpp where the scalars are, in stream order.
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
+
+/// The inverses of the diagonal blocks of a sorted CSR, one after the other, row by row; the last block may have fewer rows.
+/// Throws INDEFINITE naming the first that is not positive definite: one that the matrix lacks is not; NaN passes through.
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

@@ -25,6 +25,8 @@ struct cg_problem {
   matrix_ref blocks;
   csr_stats stats;
   cg_options options;
+  /// The matrix's values may be narrower.
+  [[nodiscard]] operation_types types() const { return {csr.types, *options.spmv.vector_type}; }
 };
 
 /// Right-hand sides and solutions: vector j of B is at b[j * ld_b ..], a record for each; a history of the first alone.
@@ -48,11 +50,11 @@ class cg_operator {
 
   /// Queues all of a solve; the work ends early by itself. No allocation, no waiting. Pointers are of the values' type,
   /// in the backend's memory; history: room for max_iterations + 1, or null. SUCCESS means that the true residual at
-  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure instead,
-  /// it counts, and x stays as it was. b = 0 gives x = 0.
+  /// the end is no greater than max(rtol ||b||, atol). Iterations count updates of x; where one finds a failure
+  /// instead, it counts, and x stays as it was. b = 0 gives x = 0.
   virtual void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) = 0;
-  /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for the
-  /// record. What does that anyway may leave it.
+  /// The same, but the host looks every options.check_interval iterations and queues no more than it must; waits for
+  /// the record. What does that anyway may leave it.
   virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
     enqueue(b, x, record, history, stream);
   }
@@ -64,7 +66,8 @@ class cg_operator {
             static_cast<std::byte*>(systems.x) + systems.ld_x * j * size, systems.record + j, nullptr, stream);
     }
   }
-  /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite.
+  /// Other values in the same pattern. Throws INDEFINITE for a diagonal block that is not positive definite, or leaves
+  /// it to the solves, which record the row.
   virtual void update_values(const cg_problem& problem) = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
   [[nodiscard]] virtual std::string parameters() const { return {}; }
@@ -77,7 +80,8 @@ struct cg_kernel {
   backend_kind backend = backend_kind::cpu;
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
-  bool many = false;  // several right-hand sides go through the matrix together
+  bool many = false;    // several right-hand sides go through the matrix together
+  bool blocks = false;  // of a BSR that was given it reads the blocks alone, not the values of the CSR
   /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;
   std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;

@@ -111,6 +111,7 @@ constexpr void judge_end(const cg_judge& how, cg_scalars& s) {
   how.record->iterations = s.iterations;
   how.record->residual = s.residual;
   how.record->rhs = s.rhs;
+  how.record->row = -1;
 }
 
 constexpr void judge(const cg_judge& how, cg_moment when, cg_scalars& s) {

@@ -20,6 +20,15 @@ struct matrix_order {
   bool sorted = false;  // the columns of every row in ascending order, stable; else as A had them
 };
 
+/// Where vectors of n elements of a type come from, and the stream on which they move.
+struct vector_move {
+  const context& ctx;
+  stream_view stream;
+  scalar_type type;
+  index_t n;
+  const index_t* from;
+};
+
 /// Reverse Cuthill-McKee as every backend computes it. "Least" is by (degree, number); a degree does not count the
 /// diagonal. A sweep numbers a component level by level from a start: the children of a vertex are those of its
 /// neighbours that have no number and of whose neighbours it is the first that has one; children go by parent, then by
@@ -56,6 +65,15 @@ struct reorder_kernels {
   bool (*rcm)(const context&, const matrix_ref& a, index_t* order);
   /// A is CSR with sound structure.
   entry_map (*permute)(const context&, const matrix_ref& a, const matrix_order& order);
+  /// y[i] = x[from[i]] + beta y[i] for i < n, of as many vectors as x has; beta = 0 never reads y. Neither allocates nor
+  /// waits.
+  void (*gather)(const vector_move&, const strided_vectors& x, double beta, const strided_vectors& y);
+  /// The same order in two steps: source holds the elements of `from` sorted by their number / span, otherwise in their
+  /// order, and place[i] is where that of i comes. Null where one step is no slower.
+  void (*split)(const context&, const index_t* from, index_t n, index_t span, index_t* source, index_t* place);
+  /// columns[k * most ...] = the first `most` columns of row rows[k], then -1, for k < count. A is CSR.
+  void (*row_columns)(const context&, const matrix_ref& a, const index_t* rows, index_t count, index_t most,
+                      index_t* columns);
 };
 
 }  // namespace tulle

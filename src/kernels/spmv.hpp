@@ -49,6 +49,10 @@ class spmv_operator {
   /// One step of the weighted Jacobi method: y = x + omega D^-1 (b - A x), with the inverse diagonal given.
   virtual void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                             stream_view stream);
+  /// From the next call on row r is element order[r] of whatever has an element per row: y, w, b and the inverse diagonal,
+  /// but not the x that a Jacobi step adds to. Null: element r. False, and nothing changes, where the kernel cannot;
+  /// several right-hand sides never are in an order.
+  virtual bool store_in_order(const index_t* /*order*/) { return false; }
   /// The same pattern with other values; `a` may be borrowed from now on, as in make.
   virtual void update_values(const matrix_ref& a) = 0;
   /// Bytes that the operator owns.

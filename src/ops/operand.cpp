@@ -162,6 +162,20 @@ void operand::transpose() {
   make_room_for_values();
 }
 
+void operand::permute(const permutation& rows, const permutation& columns) {
+  const matrix_order order{rows.order().data(), columns.inverse_order().data(), true};
+  entry_map map = reorders_of(ctx_.backend()).permute(ctx_, ref_, order);
+  if (!positions_.empty()) {
+    buffer<std::int64_t> composed(ctx_, positions_.size());
+    const vector_work work{ctx_, ctx_.stream(), scalar_type::f64, static_cast<std::int64_t>(composed.size()), nullptr};
+    vectors_of(ctx_.backend()).gather(work, offset_type::i64, map.positions.data(), positions_.data(), composed.data());
+    map.positions = std::move(composed);
+  }
+  positions_ = std::move(map.positions);
+  take(std::move(map.rowptr), std::move(map.colind));
+  make_room_for_values();
+}
+
 void operand::sort() {
   transpose_pattern();
   transpose_pattern();
@@ -189,7 +203,7 @@ void operand::borrow_offsets(const matrix_ref& same) noexcept {
   ref_.types.offset = same.types.offset;
 }
 
-void operand::update_values(const void* values, memory_space space) {
+void operand::lend(const void* values, memory_space space) {
   lent_.values = values;
   lent_.space = space;
   if (space != ctx_.space()) {
@@ -202,9 +216,13 @@ void operand::update_values(const void* values, memory_space space) {
     values = own_values_;
   }
   placed_.values = values;
+}
+
+void operand::update_values(const void* values, memory_space space) {
+  lend(values, space);
   const bool in_order = in_blocks(source_.format) || is_transpose() || given_.format == matrix_format::csr;
   if (in_order && !converts_blocks_) {
-    source_.values = values;
+    source_.values = placed_.values;
   } else {
     source_ = converts_blocks_ ? tulle::to_csr(ctx_, placed_) : as_source(placed_);
   }

@@ -10,6 +10,7 @@
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <vector>
 
 #include "kernels/matrix.hpp"
@@ -27,7 +28,8 @@ class operand {
   [[nodiscard]] const matrix_ref& given() const noexcept { return given_; }
   /// The same on the backend.
   [[nodiscard]] const matrix_ref& on_backend() const noexcept { return placed_; }
-  /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC is one).
+  /// On the backend: a BSR or bin_bsr that was given, else a CSR, of the transpose where `is_transpose` says so (a CSC
+  /// is one).
   [[nodiscard]] const matrix_ref& source() const noexcept { return source_; }
   [[nodiscard]] bool is_transpose() const noexcept { return given_.format == matrix_format::csc; }
   /// As the kernel gets it. Its values are those of the last `refresh`.
@@ -50,6 +52,8 @@ class operand {
   void to_csr();
   /// Replaces the pattern by that of its transpose. Its rows are then ascending; duplicates are side by side.
   void transpose();
+  /// Replaces the pattern by that of the matrix in another order; its rows are then ascending. Not after `fold`.
+  void permute(const permutation& rows, const permutation& columns);
   /// Makes every row increase strictly: a stable sort, and duplicates become one entry.
   void sort();
   /// Duplicates side by side become one entry.
@@ -64,6 +68,8 @@ class operand {
   [[nodiscard]] std::int64_t value_count() const { return value_count_; }
   /// Other values in the order of the matrix that was given; borrowed where that is possible. `refresh` comes next.
   void update_values(const void* values, memory_space space);
+  /// The same for what reads `on_backend` alone: the source and the pattern's values stay as they were.
+  void lend(const void* values, memory_space space);
   /// The values of the source in the order of the pattern. No allocation, no synchronisation.
   void refresh();
 

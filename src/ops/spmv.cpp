@@ -1,24 +1,17 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <limits>
-#include <tulle/ops/spmv.hpp>
 #include <utility>
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
-#include "kernels/backends.hpp"
-#include "ops/operand.hpp"
+#include "ops/spmv_impl.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
 #include "plan/autotune_cache.hpp"
-#include "plan/choose_spmv.hpp"
-#include "plan/find_kernel.hpp"
 
 namespace tulle {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 /// Applications of the fastest kernel that effort max may spend on measuring.
 constexpr double max_effort_applications = 500;
@@ -39,65 +32,12 @@ const spmv_options& checked_options(const spmv_options& o) {
   }
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
+  if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
 }
 
-/// A multivector as kernels see it. What is only read is not written to.
-strided_vectors strided(const const_multivector_ref& v) {
-  return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
-}
-
 }  // namespace
-
-struct any_spmv_plan::impl {
-  impl(const context& c, const matrix_ref& a, const spmv_options& o);
-
-  void take_named(const std::string& wanted);
-  void take_transposing_kernel(const std::string& reason);
-  bool transpose(const std::string& wanted);
-  void choose(bool quick);
-  void analyse();
-  void count();
-  void tune(double budget);
-  void build(const spmv_kernel& k, const std::string& why);
-  void build_without_set_up(const std::string& why);
-  void make_many();
-  [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
-    return find_spmv_kernel(ctx.backend(), name, types());
-  }
-  [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
-  [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
-  [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr || comes_in_bins(); }
-  [[nodiscard]] std::string_view kernel_for_its_blocks() const {
-    const bool in_place = options.effort == spmv_effort::none;
-    if (comes_in_bins()) return in_place ? kernel_for_bins : kernel_for_sorted_bins;
-    return in_place || ctx.backend() == backend_kind::cpu ? kernel_for_blocks : kernel_for_sorted_bins;
-  }
-  [[nodiscard]] bool takes_blocks(std::string_view name) const {
-    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types());
-    return k != nullptr && (comes_in_bins() ? k->takes_bin_bsr : k->takes_bsr);
-  }
-  [[nodiscard]] bool takes_many_by_another() const {
-    return !named && !reads_transpose && !stays_blocks() && for_many != nullptr;
-  }
-
-  clock::time_point began = clock::now();  // first: planning begins here
-  context ctx;
-  spmv_options options;
-  detail::operand source;
-  shape dimensions;              // of what multiplies: A or A^T
-  bool named = false;            // the kernel was asked for by name
-  bool reads_transpose = false;  // the kernel multiplies by the transpose of the CSR it is given
-  csr_stats stats;
-  bool analysed = false;  // else stats holds what is known without a pass over the matrix
-  const spmv_kernel* kernel = nullptr;
-  const spmv_kernel* for_many = spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend()), types());
-  std::string reason;
-  std::unique_ptr<spmv_operator> op;
-  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
-  double plan_microseconds = 0;
-};
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
     : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
@@ -106,12 +46,14 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
   const std::string for_blocks = wanted.empty() ? std::string(kernel_for_its_blocks()) : wanted;
-  const bool blocks = stays_blocks() && !transposes && a.cols % a.block == 0 && takes_blocks(for_blocks);
+  const bool reorders = options.reorder == spmv_reorder::always;
+  const bool blocks = stays_blocks() && !transposes && !reorders && a.cols % a.block == 0 && takes_blocks(for_blocks);
   const bool quick =
       wanted.empty() && !blocks && options.effort == spmv_effort::standard && options.policy == spmv_policy::standard;
-  const bool choice_validates = quick && !transposes && !stays_blocks();
+  const bool choice_validates = quick && !transposes && !stays_blocks() && !reorders;
   if (options.effort != spmv_effort::none && !choice_validates) source.validate();
   if (!blocks) source.to_csr();
+  if (reorders) reorder(transposes);
   if (blocks) {
     named = !wanted.empty();
     count();
@@ -209,6 +151,7 @@ void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
   op.reset();
   many.reset();
   op = k.make(ctx, source.ref(), stats, options);
+  if (order) order->make_room(*op, stats.mean, k.has.dots || k.has.jacobi);
   ctx.synchronize();  // apply may come on another stream
   kernel = &k;
   reason = why;
@@ -226,9 +169,11 @@ void any_spmv_plan::impl::build_without_set_up(const std::string& why) {
                                                name(ctx.backend()), describe(types())));
 }
 
-/// Allocates a little host memory, at the first call.
-void any_spmv_plan::impl::make_many() {
+/// What takes several right-hand sides. Allocates a little host memory, at the first call.
+spmv_operator& any_spmv_plan::impl::many_operator() {
+  if (kernel->has.many) return *op;
   if (many == nullptr) many = for_many->make(ctx, source.ref(), stats, {.vector_type = options.vector_type});
+  return *many;
 }
 
 void any_spmv_plan::impl::tune(double budget) {
@@ -247,6 +192,7 @@ void any_spmv_plan::impl::tune(double budget) {
   kernel = result.kernel;
   if (result.faster != nullptr) {
     op = std::move(result.faster);
+    if (order) order->make_room(*op, stats.mean, kernel->has.dots || kernel->has.jacobi);
     many.reset();
   }
   const std::string left_out =
@@ -256,10 +202,14 @@ void any_spmv_plan::impl::tune(double budget) {
 }
 
 any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)
-    : impl_(std::make_unique<impl>(ctx, a, options)) {}
+    : impl_(std::make_unique<impl>(ctx, a, options)) {
+  if (options.reorder == spmv_reorder::automatic) reorder_if_faster(a);
+}
 any_spmv_plan::any_spmv_plan(any_spmv_plan&&) noexcept = default;
 any_spmv_plan& any_spmv_plan::operator=(any_spmv_plan&&) noexcept = default;
 any_spmv_plan::~any_spmv_plan() = default;
+
+spmv_operator& detail::operator_of(any_spmv_plan& plan) { return *plan.impl_->op; }
 
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
@@ -268,29 +218,32 @@ scalar_type any_spmv_plan::vector_type() const noexcept { return *impl_->options
 std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
 
 bool any_spmv_plan::can(operation what, bool transposed) const noexcept {
-  if (transposed) return false;
-  return has_pass(*impl_->kernel, what, *impl_->options.vector_type) ||
-         (what == operation::apply_many && impl_->takes_many_by_another());
+  return !transposed && impl_->can(what);
 }
 
 void any_spmv_plan::do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const {
+  if (impl_->order) return impl_->order->apply(*impl_->op, alpha, x.data, beta, y.data, how.stream);
   impl_->op->apply(alpha, x.data, beta, y.data, how.stream);
 }
 
 void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                   call how) const {
-  const bool own = impl_->kernel->has.many;
-  if (!own) impl_->make_many();
-  (own ? impl_->op : impl_->many)->apply_many(alpha, strided(x), beta, strided(y), how.stream);
+  spmv_operator& op = impl_->many_operator();
+  if (impl_->order) return impl_->order->apply_many(op, alpha, strided(x), beta, strided(y), how.stream);
+  op.apply_many(alpha, strided(x), beta, strided(y), how.stream);
 }
 
 void any_spmv_plan::do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                                   const const_vector_ref& w, const vector_ref& dots, call how) const {
+  if (impl_->order) return impl_->order->apply_dots(*impl_->op, alpha, x.data, beta, y.data, w.data, dots, how.stream);
   impl_->op->apply_dots(alpha, x.data, beta, y.data, w.data, dots, how.stream);
 }
 
 void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
                               const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const {
+  if (impl_->order) {
+    return impl_->order->apply_jacobi(*impl_->op, omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
+  }
   impl_->op->apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
 }
 
@@ -313,7 +266,7 @@ void any_spmv_plan::update_values() {
 }
 
 void any_spmv_plan::autotune() {
-  const auto begin = clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   impl& p = *impl_;
   if (p.stays_blocks()) p.source.to_csr();
   if (p.reads_transpose) {
@@ -341,13 +294,14 @@ spmv_effort any_spmv_plan::effort() const noexcept { return impl_->options.effor
 double any_spmv_plan::plan_microseconds() const noexcept { return impl_->plan_microseconds; }
 const csr_stats& any_spmv_plan::stats() const noexcept { return impl_->stats; }
 std::size_t any_spmv_plan::workspace_bytes() const noexcept {
-  return impl_->source.bytes() + impl_->op->workspace_bytes();
+  return impl_->source.bytes() + impl_->op->workspace_bytes() + (impl_->order ? impl_->order->bytes() : 0);
 }
 
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
-  return fmt::format("{}: {} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason, in_force,
-                     in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
+  return fmt::format("{}: {}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason,
+                     impl_->order_reason.empty() ? "" : "; ", impl_->order_reason, in_force, in_force.empty() ? "" : ", ",
+                     name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

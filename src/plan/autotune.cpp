@@ -29,7 +29,7 @@ constexpr double in_place_guess = 3;
 /// x = 0 and a scratch y, and what times an application.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, const matrix_ref& a, scalar_type vectors)
+  bench_stand(const context& ctx, shape a, scalar_type vectors)
       : ctx_(ctx),
         x_(ctx, static_cast<std::size_t>(a.cols) * size_of(vectors)),
         y_(ctx, static_cast<std::size_t>(a.rows) * size_of(vectors)),
@@ -38,21 +38,27 @@ class bench_stand {
     fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
   }
 
-  /// Median microseconds of one application; the last warm-up run where that is beyond hope of passing `fastest`.
-  double measure(spmv_operator& op, double fastest) {
+  /// Median microseconds of one application, apply(x, y); the last warm-up run where that is beyond hope of passing
+  /// `fastest`.
+  template <class F>
+  double measure(const F& apply, double fastest) {
     double last = 0;
-    for (int i = 0; i < warm_up_runs; ++i) last = once(op);
+    for (int i = 0; i < warm_up_runs; ++i) last = once(apply);
     if (last > hopeless * fastest) return last;
     std::array<double, timed_runs> times{};
-    for (double& t : times) t = once(op);
+    for (double& t : times) t = once(apply);
     std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
     return times[times.size() / 2];
   }
+  double measure(spmv_operator& op, double fastest) {
+    return measure([&](const void* x, void* y) { op.apply(1, x, 0, y, ctx_.stream()); }, fastest);
+  }
 
  private:
-  double once(spmv_operator& op) {
+  template <class F>
+  double once(const F& apply) {
     begin_.record(ctx_.stream());
-    op.apply(1, x_.data(), 0, y_.data(), ctx_.stream());
+    apply(x_.data(), y_.data());
     end_.record(ctx_.stream());
     end_.synchronize();
     return end_.microseconds_since(begin_);
@@ -71,11 +77,23 @@ double microseconds_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
+double microseconds_per_application(const linear_operator& a) {
+  const context& ctx = a.ctx();
+  const shape s = a.dimensions();
+  bench_stand stand(ctx, s, a.vector_type());
+  return stand.measure(
+      [&](const void* x, void* y) {
+        a.apply(1, const_vector_ref(a.vector_type(), x, s.cols, ctx.space(), ctx.device()), 0,
+                vector_ref(a.vector_type(), y, s.rows, ctx.space(), ctx.device()));
+      },
+      std::numeric_limits<double>::infinity());
+}
+
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
   const auto begin = clock::now();
   const operation_types types = types_of(subject.a, subject.options);
-  bench_stand stand(ctx, subject.a, types.vector);
+  bench_stand stand(ctx, subject.a.dimensions(), types.vector);
   tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1};
   double longest_conversion = conversion_guess * result.microseconds;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {

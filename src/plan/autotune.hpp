@@ -13,6 +13,9 @@ namespace tulle {
 
 double microseconds_since(std::chrono::steady_clock::time_point begin);
 
+/// The median of some applications, with x = 0.
+double microseconds_per_application(const linear_operator& a);
+
 /// What every candidate is planned with.
 struct tuning_subject {
   const matrix_ref& a;

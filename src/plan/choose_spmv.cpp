@@ -70,21 +70,24 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
 }
 
 /// Bytes per nonzero of a copy in blocks, where rows are alike and that is less than csr5's (a column index of 4 bytes, half
-/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at.
-/// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 124, 118, 118 us in bins, 133, 148, 152 packed.
+/// a byte of places of rows; the reads of x by blocks of more than 2 save a little more): both come close to the
+/// bandwidth. Nothing where blocks were not looked at.
+/// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
 std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
   const index_t b = best_bsr_block(s, value);
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.block_fill[static_cast<std::size_t>(b)] == 0) return std::nullopt;
   const double bytes = bsr_bytes_per_nonzero(s, b, value);
-  return bytes < static_cast<double>(value) + 4.5 ? std::optional(bytes) : std::nullopt;
+  return bytes < static_cast<double>(value) + (b > 2 ? 4.9 : 4.5) ? std::optional(bytes) : std::nullopt;
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
-/// packed's short offsets do not pay. Blocks of 2, which stencils fill, and bands, whose rows are runs, are no sign of that.
+/// packed's short offsets do not pay. Rows of holes differ in length, unlike those of stencils and bands; where rows are runs,
+/// blocks of every size are full.
 bool has_holey_blocks(const csr_stats& s) {
-  constexpr double least_fill = 0.55, run_sectors = 12;
-  if (!rows_alike(s) || s.nnz < least_packed_nnz || s.gather_sectors < run_sectors) return false;
-  return std::any_of(s.block_fill.begin() + 3, s.block_fill.end(), [](double fill) { return fill >= least_fill; });
+  constexpr double least_skew = 1.08, least_fill = 0.55, runs_fill = 0.5;
+  if (!rows_alike(s) || s.nnz < least_packed_nnz || s.skew < least_skew) return false;
+  const auto [least, most] = std::minmax_element(s.block_fill.begin() + 2, s.block_fill.end());
+  return *most >= least_fill && *least < runs_fill;
 }
 
 /// Integers have no converted copy.
@@ -115,7 +118,8 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
   }
   if (const auto bytes = bytes_in_blocks(s, size_of(types.value))) {
     const index_t b = best_bsr_block(s, size_of(types.value));
-    return {"bin_bsr.compact", fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.1f} bytes a nonzero", b,
+    // A lane that holds 64 values leaves room for few others.
+    return {b == 8 ? "bsr" : "bin_bsr.compact", fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.1f} bytes a nonzero", b,
                                            100 * s.block_fill[static_cast<std::size_t>(b)], *bytes)};
   }
   if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s)) {

@@ -5,48 +5,27 @@
 #include <tulle/solvers/cg.hpp>
 
 #include "kernels/backends.hpp"
+#include "ops/hidden_order.hpp"
 #include "ops/operand.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_operations.hpp"
+#include "solvers/cg_options.hpp"
+#include "solvers/reordered_systems.hpp"
 
 namespace tulle {
 namespace {
 
-template <class Value>
-[[noreturn]] void refuse(std::string_view what, const Value& value, std::string_view right) {
-  throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
-}
-
-/// No 0 stands for "chosen" any more. `a` is the matrix as it came; of an operator it has no block.
-cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
-  if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) refuse("rtol", o.rtol, "a number, 0 or above");
-  if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
-  if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
-  if (o.check_interval < 0) refuse("check_interval", o.check_interval, "0 or above");
-  if (o.replace_interval < -1) refuse("replace_interval", o.replace_interval, "-1 or above");
-  if (o.preconditioner > preconditioner_kind::chebyshev) {
-    refuse("preconditioner", static_cast<int>(o.preconditioner),
-           "none (0), jacobi (1), block_jacobi (2) or chebyshev (3)");
-  }
-  if (o.block < 0 || o.block > 8) refuse("block", o.block, "0 to 8");
-  if (o.degree < 1 || o.degree > 100) refuse("degree", o.degree, "1 to 100");
-  if (o.rhs < 1 || o.rhs > 4096) refuse("rhs", o.rhs, "1 to 4096");
-  if (o.check_interval == 0) o.check_interval = ctx.backend() == backend_kind::cpu ? 1 : 16;
-  // Periodic replacement costs iterations, and all accuracy once rounding is what is left: docs/notes/0010. What has
-  // arrived by the recursive residual alone goes on from the true one in any case, where the host looks.
-  if (o.replace_interval == 0) o.replace_interval = -1;
-  if (o.block == 0) o.block = a.block > 0 && a.block <= 8 ? a.block : a.rows % 6 == 0 ? 6 : a.rows % 3 == 0 ? 3 : 4;
-  return o;
-}
-
 const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::string& reason) {
   const std::span<const cg_kernel> table = cg_kernels(ctx.backend());
-  const operation_types types{problem.csr.types, problem.csr.types.value};
+  const operation_types types = problem.types();
   const std::string wanted = requested_kernel(kernel_operation::cg, ctx.backend(), problem.options.kernel);
   for (const cg_kernel& k : table) {
     if (wanted.empty() ? k.role != kernel_role::production : k.name != wanted) continue;
-    if (!contains(k.types, types)) continue;
+    if (!contains(k.types, types)) {
+      if (wanted.empty()) continue;
+      throw error(status::unsupported, fmt::format("{} is not built for {}", wanted, describe(types)));
+    }
     if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
     const support s = k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
@@ -71,38 +50,73 @@ class problem_source {
     }
     if (a.types.value == scalar_type::i32)
       throw error(status::unsupported, "cg takes values of f32 and f64, not of i32");
-    if (options.spmv.transpose) refuse("spmv.transpose", true, "false");
-    if (options.spmv.vector_type.value_or(a.types.value) != a.types.value) {
-      throw error(status::unsupported, "spmv.vector_type: cg takes vectors of the values' type");
+    if (options.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
+    problem.options = detail::filled_in(options, ctx, a);
+    scalar_type& vectors = problem.options.spmv.vector_type.emplace(options.spmv.vector_type.value_or(a.types.value));
+    if (vectors != a.types.value && vectors != scalar_type::f64) {
+      throw error(status::unsupported,
+                  fmt::format("spmv.vector_type = {}: cg takes vectors of the values' type or f64", name(vectors)));
     }
-    problem.options = filled_in(options, ctx, a);
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
+    if (reorders(ctx)) reorder(ctx, a.block);
     const pattern_counts found = counts(ctx);
     if (!found.increasing()) given_.sort();
     given_.refresh();
     given_.fit_offsets(offsets_for(given_.ref().nnz));
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
+    problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
+    if (order) choose_kernel_in_order(ctx);
   }
 
-  void update_values(const const_vector_ref& values) {
+  /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
+  void update_values(const const_vector_ref& values, bool blocks_alone) {
     if (values.size > 0 && values.space == memory_space::device && problem.csr.space == memory_space::host) {
       throw error(status::invalid_argument, "values is in device memory, the solver runs on cpu");
     }
     const detail::vector_rules rules{values.space, problem.csr.device, problem.csr.types.value};
     rules.check_size("values", values, given_.value_count());
     detail::require_no_stride("update_values", {{"values", values}});
-    given_.update_values(values.data, values.space);
-    given_.refresh();
-    problem.csr = given_.ref();
+    if (blocks_alone) {
+      given_.lend(values.data, values.space);
+    } else {
+      given_.update_values(values.data, values.space);
+      given_.refresh();
+      problem.csr = given_.ref();
+    }
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
 
   cg_problem problem;
+  std::optional<permutation> order;  // of the problem's unknowns; none: as they are in A
 
  private:
+  /// Whether an order of its own pays for the problem.
+  [[nodiscard]] bool reorders(const context& ctx) {
+    const cg_options& o = problem.options;
+    const spmv_reorder asked = std::exchange(problem.options.spmv.reorder, spmv_reorder::never);
+    return asked == spmv_reorder::always ||
+           (asked == spmv_reorder::automatic && detail::order_pays(ctx, given_.ref(), o.max_iterations));
+  }
+  /// Blocks stay together.
+  void reorder(const context& ctx, index_t block) {
+    const cg_options& o = problem.options;
+    if (block == 0 && o.preconditioner == preconditioner_kind::block_jacobi) block = o.block;
+    order = detail::find_orders(ctx, given_.ref(), block).rows;
+    given_.permute(*order, *order);
+    problem.blocks = {};
+  }
+  /// Where the choice is the plan's.
+  void choose_kernel_in_order(const context& ctx) {
+    std::string& kernel = problem.options.spmv.kernel;
+    if (ctx.backend() == backend_kind::cpu || problem.types().vector != problem.csr.types.value) return;
+    if (!requested_kernel(kernel_operation::spmv, ctx.backend(), kernel).empty()) return;
+    const std::string chosen = detail::kernel_in_order(ctx, problem.stats, problem.csr.types);
+    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
+    if (k != nullptr && k->supports(problem.stats, problem.csr.types, ctx.info()).ok) kernel = chosen;
+  }
   [[nodiscard]] pattern_counts counts(const context& ctx) const {
     const buffer<pattern_counts> found = matrices_of(ctx.backend()).inspect(ctx, {&given_.ref(), 1});
     return to_vector(ctx, found).front();
@@ -131,14 +145,19 @@ struct cg_solver::impl {
   impl(const context& c, const matrix_ref& a, const cg_options& o) : ctx(c), source(std::in_place, c, a, o) {
     options = source->problem.options;
     n = a.rows;
-    type = a.types.value;
+    type = source->problem.types().vector;
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
-    op = k.make(ctx, source->problem);
+    reads_blocks = k.blocks;
+    if (source->order) {
+      detour.emplace(ctx, std::move(*source->order), type, options.rhs);
+      reason += "; in reverse Cuthill-McKee order";
+    }
+    in_own_rows([&] { op = k.make(ctx, source->problem); });
     take_memory();
   }
   impl(const linear_operator& a, const linear_operator* m, const cg_options& o)
-      : ctx(a.ctx()), options(filled_in(o, ctx, {})), n(a.dimensions().rows), type(a.vector_type()) {
+      : ctx(a.ctx()), options(detail::filled_in(o, ctx, {})), n(a.dimensions().rows), type(a.vector_type()) {
     const auto check = [&](const linear_operator& given, std::string_view what) {
       const shape s = given.dimensions();
       if (s.rows != n || s.cols != n) {
@@ -164,6 +183,25 @@ struct cg_solver::impl {
     ctx.synchronize();  // solves may come on another stream
   }
 
+  /// Calls solve(systems) with the vectors in the solver's order.
+  template <class F>
+  void run(const cg_systems& given, stream_view stream, const F& solve) {
+    if (!detour) return solve(given);
+    solve(detour->gather(given, options.zero_guess, stream));
+    detour->put_back(given, stream);
+  }
+
+  /// Calls f, whose errors name rows in the solver's order.
+  template <class F>
+  void in_own_rows(const F& f) const {
+    try {
+      f();
+    } catch (const error& e) {
+      if (!detour || e.code() != status::indefinite) throw;
+      throw error(e.code(), fmt::format("{}, in reverse Cuthill-McKee order", e.what()));
+    }
+  }
+
   void check(const const_vector_ref& b, const vector_ref& x) const {
     const detail::vector_rules rules{ctx.space(), ctx.device(), type};
     rules.check_size("b", b, n);
@@ -178,8 +216,10 @@ struct cg_solver::impl {
   std::int64_t n = 0;
   scalar_type type = scalar_type::f64;
   std::string_view kernel;
+  bool reads_blocks = false;
   std::string reason;
   std::unique_ptr<cg_operator> op;
+  std::optional<detail::reordered_systems> detour;  // of solves in another order than A's
   buffer<cg_record> record;
   buffer<double> history;
 };
@@ -197,7 +237,8 @@ cg_result cg_solver::solve(const const_vector_ref& b, const vector_ref& x) const
   s.check(b, x);
   cg_result result;
   const context& ctx = s.ctx;
-  s.op->solve(b.data, x.data, s.record.data(), s.history.data(), ctx.stream());
+  s.run({b.data, x.data, s.record.data(), s.history.data()}, ctx.stream(),
+        [&](const cg_systems& own) { s.op->solve(own.b, own.x, own.record, own.history, ctx.stream()); });
   copy_bytes(ctx, static_cast<cg_record*>(&result), memory_space::host, s.record.data(), ctx.space(),
              sizeof(cg_record));
   if (s.history.empty()) return result;
@@ -223,7 +264,8 @@ std::vector<cg_result> cg_solver::solve_many(const const_multivector_ref& b, con
   }
   std::vector<cg_result> results(static_cast<std::size_t>(b.count));
   if (b.count == 0) return results;
-  s.op->solve_many({b.data, x.data, s.record.data(), nullptr, b.count, b.ld, x.ld}, size_of(s.type), ctx.stream());
+  s.run({b.data, x.data, s.record.data(), nullptr, b.count, b.ld, x.ld}, ctx.stream(),
+        [&](const cg_systems& own) { s.op->solve_many(own, size_of(s.type), ctx.stream()); });
   for (std::size_t j = 0; j < results.size(); ++j) {
     copy_bytes(ctx, static_cast<cg_record*>(&results[j]), memory_space::host, s.record.data() + j, ctx.space(),
                sizeof(cg_record));
@@ -236,7 +278,9 @@ void cg_solver::enqueue(const const_vector_ref& b, const vector_ref& x, cg_recor
   impl& s = *impl_;
   s.check(b, x);
   if (record == nullptr) throw error(status::null_pointer, "record is null");
-  s.op->enqueue(b.data, x.data, record, s.history.data(), stream.value_or(s.ctx.stream()));
+  const stream_view on = stream.value_or(s.ctx.stream());
+  s.run({b.data, x.data, record, s.history.data()}, on,
+        [&](const cg_systems& own) { s.op->enqueue(own.b, own.x, own.record, own.history, on); });
 }
 
 void cg_solver::update_values(const const_vector_ref& values) {
@@ -244,8 +288,8 @@ void cg_solver::update_values(const const_vector_ref& values) {
   if (!s.source) {
     throw error(status::unsupported, "update_values: the solver was made of operators, which keep their own values");
   }
-  s.source->update_values(values);
-  s.op->update_values(s.source->problem);
+  s.source->update_values(values, s.reads_blocks && s.source->problem.blocks.block > 0);
+  s.in_own_rows([&] { s.op->update_values(s.source->problem); });
 }
 
 const context& cg_solver::ctx() const noexcept { return impl_->ctx; }
@@ -258,7 +302,8 @@ std::string cg_solver::explain() const {
 }
 
 std::size_t cg_solver::workspace_bytes() const noexcept {
-  return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes();
+  return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes() +
+         (impl_->detour ? impl_->detour->bytes() : 0);
 }
 
 }  // namespace tulle

@@ -18,27 +18,10 @@ const matrix_ref& matrix_of(const cg_problem& problem) {
   return problem.blocks.block > 0 ? problem.blocks : problem.csr;
 }
 
-/// Below this many entries slices are not worth making.
-constexpr std::int64_t least_packed = 20'000;
-
-/// On a CPU a kernel that cuts no row between threads and adds the entries of a row in their order, so that the number
-/// of threads does not show in the bits.
-spmv_options plan_options(const context& ctx, const cg_problem& problem) {
-  spmv_options options = problem.options.spmv;
-  if (ctx.backend() != backend_kind::cpu || !options.kernel.empty()) return options;
-  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return options;
-  const type_key types = problem.csr.types;
-  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", {types, types.value});
-  const bool slices =
-      packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
-  options.kernel = problem.blocks.block > 0 ? "bsr" : slices ? packed->name : "csr.rows";
-  return options;
-}
-
 class cg_operations final : public cg_operator {
  public:
   cg_operations(const context& ctx, const cg_problem& problem)
-      : a_(ctx, matrix_of(problem), plan_options(ctx, problem)),
+      : a_(ctx, matrix_of(problem), problem.options.spmv),
         m_(make_preconditioner(ctx, problem, a_)),
         loop_(a_, m_.get(), problem.options) {}
 
@@ -86,13 +69,30 @@ class loop_of_operators final : public cg_operator {
   cg_loop loop_;
 };
 
+/// Below this many entries slices are not worth making.
+constexpr std::int64_t least_packed = 20'000;
+
 }  // namespace
+
+std::string plan_kernel(const context& ctx, const cg_problem& problem) {
+  const std::string& wanted = problem.options.spmv.kernel;
+  if (ctx.backend() != backend_kind::cpu || !wanted.empty()) return wanted;
+  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return wanted;
+  if (problem.types().vector != problem.csr.types.value) return wanted;  // those that have that cut no row
+  if (problem.blocks.block > 0) return "bsr";
+  const type_key types = problem.csr.types;
+  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", problem.types());
+  const bool slices =
+      packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
+  return slices ? "packed" : "csr.rows";
+}
 
 cg_kernel cg_operations_entry(backend_kind backend) {
   return {
       .name = "cg.operations",
       .summary = "a loop of matrix and vector operations",
       .backend = backend,
+      .types = type_set::floating | type_set::narrow,
       .many = true,
       .supports = [](const cg_problem&, const device_info&) { return support{}; },
       .make = [](const context& ctx, const cg_problem& problem) -> std::unique_ptr<cg_operator> {

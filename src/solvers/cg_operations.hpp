@@ -5,6 +5,10 @@
 
 namespace tulle::detail {
 
+/// Of the plan that the iteration applies; empty: chosen by the plan. On a CPU one that cuts no row between threads and
+/// adds the entries of a row in their order, so that the number of threads does not show in the bits.
+std::string plan_kernel(const context& ctx, const cg_problem& problem);
+
 cg_kernel cg_operations_entry(backend_kind backend);
 
 /// The same for operators that are no matrices.

@@ -22,7 +22,7 @@ class chebyshev final : public preconditioner {
         a_(a),
         n_(problem.csr.rows),
         degree_(problem.options.degree),
-        type_(problem.csr.types.value),
+        type_(problem.types().vector),
         vectors_(ctx, 4 * vector_bytes()),
         norm_(ctx, 1) {
     fill_bytes(ctx, vectors_.data(), ctx.space(), 0, vectors_.bytes());

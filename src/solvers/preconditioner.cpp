@@ -16,7 +16,7 @@ class jacobi final : public preconditioner {
   jacobi(const context& ctx, const cg_problem& problem)
       : ops_(ctx),
         n_(problem.csr.rows),
-        type_(problem.csr.types.value),
+        type_(problem.types().vector),
         inverse_(ctx, static_cast<std::size_t>(n_) * size_of(type_)) {
     jacobi::update(problem);
   }
@@ -50,7 +50,15 @@ class jacobi final : public preconditioner {
 }  // namespace
 
 void invert_diagonal(const context& ctx, const matrix_ref& a, const vector_ref& out) {
-  diagonal(ctx, a, out);
+  if (out.type != a.types.value) {  // f32 values under f64 vectors
+    buffer<float> narrow(ctx, static_cast<std::size_t>(out.size));
+    diagonal(ctx, a, narrow);
+    const std::vector<float> from = to_vector(ctx, narrow);
+    const std::vector<double> wide(from.begin(), from.end());
+    copy_bytes(ctx, out.data, ctx.space(), wide.data(), memory_space::host, wide.size() * sizeof(double));
+  } else {
+    diagonal(ctx, a, out);
+  }
   dispatch<type_set::floating>({out.type}, [&]<class T, class>() {
     const std::size_t bytes = static_cast<std::size_t>(out.size) * sizeof(T);
     std::vector<T> d(static_cast<std::size_t>(out.size));

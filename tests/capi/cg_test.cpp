@@ -61,14 +61,15 @@ TEST_P(capi_cg, a_queued_solve_leaves_its_record_in_the_memory_of_the_context) {
   options.max_iterations = 20;
   options.zero_guess = 1;
   const cg_handle solver = solver_of(options);
-  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0});
+  const buffer_handle b = upload({6, 10, 8}), x = upload({NAN, NAN, NAN}), there = upload({0, 0, 0, 0});
   TULLE_EXPECT_OK(
       tulle_cg_solver_enqueue(solver.get(), data(b), data(x), 3, static_cast<tulle_cg_record*>(data(there))));
-  tulle_cg_record record{-1, -1, -1, -1};
-  static_assert(sizeof record == 3 * sizeof(double));
+  tulle_cg_record record{-1, -1, -1, -1, 0};
+  static_assert(sizeof record == 4 * sizeof(double));
   TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), &record, sizeof record));
   EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS);
   EXPECT_GT(record.iterations, 0);
+  EXPECT_EQ(record.row, -1);
   expect_solution(x);
 }
 
@@ -84,6 +85,108 @@ TEST_P(capi_cg, says_what_it_is_and_what_did_not_converge) {
   TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
   EXPECT_EQ(record.code, TULLE_STATUS_NOT_CONVERGED);
   EXPECT_EQ(record.iterations, 0);
+}
+
+TEST_P(capi_cg, several_right_hand_sides_are_solved_together) {
+  tulle_cg_options options{};
+  options.rtol = 1e-12;
+  options.rhs = 2;
+  const cg_handle solver = solver_of(options);
+  const buffer_handle b = upload({6, 10, 8, 12, 20, 16}), x = upload(std::vector<double>(6));
+  const tulle_multivector from{3, 2, 3, TULLE_COLUMN_MAJOR, data(b)}, to{3, 2, 3, TULLE_COLUMN_MAJOR, data(x)};
+  std::array<tulle_cg_record, 2> records{};
+  TULLE_EXPECT_OK(tulle_cg_solver_solve_many(solver.get(), &from, &to, records.data()));
+  const std::vector<double> got = download(x, 6);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(got[i], (i / 3 + 1.0) * (static_cast<double>(i % 3) + 1), 1e-9);
+  for (const tulle_cg_record& r : records) EXPECT_EQ(r.code, TULLE_STATUS_SUCCESS);
+  null_in_turn(tulle_cg_solver_solve_many, {"solver", "b", "x", "records"}, solver, &from, &to, records.data());
+  tulle_multivector wrong = to;
+  wrong.order = 7;
+  refused(tulle_cg_solver_solve_many(solver.get(), &from, &wrong, records.data()), TULLE_STATUS_INVALID_ARGUMENT,
+          "x->order");
+}
+
+TEST_P(capi_cg, values_may_be_narrower_than_vectors) {
+  tulle_cg_options options{};
+  const tulle_scalar_type wide = TULLE_F64;
+  options.vector_type = &wide;
+  options.rtol = 1e-12;
+  const plain_csr<float, std::int32_t> narrow{3, 3, {0, 2, 5, 7}, {0, 1, 0, 1, 2, 1, 2}, {4, 1, 1, 3, 1, 1, 2}};
+  const auto solver = made<cg_handle>(tulle_cg_solver_create, context, placed(context, narrow), &options);
+  const buffer_handle b = upload({6, 10, 8}), x = upload({0, 0, 0});
+  tulle_cg_record record{};
+  TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
+  EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS);
+  expect_solution(x);
+}
+
+TEST_P(capi_cg, many_small_systems_are_solved_each_for_itself) {
+  const csr_handle pattern = placed(context, definite());
+  std::vector<double> all = definite().values;
+  for (const double v : definite().values) all.push_back(v / 2);
+  for (const double v : definite().values) all.push_back(-v);
+  const buffer_handle values = upload(all), b = upload({6, 10, 8, 6, 10, 8, 6, 10, 8}),
+                      x = upload(std::vector<double>(9));
+  tulle_cg_options options{};
+  options.rtol = 1e-12;
+  const auto batch = made<batch_handle>(tulle_cg_batch_create, context, pattern, data(values), 3, &options);
+  EXPECT_EQ(got<std::int64_t>(tulle_cg_batch_unknowns, batch), 9);
+  EXPECT_NE(std::string(got<const char*>(tulle_cg_batch_explain, batch)).find("3 systems"), std::string::npos);
+  EXPECT_GT(got<std::size_t>(tulle_cg_batch_workspace, batch), 0u);
+  std::array<tulle_cg_record, 3> records{};
+  const auto expect_outcome = [&] {
+    EXPECT_EQ(records[0].code, TULLE_STATUS_SUCCESS);
+    EXPECT_EQ(records[1].code, TULLE_STATUS_SUCCESS);
+    EXPECT_EQ(records[2].code, TULLE_STATUS_INDEFINITE);
+    EXPECT_EQ(records[2].row, 0);
+    const std::vector<double> solution = download(x, 9);
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_NEAR(solution[i], (i / 3 + 1.0) * (static_cast<double>(i % 3) + 1), 1e-9);
+    for (std::size_t i = 6; i < 9; ++i) EXPECT_EQ(solution[i], 0);
+  };
+  TULLE_EXPECT_OK(tulle_cg_batch_solve(batch.get(), data(b), data(x), 9, records.data()));
+  expect_outcome();
+  TULLE_EXPECT_OK(tulle_cg_batch_update_values(batch.get(), all.data(), 21, TULLE_HOST));
+  const buffer_handle there = upload(std::vector<double>(12));
+  static_assert(sizeof(tulle_cg_record) == 4 * sizeof(double));
+  TULLE_EXPECT_OK(tulle_cg_batch_enqueue(batch.get(), data(b), data(x), 9, static_cast<tulle_cg_record*>(data(there))));
+  TULLE_EXPECT_OK(tulle_buffer_copy_out(there.get(), records.data(), sizeof records));
+  expect_outcome();
+  const std::array<const tulle_csr*, 2> matrices{pattern.get(), pattern.get()};
+  const auto many = made<batch_handle>(tulle_cg_batch_create_many, context, matrices.data(), 2, &options);
+  TULLE_EXPECT_OK(tulle_cg_batch_solve(many.get(), data(b), data(x), 6, records.data()));
+  EXPECT_EQ(records[1].code, TULLE_STATUS_SUCCESS);
+}
+
+TEST(capi_cg_arguments, of_batches_are_refused_by_name) {
+  const context_handle context = cpu_context();
+  const csr_handle pattern = placed(context, definite());
+  const std::vector<double> values = definite().values;
+  tulle_cg_batch* none = nullptr;
+  null_in_turn(tulle_cg_batch_create, {"context", "pattern", "values", "", "batch"}, context, pattern, values.data(), 1,
+               nullptr, &none);
+  const tulle_csr* const matrices[] = {pattern.get(), nullptr};
+  null_in_turn(tulle_cg_batch_create_many, {"context", "matrices", "", "batch"}, context, matrices, 1, nullptr, &none);
+  refused(tulle_cg_batch_create_many(context.get(), matrices, 2, nullptr, &none), TULLE_STATUS_NULL_POINTER,
+          "matrices[1]");
+  refused(tulle_cg_batch_create_many(context.get(), matrices, -1, nullptr, &none), TULLE_STATUS_INVALID_DIMENSIONS,
+          "count");
+  refused(tulle_cg_batch_create(context.get(), pattern.get(), values.data(), -1, nullptr, &none),
+          TULLE_STATUS_INVALID_DIMENSIONS, "count");
+  tulle_cg_options options{};
+  options.rhs = 2;
+  refused(tulle_cg_batch_create(context.get(), pattern.get(), values.data(), 1, &options, &none),
+          TULLE_STATUS_UNSUPPORTED, "rhs");
+  EXPECT_EQ(none, nullptr);
+  const auto batch = made<batch_handle>(tulle_cg_batch_create, context, pattern, values.data(), 1, nullptr);
+  std::array<double, 3> b{6, 10, 8}, x{};
+  tulle_cg_record record{};
+  null_in_turn(tulle_cg_batch_solve, {"batch", "b", "x", "records"}, batch, b.data(), x.data(), 3, &record);
+  null_in_turn(tulle_cg_batch_enqueue, {"batch", "b", "x", "records"}, batch, b.data(), x.data(), 3, &record);
+  null_in_turn(tulle_cg_batch_update_values, {"batch", "values"}, batch, values.data(), 7, TULLE_HOST);
+  refused(tulle_cg_batch_solve(batch.get(), b.data(), x.data(), -3, &record), TULLE_STATUS_INVALID_DIMENSIONS, "size");
+  refused(tulle_cg_batch_update_values(batch.get(), values.data(), 6, TULLE_HOST), TULLE_STATUS_INVALID_DIMENSIONS,
+          "values");
 }
 
 TEST(capi_cg_arguments, are_refused_by_name) {

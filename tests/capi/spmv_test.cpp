@@ -52,6 +52,15 @@ TEST_P(capi_spmv, a_copy_outlives_its_source_and_a_plan_outlives_its_matrix) {
   EXPECT_EQ(apply<double>(plan, 1, {1, 2, 3, 4}, 0, {0, 0, 0}), (std::vector<double>{7, 0, 25}));
 }
 
+TEST_P(capi_spmv, a_plan_in_another_order_answers_in_the_callers) {
+  const csr_handle matrix = placed(context, small_matrix());
+  tulle_spmv_options options{};
+  options.reorder = TULLE_REORDER_ALWAYS;
+  const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
+  EXPECT_EQ(apply<double>(plan, 1, {1, 2, 3, 4}, 0, {0, 0, 0}), (std::vector<double>{7, 0, 25}));
+  EXPECT_NE(std::string(got<const char*>(tulle_spmv_plan_explain, plan)).find("Cuthill"), std::string::npos);
+}
+
 TEST_P(capi_spmv, beta_zero_overwrites_nan) {
   const auto a = small_matrix<double, std::int64_t>();
   const csr_handle matrix = placed(context, a, tulle_csr_borrow);

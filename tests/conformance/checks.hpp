@@ -22,7 +22,8 @@ void with_operator(const context& ctx, const spmv_case& c, const Body& body) {
     if (!supported.ok) GTEST_SKIP() << supported.reason;
     std::unique_ptr<spmv_operator> op;
     try {
-      op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
+      op = c.reordered ? make_reordered(ctx, matrix_ref(a.device()), c)
+                       : c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
     } catch (const error& e) {
       if (e.code() != status::unsupported) throw;
       GTEST_SKIP() << e.what();

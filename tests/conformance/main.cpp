@@ -11,6 +11,7 @@
 
 #include "conformance/spmv_case.hpp"
 #include "kernels/backends.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 #include "support/registered.hpp"
 #include "support/typed_matrix.hpp"
@@ -98,6 +99,14 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
   for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
+  for_types(kernel, true, [&](spmv_case c) {
+    const bool every_type = kernel.name == kernel_without_set_up(kernel.backend) || kernel.name == "packed";
+    if (!every_type && c.types != operation_types(type_key_of<double, std::int32_t>)) return;
+    add_test(c.name() + "/order", [ctx, c] { run_order_case(ctx, c); });
+    c.reordered = true;
+    add_case(ctx, c);
+    add_passes(ctx, c);
+  });
   add_test(fmt::format("{}/{}/supports", name(kernel.backend), kernel.name),
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }

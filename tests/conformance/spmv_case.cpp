@@ -41,6 +41,7 @@ std::vector<std::pair<double, double>> factors(const operation_types& types) {
 
 std::string spmv_case::name() const {
   std::string out = fmt::format("{}/{}/{}/{}", tulle::name(kernel->backend), kernel->name, types_label(types), matrix->name);
+  if (reordered) out += "/reordered";
   return options_text.empty() ? out : out + "/" + options_text;
 }
 

@@ -16,6 +16,7 @@ struct spmv_case {
   const battery_matrix* matrix = nullptr;
   spmv_options options = {};
   std::string options_text = {};  // "sigma=32", or empty
+  bool reordered = false;         // the kernel inside a plan that keeps rows and columns in another order
 
   /// "cuda/csr.merge/f64.i32/rmat"; "f32_f64.i32" where the vectors are of another type.
   [[nodiscard]] std::string name() const;
@@ -35,6 +36,12 @@ void run_dots_case(const context& ctx, const spmv_case& c);
 /// apply_jacobi on a square matrix: x + omega D^-1 (b - A x), row by row within the bound of b - A x and three
 /// roundings more.
 void run_jacobi_case(const context& ctx, const spmv_case& c);
+
+/// Rows stored in a random order: the bits of every pass are those of rows where they are. Skipped where the kernel
+/// stores them in no order.
+void run_order_case(const context& ctx, const spmv_case& c);
+/// What a plan in another order does, as a kernel is called.
+std::unique_ptr<spmv_operator> make_reordered(const context& ctx, const matrix_ref& a, const spmv_case& c);
 
 /// A kernel of spmv_transposed_kernels for all alpha and beta, then with other values: held to the error bound of A^T,
 /// and to the same bits where the kernel promises them (not in floating point on CUDA).

@@ -3,6 +3,7 @@
 #include <tulle/tulle.hpp>
 
 #include "kernels/backends.hpp"
+#include "support/errors.hpp"
 #include "support/failing_new.hpp"
 #include "support/files.hpp"
 #include "support/spmv.hpp"
@@ -242,10 +243,11 @@ TEST(fault_allocation, solvers) {
       options.kernel = k.name;
       options.zero_guess = true;
       const std::string what = std::string(k.name) + " with " + std::string(name(m));
+      if (status_of([&] { cg_solver(cpu(), a, options); }) == status::unsupported) continue;
       fail_each_allocation("make " + what, [&] { cg_solver(cpu(), a, options); });
       cg_solver solver(cpu(), a, options);
       const auto update = [&] { solver.update_values(a.values); };
-      if (m == none) {
+      if (m == none || m == block_jacobi || k.name == "cg.fused") {
         expect_no_allocations("update " + what, update);
       } else {
         fail_each_allocation("update " + what, update);
@@ -256,6 +258,29 @@ TEST(fault_allocation, solvers) {
     }
   }
   fail_each_allocation("jacobi", [&] { solve_jacobi(cpu(), a, b, x); });
+}
+
+TEST(fault_allocation, batches) {
+  const csr<double> a = generate<double>(cpu(), "gen:fem:n=4,values=spd");
+  const std::vector<matrix_ref> twice{a, a};
+  const std::vector<double> b(2 * static_cast<std::size_t>(a.rows), 1);
+  std::vector<double> x(b.size());
+  using enum preconditioner_kind;
+  for (const preconditioner_kind m : {none, jacobi, block_jacobi}) {
+    cg_options options;
+    options.preconditioner = m;
+    options.zero_guess = true;
+    fail_each_allocation("make a batch of one pattern", [&] { cg_batch(cpu(), a, 1, options); });
+    fail_each_allocation("make a batch of several", [&] { cg_batch(cpu(), twice, options); });
+    cg_batch batch(cpu(), twice, options);
+    std::vector<double> values(static_cast<std::size_t>(batch.value_count()), 0);
+    std::copy_n(a.values.data(), a.values.size(), std::copy_n(a.values.data(), a.values.size(), values.begin()));
+    expect_no_allocations("update a batch", [&] { batch.update_values(values); });
+    fail_each_allocation("solve a batch", [&] { (void)batch.solve(b, x); });
+    std::vector<cg_record> records(2);
+    expect_no_allocations("enqueue a batch", [&] { batch.enqueue(b, x, records.data()); });
+    for (const cg_record& r : records) EXPECT_EQ(r.code, 0);
+  }
 }
 
 }  // namespace

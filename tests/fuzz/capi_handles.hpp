@@ -30,6 +30,22 @@ struct reference {
   std::vector<double> values;
 };
 
+/// What a matrix holds, or its transpose.
+inline reference read(const tulle_csr_arrays& a, bool transpose) {
+  reference out;
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    const auto offset = [&](std::int64_t i) {
+      return a.offset_type == TULLE_OFFSET_I32 ? static_cast<const std::int32_t*>(a.rowptr)[i]
+                                               : static_cast<const std::int64_t*>(a.rowptr)[i];
+    };
+    for (std::int64_t k = offset(r); k < offset(r + 1); ++k) {
+      out.rows.push_back(transpose ? a.colind[k] : r);
+      out.cols.push_back(transpose ? r : a.colind[k]);
+      out.values.push_back(number_at(a.values, static_cast<std::size_t>(k), a.scalar_type));
+    }
+  }
+  return out;
+}
 struct spmv {
   tulle_spmv_plan* handle = nullptr;
   std::int64_t rows = 0, cols = 0, nnz = 0;  // of op(A)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capi_handles.hpp"
+#include "capi_solvers.hpp"
 #include "support/files.hpp"
 
 namespace tulle::fuzz {
@@ -30,7 +31,9 @@ class session {
                                                    &session::plan_spgemm,  &session::multiply,
                                                    &session::multiply,     &session::multiply_into,
                                                    &session::numeric,      &session::new_factors,
-                                                   &session::one_shot,     &session::buffer};
+                                                   &session::one_shot,     &session::buffer,
+                                                   &session::make_solver,  &session::use_solver,
+                                                   &session::use_solver};
     while (!in_.empty()) (this->*steps[in_.byte() % std::size(steps)])();
   }
 
@@ -76,9 +79,11 @@ class session {
     const auto of = [&](auto& pool, std::size_t least) {
       if (pool.all.size() > least) pool.destroy_one(in_.byte() % pool.all.size());
     };
-    switch (in_.below(5)) {
+    switch (in_.below(6)) {
       case 0:
         return of(contexts_, 1);
+      case 5:
+        return solvers_.destroy_one();
       case 1:
         return of(matrices_, 0);
       case 2:
@@ -175,22 +180,6 @@ class session {
     keep(status, made);
   }
 
-  /// What `m` holds, or its transpose.
-  reference read(const tulle_csr_arrays& a, bool transpose) {
-    reference out;
-    for (std::int64_t r = 0; r < a.rows; ++r) {
-      const auto offset = [&](std::int64_t i) {
-        return a.offset_type == TULLE_OFFSET_I32 ? static_cast<const std::int32_t*>(a.rowptr)[i]
-                                                 : static_cast<const std::int64_t*>(a.rowptr)[i];
-      };
-      for (std::int64_t k = offset(r); k < offset(r + 1); ++k) {
-        out.rows.push_back(transpose ? a.colind[k] : r);
-        out.cols.push_back(transpose ? r : a.colind[k]);
-        out.values.push_back(number_at(a.values, static_cast<std::size_t>(k), a.scalar_type));
-      }
-    }
-    return out;
-  }
   void plan_spmv() {
     const matrix& m = matrices_.pick(in_);
     const tulle_csr_arrays a = arrays_of(m.handle);
@@ -202,6 +191,7 @@ class session {
       options.effort = in_.rarely() ? 3 : m.broken ? 2 * in_.below(2) : in_.below(3);
       options.transpose = in_.rarely() ? 2 : in_.below(2);
       options.vector_type = in_.byte() < 200 ? nullptr : &vector;
+      options.reorder = in_.rarely() ? 3 : in_.byte() < 200 ? TULLE_REORDER_NEVER : 1 + in_.below(2);
     }
     spmv p{nullptr, a.rows, a.cols, a.nnz, a.scalar_type, options.vector_type == nullptr ? a.scalar_type : vector, {}};
     if (!ok(tulle_spmv_plan_create_with(context(), m.handle, by_default ? nullptr : &options, &p.handle))) {
@@ -370,8 +360,12 @@ class session {
     buffers_.add(made);
   }
 
+  void make_solver() { solvers_.make(context(), sound(), kernel()); }
+  void use_solver() { solvers_.use(); }
+
   input in_;
   arena memory_;  // outlives what borrows from it
+  solver_steps solvers_{in_, memory_};
   pool<tulle_context*> contexts_;
   pool<matrix> matrices_;
   pool<spmv> spmvs_;

@@ -94,5 +94,44 @@ TEST_P(cg_direct_test, is_as_close_as_the_condition_number_allows) {
   RecordProperty("solves", solves);
 }
 
+TEST_P(cg_direct_test, so_is_each_system_of_a_batch) {
+  std::vector<plain_csr<double>> all;
+  for (const char* spec :
+       {"gen:stencil:points=5,n=6,values=spd", "gen:fem:dof=3,n=4,values=spd", "gen:banded:n=200,width=7,values=spd",
+        "gen:diagonal:n=9,values=spd", "gen:stencil:points=7,n=9,values=spd", "gen:fem:dof=6,n=4,values=spd"})
+    all.push_back(generated<double>(spec));
+  std::vector<matrix_ref> refs;
+  std::vector<double> b;
+  for (const auto& a : all) {
+    refs.emplace_back(a.view());
+    const std::vector<double> next = random_rhs<double>(a.rows, refs.size());
+    b.insert(b.end(), next.begin(), next.end());
+  }
+  using enum preconditioner_kind;
+  for (const preconditioner_kind kind : {none, jacobi, block_jacobi}) {
+    cg_options options;
+    options.preconditioner = kind;
+    const buffer<double> rhs = to_buffer(ctx(), b);
+    buffer<double> out = to_buffer(ctx(), std::vector<double>(b.size()));
+    const auto results = cg_batch(ctx(), refs, options).solve(rhs, out);
+    const std::vector<double> x = to_vector(ctx(), out);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      SCOPED_TRACE(fmt::format("system {} with {}", i, name(kind)));
+      const auto n = static_cast<std::size_t>(all[i].rows);
+      const auto part = [&](const std::vector<double>& v) { return std::vector<double>(&v[at], &v[at] + n); };
+      const direct_solve direct(all[i]);
+      const std::vector<double> want = direct(part(b)), got = part(x);
+      EXPECT_TRUE(results[i].converged());
+      std::vector<double> difference(n);
+      std::ranges::transform(got, want, difference.begin(), std::minus<>());
+      const residual_norm of_direct = residual_of(all[i], part(b), want), truth = residual_of(all[i], part(b), got);
+      const long double residuals = truth.value + of_direct.value + truth.rounding + of_direct.rounding;
+      EXPECT_LE(norm_of(difference), 1.1L * direct.inverse_norm() * residuals);
+      at += n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tulle::test

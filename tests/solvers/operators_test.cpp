@@ -97,6 +97,47 @@ TEST_P(cg_operators_test, a_residual_that_drifts_is_set_right) {
   }
 }
 
+TEST_P(cg_operators_test, values_may_be_narrower_than_vectors) {
+  // Numbers that f32 holds make the same matrix, whatever they are stored in: the solutions meet within its condition.
+  for (const char* spec : {"gen:stencil:points=5,n=30,values=spd", "gen:fem:dof=3,n=7,values=spd"}) {
+    const auto narrow = generated<float>(spec);
+    plain_csr<double> wide{narrow.rows, narrow.cols, narrow.rowptr, narrow.colind, {}};
+    wide.values.assign(narrow.values.begin(), narrow.values.end());
+    const std::vector<double> b = random_rhs<double>(wide.rows);
+    for (const preconditioner_kind m : preconditioners()) {
+      cg_options options;
+      options.preconditioner = m;
+      options.rtol = 1e-10;  // which f32 vectors do not reach
+      options.spmv.vector_type = scalar_type::f64;
+      options.rhs = 2;
+      for_kernels(narrow, options, [&](cg_solver& solver) {
+        EXPECT_EQ(solver.kernel(), "cg.operations");
+        const auto s = solve(solver, b);
+        EXPECT_EQ(solver_fixture::status_of(s.result), "SUCCESS") << s.result.residual;
+        expect_true_report(wide, b, s, options);
+        const buffer<float> values = to_buffer(ctx(), narrow.values);
+        solver.update_values(values);
+        EXPECT_EQ(solve(solver, b).x, s.x);
+      });
+    }
+    cg_options chosen;
+    chosen.rtol = 1e-10;
+    chosen.spmv.vector_type = scalar_type::f64;
+    const auto s = solve(cg_solver(ctx(), matrix_ref(narrow.view()), chosen), b);
+    expect_true_report(wide, b, s, chosen);
+    for (const kernel_info& k : kernels(ctx().backend())) {
+      if (k.operation != kernel_operation::cg || k.name == "cg.operations") continue;
+      cg_options named = chosen;
+      named.kernel = k.name;
+      expect_error(status::unsupported, k.name, [&] { cg_solver(ctx(), matrix_ref(narrow.view()), named); });
+    }
+  }
+  const auto wide = generated<double>("gen:stencil:points=5,n=5,values=spd");
+  cg_options options;
+  options.spmv.vector_type = scalar_type::f32;
+  expect_error(status::unsupported, "vector_type", [&] { cg_solver(ctx(), matrix_ref(wide.view()), options); });
+}
+
 TEST_P(cg_operators_test, refuses_what_it_cannot_solve) {
   const auto a = generated<double>("gen:stencil:points=5,n=5,values=spd");
   const auto with = [&](auto set) {

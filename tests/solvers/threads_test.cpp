@@ -54,5 +54,24 @@ TEST(cg_threads, nor_with_several_right_hand_sides) {
   }
 }
 
+TEST(cg_choice, a_cpu_fuses_what_it_can_and_says_so) {
+  const auto a = generate<double>(context::cpu(1), "gen:stencil:points=5,n=80,values=spd");
+  const auto chosen = [&](auto set) {
+    cg_options options;
+    set(options);
+    return cg_solver(context::cpu(2), a, options).explain();
+  };
+  for (const preconditioner_kind m : {preconditioner_kind::none, preconditioner_kind::jacobi}) {
+    const std::string sentence = chosen([&](cg_options& o) { o.preconditioner = m; });
+    EXPECT_NE(sentence.find("cg.fused: three passes"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("packed"), std::string::npos) << sentence;
+  }
+  const auto expect_loop = [](const std::string& sentence) {
+    EXPECT_EQ(sentence.find("cg.operations"), 0u) << sentence;
+  };
+  expect_loop(chosen([](cg_options& o) { o.preconditioner = preconditioner_kind::block_jacobi; }));
+  expect_loop(chosen([](cg_options& o) { o.rhs = 2; }));
+}
+
 }  // namespace
 }  // namespace tulle::test

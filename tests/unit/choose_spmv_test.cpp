@@ -89,10 +89,20 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(s), "bin_bsr.compact");
   s.block_fill[6] = 0.6;
   EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
-  EXPECT_EQ(standard(s), "csr5");
-  EXPECT_EQ(standard(with(s, &csr_stats::gather_sectors, 9)), "packed");  // a band
+  EXPECT_EQ(standard(with_longest(s, 160)), "packed");  // rows of one length
+  EXPECT_EQ(standard(with_longest(s, 200)), "csr5");
   s.block_fill[6] = 1;
   EXPECT_EQ(standard(with_longest(s, 155 * 20)), "packed");
+  s.block_fill.fill(0);
+  s.block_fill[8] = 1;
+  EXPECT_EQ(standard(s), "bsr");
+  s = with_longest(regular(800'000, 20), 26);
+  s.block_fill[2] = 0.5;
+  EXPECT_EQ(standard(s), "packed");
+  s.block_fill[2] = 0.7;
+  EXPECT_EQ(standard(s), "csr5");
+  s.block_fill.fill(0.6);
+  EXPECT_EQ(standard(s), "packed");  // a band of runs
   s = regular(20'000, 80);
   s.block_fill[3] = 1;
   EXPECT_EQ(standard(s), "csr5");  // few

@@ -3,6 +3,7 @@
 #include <limits>
 #include <tulle/tulle.hpp>
 
+#include "support/backends.hpp"
 #include "support/errors.hpp"
 #include "support/files.hpp"
 #include "support/spmv.hpp"
@@ -233,6 +234,48 @@ TEST(Products, FillArraysOfTheCaller) {
   EXPECT_EQ(values, values_of(ctx, c));
   EXPECT_EQ(status_of([&] { plan.multiply_into({}); }), status::null_pointer);
 }
+
+class DotsOfManyParts : public on_backend {};
+
+/// Several groups of blocks on a GPU, and rows that blocks share; a NaN arrives as one and leaves nothing behind.
+TEST_P(DotsOfManyParts, AreThoseOfYOnEveryRun) {
+  const bool cuda = ctx().backend() == backend_kind::cuda;
+  for (const char* spec : {"gen:stencil:points=7,n=100", "gen:rmat:scale=17,degree=12"}) {
+    const auto a = generate<double>(ctx(), spec);
+    const auto n = static_cast<std::size_t>(a.rows);
+    vec x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = 1 / static_cast<double>(i % 97 + 3);
+    for (const char* kernel : cuda ? std::vector{"csr.stream", "csr5", "packed"} : std::vector{"csr.balanced", "packed"}) {
+      SCOPED_TRACE(std::string(spec) + " " + kernel);
+      spmv_options options;
+      options.kernel = kernel;
+      const spmv_plan<double> plan(ctx(), a, options);
+      vec with_nan = x;
+      with_nan[5] = std::numeric_limits<double>::quiet_NaN();
+      const auto run = [&](const vec& from, vec& to) {
+        const buffer<double> in = to_buffer(ctx(), from);
+        buffer<double> y(ctx(), n), dots(ctx(), 2);
+        plan.apply_dots(1, in, 0, y, in, dots);
+        to = to_vector(ctx(), y);
+        return to_vector(ctx(), dots);
+      };
+      vec y;
+      EXPECT_TRUE(std::isnan(run(with_nan, y)[0]));
+      const vec first = run(x, y);
+      EXPECT_EQ(run(x, y), first);
+      long double wy = 0, yy = 0, size = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        wy += static_cast<long double>(x[i]) * y[i];
+        yy += static_cast<long double>(y[i]) * y[i];
+        size += std::abs(static_cast<long double>(x[i]) * y[i]);
+      }
+      const double most = (static_cast<double>(n) + 2) * std::numeric_limits<double>::epsilon();
+      EXPECT_LE(std::abs(first[0] - wy), most * size);
+      EXPECT_LE(std::abs(first[1] - yy), most * yy);
+    }
+  }
+}
+TULLE_ON_BOTH_BACKENDS(DotsOfManyParts);
 
 }  // namespace
 }  // namespace tulle::test

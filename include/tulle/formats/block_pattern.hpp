@@ -34,9 +34,9 @@ struct block_pattern {
   buffer<std::int64_t> rowptr;   // block_rows + 1
   buffer<index_t> colind;        // of every block; ascending within a row
   buffer<std::int64_t> termptr;  // blocks + 1: block k is the sum of terms[termptr[k]] .. terms[termptr[k + 1] - 1]
-  buffer<std::int64_t> terms;    // 2 p: the values of pair p; 2 p + 1: the same transposed; -1: 0
-  buffer<std::int64_t> binptr;   // as bin_bsr: slots before every bin of 32 scalar rows, and of all
-  std::int64_t slots = 0;        // of all bins
+  buffer<std::int64_t> terms;   // 2 p: the values of pair p; 2 p + 1: the same transposed; -1: 0, and what no block has
+  buffer<std::int64_t> binptr;  // as bin_bsr: slots before every bin of 32 scalar rows, and of all
+  std::int64_t slots = 0;       // of all bins
 
   [[nodiscard]] std::int64_t blocks() const noexcept { return static_cast<std::int64_t>(colind.size()); }
   [[nodiscard]] index_t rows() const noexcept { return block_rows * block; }

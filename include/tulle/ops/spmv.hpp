@@ -16,9 +16,17 @@
 #include <tulle/formats/stats.hpp>
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spmv_options.hpp>
 
 namespace tulle {
+
+class spmv_operator;
+class any_spmv_plan;
+namespace detail {
+/// The kernel at work, for what a backend's own kernels agree on among themselves.
+spmv_operator& operator_of(any_spmv_plan& plan);
+}  // namespace detail
 
 /// Everything learnt about y = A x: statistics, the chosen kernel, converted storage and workspace. Made once, applied
 /// many times. The value type is that of the matrix; spmv_plan<T> below knows it at compile time.
@@ -62,6 +70,15 @@ class any_spmv_plan : public linear_operator {
   /// The numbers have changed where they are.
   void update_values();
 
+  /// The order in which the plan keeps the rows and columns of A (or of A^T when it multiplies by that), or null where
+  /// they are as A has them: spmv_options::reorder.
+  [[nodiscard]] const permutation* row_order() const noexcept;
+  [[nodiscard]] const permutation* column_order() const noexcept;
+  /// The same product for vectors in those orders, from which nothing is gathered: x is column_order()->apply of what the
+  /// plan itself takes, y and all that has an element per row row_order()'s. The plan itself where it has no order. Lives
+  /// as long as the plan.
+  [[nodiscard]] const linear_operator& in_own_order() const noexcept;
+
   /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered
   /// by statistics and device in cache_directory().
   void autotune();
@@ -95,6 +112,8 @@ class any_spmv_plan : public linear_operator {
 
  private:
   void read_values(const const_vector_ref& values);
+  void reorder_if_faster(const matrix_ref& a);
+  friend spmv_operator& detail::operator_of(any_spmv_plan& plan);
 
   struct impl;
   std::unique_ptr<impl> impl_;

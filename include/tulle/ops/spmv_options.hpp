@@ -31,6 +31,20 @@ constexpr std::string_view name(spmv_effort e) {
   return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "standard" : "max";
 }
 
+/// Whether a plan may put the rows and columns of A into another order inside, so that x is read from fewer places:
+/// reverse Cuthill-McKee, where A is not square of the graph of its rows and columns. Calls are as before: an application
+/// gathers x into the plan's order first, and rows are stored where the caller has them. See any_spmv_plan::in_own_order.
+///   never      no;
+///   automatic  at effort max, where rows around one another would touch far fewer sectors of x than rows side by side
+///              do: the plan in the other order is made and timed, and the faster of the two is kept. Solvers, whose
+///              vectors stay in the plan's order: where the iterations that may be expected repay it;
+///   always     yes.
+enum class spmv_reorder : std::uint8_t { never, automatic, always };
+/// "never", "auto", "always".
+constexpr std::string_view name(spmv_reorder r) {
+  return r == spmv_reorder::never ? "never" : r == spmv_reorder::automatic ? "auto" : "always";
+}
+
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
   std::string kernel = {};  // "" = choose (or what TULLE_KERNEL says, where that is a kernel of y = A x)
@@ -43,6 +57,7 @@ struct spmv_options {
   /// private copies of y in a fixed order; CUDA adds by one atomic per nonzero, and its floating-point results are then
   /// not the same bit for bit from run to run.
   bool transpose = false;
+  spmv_reorder reorder = spmv_reorder::never;
   /// Of x and y, where it is not that of A's values. UNSUPPORTED where no kernel has the combination.
   std::optional<scalar_type> vector_type = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024

@@ -1,5 +1,5 @@
-// A x = b for symmetric positive definite A: preconditioned conjugate gradients (Hestenes, Stiefel, J. Res. NBS 1952; Saad,
-// Iterative Methods for Sparse Linear Systems, 2003, algorithm 9.1).
+// A x = b for symmetric positive definite A: preconditioned conjugate gradients (Hestenes, Stiefel, J. Res. NBS 1952;
+// Saad, Iterative Methods for Sparse Linear Systems, 2003, algorithm 9.1).
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,9 @@ struct cg_options {
   bool zero_guess = false;    // x need not be set: the iteration starts from 0
   bool keep_history = false;  // the residual norm of every iteration
   preconditioner_kind preconditioner = preconditioner_kind::jacobi;
-  index_t block = 0;   // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
-  int degree = 3;      // of chebyshev
+  index_t block =
+      0;           // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
+  int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   index_t rhs = 1;     // right-hand sides of solve_many, at most
   spmv_options spmv;   // of the plan that the iteration applies
@@ -46,6 +47,8 @@ struct cg_record {
   std::int32_t iterations = 0;  // done when it ended; where the code names a failure, the iteration that found it
   double residual = 0;          // ||b - A x||, computed from x at the end
   double rhs = 0;               // ||b||
+  std::int64_t row =
+      -1;  // of a diagonal entry, or the first of a block, that a solve found not to be positive definite
 };
 
 struct cg_result : cg_record {
@@ -62,8 +65,8 @@ class cg_solver {
   /// INVALID_DIMENSIONS (A is not square), INVALID_ARGUMENT (an option, by name; unknown kernel), INVALID_STRUCTURE,
   /// INDEFINITE (a diagonal entry or block that is not positive definite, by number), UNSUPPORTED, OUT_OF_MEMORY.
   cg_solver(const context& ctx, const matrix_ref& a, const cg_options& options = {});
-  /// A as anything that can `apply`, and M^-1 as another (null: none; options.preconditioner is not looked at). Both must
-  /// outlive the solver.
+  /// A as anything that can `apply`, and M^-1 as another (null: none; options.preconditioner is not looked at). Both
+  /// must outlive the solver.
   explicit cg_solver(const linear_operator& a, const linear_operator* m = nullptr, const cg_options& options = {});
   cg_solver(cg_solver&&) noexcept;
   cg_solver& operator=(cg_solver&&) noexcept;
@@ -81,7 +84,9 @@ class cg_solver {
                std::optional<stream_view> stream = {}) const;
 
   /// New numbers in the same pattern, as any_spmv_plan::update_values: A's plan and the preconditioner follow. Throws
-  /// INDEFINITE as the constructor.
+  /// INDEFINITE as the constructor, where finding out would not make a host wait for a device: else the next solve says
+  /// so, at iteration 0, and names the row. A kernel that keeps a BSR in place (`explain` says which) reads the values
+  /// that were lent at every solve: this then queues nothing, and new ones at the same address need no call.
   void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;

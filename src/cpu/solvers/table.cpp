@@ -3,6 +3,11 @@
 
 namespace tulle::cpu {
 
-std::span<const cg_kernel> cg_table() { return {}; }
+cg_kernel cg_fused_entry();
+
+std::span<const cg_kernel> cg_table() {
+  static const cg_kernel table[] = {cg_fused_entry()};
+  return table;
+}
 
 }  // namespace tulle::cpu

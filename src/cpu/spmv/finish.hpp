@@ -1,5 +1,6 @@
 // What becomes of the sum of a row: y = alpha sum + beta y, the same with dot products, or a step of Jacobi's method.
-// Kernels take one as a template parameter, so that what is not used costs nothing.
+// Kernels take one as a template parameter, so that what is not used costs nothing. Row r is element order[r] of what is
+// written where there is an order (spmv_operator::store_in_order); `put` says itself which element that is.
 #pragma once
 
 #include <type_traits>
@@ -13,8 +14,12 @@ template <scalar T>
 struct scaled {
   epilogue<T> out;
   T* y;
+  const index_t* order = nullptr;
 
-  [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) { out.store(y + row, sum); }
+  [[gnu::always_inline]] void put(index_t /*row*/, index_t at, sum_of<T> sum) { out.store(y + at, sum); }
+  [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) {
+    put(row, order == nullptr ? row : order[row], sum);
+  }
 };
 
 /// What dot products are summed in: double for both floating types; integers modulo 2^32.
@@ -41,14 +46,18 @@ struct scaled_dots {
   epilogue<T> out;
   T* y;
   const T* w;
+  const index_t* order = nullptr;
   dot_of<T> wy[lanes] = {};
   dot_of<T> yy[lanes] = {};
 
-  [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) {
-    out.store(y + row, sum);
-    const auto value = static_cast<dot_of<T>>(y[row]);
-    wy[row % lanes] += static_cast<dot_of<T>>(w[row]) * value;
+  [[gnu::always_inline]] void put(index_t row, index_t at, sum_of<T> sum) {
+    out.store(y + at, sum);
+    const auto value = static_cast<dot_of<T>>(y[at]);
+    wy[row % lanes] += static_cast<dot_of<T>>(w[at]) * value;
     yy[row % lanes] += value * value;
+  }
+  [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) {
+    put(row, order == nullptr ? row : order[row], sum);
   }
   [[nodiscard]] dot_pair<T> total() const {
     dot_pair<T> sum;
@@ -57,7 +66,7 @@ struct scaled_dots {
   }
 };
 
-/// y = x + omega D^-1 (b - sum).
+/// y = x + omega D^-1 (b - sum). x is in the order of the rows, whatever that of the others.
 template <scalar T>
 struct jacobi_step {
   sum_of<T> omega;
@@ -65,10 +74,14 @@ struct jacobi_step {
   const T* b;
   const T* inverse_diagonal;
   T* y;
+  const index_t* order = nullptr;
 
+  [[gnu::always_inline]] void put(index_t row, index_t at, sum_of<T> sum) {
+    const auto of = [](const T& v) { return static_cast<sum_of<T>>(v); };
+    y[at] = static_cast<T>(of(x[row]) + omega * of(inverse_diagonal[at]) * (of(b[at]) - sum));
+  }
   [[gnu::always_inline]] void operator()(index_t row, sum_of<T> sum) {
-    const auto of = [row](const T* v) { return static_cast<sum_of<T>>(v[row]); };
-    y[row] = static_cast<T>(of(x) + omega * of(inverse_diagonal) * (of(b) - sum));
+    put(row, order == nullptr ? row : order[row], sum);
   }
 };
 

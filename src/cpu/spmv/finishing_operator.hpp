@@ -15,13 +15,13 @@ template <class Derived, scalar T>
 class finishing_operator : public spmv_operator {
  public:
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    self().multiply(scaled<T>{{alpha, beta}, static_cast<T*>(y)}, static_cast<const T*>(x), [](int, const auto&) {});
+    self().multiply(scaled<T>{{alpha, beta}, static_cast<T*>(y), order_}, static_cast<const T*>(x), [](int, const auto&) {});
   }
 
   /// The shares are added in their order: the same bits in every run.
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                   stream_view) override {
-    const scaled_dots<T> start{{alpha, beta}, static_cast<T*>(y), static_cast<const T*>(w), {}, {}};
+    const scaled_dots<T> start{{alpha, beta}, static_cast<T*>(y), static_cast<const T*>(w), order_, {}, {}};
     self().multiply(start, static_cast<const T*>(x), [this](int share, const auto& finish) {
       dots_[static_cast<std::size_t>(share)] = finish.total();
     });
@@ -39,9 +39,13 @@ class finishing_operator : public spmv_operator {
       spmv_operator::apply_jacobi(omega, x, b, inverse_diagonal, y, stream);
     } else {
       const auto of = [](const void* v) { return static_cast<const T*>(v); };
-      const jacobi_step<T> start{static_cast<T>(omega), of(x), of(b), of(inverse_diagonal), static_cast<T*>(y)};
+      const jacobi_step<T> start{static_cast<T>(omega), of(x), of(b), of(inverse_diagonal), static_cast<T*>(y), order_};
       self().multiply(start, of(x), [](int, const auto&) {});
     }
+  }
+  bool store_in_order(const index_t* order) override {
+    order_ = order;
+    return true;
   }
 
  protected:
@@ -56,6 +60,7 @@ class finishing_operator : public spmv_operator {
   Derived& self() { return static_cast<Derived&>(*this); }
 
   std::vector<dot_pair<T>> dots_;
+  const index_t* order_ = nullptr;
 };
 
 }  // namespace tulle::cpu

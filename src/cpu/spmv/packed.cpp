@@ -4,10 +4,10 @@
 // the values of short rows left out by masks instead of padded, as blocks are in SPC5 (Bramas, Kus: Computing the
 // sparse matrix vector product using block-based kernels without zero padding on processors with AVX-512
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
-// is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. One thread takes consecutive slices
-// with an equal number of rows and entries, from memory that it wrote first. Bytes per nonzero: sizeof(T) and, on
-// diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the
-// matrix costs more than the conversion repays: see choose_cpu.
+// is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. A part is consecutive slices
+// with an equal number of rows and entries, from memory that its thread wrote first. Bytes per nonzero: sizeof(T) and,
+// on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and
+// reading the matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,15 +31,16 @@ template <class T, class O>
 class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
  public:
   packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
-      : finishing_operator<packed_kernel, T>(threads_for(ctx, a)),
+      : finishing_operator<packed_kernel, T>(parts_for(a)),
         threads_(threads_for(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
         a_(a),
-        parts_(static_cast<std::size_t>(threads_)) {
+        parts_(static_cast<std::size_t>(parts_for(a))) {
+    const int parts = parts_for(a);
     index_t first = 0;
-    for (int i = 0; i < threads_; ++i) {
-      const index_t end = balanced_rows(a.rows, a.rowptr, i, threads_).end;
-      const index_t last = i + 1 == threads_ ? a.rows : end / packed_lanes * packed_lanes;
+    for (int i = 0; i < parts; ++i) {
+      const index_t end = balanced_rows(a.rows, a.rowptr, i, parts).end;
+      const index_t last = i + 1 == parts ? a.rows : end / packed_lanes * packed_lanes;
       parts_[i].first = first;
       parts_[i].last = first = std::max(first, last);
     }
@@ -51,9 +52,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
 
   template <class Finish, class Done>
   void multiply(Finish start, const T* x, const Done& done) {
-    if constexpr (std::same_as<Finish, scaled<T>>) {
+    if constexpr (std::same_as<Finish, scaled<T>> || std::same_as<Finish, scaled_dots<T>>) {
+      using streaming = std::conditional_t<std::same_as<Finish, scaled<T>>, streamed<T>, streamed_dots<T>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0) return multiply(streamed<T>{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;
@@ -78,18 +80,19 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return words_.bytes() + values_.bytes();
-  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return words_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
   }
 
  private:
-  /// Calls body(i) for part i on thread i, always the same.
+  /// They depend on the matrix alone, so that no number of threads shows in sums over rows; as many as most numbers of
+  /// threads divide.
+  static int parts_for(const csr_view<T, O>& a) { return threads_for(240, std::int64_t{a.rows} + a.nnz, 1 << 14); }
+  /// Calls body(i) for part i, always on the same thread.
   template <class Body>
   void in_parts(const Body& body) {
-    for_each_part(threads_, body);
+    parallel_for(threads_, static_cast<int>(parts_.size()), body);
   }
 
   void encode(const context& ctx, csr_view<T, O> a) {
@@ -116,13 +119,11 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     values_ = buffer<T>(ctx, static_cast<std::size_t>(aligned_slots<T>(sum(slots) + 1)));
     std::uint32_t* to = words_.data();
     T* values = values_.data();
-    for (int i = 0; i < threads_; ++i) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
       parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
       parts_[i].values = std::exchange(values, values + slots[i]);
     }
-    in_parts([&](int i) {
-      std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u);
-    });
+    in_parts([&](int i) { std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u); });
   }
 
   void fill(csr_view<T, O> a) {
@@ -134,7 +135,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
   }
 
   int threads_;
-  index_t sigma_;         // rows of a window that may be sorted
+  index_t sigma_;  // rows of a window that may be sorted
   csr_view<T, O> a_;
   bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches

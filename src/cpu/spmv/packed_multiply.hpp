@@ -13,6 +13,15 @@ namespace tulle::cpu {
 /// y = alpha sum with stores that leave the caches alone: y starts on a cache line and is not read soon.
 template <scalar T>
 struct streamed : scaled<T> {};
+template <scalar T>
+struct streamed_dots : scaled_dots<T> {};
+
+template <class Finish>
+inline constexpr bool streams_y = false;
+template <scalar T>
+inline constexpr bool streams_y<streamed<T>> = true;
+template <scalar T>
+inline constexpr bool streams_y<streamed_dots<T>> = true;
 
 /// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers.
 template <scalar T, class Finish>
@@ -20,15 +29,37 @@ template <scalar T, class Finish>
                                                Finish& out) {
   if (rows != nullptr) {
     for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
-  } else if (count == packed_lanes) {  // a constant count: unrolled, in vectors
+  } else if (count == packed_lanes && out.order == nullptr) {  // a constant count: unrolled, in vectors
 #pragma omp simd
-    for (index_t l = 0; l < packed_lanes; ++l) out(first + l, sum[l]);
+    for (index_t l = 0; l < packed_lanes; ++l) out.put(first + l, first + l, sum[l]);
   } else {
     for (index_t l = 0; l < count; ++l) out(first + l, sum[l]);
   }
 }
 
 #if TULLE_X86
+/// y = alpha sum, w . y and y . y of 32 rows in order, in vectors of as many lanes as the sums have.
+template <bool Stream>
+[[TULLE_AVX512, gnu::always_inline]] inline void finish_slice(index_t first, const slice_sums_avx512<double>& sums,
+                                                              scaled_dots<double>& out) {
+  using simd = lanes_avx512<double>;
+  static_assert(simd::lanes == scaled_dots<double>::lanes);
+  simd::vector wy = simd::load(out.wy), yy = simd::load(out.yy);
+  for (int v = 0; v < sums.vectors; ++v) {
+    const index_t row = first + v * simd::lanes;
+    const simd::vector y = simd::scale(out.out.alpha, sums.sum[v]);
+    if constexpr (Stream) {
+      simd::stream(out.y + row, y);
+    } else {
+      simd::store(out.y + row, y);
+    }
+    wy = simd::madd(simd::load(out.w + row), y, wy);
+    yy = simd::madd(y, y, yy);
+  }
+  simd::store(out.wy, wy);
+  simd::store(out.yy, yy);
+}
+
 template <scalar T, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_packed_avx512(const packed_part<T>& part, const T* x, Finish& out) {
   using simd = lanes_avx512<T>;
@@ -45,11 +76,17 @@ template <scalar T, class Finish>
         continue;
       }
     }
+    if constexpr (std::derived_from<Finish, scaled_dots<double>>) {
+      if (rows == nullptr && count == packed_lanes && out.out.beta == 0 && out.order == nullptr) {
+        finish_slice<streams_y<Finish>>(first, sums, out);
+        continue;
+      }
+    }
     alignas(64) T sum[packed_lanes];
     for (int v = 0; v < sums.vectors; ++v) simd::store(sum + v * simd::lanes, sums.sum[v]);
     finish_rows(first, count, rows, sum, out);
   }
-  if constexpr (std::same_as<Finish, streamed<T>>) _mm_sfence();
+  if constexpr (streams_y<Finish>) _mm_sfence();
 }
 #endif
 

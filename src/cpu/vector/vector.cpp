@@ -1,44 +1,15 @@
-// Vector operations on the CPU. Vectors are cut into at most 512 parts that depend on their size alone; a thread takes
-// neighbouring parts. Sums: a part's in f64 by 8 running sums, the parts' in order, so the result is the same for any
-// number of threads. Bytes per element: those of the vectors read and written, once.
+// Vector operations on the CPU, in the parts of parts.hpp. Bytes per element: those of the vectors read and written, once.
 #include "kernels/vector.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "core/parallel.hpp"
+#include "cpu/vector/parts.hpp"
 #include "kernels/backends.hpp"
 
 namespace tulle::cpu {
 namespace {
-
-constexpr std::int64_t most_parts = 512;
-constexpr std::int64_t least_length = 4096;  // elements of a part
-constexpr std::int64_t piece = 1024;         // elements that are still in the L1 when their sums are made
-constexpr int lanes = 8;
-
-/// Calls f(part, begin, end) for parts of 0 .. n - 1 and returns how many there are.
-template <class F>
-std::int64_t for_parts(const vector_work& work, F f) {
-  const std::int64_t length = std::max(least_length, (work.n + most_parts - 1) / most_parts);
-  const std::int64_t parts = (work.n + length - 1) / length;
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(parts, 1, work.ctx.threads()));
-  parallel_for(threads, parts,
-               [&](std::int64_t part) { f(part, part * length, std::min(work.n, (part + 1) * length)); });
-  return parts;
-}
-
-template <class T>
-double dot(const T* x, const T* y, std::int64_t begin, std::int64_t end) {
-  double sums[lanes] = {};
-  std::int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) {
-    for (int l = 0; l < lanes; ++l) sums[l] += static_cast<double>(x[i + l]) * static_cast<double>(y[i + l]);
-  }
-  for (; i < end; ++i) sums[0] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
 
 /// results[k] = the shares of the parts added in order; part p's share of sum k is at shares[p * most_dots + k].
 void add_parts(const vector_work& work, std::int64_t parts, int count, bool root, void* results) {
@@ -55,12 +26,12 @@ void add_parts(const vector_work& work, std::int64_t parts, int count, bool root
   }
 }
 
-std::size_t workspace_bytes(const context&) { return most_parts * most_dots * sizeof(double); }
+std::size_t workspace_bytes(const context&) { return most_vector_parts * most_dots * sizeof(double); }
 
 void fill(const vector_work& work, const coefficient_operand& value, void* y) {
   dispatch<type_set::all>({work.type}, [&]<class T, class>() {
     const T v = static_cast<T>(value.get());
-    for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       std::fill(static_cast<T*>(y) + begin, static_cast<T*>(y) + end, v);
     });
   });
@@ -68,7 +39,7 @@ void fill(const vector_work& work, const coefficient_operand& value, void* y) {
 
 void copy(const vector_work& work, const void* x, void* y) {
   const auto size = static_cast<std::int64_t>(size_of(work.type));
-  for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     std::memcpy(static_cast<std::byte*>(y) + begin * size, static_cast<const std::byte*>(x) + begin * size,
                 static_cast<std::size_t>((end - begin) * size));
   });
@@ -107,15 +78,15 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
     const bool two = terms.size() == 2;
     const T* other = w == nullptr ? last.y : static_cast<const T*>(w);
     auto* shares = static_cast<double*>(work.workspace);
-    const std::int64_t parts = for_parts(work, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    const std::int64_t parts = for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
       double wy = 0, yy = 0;
-      for (std::int64_t from = begin; from < end; from += piece) {
-        const std::int64_t to = std::min(end, from + piece);
+      for (std::int64_t from = begin; from < end; from += vector_piece) {
+        const std::int64_t to = std::min(end, from + vector_piece);
         if (two) first.run(from, to);
         last.run(from, to);
         if (dots == nullptr) continue;
-        yy += dot(last.y, last.y, from, to);
-        if (w != nullptr) wy += dot(other, last.y, from, to);
+        yy += part_dot(last.y, last.y, from, to);
+        if (w != nullptr) wy += part_dot(other, last.y, from, to);
       }
       if (dots == nullptr) return;
       shares[part * most_dots] = w == nullptr ? yy : wy;
@@ -128,12 +99,12 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
 void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
   dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     auto* shares = static_cast<double*>(work.workspace);
-    const std::int64_t parts = for_parts(work, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    const std::int64_t parts = for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
       double sums[most_dots] = {};
-      for (std::int64_t from = begin; from < end; from += piece) {
+      for (std::int64_t from = begin; from < end; from += vector_piece) {
         for (std::size_t k = 0; k < pairs.size(); ++k) {
-          sums[k] += dot(static_cast<const T*>(pairs[k].x), static_cast<const T*>(pairs[k].y), from,
-                         std::min(end, from + piece));
+          sums[k] += part_dot(static_cast<const T*>(pairs[k].x), static_cast<const T*>(pairs[k].y), from,
+                         std::min(end, from + vector_piece));
         }
       }
       std::copy_n(sums, pairs.size(), shares + part * most_dots);
@@ -144,7 +115,7 @@ void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root
 
 void gather(const vector_work& work, offset_type type, const void* from, const void* x, void* y) {
   dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
-    for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[i] = static_cast<const T*>(x)[static_cast<const O*>(from)[i]];
       }
@@ -154,7 +125,7 @@ void gather(const vector_work& work, offset_type type, const void* from, const v
 
 void scatter(const vector_work& work, offset_type type, const void* to, const void* x, void* y) {
   dispatch<type_set::all>({work.type, type}, [&]<class T, class O>() {
-    for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[static_cast<const O*>(to)[i]] = static_cast<const T*>(x)[i];
       }
@@ -164,7 +135,7 @@ void scatter(const vector_work& work, offset_type type, const void* to, const vo
 
 void random(const vector_work& work, std::uint64_t key, void* y) {
   dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
-    for_parts(work, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         static_cast<T*>(y)[i] = random_element<T>(key, static_cast<std::uint64_t>(i));
       }

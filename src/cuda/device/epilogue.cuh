@@ -5,10 +5,10 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
-// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides.
+// scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each
+// writes row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
 
-#include <cuda/atomic>
 #include <tulle/core/types.hpp>
 
 #include "cuda/device/grid.cuh"
@@ -17,26 +17,45 @@
 
 namespace tulle::cuda {
 
-/// y = alpha s + beta y. beta = 0 never reads y.
+/// Where row r goes: order[r], or r where there is no order.
+struct row_places {
+  const index_t* order = nullptr;
+
+  __device__ __forceinline__ index_t operator()(index_t row) const {
+    return order == nullptr ? row : __ldg(order + row);
+  }
+  __device__ __forceinline__ void fetch(index_t row) const {
+    if (order != nullptr) prefetch_l2(order + row);
+  }
+};
+
+/// y = alpha s + beta from. beta = 0 never reads `from`.
 template <class T>
 struct scale_and_store {
   T alpha;
   T beta;
   T* y;
+  const T* from = y;
+  row_places place = {};
 
-  __device__ __forceinline__ T operator()(index_t row, T sum) const {
+  /// For the element `at`, which is not a row's number where there is an order.
+  __device__ __forceinline__ T put(index_t at, T sum) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return y[row] = beta == T{0} ? scaled : multiply_add(beta, y[row], scaled);
+    return y[at] = beta == T{0} ? scaled : multiply_add(beta, from[at], scaled);
   }
+  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(place(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
-  __device__ __forceinline__ void fetch(index_t /*row*/) const {}
+  __device__ __forceinline__ void fetch(index_t row) const { place.fetch(row); }
   /// Adds to a row that operator() has written.
-  __device__ __forceinline__ void add_to(index_t row, T sum) const { y[row] = multiply_add(alpha, sum, y[row]); }
+  __device__ __forceinline__ void add_to(index_t row, T sum) const {
+    T* const at = y + place(row);
+    *at = multiply_add(alpha, sum, *at);
+  }
 };
 
 /// y = x + omega D^-1 (b - s): the weighted Jacobi method (Saad, Iterative Methods for Sparse Linear Systems, 2003,
-/// section 4.1). Reads 3 more values per row.
+/// section 4.1). Reads 3 more values per row. x is in the order of the rows, whatever the place of the others.
 template <class T>
 struct jacobi_step {
   T omega;
@@ -44,27 +63,36 @@ struct jacobi_step {
   const T* b;
   const T* inverse_diagonal;
   T* y;
+  row_places place = {};
 
   __device__ __forceinline__ void fetch(index_t row) const {
+    if (place.order != nullptr) return place.fetch(row);
     prefetch_l2(b + row);
     prefetch_l2(inverse_diagonal + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) const {
-    y[row] = fma(omega * __ldg(inverse_diagonal + row), __ldg(b + row) - sum, __ldg(x + row));
+    const index_t at = place(row);
+    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum, __ldg(x + row));
   }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
 };
 
-/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. add_shares
-/// (cuda/spmv/dot_workspace.cu) adds them up behind the launch, or the last block of a small grid does: to let that one
-/// see what all wrote, every block must wait until its writes are through, which takes longer than the sums of a short
-/// block.
+/// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
+/// arrive by themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the
+/// last block of every group of `together` waits for the shares of its group, adds them and leaves the sum; the last
+/// block of the grid adds those of groups, too, and writes the result. What was read is missing again before the next
+/// launch. Blocks that wait are fewer than multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;             // of each block, then of each shared row; of unused rows 0
-  std::int64_t shared_rows;  // the place of the first
-  std::int64_t count;        // of all shares
-  unsigned* arrived;         // blocks, 0 between launches; null where add_shares comes
+  double* share;          // of each block, then of each shared row (0 where unused), then of each group
+  std::int64_t count;     // of blocks and shared rows: what is to be added
+  unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
+  bool left = false;      // the sums of groups stay as they are
+
+  __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
+  __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
+  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(gridDim.x + slot); }
+  __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(count + i); }
 };
 
 /// Two dot products in the type that the caller wants.
@@ -106,37 +134,59 @@ __device__ __forceinline__ double block_sum_pair(double a, double b) {
   return total;
 }
 
-/// Adds the thread's part of shares first, first + step, ... to a and b.
-__device__ __forceinline__ void take_shares(const double* share, std::int64_t first, std::int64_t end, std::int64_t step,
-                                            double& a, double& b) {
-  const auto* const pairs = reinterpret_cast<const double2*>(share);
-#pragma unroll 8
-  for (std::int64_t i = first; i < end; i += step) {
-    const double2 pair = __ldcg(pairs + i);
-    a += pair.x;
-    b += pair.y;
-  }
+/// The bits of a share that has not arrived: a NaN that no arithmetic makes.
+constexpr long long missing_share = -1;
+
+/// `sum` arrives. Of NaNs only the usual one does.
+__device__ __forceinline__ void leave_share(double* to, double sum) {
+  const double value = sum == sum ? sum : __longlong_as_double(0x7ff8000000000000);
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-/// Counts the calling block, whose thread 0 wrote what the last of `expected` blocks will read; true in the last one's
-/// threads, which then see it. Orders less than an acquiring count would: what a block has in its L1 stays there.
-__device__ __forceinline__ bool last_to_arrive(unsigned* counter, unsigned expected) {
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*counter);
-    last = arrived.fetch_add(1, ::cuda::memory_order_release) == expected - 1;
-    if (last) {
-      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
-      *counter = 0;
+/// Waits for the shares of the blocks from `first` to the calling one and, where that is the grid's last, of the groups
+/// before; adds the thread's part of them to a and b, and makes them missing.
+__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, bool last, double& a, double& b) {
+  constexpr int flight = 4;
+  const int members = static_cast<int>(blockIdx.x - first);
+  const int all = members + (last ? static_cast<int>(shares.groups()) - 1 : 0), step = static_cast<int>(blockDim.x);
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += flight * step) {
+    double* from[flight];
+    double v[flight][2];
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      const int at = i + f * step;
+      from[f] = at < members ? shares.of_block(first + at) : shares.of_group(at - members);
+      v[f][0] = v[f][1] = 0;
+    }
+    bool arrived;
+    do {
+      arrived = true;
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        if (i + f * step >= all) continue;
+        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(v[f][0]), "=d"(v[f][1])
+                     : "l"(from[f])
+                     : "memory");
+      }
+#pragma unroll
+      for (int f = 0; f < flight; ++f) {
+        arrived =
+            arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
+      }
+    } while (!arrived);
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      a += v[f][0];
+      b += v[f][1];
+      if (i + f * step < all) *reinterpret_cast<longlong2*>(from[f]) = {missing_share, missing_share};
     }
   }
-  __syncthreads();
-  return last;
 }
 
 /// scale_and_store, and dots = {w . y, y . y}, summed in f64 in an order that depends on the grid alone. Reads 1 more
-/// value per row. blockDim.x is a multiple of 32.
-template <class T>
+/// value per row. blockDim.x is a multiple of 32. `Arrives`: shares may arrive by themselves.
+template <class T, bool Arrives = true>
 struct store_with_dots {
   scale_and_store<T> store;
   const T* w;
@@ -146,34 +196,48 @@ struct store_with_dots {
   double yy = 0;
 
   __device__ __forceinline__ void fetch(index_t row) const {
+    if (store.place.order != nullptr) return store.fetch(row);
     prefetch_l2(w + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) {
-    const double y = store(row, sum);
-    wy = fma(static_cast<double>(__ldg(w + row)), y, wy);
+    const index_t at = store.place(row);
+    const double y = store.put(at, sum);
+    wy = fma(static_cast<double>(__ldg(w + at)), y, wy);
     yy = fma(y, y, yy);
   }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
-    const double y = store(row, sum);
-    double* const share = shares.share + 2 * (shares.shared_rows + slot);
-    share[0] = static_cast<double>(__ldg(w + row)) * y;
+    const index_t at = store.place(row);
+    const double y = store.put(at, sum);
+    double* const share = shares.of_shared_row(slot);
+    share[0] = static_cast<double>(__ldg(w + at)) * y;
     share[1] = y * y;
   }
   __device__ __forceinline__ void finish() {
     start_dependents();
     const double sum = block_sum_pair(wy, yy);
-    if (threadIdx.x < 2) shares.share[2 * std::int64_t{blockIdx.x} + threadIdx.x] = sum;
-    if (shares.arrived != nullptr) add_up();
+    if constexpr (Arrives) {
+      const unsigned block = blockIdx.x, member = block & (shares.together - 1);
+      if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
+        return add_up(sum, block - member);
+      }
+    }
+    if (threadIdx.x < 2) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
   }
 
  private:
-  __device__ __forceinline__ void add_up() {
-    __syncwarp();
-    if (!last_to_arrive(shares.arrived, gridDim.x)) return;
-    wy = yy = 0;
-    take_shares(shares.share, threadIdx.x, shares.count, blockDim.x, wy, yy);
+  /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
+  __device__ __forceinline__ void add_up(double own, unsigned first) {
+    const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
+    wy = threadIdx.x == 0 ? own : 0;
+    yy = threadIdx.x == 1 ? own : 0;
+    take_shares(shares, first, last, wy, yy);
+    __syncthreads();
     const double sum = block_sum_pair(wy, yy);
-    if (threadIdx.x < 2) dots.set(static_cast<int>(threadIdx.x), sum);
+    if (threadIdx.x >= 2) return;
+    if (last)
+      dots.set(static_cast<int>(threadIdx.x), sum);
+    else
+      leave_share(shares.of_group(first / shares.together) + threadIdx.x, sum);
   }
 };
 

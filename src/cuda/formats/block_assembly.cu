@@ -60,26 +60,38 @@ __device__ __forceinline__ void add_rows(const block_terms& blocks, const T* fro
   }
 }
 
+/// Blocks of which a thread has a row on its way at once: few bytes each would not keep the memory busy.
+template <int B, class T, int bytes>
+constexpr int rows_together = B * sizeof(T) * 2 > bytes ? 1 : 2;
+
 template <int B, class T>
 __global__ void __launch_bounds__(threads)
     assemble_bsr_kernel(std::int64_t rows, block_terms blocks, const T* from, T* to) {
-  __shared__ T shared[threads * B];
-  const std::int64_t first = std::int64_t{blockIdx.x} * threads;
-  const std::int64_t row = first + threadIdx.x;
-  if (row < rows) {
-    const auto k = static_cast<std::int64_t>(static_cast<std::uint64_t>(row) / B);
-    const int i = static_cast<int>(row - k * B);
-    const term_range range(blocks, k);
-    T sum[B];
-    load_row<B>(from, range.term, i, sum);
-    add_rows<B>(blocks, from, range, i, sum);
+  constexpr int together = rows_together<B, T, 32>;
+  __shared__ T shared[threads * together * B];
+  const std::int64_t first = std::int64_t{blockIdx.x} * (threads * together);
+  const auto row_of = [=](int u) { return first + u * threads + static_cast<int>(threadIdx.x); };
+  term_range range[together];
+  int i[together];
+  T sum[together][B];
 #pragma unroll
-    for (int j = 0; j < B; ++j) shared[threadIdx.x * B + j] = sum[j];
+  for (int u = 0; u < together; ++u) {
+    const auto k = static_cast<std::int64_t>(static_cast<std::uint64_t>(row_of(u)) / B);
+    i[u] = static_cast<int>(row_of(u) - k * B);
+    if (row_of(u) < rows) range[u] = term_range(blocks, k);
+  }
+#pragma unroll
+  for (int u = 0; u < together; ++u) load_row<B>(from, range[u].term, i[u], sum[u]);
+#pragma unroll
+  for (int u = 0; u < together; ++u) {
+    add_rows<B>(blocks, from, range[u], i[u], sum[u]);
+#pragma unroll
+    for (int j = 0; j < B; ++j) shared[(u * threads + threadIdx.x) * B + j] = sum[u][j];
   }
   __syncthreads();
-  const int values = static_cast<int>(min(std::int64_t{threads}, rows - first)) * B;
+  const int values = static_cast<int>(min(std::int64_t{threads * together}, rows - first)) * B;
 #pragma unroll
-  for (int n = 0; n < B; ++n) {
+  for (int n = 0; n < B * together; ++n) {
     const int at = n * threads + static_cast<int>(threadIdx.x);
     if (at < values) to[first * B + at] = shared[at];
   }
@@ -92,26 +104,47 @@ struct bins_of_blocks {
   const std::int64_t* binptr;
 };
 
+/// Whether slots that rows do not use are written, too, with zeros: where values of a row do not end where sectors of
+/// 32 bytes do, a sector half written costs more than a whole one.
+template <int B, class T>
+constexpr bool whole_slots = B * sizeof(T) % 32 != 0;
+
 template <int B, class T>
 __global__ void __launch_bounds__(threads)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
+  constexpr int together = rows_together<B, T, 64>, step = warps_a_bin * together;
   const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t row = bin * bin_rows + lane;
-  if (row >= a.rows) return;
+  if (bin * bin_rows >= a.rows) return;
   const int i = static_cast<int>(row % B);
-  const std::int64_t begin = a.rowptr[row / B], end = a.rowptr[row / B + 1];
-  T* const slots = to + a.binptr[bin] * B + lane;
+  const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
+  const std::int64_t first = a.binptr[bin];
+  const std::int64_t last = whole_slots<B, T> ? begin + (a.binptr[bin + 1] - first) / bin_rows : end;
+  T* const slots = to + first * B + lane;
+  const auto range_of = [&](std::int64_t at) { return at < end ? term_range(blocks, at) : term_range(); };
   std::int64_t k = begin + warp % warps_a_bin;
-  term_range next = k < end ? term_range(blocks, k) : term_range();
-  for (; k < end; k += warps_a_bin) {
-    const term_range range = next;
-    T sum[B];
-    load_row<B>(from, range.term, i, sum);
-    if (k + warps_a_bin < end) next = term_range(blocks, k + warps_a_bin);
-    add_rows<B>(blocks, from, range, i, sum);
+  term_range next[together];
 #pragma unroll
-    for (int j = 0; j < B; ++j) slots[((k - begin) * B + j) * bin_rows] = sum[j];
+  for (int u = 0; u < together; ++u) next[u] = range_of(k + u * warps_a_bin);
+  for (; k < last; k += step) {
+    term_range range[together];
+    T sum[together][B];
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+      range[u] = next[u];
+      load_row<B>(from, range[u].term, i, sum[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+      const std::int64_t at = k + u * warps_a_bin;
+      if (at >= last) break;
+      add_rows<B>(blocks, from, range[u], i, sum[u]);
+#pragma unroll
+      for (int j = 0; j < B; ++j) slots[((at - begin) * B + j) * bin_rows] = sum[u][j];
+    }
   }
 }
 
@@ -128,7 +161,8 @@ void with_types(index_t block, scalar_type type, const F& f) {
 void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   with_types(p.block, type, [&]<int B, class T>() {
     const std::int64_t rows = p.blocks() * B;
-    launch("assemble_bsr", assemble_bsr_kernel<B, T>, threads_for(rows, threads), native(ctx), rows,
+    const launch_shape shape{ceil_div(rows, threads * rows_together<B, T, 32>), threads};
+    launch("assemble_bsr", assemble_bsr_kernel<B, T>, shape, native(ctx), rows,
            block_terms{p.termptr.data(), p.terms.data()}, static_cast<const T*>(from), static_cast<T*>(to));
   });
 }

@@ -104,8 +104,9 @@ void count_rows(const context& ctx, const block_entries& entries, const entry_ke
   const auto count = [=, s = sorted.view(), heads = heads.data(), terms = out.terms.data(), rows = out.block_rows,
                       counts = reinterpret_cast<unsigned long long*>(out.rowptr.data())] __device__(std::int64_t i) {
     if (i < report->blocks) atomicAdd(counts + s.row(heads[i]), 1ull);
-    if (s.row(i) >= rows) return;
-    terms[i] = entries.term_of(s.number(i));
+    const bool kept = s.row(i) < rows;
+    terms[i] = kept ? entries.term_of(s.number(i)) : -1;
+    if (!kept) return;
     if (i + 1 == n || s.row(i + 1) >= rows) report->kept = i + 1;
   };
   for_each_item(ctx, "block_pattern.count_rows", n, count);

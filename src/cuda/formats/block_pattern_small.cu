@@ -130,9 +130,11 @@ __global__ void __launch_bounds__(row_threads)
   if (lane_id() == 0) distinct[row] = count;
 }
 
+/// Blocks of rows; and terms of entries in no block are -1.
 __global__ void __launch_bounds__(row_threads)
     list_blocks(index_t rows, const int* first, const std::uint64_t* keys, const std::int64_t* rowptr, index_t* colind,
-                std::int64_t* termptr) {
+                std::int64_t* termptr, std::int64_t* terms, std::int64_t entries) {
+  for (std::int64_t i = first[rows] + grid_thread(); i < entries; i += grid_stride()) terms[i] = -1;
   const std::int64_t row = grid_thread() / 32;
   if (row == 0 && lane_id() == 0) termptr[rowptr[rows]] = first[rows];
   if (row >= rows) return;
@@ -203,7 +205,8 @@ pattern_report find_small(const context& ctx, const block_entries& entries, bloc
   out.colind = buffer<index_t>(ctx, static_cast<std::size_t>(found.blocks));
   out.termptr = buffer<std::int64_t>(ctx, static_cast<std::size_t>(found.blocks) + 1);
   launch("block_pattern.list_blocks", list_blocks, threads_for(std::max<std::int64_t>(rows, 1) * 32, row_threads),
-         native(ctx), rows, work.first, keys.data(), out.rowptr.data(), out.colind.data(), out.termptr.data());
+         native(ctx), rows, work.first, keys.data(), out.rowptr.data(), out.colind.data(), out.termptr.data(),
+         out.terms.data(), n);
   return found;
 }
 

@@ -6,29 +6,12 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
+#include "kernels/bin_rows.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-/// Slots of a row of a bin.
-template <class T>
-__device__ std::int64_t width_of(const bin_bsr_view<T>& a, std::int64_t row) {
-  const std::int64_t bin = row / bin_rows;
-  return (a.rowptr[(bin + 1) * bin_rows] - a.rowptr[bin * bin_rows]) / bin_rows;
-}
-
-/// Values of the row's blocks to its slots.
-template <class T, class O>
-__device__ void fill_row(const bsr_view<T, O>& a, index_t r, std::int64_t slot, T* values) {
-  const index_t b = a.block;
-  for (O k = a.rowptr[r / b]; k < a.rowptr[r / b + 1]; ++k, slot += bin_rows) {
-    const T* const row = a.values + (std::int64_t{k} * b + r % b) * b;
-    T* const to = values + bin_place(slot, r, b);
-    for (index_t j = 0; j < b; ++j) to[j * bin_rows] = row[j];
-  }
-}
-
-/// Where the arrays of a bin_bsr are written.
+/// Where the arrays of a bin_bsr are written; no columns and masks where only values change.
 template <class T>
 struct bin_arrays {
   index_t* colptr;
@@ -46,58 +29,21 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
   const std::int64_t last = r < a.rows ? a.rowptr[r / b + 1] : 0;
   for (std::int64_t slot = first + r % bin_rows; slot < end; slot += bin_rows, ++k) {
     const bool used = k < last;
-    to.colptr[slot] = used ? a.colind[k] : -1;
+    if (to.colptr != nullptr) to.colptr[slot] = used ? a.colind[k] : -1;
     if (to.mask != nullptr) to.mask[slot] = used ? row_bits(a.mask[k], static_cast<index_t>(r % b), b) : 0;
-    T* const at = to.values + bin_place(slot, static_cast<index_t>(r), b);
-    for (index_t j = 0; j < b; ++j) at[j * bin_rows] = used ? a.values[(k * b + r % b) * b + j] : T{0};
+    copy_row(a.values + (k * b + r % b) * b, 1, to.values + bin_place(slot, static_cast<index_t>(r), b), bin_rows, b,
+             used);
   }
-}
-
-/// Slots of the row that are used: they come first.
-template <class T>
-__device__ std::int64_t row_length(const bin_bsr_view<T>& a, index_t r) {
-  const std::int64_t width = width_of(a, r);
-  std::int64_t length = 0;
-  while (length < width && a.colptr[a.rowptr[r] + length * bin_rows] >= 0) ++length;
-  return length;
-}
-
-template <class T>
-__device__ bool bad_offset(const bin_bsr_view<T>& a, std::int64_t r) {
-  const std::int64_t step = a.rowptr[r + 1] - a.rowptr[r];
-  if ((r + 1) % bin_rows != 0) return step != 1;
-  const std::int64_t slots = step + bin_rows - 1;
-  return slots < 0 || slots % bin_rows != 0;
-}
-
-/// The first slot of a row that is wrong, or -1; -2 where it has none of those that it should.
-template <class T>
-__device__ std::int64_t bad_slot(const bin_bsr_view<T>& a, std::int64_t r, bool* bad) {
-  const std::int64_t width = width_of(a, r);
-  const std::int64_t block_cols = (std::int64_t{a.cols} + a.block - 1) / a.block;
-  const std::int64_t first = r / a.block * a.block;
-  const std::int64_t first_width = width_of(a, first);
-  for (std::int64_t k = 0; k < max(width, first_width); ++k) {
-    const std::int64_t at = a.rowptr[r] + min(k, width - 1) * bin_rows;
-    const index_t column = k < width ? a.colptr[at] : -1;
-    const index_t want = r < a.rows && k < first_width ? a.colptr[a.rowptr[first] + k * bin_rows] : -1;
-    const bool after_padding = k > 0 && k < width && column >= 0 && a.colptr[at - bin_rows] < 0;
-    if (column < -1 || column >= block_cols || column != want || after_padding) {
-      *bad = true;
-      return width > 0 ? at : -1;
-    }
-  }
-  return -1;
 }
 
 }  // namespace
 
 template <scalar T, offset O>
 void update_bin_bsr(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
-  for_each_item(ctx, "bin_bsr.update", a.rows,
-                [a, rowptr = out.rowptr.data(), values = out.values.data()] __device__(std::int64_t r) {
-                  fill_row(a, static_cast<index_t>(r), rowptr[r], values);
-                });
+  // Unused slots, too: sectors that are half written cost more than whole ones.
+  const bin_arrays<T> to{nullptr, nullptr, out.values.data()};
+  for_each_item(ctx, "bin_bsr.update", std::int64_t{out.bins} * bin_rows,
+                [a, to, rowptr = out.rowptr.data()] __device__(std::int64_t r) { fill_slots(a, rowptr, r, to); });
 }
 
 template <scalar T, offset O>
@@ -134,13 +80,7 @@ bin_bsr<T> bsr_to_bin_bsr(const context& ctx, bsr_view<T, O> a) {
 template <scalar T, offset O>
 void update_bsr_of_bins(const context& ctx, bin_bsr_view<T> a, bsr<T, O>& out) {
   const auto gather = [a, rowptr = out.rowptr.data(), values = out.values.data()] __device__(std::int64_t r) {
-    const index_t b = a.block;
-    std::int64_t slot = r < a.rows ? a.rowptr[r] : 0;
-    for (std::int64_t k = rowptr[r / b]; k < rowptr[r / b + 1]; ++k, slot += bin_rows) {
-      T* const row = values + (k * b + r % b) * b;
-      const T* const from = a.values + bin_place(slot, static_cast<index_t>(r % bin_rows), b);
-      for (index_t j = 0; j < b; ++j) row[j] = r < a.rows ? from[j * bin_rows] : T{0};
-    }
+    gather_row(a, r, rowptr, values);
   };
   for_each_item(ctx, "bsr.update_of_bins", std::int64_t{out.block_rows} * a.block, gather);
 }
@@ -154,29 +94,16 @@ bsr<T, O> bin_bsr_to_bsr(const context& ctx, bin_bsr_view<T> a) {
   out.block = a.block;
   out.block_rows = static_cast<index_t>(ceil_div(a.rows, a.block));
   buffer<std::int64_t> counts = zero_counts(ctx, out.block_rows);
-  for_each_item(ctx, "bsr.count_of_bins", out.block_rows, [a, counts = counts.data()] __device__(std::int64_t R) {
-    counts[R] = row_length(a, static_cast<index_t>(R * a.block));
-  });
+  for_each_item(ctx, "bsr.count_of_bins", out.block_rows,
+                [a, counts = counts.data()] __device__(std::int64_t R) { counts[R] = bin_row_length(a, R * a.block); });
   auto [rowptr, total] = offsets_of<O>(ctx, std::move(counts));
   out.rowptr = std::move(rowptr);
   const auto blocks = static_cast<std::size_t>(total);
   out.colind = buffer<index_t>(ctx, blocks);
   out.values = buffer<T>(ctx, blocks * static_cast<std::size_t>(a.block * a.block));
   if (a.mask != nullptr || a.rows % a.block != 0) out.mask = buffer<std::uint64_t>(ctx, blocks);
-  const auto gather = [a, rowptr = out.rowptr.data(), colind = out.colind.data(),
-                       mask = out.mask.data()] __device__(std::int64_t R) {
-    const std::int64_t first = R * a.block, count = min(std::int64_t{a.block}, a.rows - first);
-    for (std::int64_t k = rowptr[R], at = 0; k < rowptr[R + 1]; ++k, at += bin_rows) {
-      colind[k] = a.colptr[a.rowptr[first] + at];
-      if (mask == nullptr) continue;
-      std::uint64_t bits = 0;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::uint64_t row = a.mask == nullptr ? (1u << a.block) - 1 : a.mask[a.rowptr[first + i] + at];
-        bits |= row << (i * a.block);
-      }
-      mask[k] = bits;
-    }
-  };
+  const auto gather = [a, rowptr = out.rowptr.data(), colind = out.colind.data(), mask = out.mask.data()] __device__(
+                          std::int64_t R) { gather_pattern(a, R, rowptr, colind, mask); };
   for_each_item(ctx, "bsr.pattern_of_bins", out.block_rows, gather);
   update_bsr_of_bins(ctx, a, out);
   return out;
@@ -189,22 +116,19 @@ validation validate_bin_bsr(const context& ctx, bin_bsr_view<T> a) {
   if (read_back(ctx, a.rowptr) != 0) return {data_status::invalid_offsets, a.rows > 0 ? 0 : -1, -1};
   auto first = device_value<unsigned long long>(ctx, 0xff);
   for_each_item(ctx, "bin_bsr.check_offsets", lanes, [a, first = first.data()] __device__(std::int64_t r) {
-    if (bad_offset(a, r)) atomicMin(first, static_cast<unsigned long long>(r));
+    if (has_bad_offset(a, r)) atomicMin(first, static_cast<unsigned long long>(r));
   });
   if (const auto row = read_back(ctx, first.data()); row != none) {
     return {data_status::invalid_offsets, static_cast<std::int64_t>(row), -1};
   }
   for_each_item(ctx, "bin_bsr.check_slots", lanes, [a, first = first.data()] __device__(std::int64_t r) {
-    bool bad = false;
-    bad_slot(a, r, &bad);
-    if (bad) atomicMin(first, static_cast<unsigned long long>(r));
+    if (bad_slot(a, r) != no_bad_slot) atomicMin(first, static_cast<unsigned long long>(r));
   });
   const auto row = read_back(ctx, first.data());
   if (row == none) return {};
   auto entry = device_value<std::int64_t>(ctx);
   for_each_item(ctx, "bin_bsr.find_slot", 1, [a, row, entry = entry.data()] __device__(std::int64_t) {
-    bool bad = false;
-    *entry = bad_slot(a, static_cast<std::int64_t>(row), &bad);
+    *entry = bad_slot(a, static_cast<std::int64_t>(row));
   });
   return {data_status::index_out_of_range, static_cast<std::int64_t>(row), read_back(ctx, entry.data())};
 }

@@ -29,25 +29,41 @@ struct compact_arrays {
   T* values;
 };
 
+/// `wide`: blocks begin where 16 bytes do.
 template <class T>
-__device__ void copy_block(const T* from, bool used, int area, int lane, T* to) {
-  constexpr int vector = 16 / sizeof(T);
+__device__ __forceinline__ void copy_block(const T* from, bool used, bool wide, int area, int lane, T* to) {
+  constexpr int vector = 16 / sizeof(T), together = 4;
   struct alignas(16) piece {
     T v[vector];
   };
-  int e = 0;
-  for (; e + vector <= area; e += vector) {
-    piece p;
+  const int whole = area / vector * vector;
+  for (int e = 0; e < whole; e += together * vector) {
+    piece p[together]{};
 #pragma unroll
-    for (int i = 0; i < vector; ++i) p.v[i] = used ? from[e + i] : T{0};
-    *reinterpret_cast<piece*>(to + compact_place<T>(area, lane, e)) = p;
+    for (int u = 0; u < together; ++u) {
+      const int at = e + u * vector;
+      if (at >= whole || !used) continue;
+      if (wide) {
+        p[u] = *reinterpret_cast<const piece*>(from + at);
+      } else {
+#pragma unroll
+        for (int i = 0; i < vector; ++i) p[u].v[i] = from[at + i];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+      const int at = e + u * vector;
+      if (at < whole) *reinterpret_cast<piece*>(to + compact_place<T>(area, lane, at)) = p[u];
+    }
   }
-  for (; e < area; ++e) to[compact_place<T>(area, lane, e)] = used ? from[e] : T{0};
+  for (int e = whole; e < area; ++e) to[compact_place<T>(area, lane, e)] = used ? from[e] : T{0};
 }
 
 template <class T, class O>
 void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to) {
-  const auto copy = [a, to] __device__(std::int64_t i) {
+  const bool wide = reinterpret_cast<std::uintptr_t>(a.values) % 16 == 0 &&
+                    static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(T) % 16 == 0;
+  const auto copy = [a, to, wide] __device__(std::int64_t i) {
     const int lane = static_cast<int>(i % bin_rows);
     const std::int64_t bin = i / (bin_rows * warps_a_bin);
     const index_t R = lane_row(to.perm, bin * bin_rows + lane, a.block_rows);
@@ -59,7 +75,7 @@ void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> 
       const bool used = k < end;
       if (to.colind != nullptr) to.colind[at + lane] = used ? a.colind[k] : -1;
       if (to.mask != nullptr) to.mask[at + lane] = used ? a.mask[k] : 0;
-      copy_block(a.values + k * area, used, area, lane, to.values + at * area);
+      copy_block(a.values + k * area, used, wide, area, lane, to.values + at * area);
     }
   };
   for_each_item(ctx, "compact.fill", std::int64_t{bins} * bin_rows * warps_a_bin, copy);

@@ -15,24 +15,24 @@ __device__ __forceinline__ double reciprocal(double d) {
   return fma(r, fma(-d, r, 1.0), r);
 }
 
-/// Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a block
-/// that is not positive definite (NaN included).
+/// Columns go round by one in every step, so that the loop need not be unrolled: code that runs once is read from
+/// memory. Lane first + i has row i, `Block` neighbouring lanes a block; all 32 lanes call it. False in the lanes of a
+/// block that is not positive definite (NaN included).
 template <int Block>
 __device__ __forceinline__ bool invert_block(double (&row)[Block], int first, int i) {
   bool positive = true;
-#pragma unroll
+#pragma unroll 1
   for (int k = 0; k < Block; ++k) {
-    const double pivot = __shfl_sync(full_warp, row[k], first + k);
+    const double pivot = __shfl_sync(full_warp, row[0], first + k);
     positive = positive && pivot > 0;
     const double inverse = reciprocal(pivot);
-    const double factor = row[k];
+    const double factor = row[0];
 #pragma unroll
-    for (int j = 0; j < Block; ++j) {
-      if (j == k) continue;
+    for (int j = 1; j < Block; ++j) {
       const double scaled = __shfl_sync(full_warp, row[j], first + k) * inverse;
-      row[j] = i == k ? scaled : fma(-factor, scaled, row[j]);
+      row[j - 1] = i == k ? scaled : fma(-factor, scaled, row[j]);
     }
-    row[k] = i == k ? inverse : -factor * inverse;
+    row[Block - 1] = i == k ? inverse : -factor * inverse;
   }
   return positive;
 }

@@ -16,6 +16,7 @@ __device__ __forceinline__ void leave_warp_sums(double a, double b, warp_sums& s
 #pragma unroll
   for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
   if (lane_id() % 16 == 0) s.of_warp[threadIdx.x / 32][lane_id() / 16] = sum;
+  __syncwarp();  // a barrier must follow, and warps come to it whole
 }
 
 /// By a whole warp: in its lanes 0 to 15 the block's sum of a, in the others that of b.

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "core/cholesky.hpp"
 #include "cuda/device/search.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
@@ -41,17 +42,21 @@ struct findings {
   unsigned long long least, greatest;  // bits of positive f64
 };
 
+constexpr int most_block = 8;
 constexpr int none_bad = std::numeric_limits<int>::max();
 
 __global__ void begin_kernel(findings* f) { *f = {none_bad, ~0ull, 0}; }
 
-/// `whole`: the matrix is a BSR of such blocks; else a CSR.
+/// `whole`: the matrix is a BSR of such blocks; else a CSR of n rows, whose last block may have fewer.
 template <int Block, class T, class O>
-__global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, bool whole, T* inverses, findings* found) {
+__global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int64_t n, bool whole, T* inverses,
+                              findings* found) {
   constexpr int slots = 32 / Block;
   const int slot = lane_id() / Block, i = lane_id() % Block;
   const std::int64_t row = grid_thread() / 32 * slots + slot;
-  const bool active = slot < slots && row < rows;
+  const std::int64_t left = n - row * Block;
+  const int size = left < Block ? static_cast<int>(left) : Block;
+  const bool active = slot < slots && row < rows && i < size;
   double part[Block];
   bool numbers = true;
   const std::int64_t block_at = active && whole ? a.diagonal(static_cast<index_t>(row)) : -1;
@@ -76,7 +81,9 @@ __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, bool whol
   if (!positive) atomicMin(&found->first_bad, static_cast<int>(row));
   if (inverses == nullptr) return;
 #pragma unroll
-  for (int j = 0; j < Block; ++j) inverses[(row * Block + i) * Block + j] = static_cast<T>(part[j]);
+  for (int j = 0; j < Block; ++j) {
+    if (j < size) inverses[row * Block * Block + i * size + j] = static_cast<T>(part[j]);
+  }
 }
 
 template <class T, class O>
@@ -115,6 +122,114 @@ __global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restric
   }
 }
 
+/// A BSR, or a CSR made of blocks, by blocks.
+template <class T, class O>
+struct whole_blocks {
+  typed_blocks<T, O> a;
+  int block;
+  bool bsr;
+
+  __device__ std::int64_t rows() const { return bsr ? a.rows : a.rows / block; }
+  __device__ std::int64_t count(std::int64_t row) const {
+    return bsr ? a.rowptr[row + 1] - a.rowptr[row] : (a.rowptr[row * block + 1] - a.rowptr[row * block]) / block;
+  }
+  __device__ index_t column(std::int64_t row, std::int64_t k) const {
+    return bsr ? a.colind[a.rowptr[row] + k] : a.colind[a.rowptr[row * block] + k * block] / block;
+  }
+  /// Of the entry (i, 0) of block k of a block row; (i, j) is j further.
+  __device__ std::int64_t place(std::int64_t row, std::int64_t k, int i) const {
+    return bsr ? ((a.rowptr[row] + k) * block + i) * block : a.rowptr[row * block + i] + k * block;
+  }
+};
+
+template <class O>
+__global__ void made_of_blocks_kernel(const O* rowptr, const index_t* colind, std::int64_t rows, int block,
+                                      int* found) {
+  bool whole = true;
+  for (std::int64_t row = grid_thread() / 32; row < rows; row += grid_stride() / 32) {
+    const O first = rowptr[row / block * block], length = rowptr[row / block * block + 1] - first, begin = rowptr[row];
+    whole = whole && rowptr[row + 1] - begin == length && length % block == 0;
+    for (O k = lane_id(); whole && k < length; k += 32) {
+      const index_t column = colind[begin + k];
+      whole = column == colind[first + k] && column == colind[first + k - k % block] + k % block &&
+              (k % block > 0 || column % block == 0);
+    }
+  }
+  if (!whole) *found = 0;
+}
+
+/// A thread a block.
+template <class T, class O>
+__global__ void factors_kernel(whole_blocks<T, O> a, T* factors, findings* found) {
+  const int b = a.block;
+  for (std::int64_t row = grid_thread(); row < a.rows(); row += grid_stride()) {
+    double dense[most_block * most_block], inverse[most_block * most_block] = {};
+    std::int64_t k = a.count(row) - 1;
+    while (k >= 0 && a.column(row, k) != row) --k;
+    double trace = 0, inverse_trace = 0;
+    for (int i = 0; i < b; ++i) {
+      for (int j = 0; j < b; ++j) dense[i * b + j] = k < 0 ? 0 : a.a.values[a.place(row, k, i) + j];
+      trace += dense[i * b + i];
+    }
+    if (!invert_factor<most_block>(dense, b, inverse)) atomicMin(&found->first_bad, static_cast<int>(row));
+    for (int i = 0; i < b * b; ++i) {
+      factors[row * b * b + i] = static_cast<T>(inverse[i]);
+      inverse_trace += inverse[i] * inverse[i];
+    }
+    if (!(trace > 0) || !(inverse_trace > 0)) continue;
+    atomicMax(&found->greatest, static_cast<unsigned long long>(__double_as_longlong(trace)));
+    atomicMin(&found->least, static_cast<unsigned long long>(__double_as_longlong(1 / inverse_trace)));
+  }
+}
+
+/// A warp a block row; `block` neighbouring lanes a block, a lane one row of it.
+template <class T, class O>
+__global__ void fold_kernel(whole_blocks<T, O> a, const T* __restrict__ factors, T* __restrict__ to) {
+  const int b = a.block, slots = 32 / b, slot = lane_id() / b, i = lane_id() % b;
+  for (std::int64_t row = grid_thread() / 32; row < a.rows(); row += grid_stride() / 32) {
+    const std::int64_t count = a.count(row);
+    double own[most_block];
+#pragma unroll
+    for (int j = 0; j < most_block; ++j) own[j] = j <= i ? static_cast<double>(factors[(row * b + i) * b + j]) : 0;
+    for (std::int64_t first = 0; first < count; first += slots) {
+      const std::int64_t k = first + slot;
+      const bool active = slot < slots && k < count;
+      const std::int64_t place = active ? a.place(row, k, i) : 0;
+      double part[most_block], left[most_block] = {};
+#pragma unroll
+      for (int j = 0; j < most_block; ++j) part[j] = active && j < b ? static_cast<double>(a.a.values[place + j]) : 0;
+#pragma unroll
+      for (int l = 0; l < most_block; ++l) {
+        if (l >= b) break;
+#pragma unroll
+        for (int j = 0; j < most_block; ++j) {
+          if (j < b) left[j] = fma(own[l], __shfl_sync(full_warp, part[j], (slot * b + l) % 32), left[j]);
+        }
+      }
+      if (!active) continue;
+      const T* const other = factors + std::int64_t{a.column(row, k)} * b * b;
+      for (int j = 0; j < b; ++j) {
+        double sum = 0;
+#pragma unroll
+        for (int l = 0; l < most_block; ++l) {
+          if (l <= j) sum = fma(left[l], static_cast<double>(other[j * b + l]), sum);
+        }
+        to[place + j] = static_cast<T>(sum);
+      }
+    }
+  }
+}
+
+template <class T, class O>
+whole_blocks<T, O> by_blocks(const block_arrays& a, index_t block) {
+  return {typed_blocks<T, O>(a), static_cast<int>(block), a.block == block};
+}
+
+diagonal_range range_of(const findings& f) {
+  if (f.greatest == 0) return {1, 1};  // no row, or NaN alone
+  return {std::bit_cast<double>(f.least), std::bit_cast<double>(f.greatest)};
+}
+
 void refuse(const findings& found, index_t block) {
   if (found.first_bad == none_bad) return;
   const std::string what = block == 1 ? "entry " : "block ",
@@ -138,12 +253,17 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
   dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block, [&]<int Block>() {
       const bool whole = a.block == Block;
-      const std::int64_t rows = whole ? a.rows : a.rows / Block;
+      const std::int64_t rows = whole ? a.rows : ceil_div(a.rows, Block);
       launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
-             typed_blocks<T, O>(a), rows, whole, static_cast<T*>(inverses), found.data());
+             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses),
+             found.data());
     });
   });
   refuse(read_back(ctx, found.data()), block);
+}
+
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
+  invert_diagonal_blocks(ctx, blocks_of(a), block, inverses);
 }
 
 diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots) {
@@ -157,8 +277,40 @@ diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* r
   });
   const findings f = read_back(ctx, found.data());
   refuse(f, 1);
-  if (f.greatest == 0) return {1, 1};  // no row, or NaN alone
-  return {std::bit_cast<double>(f.least), std::bit_cast<double>(f.greatest)};
+  return range_of(f);
+}
+
+bool is_made_of_blocks(const context& ctx, const block_arrays& a, index_t block) {
+  const device_guard guard(ctx.device());
+  buffer<int> whole = device_value<int>(ctx, 1);
+  dispatch<type_set::floating>({scalar_type::f64, a.types.offset}, [&]<class, class O>() {
+    launch("made_of_blocks", made_of_blocks_kernel<O>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)),
+           native(ctx), static_cast<const O*>(a.rowptr), a.colind, std::int64_t{a.rows}, static_cast<int>(block),
+           whole.data());
+  });
+  return a.rows % block == 0 && read_back(ctx, whole.data()) != 0;
+}
+
+diagonal_range invert_diagonal_factors(const context& ctx, const block_arrays& a, index_t block, void* factors) {
+  const device_guard guard(ctx.device());
+  buffer<findings> found(ctx, 1);
+  launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    launch_items(ctx, "diagonal_factors", factors_kernel<T, O>, std::int64_t{a.rows} * a.block / block,
+                 by_blocks<T, O>(a, block), static_cast<T*>(factors), found.data());
+  });
+  const findings f = read_back(ctx, found.data());
+  refuse(f, block);
+  return range_of(f);
+}
+
+void fold_symmetrically(const context& ctx, const block_arrays& a, index_t block, const void* factors, void* to) {
+  const device_guard guard(ctx.device());
+  dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
+    launch("fold_symmetrically", fold_kernel<T, O>,
+           bounded(ctx, threads_for(std::int64_t{a.rows} * a.block / block * 32)), native(ctx),
+           by_blocks<T, O>(a, block), static_cast<const T*>(factors), static_cast<T*>(to));
+  });
 }
 
 void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to) {

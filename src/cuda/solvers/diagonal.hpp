@@ -19,14 +19,28 @@ block_arrays blocks_of(const matrix_ref& a);
 
 /// Diagonal blocks of `block` rows of a BSR of such blocks or of a CSR, whose rows ascend. Throws INDEFINITE naming the
 /// first that is not positive definite: one that the matrix lacks is not. A NaN is left to the iteration, which finds
-/// it. Waits. With `inverses` (n * block values, row-major) it leaves those there.
+/// it. The last block of a CSR may have fewer rows. Waits. With `inverses` (n * block values, row-major) it leaves
+/// those there.
 void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses);
+
+void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 
 /// d = sqrt(a_ii) in f64 rounded once, and {least, greatest} a_ii. Throws as above. Waits.
 struct diagonal_range {
   double least, greatest;
 };
 diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots);
+
+/// Whether rows of a CSR come in blocks that lack no entry: `block` rows at a time with the same columns, which come
+/// `block` at a time from a multiple of it on. Waits.
+bool is_made_of_blocks(const context& ctx, const block_arrays& a, index_t block);
+
+/// W = L^-1 (n * block values, row-major) of every diagonal block L L^T, and bounds of the blocks' eigenvalues. `a`: a
+/// BSR of such blocks, or a CSR made of them. Throws as above. Waits.
+diagonal_range invert_diagonal_factors(const context& ctx, const block_arrays& a, index_t block, void* factors);
+
+/// to = W A W^T, W being block diagonal, in the order of `a`.
+void fold_symmetrically(const context& ctx, const block_arrays& a, index_t block, const void* factors, void* to);
 
 /// to = D^-1/2 A D^-1/2, entry by entry in the order of `a` (a CSR, or a BSR whose blocks are whole).
 void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to);

@@ -1,8 +1,9 @@
-// The kernels of cg.graph (graph.cu) beside the product: everything that an iteration does to vectors, in two of them.
+// The kernels of cg.graph (graph.cu) beside the product. What begins and ends a solve, and an iteration in three
+// kernels:
 //   step:  r -= alpha q, z = M^-1 r, r.z and r.r, and what follows from them              (3 n values)
 //   turn:  x += alpha p, p = z + beta p: x is updated where p is read anyway              (5 n values)
-// Where the diagonal is folded into the matrix, z is r. With inverse blocks z is stored, and the blocks are read: (2 +
-// b) n more. No scalar visits the host. What comes after the end of an iteration does nothing.
+// z is stored, and inverse blocks are read: (2 + b) n more. Where z is r, graph_move.cuh has an iteration in two
+// kernels. No scalar visits the host. What comes after the end of an iteration does nothing.
 #pragma once
 
 #include <cuda/atomic>
@@ -15,17 +16,6 @@ namespace tulle::cuda {
 
 inline constexpr int graph_threads = 256;
 inline constexpr int graph_blocks = 4;  // per multiprocessor, all resident
-
-__device__ __forceinline__ void await_previous_kernel() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void let_next_kernel_start() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
 
 /// 16 bytes of a vector.
 template <class T>
@@ -68,6 +58,17 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
   return threadIdx.x == 0;
 }
 
+/// Adds the pairs first, first + step, ... to a and b.
+__device__ __forceinline__ void add_pairs(const double* pairs, std::int64_t first, std::int64_t end, std::int64_t step,
+                                          double& a, double& b) {
+#pragma unroll 8
+  for (std::int64_t i = first; i < end; i += step) {
+    const double2 pair = __ldcg(reinterpret_cast<const double2*>(pairs) + i);
+    a += pair.x;
+    b += pair.y;
+  }
+}
+
 /// A solve begins: one thread.
 __global__ void graph_call_kernel(graph_state* state, const void* b, void* x, cg_record* record, double* history,
                                   unsigned long long outer) {
@@ -85,7 +86,23 @@ __global__ void graph_inner_kernel(void* state, unsigned long long inner) {
   static_cast<graph_state*>(state)->inner = inner;
 }
 
-/// r = D^-1/2 b and, at first, x = D^1/2 of the guess.
+/// By one block: looks at what the last of two kernels left.
+template <class T>
+__device__ void settle(const graph_vectors<T>& a) {
+  graph_state& s = *a.state;
+  __shared__ warp_sums sums;
+  if (!s.owes) return;
+  double rz = 0, rr = 0;
+  add_pairs(a.move_shares + 2 * s.side * gridDim.x, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
+  leave_warp_sums(rz, rr, sums);
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const double sum = add_warp_sums(sums);
+  rr = __shfl_sync(full_warp, sum, 16);
+  if (threadIdx.x == 0) judge_sums(a, sum, rr, s.exact != 0, s);
+}
+
+/// x += what is pending, r = D^-1/2 b; at first x = D^1/2 of the guess.
 template <class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
     graph_begin_kernel(const __grid_constant__ graph_vectors<T> a) {
@@ -94,6 +111,8 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   const T* const b = static_cast<const T*>(s.b);
   const T* const x = static_cast<const T*>(s.x);
   const bool first = s.first != 0;
+  const int pending = s.pending;
+  if (blockIdx.x == 0) settle(a);
   double bb = 0, none = 0;
   for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
     const T root = a.roots != nullptr ? a.roots[i] : T{1};
@@ -101,6 +120,9 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     bb = fma(value, value, bb);
     a.r[i] = static_cast<T>(value / root);
     if (first) a.x[i] = a.zero_guess ? T{0} : x[i] * root;
+    for (int k = 0; k < pending; ++k) {
+      a.x[i] = fma(static_cast<T>(s.steps[k]), a.p[k * a.stride + i], a.x[i]);
+    }
   }
   if (!sum_over_grid(bb, none, a.shares, &s.arrived)) return;
   s.rhs = sqrt(bb);
@@ -165,12 +187,12 @@ __device__ __forceinline__ void over_quads(std::int64_t n, F f, Tail tail) {
 template <int Block, class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
     graph_step_kernel(const __grid_constant__ graph_vectors<T> a) {
-  let_next_kernel_start();
-  await_previous_kernel();
+  start_dependents();
+  await_previous_grid();
   graph_state& s = *a.state;
   const bool one = blockIdx.x == 0 && threadIdx.x == 0;
   const double pq = *a.dots, before = s.rz;
-  const bool runs = s.running != 0, exact = s.exact != 0;
+  const bool runs = s.running != 0;
   if (!runs) {
     if (one) s.turns = 0;
     return;
@@ -178,57 +200,16 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   const double alpha = before / pq;
   if (!graph_finite(pq) || pq <= 0 || !graph_finite(alpha)) {
     if (!one) return;
-    ++s.iterations;
     s.turns = 0;
-    return fail(a, !graph_finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown);
+    judge_direction(before, pq, s);
+    return tell_pause(a, s);
   }
   const T scale = static_cast<T>(-alpha);
   double rz = 0, rr = 0;
-  if constexpr (Block > 0) {
-    with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
-  } else {
-    constexpr int unroll = 4, size = quad<T>::size;  // backward: the product left the end of q in L2
-    auto* const r4 = reinterpret_cast<quad<T>*>(a.r);
-    const auto* const q4 = reinterpret_cast<const quad<T>*>(a.q);
-    const auto* const d4 = reinterpret_cast<const quad<T>*>(a.roots);
-    over_quads<unroll, T>(
-        a.n,
-        [&](std::int64_t first, std::int64_t quads) {
-          quad<T> r[unroll], q[unroll];
-#pragma unroll
-          for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
-            if (i >= quads) continue;
-            r[u] = r4[at];
-            q[u] = q4[at];
-          }
-#pragma unroll
-          for (int u = 0; u < unroll; ++u) {
-            const std::int64_t i = first + u * grid_stride(), at = quads - 1 - i;
-            if (i >= quads) continue;
-#pragma unroll
-            for (int v = 0; v < size; ++v) {
-              r[u].v[v] = fma(scale, q[u].v[v], r[u].v[v]);
-              rz = fma(static_cast<double>(r[u].v[v]), static_cast<double>(r[u].v[v]), rz);
-            }
-            r4[at] = r[u];
-            if (exact) {
-              const quad<T> d = d4[at];
-#pragma unroll
-              for (int v = 0; v < size; ++v) {
-                const double true_r = static_cast<double>(r[u].v[v]) * static_cast<double>(d.v[v]);
-                rr = fma(true_r, true_r, rr);
-              }
-            }
-          }
-        },
-        [&](std::int64_t i) {
-          const T r = a.r[i] = fma(scale, a.q[i], a.r[i]);
-          rz = fma(static_cast<double>(r), static_cast<double>(r), rz);
-          if (exact) rr = fma(static_cast<double>(r) * a.roots[i], static_cast<double>(r) * a.roots[i], rr);
-        });
-  }
-  if (sum_over_grid(rz, rr, a.shares, &s.arrived)) judge_step(a, alpha, rz, rr, Block > 0 || exact);
+  with_blocks<Block>(a, rz, rr, [&](std::int64_t i) { return a.r[i] = fma(scale, a.q[i], a.r[i]); });
+  if (!sum_over_grid(rz, rr, a.shares, &s.arrived)) return;
+  judge_direction(before, pq, s);
+  judge_step(a, rz, rr);
 }
 
 /// `Moves`: x is updated too.
@@ -238,7 +219,10 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   constexpr int unroll = 2, size = quad<T>::size;
   auto* const x4 = reinterpret_cast<quad<T>*>(a.x);
   auto* const p4 = reinterpret_cast<quad<T>*>(a.p);
-  const auto* const z4 = reinterpret_cast<const quad<T>*>(a.z);
+  const T* const from = Moves ? a.p : a.p + a.state->slot * a.stride;  // the direction as it is
+  const auto* const from4 = reinterpret_cast<const quad<T>*>(from);
+  const T* const to_turn = a.fold > 0 ? a.r : a.z;
+  const auto* const z4 = reinterpret_cast<const quad<T>*>(to_turn);
   const std::int64_t quads = a.n / size;
   quad<T> x[unroll], p[unroll], z[unroll];
   const auto load = [&](std::int64_t first) {
@@ -246,7 +230,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     for (int u = 0; u < unroll; ++u) {
       const std::int64_t i = first + u * grid_stride();
       if (i >= quads) continue;
-      p[u] = p4[i];
+      p[u] = from4[i];
       if (Moves) {
         const int4 bits = __ldcs(reinterpret_cast<const int4*>(x4 + i));
         x[u] = reinterpret_cast<const quad<T>&>(bits);
@@ -254,7 +238,7 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
     }
   };
   load(grid_thread());  // x and p are as they were before the step
-  await_previous_kernel();
+  await_previous_grid();
   const graph_state& s = *a.state;
   const double exact_beta = s.beta;
   const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(exact_beta);
@@ -287,22 +271,25 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
         }
       },
       [&](std::int64_t i) {
-        const T before = a.p[i];
+        const T before = from[i];
         if (moves) a.x[i] = fma(alpha, before, a.x[i]);
-        if (turns) a.p[i] = fresh ? a.z[i] : fma(beta, before, a.z[i]);
+        if (turns) a.p[i] = fresh ? to_turn[i] : fma(beta, before, to_turn[i]);
       });
 }
 
-/// dots = p.q, where the product does not leave it. Its sums use the step's memory, which is free then.
+/// dots = {p.q, q.q}, where the product does not leave them. Its sums use the step's memory, which is free then.
 template <class T>
 __global__ void __launch_bounds__(graph_threads, graph_blocks)
-    graph_dot_kernel(const __grid_constant__ graph_vectors<T> a, double* dots) {
-  double pq = 0, none = 0;
+    graph_dot_kernel(const __grid_constant__ graph_vectors<T> a, const T* p, double* dots) {
+  double pq = 0, qq = 0;
   if (!a.state->running) return;
   for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
-    pq = fma(static_cast<double>(a.p[i]), static_cast<double>(a.q[i]), pq);
+    pq = fma(static_cast<double>(p[i]), static_cast<double>(a.q[i]), pq);
+    qq = fma(static_cast<double>(a.q[i]), static_cast<double>(a.q[i]), qq);
   }
-  if (sum_over_grid(pq, none, a.shares, &a.state->arrived)) *dots = pq;
+  if (!sum_over_grid(pq, qq, a.shares, &a.state->arrived)) return;
+  dots[0] = pq;
+  dots[1] = qq;
 }
 
 /// The solution, where the caller wants it, and the record.
@@ -312,7 +299,7 @@ __global__ void graph_end_kernel(const __grid_constant__ graph_vectors<T> a) {
   T* const x = static_cast<T*>(s.x);
   if (s.iterations > 0 || a.zero_guess || s.rhs == 0) {
     for (std::int64_t i = grid_thread(); i < a.n; i += grid_stride()) {
-      x[i] = s.rhs == 0 ? T{0} : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
+      x[i] = s.rhs == 0 ? T{0} : a.fold > 0 ? a.z[i] : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {

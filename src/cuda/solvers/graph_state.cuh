@@ -8,6 +8,7 @@
 namespace tulle::cuda {
 
 inline constexpr double graph_share = 0.999;  // of the target, for the recursive residual: a little drift may follow
+inline constexpr int graph_most_ring = 4;
 
 /// Where a solve stands.
 struct graph_state {
@@ -19,14 +20,20 @@ struct graph_state {
   double rhs, target, residual;
   double alpha, beta;
   double rz, rz_before;
+  double steps[graph_most_ring];  // of the directions in the ring
   std::int32_t iterations, since, code;
   std::int32_t first;    // nothing is known of b and x yet
   std::int32_t running;  // iterations go on; else b - A x is computed anew, or
   std::int32_t stopped;  // the solve is over
-  std::int32_t turns;    // the step before did something
+  std::int32_t turns;    // the direction is to be renewed (three kernels: the step before did something)
   std::int32_t keeps;    // the direction, when r is replaced
   std::int32_t failed;
-  std::int32_t exact;    // the next step computes ||r||
+  std::int32_t exact;    // the next step (two kernels: the last) computes ||r||
+  std::int32_t moves;    // two kernels: this iteration does something
+  std::int32_t owes;     // the sums that it leaves, which nobody has looked at,
+  std::int32_t side;     // in this of two places
+  std::int32_t pending;  // directions of the ring that x lacks
+  std::int32_t slot;     // in the ring, of the last direction
   unsigned arrived;      // blocks of a sum
 };
 
@@ -37,13 +44,19 @@ enum class graph_progress : std::int32_t { runs, pauses, stopped };
 template <class T>
 struct graph_vectors {
   std::int64_t n;
-  T *x, *r, *p, *q, *z;  // z: r where it is r
-  const T* roots;        // of the diagonal that was folded away, or null
-  const T* inverses;     // of diagonal blocks, or null
-  const double* dots;    // p.q
-  const double* range;     // least and greatest entry of the diagonal that was folded away, else 1
-  graph_state* state;
-  double* shares;  // 2 of each block
+  T *x, *r, *p, *q, *z;          // z: r where it is r, base where blocks are folded away; p: a ring of directions,
+  std::int64_t stride;           // so far apart,
+  int ring;                      // so many
+  const T* roots;                // of the diagonal that was folded away, or null
+  const T* inverses;             // of diagonal blocks, or of their factors, or null
+  int fold;                      // rows of the blocks that are folded away, or 0
+  const double* dots;            // p.q
+  const double* range;           // least and greatest entry of the diagonal that was folded away, else 1
+  graph_state* state;            // two: those who read one write the other
+  double* shares;                // 2 of each block
+  double* move_shares;           // the same, of r.r and ||r||^2, in two places as well
+  const double* product_shares;  // pairs of p.q and q.q
+  std::int64_t product_count;
   std::int32_t* progress;  // in pinned memory
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
@@ -63,57 +76,105 @@ __device__ __forceinline__ void report(const graph_vectors<T>& a, graph_progress
   __threadfence_system();
 }
 
+/// What a pause means beyond the state; of all that decide alike one tells it.
 template <class T>
-__device__ __forceinline__ void pause(const graph_vectors<T>& a) {
-  a.state->running = 0;
-  set_condition(a.state->inner, false);
+__device__ __forceinline__ void tell_pause(const graph_vectors<T>& a, const graph_state& s) {
+  set_condition(s.inner, false);
   report(a, graph_progress::pauses);
 }
 
-template <class T>
-__device__ __forceinline__ void fail(const graph_vectors<T>& a, status why) {
-  a.state->code = static_cast<std::int32_t>(why);
-  a.state->failed = 1;
-  pause(a);
+__device__ __forceinline__ void fail(graph_state& s, status why) {
+  s.code = static_cast<std::int32_t>(why);
+  s.failed = 1;
+  s.running = 0;
 }
 
 /// Whether the norm is to be computed although what is at hand bounds it: it may be about to reach the target.
 template <class T>
-__device__ __forceinline__ bool comes_close(const graph_vectors<T>& a, double rz) {
+__device__ __forceinline__ bool comes_close(const graph_vectors<T>& a, const graph_state& s, double rz) {
   const double least = a.range[0], greatest = a.range[1];
   if (least == greatest) return false;
-  return a.state->history != nullptr || least * rz <= 16 * a.state->target * a.state->target;
+  return s.history != nullptr || least * rz <= 16 * s.target * s.target;
 }
 
-/// From the sums of a step. rr is ||r||^2 where `exact`, else unknown.
+/// From the sums of r behind an iteration; rr is ||r||^2 where `exact`, else unknown. False: it was the last for now.
 template <class T>
-__device__ void judge_step(const graph_vectors<T>& a, double alpha, double rz, double rr, bool exact) {
-  graph_state& s = *a.state;
-  // All that is read comes before what is written, so that it is waited for once.
-  const double before = s.rz, near = graph_share * s.target, greatest = a.range[1];
-  const std::int32_t iterations = s.iterations + 1, since = s.since + 1;
-  double* const history = s.history;
-  const bool close = comes_close(a, rz);
-  const double upper = exact ? rr : greatest * rz;  // of ||r||^2
-  s.iterations = iterations;
-  s.since = since;
-  if (history != nullptr) history[iterations] = sqrt(upper);
+__device__ bool judge_sums(const graph_vectors<T>& a, double rz, double rr, bool exact, graph_state& s) {
+  const double near = graph_share * s.target;
+  const double upper = exact ? rr : a.range[1] * rz;  // of ||r||^2
+  if (s.history != nullptr) s.history[s.iterations] = sqrt(upper);
   if (!graph_finite(upper) || !graph_finite(rz)) {
-    s.turns = 0;
-    return fail(a, status::not_finite);
+    fail(s, status::not_finite);
+  } else if (upper <= near * near || s.iterations >= a.max_iterations) {
+    s.keeps = s.running = 0;
+  } else if (rz <= 0) {
+    fail(s, status::breakdown);
   }
-  s.turns = 1;
-  s.alpha = alpha;
-  s.beta = rz / before;
-  s.rz_before = before;
+  return s.running != 0;
+}
+
+/// From p.q: the step along p, or what is wrong with it. The iteration counts in any case.
+__device__ __forceinline__ bool judge_direction(double rz, double pq, graph_state& s) {
+  ++s.iterations;
+  ++s.since;
+  s.alpha = rz / pq;
+  if (graph_finite(pq) && pq > 0 && graph_finite(s.alpha)) return true;
+  fail(s, !graph_finite(pq) ? status::not_finite : pq <= 0 ? status::indefinite : status::breakdown);
+  return false;
+}
+
+template <class T>
+__device__ __forceinline__ bool replaces(const graph_vectors<T>& a, const graph_state& s) {
+  return a.replace_interval > 0 && s.since >= a.replace_interval;
+}
+
+/// Of three kernels: from the sums of a step.
+template <class T>
+__device__ void judge_step(const graph_vectors<T>& a, double rz, double rr) {
+  graph_state& s = *a.state;
+  s.beta = rz / s.rz;
+  s.rz_before = s.rz;
   s.rz = rz;
-  s.exact = close;
-  if (upper <= near * near || iterations >= a.max_iterations) return pause(a);
-  if (rz <= 0) return fail(a, status::breakdown);
-  if (a.replace_interval > 0 && since >= a.replace_interval) {
+  const bool goes_on = judge_sums(a, rz, rr, true, s);
+  s.turns = !s.failed || s.code != static_cast<std::int32_t>(status::not_finite);
+  if (goes_on && replaces(a, s)) {
     s.keeps = 1;
-    return pause(a);
+    s.running = 0;
   }
+  if (!s.running) tell_pause(a, s);
+}
+
+/// Sums over the grid: of the product, and of the move before.
+struct graph_sums {
+  double pq, qq, rz, rr;
+};
+
+/// Of two kernels: all that a move needs is known before it begins, since r'.r' = alpha^2 q.q - r.r for the next r'
+/// (Meurant, Multitasking the conjugate gradient method on the CRAY X-MP/48, Parallel Computing 1987). Only the next
+/// direction takes that number; the step along it takes the sum itself. Every block decides alike, in a copy of the
+/// state.
+template <class T>
+__device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, int slot, int side, graph_state& s) {
+  s.moves = s.turns = 0;
+  if (!s.running) return;
+  if (s.owes) {
+    s.owes = 0;
+    s.rz = sums.rz;
+    if (!judge_sums(a, sums.rz, sums.rr, s.exact != 0, s)) return;
+  }
+  if (!judge_direction(s.rz, sums.pq, s)) return;
+  const double next = fma(s.alpha * s.alpha, sums.qq, -s.rz);
+  if (!graph_finite(next)) return fail(s, status::not_finite);
+  s.beta = next > 0 ? next / s.rz : 0;
+  s.rz_before = s.rz;
+  s.exact = comes_close(a, s, s.rz);
+  s.moves = s.owes = 1;
+  s.side = side;
+  s.slot = slot;
+  s.steps[slot] = s.alpha;
+  s.pending = (slot + 1) % a.ring;
+  s.keeps = replaces(a, s);
+  s.running = s.turns = !s.keeps && s.iterations < a.max_iterations;
 }
 
 /// From the sums of r = b - A x itself.
@@ -130,8 +191,7 @@ __device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
   };
   s.residual = s.rhs == 0 ? 0 : sqrt(rr);
   if (s.first && s.history != nullptr) s.history[0] = s.residual;
-  s.first = 0;
-  s.turns = 0;
+  s.first = s.turns = s.owes = s.pending = 0;
   if (!graph_finite(s.residual) || !graph_finite(s.rhs)) return stop(status::not_finite);
   if (s.failed) return stop(static_cast<status>(s.code));
   if (s.residual <= s.target) return stop(status::success);
@@ -143,7 +203,7 @@ __device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
   s.keeps = 0;
   s.since = 0;
   s.running = 1;
-  s.exact = comes_close(a, rz);
+  s.exact = comes_close(a, s, rz);
   set_condition(s.inner, true);
   report(a, graph_progress::runs);
 }

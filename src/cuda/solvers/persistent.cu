@@ -1,11 +1,12 @@
 // cg.persistent: a resident solver (resident.cuh) on as many thread blocks as the device has multiprocessors, which
 // tell each other sums and vectors through global memory. Chosen for what fits their shared memory: 30 MB on an H200.
+#include "cuda/solvers/resident_grid.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-resident_grid grid_of(const device_info& device) { return {device.multiprocessors, resident_threads / 32, false}; }
+resident_grid grid_of(const device_info& device) { return {device.multiprocessors, resident_rows, false}; }
 
 support supports(const cg_problem& p, const device_info& device) {
   if (device.compute_capability < 80) return {false, "it needs compute capability 8.0"};
@@ -26,6 +27,7 @@ cg_kernel cg_persistent_entry() {
       .summary = "one cooperative launch: the matrix stays in the shared memory of the whole device",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
+      .blocks = true,
       .supports = supports,
       .make = make,
   };

@@ -12,6 +12,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/resident.cuh"
+#include "cuda/solvers/resident_grid.cuh"
 #include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_support.hpp"
 #include "cuda/spmv/csr_operator.cuh"
@@ -26,9 +27,10 @@ class resident_operator final : public cg_operator {
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 64, resident_threads);
+    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 128, resident_threads);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
+    check_diagonal();
   }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
@@ -57,17 +59,9 @@ class resident_operator final : public cg_operator {
         }
       });
     }
-    if (options_.preconditioner == preconditioner_kind::none) return;
-    block_arrays arrays = arrays_;
-    arrays.values = problem_.values;
-    if (options_.preconditioner == preconditioner_kind::block_jacobi) {
-      invert_diagonal_blocks(ctx_, arrays, block_, nullptr);
-    } else {
-      (void)diagonal_roots(ctx_, arrays, roots_.data());
-    }
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + roots_.bytes() + own_bytes_;
+    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
     return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(threads_) +
@@ -75,6 +69,16 @@ class resident_operator final : public cg_operator {
   }
 
  private:
+  /// Later values are left to the solves.
+  void check_diagonal() const {
+    if (options_.preconditioner == preconditioner_kind::none) return;
+    block_arrays arrays = arrays_;
+    arrays.values = problem_.values;
+    if (options_.preconditioner == preconditioner_kind::block_jacobi)
+      return invert_diagonal_blocks(ctx_, arrays, block_, nullptr);
+    buffer<T> roots(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
+    (void)diagonal_roots(ctx_, arrays, roots.data());
+  }
   void take_blocks(const cg_problem& p) {
     arrays_ = blocks_of(p.blocks.block > 0 ? p.blocks : p.csr);
     if (arrays_.block == block_) return;
@@ -115,6 +119,11 @@ class resident_operator final : public cg_operator {
     shared_ = resident_layout(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
                               static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns))
                   .bytes;
+    const int most_rows = threads_ / 32 * (32 / block_) * resident_groups;
+    if (plan.most_rows > most_rows) {
+      throw error(status::unsupported, "cg: a part of the matrix has " + std::to_string(plan.most_rows) +
+                                           " rows of blocks of " + std::to_string(most_rows));
+    }
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
                                            " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));
@@ -122,6 +131,22 @@ class resident_operator final : public cg_operator {
     if (!cluster_) {
       for (std::int32_t& row : plan.outer) row = plan.row_begin[static_cast<std::size_t>(row >> 16)] + (row & 0xffff);
     }
+    std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(arrays_.rows));
+    for (int g = 0; g < plan.parts; ++g) {
+      const std::int32_t own = plan.row_begin[g + 1] - plan.row_begin[g];
+      for (std::int32_t k = plan.outer_begin[g]; k < plan.outer_begin[g + 1]; ++k) {
+        const std::int32_t row =
+            cluster_ ? plan.row_begin[plan.outer[k] >> 16] + (plan.outer[k] & 0xffff) : plan.outer[k];
+        readers[row].push_back((g << 16) + own + k - plan.outer_begin[g]);
+      }
+    }
+    std::vector<std::int32_t> push_begin(1, 0), push;
+    for (const auto& r : readers) {
+      push.insert(push.end(), r.begin(), r.end());
+      push_begin.push_back(static_cast<std::int32_t>(push.size()));
+    }
+    to_device(push_begin, push_begin_);
+    to_device(push, push_);
     std::vector<std::int32_t> all;
     const auto append = [&](const std::vector<std::int32_t>& part) {
       const std::size_t at = all.size();
@@ -134,6 +159,8 @@ class resident_operator final : public cg_operator {
     to_device(all, pattern_);
     to_device(plan.column, columns_);
     const std::int32_t* const p = pattern_.data();
+    first_bad_ = buffer<unsigned long long>(ctx_, 1);
+    fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
     problem_ = {p + row_begin,
                 p + chunk_begin,
                 p + outer_begin,
@@ -149,6 +176,7 @@ class resident_operator final : public cg_operator {
                 nullptr,
                 nullptr,
                 nullptr,
+                first_bad_.data(),
                 nullptr,
                 options_.rtol,
                 options_.atol,
@@ -156,8 +184,6 @@ class resident_operator final : public cg_operator {
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
-    if (options_.preconditioner == preconditioner_kind::jacobi)
-      roots_ = buffer<T>(ctx_, static_cast<std::size_t>(arrays_.rows) * static_cast<std::size_t>(block_));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
@@ -170,8 +196,8 @@ class resident_operator final : public cg_operator {
           "cudaFuncSetAttribute");
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
-      vectors_ = buffer<std::uint64_t>(ctx_, 2 * static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<std::uint64_t>(ctx_, 8 * static_cast<std::size_t>(parts_) + 1);
+      vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
+      sums_ = buffer<tagged_word>(ctx_, 2 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_, shared_),
@@ -219,8 +245,9 @@ class resident_operator final : public cg_operator {
     using exchange = Exchange<T, Block>;
     typename exchange::memory memory{};
     if constexpr (requires { exchange::words; }) {
-      memory = {vectors_.data(), sums_.data(), reinterpret_cast<unsigned*>(sums_.data() + 8 * parts_), arrays_.rows};
+      memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a};
     }
+    if constexpr (requires { memory.to; }) memory = {push_begin_.data(), push_.data()};
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
     check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory),
@@ -237,10 +264,10 @@ class resident_operator final : public cg_operator {
   block_arrays arrays_;
   resident_problem<T> problem_{};
   std::optional<std::variant<bsr<T, std::int32_t>, bsr<T, std::int64_t>>> own_blocks_;
-  buffer<std::int32_t> pattern_;
+  buffer<std::int32_t> pattern_, push_begin_, push_;
   buffer<std::uint16_t> columns_;
-  buffer<std::uint64_t> vectors_, sums_;
-  buffer<T> roots_;
+  buffer<tagged_word> vectors_, sums_;
+  buffer<unsigned long long> first_bad_;
 };
 
 }  // namespace tulle::cuda

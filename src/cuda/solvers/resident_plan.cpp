@@ -5,7 +5,10 @@
 namespace tulle::cuda {
 namespace {
 
-std::int64_t chunks_of(std::int64_t blocks, int slots) { return (blocks + slots - 1) / slots; }
+/// One for a row without a block, too.
+std::int64_t chunks_of(std::int64_t blocks, int slots) {
+  return std::max<std::int64_t>(1, (blocks + slots - 1) / slots);
+}
 
 /// Boundaries of parts of equal work, a row counting for its chunks and one more.
 std::vector<std::int32_t> divide(const std::vector<std::int64_t>& rowptr, int slots, int parts) {
@@ -55,7 +58,7 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
         std::int32_t column = row - first;  // of a slot without a block: its value is 0
         if (i < blocks) {
           const index_t c = colind[k];
-          if (c == row) plan.diagonal[row] = chunks * slots + static_cast<std::int32_t>(i);
+          if (c == row) plan.diagonal[row] = static_cast<std::int32_t>(k);
           if (part_of[c] == g) {
             column = c - first;
           } else {

@@ -18,7 +18,7 @@ struct resident_plan {
   std::vector<std::int32_t> source;       // of every slot: the matrix block, -1: none
   std::vector<std::uint16_t> column;      // of every slot: a row of the part, or rows + the place in `outer`
   std::vector<std::int32_t> outer;        // rows of other parts that the part reads: (part << 16) + row of that part
-  std::vector<std::int32_t> diagonal;     // of every block row: its slot in the part, -1: it has none
+  std::vector<std::int32_t> diagonal;     // of every block row: the matrix block, -1: it has none
   int most_rows = 0, most_chunks = 0, most_columns = 0;  // of a part; columns: its rows and the outer ones
 };
 
@@ -36,19 +36,14 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
 
 /// Where the arrays of a part are in its shared memory: values first, each array from a multiple of 4 on.
 struct resident_layout {
-  std::size_t inverse, p, z, x, r, q, published, end;  // in values
-  std::size_t row_chunk, column, bytes;                // in bytes
+  std::size_t inverse, p, end;           // in values
+  std::size_t row_chunk, column, bytes;  // in bytes
 
   TULLE_HOST_DEVICE constexpr resident_layout(int block, std::size_t value, std::size_t rows, std::size_t chunks,
                                               std::size_t columns)
       : inverse(padded(chunks * (32 / block) * block * block)),
         p(inverse + padded(rows * block * block)),
-        z(p + padded(columns * block)),
-        x(z + padded(columns * block)),
-        r(x + padded(rows * block)),
-        q(r + padded(rows * block)),
-        published(q + padded(rows * block)),
-        end(published + 2 * padded(rows * block)),
+        end(p + padded(columns * block)),
         row_chunk(end * value),
         column(row_chunk + 4 * padded(rows + 1)),
         bytes(column + 2 * padded(chunks * (32 / block))) {}

@@ -16,6 +16,7 @@ struct resident_problem {
   const T* b;
   T* x;
   cg_record* record;
+  unsigned long long* first_bad;  // row of a diagonal that is not positive definite; all ones between solves
   double* history;
   double rtol, atol;
   int max_iterations;

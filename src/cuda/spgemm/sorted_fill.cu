@@ -138,10 +138,14 @@ __global__ void __launch_bounds__(sorted_block, 4)
   });
 }
 
-/// Whether a column and the number of a product fit 32 bits.
-template <class Shape>
-bool narrow_keys(index_t cols) {
-  return std::int64_t{cols} * Shape::most < std::int64_t{1} << 32;
+/// Calls f with a key that holds a column and the number of a product. Where offsets take 64 bits keys do as well: plans
+/// narrow offsets where they can, and these kernels take long to compile.
+template <class Shape, class O, class F>
+void with_key(index_t cols, F f) {
+  if constexpr (sizeof(O) == 4) {
+    if (std::int64_t{cols} * Shape::most < std::int64_t{1} << 32) return f(std::uint32_t{});
+  }
+  f(std::uint64_t{});
 }
 
 }  // namespace
@@ -155,13 +159,13 @@ void fill_sorted(const product_fill& to, const sorted_lists& lists) {
         lists,
         [&](int c, const row_list& list, unsigned blocks) {
           with_sorted_shape(c, [&]<class Shape>(Shape) {
-            narrow_keys<Shape>(m.cols) ? run(fill_class_kernel<Shape, std::uint32_t, T, O>, blocks, list)
-                                       : run(fill_class_kernel<Shape, std::uint64_t, T, O>, blocks, list);
+            with_key<Shape, O>(
+                m.cols, [&]<class Key>(Key) { run(fill_class_kernel<Shape, Key, T, O>, blocks, list); });
           });
         },
         [&](const sorted_lists& others, unsigned blocks) {
-          narrow_keys<largest_shape>(m.cols) ? run(fill_classes_kernel<std::uint32_t, T, O>, blocks, others)
-                                             : run(fill_classes_kernel<std::uint64_t, T, O>, blocks, others);
+          with_key<largest_shape, O>(
+              m.cols, [&]<class Key>(Key) { run(fill_classes_kernel<Key, T, O>, blocks, others); });
         });
   });
 }

@@ -5,8 +5,8 @@
 // are read. Bytes per nonzero of full blocks: sizeof(T) + 4 / block, times the padding; plus 256 bytes per bin and one
 // y per row. Several right-hand sides: a pass takes 4. Chosen by name, and with effort `none` for a matrix that comes
 // in bins.
+#include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
-#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 
@@ -106,10 +106,13 @@ __global__ void __launch_bounds__(threads) bin_bsr_many_kernel(bin_bsr_view<T> a
 }
 
 template <class T, class V, class O>
-class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, device_operator<V>> {
+class bin_bsr_operator final : public block_operator<bin_bsr_operator<T, V, O>, V, bin_bsr_storage<T, O>> {
+  using base = block_operator<bin_bsr_operator, V, bin_bsr_storage<T, O>>;
+  using base::storage_;
+
  public:
   bin_bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<bin_bsr_operator, device_operator<V>>(ctx, threads), storage_(ctx, a, s, o) {
+      : base(ctx, threads, a, s, o) {
     this->dots_ = {ctx, blocks(), 0};
   }
 
@@ -126,13 +129,8 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
       check_launch("bin_bsr.many");
     });
   }
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->dots_.bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block) + " padding=" + std::to_string(storage_.padding());
+    return base::parameters() + " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(std::int64_t{storage_.view().bins} * bin_rows, threads); }
@@ -143,9 +141,6 @@ class bin_bsr_operator final : public fused_operator<bin_bsr_operator<T, V, O>, 
       launch("bin_bsr", bin_bsr_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, x, epilogue);
     });
   }
-
- private:
-  bin_bsr_storage<T, O> storage_;
 };
 
 }  // namespace

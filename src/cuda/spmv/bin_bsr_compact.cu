@@ -5,9 +5,10 @@
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
 // with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
-// pass takes 2. `lanes`: warps of a bin. Chosen for a matrix that comes in bins.
+// pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and where blocks
+// are full enough to need fewer bytes than csr5.
+#include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
-#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 
@@ -16,11 +17,15 @@ namespace {
 
 constexpr int warps = 4;  // of a block
 constexpr int threads = 32 * warps;
-constexpr int many_width = 2;  // right-hand sides of a pass
+/// Right-hand sides of a pass: as many as registers hold.
+template <int B, class V>
+constexpr int many_width = B * sizeof(V) > 48 ? 2 : 4;
 
-/// Slots in flight: about 288 bytes of values for each lane.
+/// Slots in flight: about 80 bytes of values for each lane, so that many warps fit.
 template <int B, class T>
-constexpr int flight = B* B * sizeof(T) >= 144 ? (B* B * sizeof(T) >= 200 ? 1 : 2) : 4;
+constexpr int flight = B* B * sizeof(T) > 40   ? 1
+                       : B* B * sizeof(T) > 20 ? 2
+                                               : 4;
 
 template <class T>
 struct vector_load;
@@ -52,32 +57,53 @@ __device__ __forceinline__ void load_block(const T* slot, int lane, T (&block)[A
   for (int e = whole; e < Area; ++e) block[e] = load_stream(slot + compact_place<T>(Area, lane, e));
 }
 
-/// Calls f(column, mask, block) for the blocks of a lane among the slots part, part + parts, ... of a bin.
-template <int B, class T, class F>
-__device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::int64_t bin, int part, int parts, F f) {
-  constexpr int in_flight = flight<B, T>;
+/// Calls use(mask, block, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin.
+/// What is fetched (from x) and the blocks are on their way together: their columns were read a round before.
+template <int B, int Flight, class T, class Fetch, class Use>
+__device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::int64_t bin, int part, int parts,
+                                               Fetch fetch, Use use) {
   constexpr int area = B * B;
   const int lane = lane_id();
   const std::int64_t begin = a.binptr[bin];
   const int width = static_cast<int>((a.binptr[bin + 1] - begin) / bin_rows);
-  for (int s = part; s < width; s += parts * in_flight) {
-    T block[in_flight][area];
-    index_t column[in_flight];
-    std::uint64_t mask[in_flight];
+  const index_t* const columns = a.colind + begin + lane;
+  index_t column[Flight];
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
+  for (int i = 0; i < Flight; ++i) {
+    const int s = part + i * parts;
+    column[i] = s < width ? load_stream(columns + std::int64_t{s} * bin_rows) : -1;
+  }
+  for (int s = part; s < width; s += parts * Flight) {
+    T block[Flight][area];
+    std::uint64_t mask[Flight];
+    decltype(fetch(index_t{0})) fetched[Flight];
+    bool used[Flight];
+#pragma unroll
+    for (int i = 0; i < Flight; ++i) {
       const bool live = s + i * parts < width;
       const std::int64_t at = begin + std::int64_t{s + i * parts} * bin_rows;
-      column[i] = live ? load_stream(a.colind + at + lane) : -1;
       mask[i] = live && a.mask != nullptr ? a.mask[at + lane] : ~std::uint64_t{0};
       if (live) load_block<area>(a.values + at * area, lane, block[i]);
     }
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      if (column[i] >= 0) f(column[i], mask[i], block[i]);
+    for (int i = 0; i < Flight; ++i) {
+      used[i] = column[i] >= 0;
+      fetched[i] = fetch(max(column[i], 0));
+      const int next = s + (Flight + i) * parts;
+      column[i] = next < width ? load_stream(columns + std::int64_t{next} * bin_rows) : -1;
+    }
+#pragma unroll
+    for (int i = 0; i < Flight; ++i) {
+      if (used[i]) use(mask[i], block[i], fetched[i]);
     }
   }
 }
+
+/// A block's piece of x.
+template <int B, class V>
+struct piece_of_x {
+  V v[B];
+};
 
 /// The row of the matrix that is row `at` of a bin's 32 B; -1: none.
 template <int B, class T>
@@ -101,19 +127,23 @@ __global__ void __launch_bounds__(threads)
   const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
   V sum[B] = {};
   if (bin < a.bins) {
-    for_each_block<B>(a, bin, warp % parts, parts, [&](index_t column, std::uint64_t mask, const T(&block)[B * B]) {
-      V piece[B];
-      load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece);
+    const auto fetch = [&](index_t column) {
+      piece_of_x<B, V> piece;
+      load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece.v);
+      return piece;
+    };
+    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], const piece_of_x<B, V>& piece) {
       if (a.mask == nullptr) {
 #pragma unroll
-        for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(V{block[e]}, piece[e % B], sum[e / B]);
+        for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(V{block[e]}, piece.v[e % B], sum[e / B]);
       } else {
 #pragma unroll
         for (int e = 0; e < B * B; ++e) {
-          if ((mask >> e & 1) != 0) sum[e / B] = multiply_add(V{block[e]}, piece[e % B], sum[e / B]);
+          if ((mask >> e & 1) != 0) sum[e / B] = multiply_add(V{block[e]}, piece.v[e % B], sum[e / B]);
         }
       }
-    });
+    };
+    for_each_block<B, flight<B, T>>(a, bin, warp % parts, parts, fetch, use);
   }
 #pragma unroll
   for (int i = 0; i < B; ++i) sums[warp][lane_id() * B + i] = sum[i];
@@ -129,38 +159,67 @@ __global__ void __launch_bounds__(threads)
   epilogue.finish();
 }
 
+/// The pieces of `Width` right-hand sides from number `first` on. `wide`: those of a row of x lie side by side,
+/// aligned.
+template <int Width, int B, class V>
+__device__ __forceinline__ void load_pieces(const typed_vectors<const V>& x, std::int64_t row, index_t rows,
+                                            index_t first, index_t count, bool wide, V (&piece)[B][Width]) {
+  constexpr int vector = 16 / sizeof(V) < Width ? 16 / sizeof(V) : Width;
+#pragma unroll
+  for (int j = 0; j < B; ++j) {
+    const std::int64_t at = min(row + j, std::int64_t{rows} - 1);
+    if (wide) {
+#pragma unroll
+      for (int v = 0; v < Width; v += vector) {
+        using word = std::conditional_t<vector * sizeof(V) == 16, int4, int2>;
+        const word raw = __ldg(reinterpret_cast<const word*>(x.at(at, first + v)));
+        memcpy(&piece[j][v], &raw, sizeof(raw));
+      }
+    } else {
+#pragma unroll
+      for (int v = 0; v < Width; ++v) piece[j][v] = __ldg(x.at(at, min(first + v, count - 1)));
+    }
+    if (row + j < rows) continue;
+#pragma unroll
+    for (int v = 0; v < Width; ++v) piece[j][v] = V{0};
+  }
+}
+
 /// many_width right-hand sides from number many_width * blockIdx.y on.
 template <int B, class T, class V>
 __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a, int parts, index_t count, V alpha,
                                                                typed_vectors<const V> x, V beta, typed_vectors<V> y) {
-  constexpr int rows = bin_rows * B;
+  constexpr int rows = bin_rows * B, width = many_width<B, V>;
+  struct pieces {
+    V v[B][width];
+  };
   __shared__ V sums[warps][rows];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t bin0 = std::int64_t{blockIdx.x} * (warps / parts);
   const std::int64_t bin = bin0 + warp / parts;
-  const index_t first = static_cast<index_t>(blockIdx.y) * many_width;
-  V sum[many_width][B] = {};
+  const index_t first = static_cast<index_t>(blockIdx.y) * width;
+  constexpr std::uintptr_t alignment = width * sizeof(V) < 16 ? width * sizeof(V) : 16;
+  const bool wide = x.vector_stride == 1 && first + width <= count && x.row_stride * sizeof(V) % alignment == 0 &&
+                    reinterpret_cast<std::uintptr_t>(x.data) % alignment == 0;
+  V sum[width][B] = {};
   if (bin < a.bins) {
-    for_each_block<B>(a, bin, warp % parts, parts, [&](index_t column, std::uint64_t mask, const T(&block)[B * B]) {
+    const auto fetch = [&](index_t column) {
+      pieces p;
+      load_pieces(x, std::int64_t{column} * B, a.cols, first, count, wide, p.v);
+      return p;
+    };
+    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], const pieces& p) {
 #pragma unroll
-      for (int v = 0; v < many_width; ++v) {
-        if (first + v >= count) break;
+      for (int e = 0; e < B * B; ++e) {
+        if (a.mask != nullptr && (mask >> e & 1) == 0) continue;
 #pragma unroll
-        for (int j = 0; j < B; ++j) {
-          const std::int64_t at = std::int64_t{column} * B + j;
-          const V element = at < a.cols ? __ldg(x.at(at, first + v)) : V{0};
-#pragma unroll
-          for (int i = 0; i < B; ++i) {
-            if (a.mask == nullptr || (mask >> (i * B + j) & 1) != 0) {
-              sum[v][i] = multiply_add(V{block[i * B + j]}, element, sum[v][i]);
-            }
-          }
-        }
+        for (int v = 0; v < width; ++v) sum[v][e / B] = multiply_add(V{block[e]}, p.v[e % B][v], sum[v][e / B]);
       }
-    });
+    };
+    for_each_block<B, 1>(a, bin, warp % parts, parts, fetch, use);
   }
 #pragma unroll
-  for (int v = 0; v < many_width; ++v) {
+  for (int v = 0; v < width; ++v) {
     if (first + v >= count) break;  // the same for all threads of the block
     __syncthreads();
 #pragma unroll
@@ -177,22 +236,27 @@ __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a
   }
 }
 
-/// Four warps, measured the fastest for blocks of 3, 4 and 6 of either type where a block row has 27 blocks; fewer
-/// where they would have less than two each.
-int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots) {
+/// Four warps share a bin, or fewer where each would have less than two slots or less than 100 bytes for a lane: so
+/// much pays for what a warp does besides.
+int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots, std::int64_t slot_bytes) {
+  constexpr std::int64_t least_bytes = 100;
   if (o.lanes > 0) return o.lanes < warps ? o.lanes : warps;
+  const std::int64_t lanes = bins * bin_rows;
   int parts = warps;
-  while (parts > 1 && slots < 2 * parts * bins * bin_rows) parts /= 2;
+  while (parts > 1 && (slots < 2 * parts * lanes || slots * slot_bytes < parts * lanes * least_bytes)) parts /= 2;
   return parts;
 }
 
 template <class T, class V, class O>
-class compact_operator final : public fused_operator<compact_operator<T, V, O>, device_operator<V>> {
+class compact_operator final : public block_operator<compact_operator<T, V, O>, V, compact_storage<T, O>> {
+  using base = block_operator<compact_operator, V, compact_storage<T, O>>;
+  using base::storage_;
+
  public:
   compact_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<compact_operator, device_operator<V>>(ctx, threads),
-        storage_(ctx, a, s, o),
-        parts_(pick_parts(o, storage_.view().bins, storage_.slots())) {
+      : base(ctx, threads, a, s, o),
+        parts_(pick_parts(o, storage_.view().bins, storage_.slots(),
+                          sizeof(T) * storage_.view().block * storage_.view().block)) {
     this->dots_ = {ctx, blocks(), 0};
   }
 
@@ -201,22 +265,16 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
     if (x.count == 0 || blocks() == 0) return;
     const device_guard guard(this->device_);
     const compact_view<T> a = storage_.view();
-    const dim3 grid(static_cast<unsigned>(blocks()), static_cast<unsigned>(ceil_div(x.count, many_width)));
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
+      const dim3 grid(static_cast<unsigned>(blocks()), static_cast<unsigned>(ceil_div(x.count, many_width<B, V>)));
       compact_many_kernel<B, T, V><<<grid, threads, 0, native(stream)>>>(a, parts_, x.count, static_cast<V>(alpha),
                                                                          typed_vectors<const V>(x),
                                                                          static_cast<V>(beta), typed_vectors<V>(y));
       check_launch("bin_bsr.compact.many");
     });
   }
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->dots_.bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block) + " lanes=" + std::to_string(parts_) +
-           " padding=" + std::to_string(storage_.padding());
+    return base::parameters() + " lanes=" + std::to_string(parts_) + " padding=" + std::to_string(storage_.padding());
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().bins, warps / parts_); }
@@ -229,7 +287,6 @@ class compact_operator final : public fused_operator<compact_operator<T, V, O>, 
   }
 
  private:
-  compact_storage<T, O> storage_;
   int parts_;
 };
 

@@ -1,9 +1,10 @@
 // bsr: block CSR (Choi, Singh, Vuduc, PPoPP 2010, "BCSR"), blocks of 2 x 2 to 8 x 8. A group of 8 to 32 lanes takes a
 // block row; bsr_walk.cuh says how. Entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row. Where
-// blocks are not full: (sizeof(T) + 12 / block^2) / fill.
+// blocks are not full: (sizeof(T) + 12 / block^2) / fill. Chosen for blocks of 8 that are full enough, and with effort
+// `none` for a BSR.
+#include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/bsr_walk.cuh"
-#include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/bsr_block.hpp"
 
@@ -36,8 +37,8 @@ struct bsr_place {
 template <int Block>
 struct bsr_tuning {
   static constexpr int group = Block == 2 || Block == 4 ? 8 : 32;
-  static constexpr int unroll = Block <= 3 ? 2 : 4;
-  static constexpr int resident = Block <= 3 ? 16 : 10;  // blocks per multiprocessor
+  static constexpr int unroll = Block <= 3 || Block % 2 == 1 ? 2 : 4;
+  static constexpr int resident = Block == 2 ? 16 : Block == 7 ? 8 : 10;  // blocks per multiprocessor
 };
 
 template <int Block, bool Masked, class T, class Epilogue>
@@ -100,10 +101,13 @@ __global__ void __launch_bounds__(bsr_threads)
 }
 
 template <class T, class O>
-class bsr_operator final : public fused_operator<bsr_operator<T, O>, device_operator<T>> {
+class bsr_operator final : public block_operator<bsr_operator<T, O>, T, bsr_storage<T, O>> {
+  using base = block_operator<bsr_operator, T, bsr_storage<T, O>>;
+  using base::storage_;
+
  public:
   bsr_operator(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : fused_operator<bsr_operator, device_operator<T>>(ctx, bsr_threads), storage_(ctx, a, s, o) {
+      : base(ctx, bsr_threads, a, s, o) {
     this->dots_ = {ctx, blocks(), 0};
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
@@ -123,14 +127,6 @@ class bsr_operator final : public fused_operator<bsr_operator<T, O>, device_oper
         to.data += bsr_vectors<T>::count * y.vector_stride;
       }
     });
-  }
-  void update_values(const matrix_ref& a) override { storage_.update_values(a); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return storage_.owned_bytes() + this->dots_.bytes();
-  }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
-  [[nodiscard]] std::string parameters() const override {
-    return "block=" + std::to_string(storage_.view().block);
   }
 
   [[nodiscard]] std::int64_t blocks() const {
@@ -160,8 +156,6 @@ class bsr_operator final : public fused_operator<bsr_operator<T, O>, device_oper
     const bsr_view<T, O>& a = storage_.view();
     return {a.rows, a.cols, a.block_rows, sizeof(O) == 8, a.rowptr, a.colind, a.mask};
   }
-
-  bsr_storage<T, O> storage_;
 };
 
 }  // namespace

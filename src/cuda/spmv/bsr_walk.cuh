@@ -1,5 +1,5 @@
 // Walking the blocks of a block row. A lane takes a fragment, `width` neighbouring values of one row of a block (16 bytes
-// where the block allows), and always the same one: neighbouring lanes read neighbouring values, and a lane needs one sum.
+// where the block allows, the whole row where its length is odd), and always the same one: neighbouring lanes read neighbouring values, and a lane needs one sum.
 // A group of lanes takes `slots` blocks at a time, several rounds of them so that their loads overlap; the columns of the
 // next blocks are read while the values of these arrive.
 #pragma once
@@ -34,7 +34,8 @@ template <int Block, int Group, class T>
 struct bsr_division {
   static constexpr int block = Block;
   static constexpr int group = Group;
-  static constexpr int width = std::gcd(Block, 16 / static_cast<int>(sizeof(T)));  // values of a fragment
+  static constexpr int width =  // values of a fragment
+      Block % 2 == 1 ? Block : std::gcd(Block, 16 / static_cast<int>(sizeof(T)));
   static constexpr int area = Block * Block;
   static constexpr int fragments = area / width;
   static constexpr int rounds = (fragments + 31) / 32;  // fragments of a lane, `lanes` apart
@@ -43,13 +44,17 @@ struct bsr_division {
   static_assert(slots >= 1);
 };
 
+/// Whether one load can bring so many bytes.
+template <std::size_t Bytes>
+constexpr bool is_word = Bytes == 8 || Bytes == 16;
+
 /// A fragment, `Vector`: by one load, which needs its alignment. `Shared`: a sector of memory holds values of two blocks,
 /// so that L1 had better keep it for the other.
 template <bool Vector, bool Shared, class T, int Width>
 __device__ __forceinline__ void load_fragment(const T* from, T (&to)[Width]) {
-  if constexpr (Vector && Width > 1 && !Shared) {
+  if constexpr (Vector && is_word<Width * sizeof(T)> && !Shared) {
     load_stream(from, to);
-  } else if constexpr (Vector && Width > 1) {
+  } else if constexpr (Vector && is_word<Width * sizeof(T)>) {
     using word = std::conditional_t<Width * sizeof(T) == 16, int4, int2>;
     const word raw = __ldg(reinterpret_cast<const word*>(from));
     memcpy(&to, &raw, sizeof(raw));
@@ -67,7 +72,7 @@ struct bsr_vector {
 
   template <int Width>
   __device__ __forceinline__ void fetch(index_t first, index_t last, V (&to)[Width][1]) const {
-    if constexpr (Vector && Width > 1) {
+    if constexpr (Vector && is_word<Width * sizeof(V)>) {
       using word = std::conditional_t<Width * sizeof(V) == 16, int4, int2>;
       static_assert(sizeof(word) == sizeof(to));
       const word raw = __ldg(reinterpret_cast<const word*>(x + first));

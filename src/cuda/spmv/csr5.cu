@@ -154,9 +154,12 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   using base = fused_operator<csr5_operator, csr_operator<T, O>>;
 
  public:
+  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second kernel.
+  static constexpr bool shares_arrive = Shape::items == 8;
+
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), storage_.groups()};
+    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);
@@ -206,7 +209,7 @@ std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a
 }
 
 std::unique_ptr<spmv_operator> make(const context& ctx, const matrix_ref& a, const csr_stats& s,
-                                         const spmv_options& o) {
+                                    const spmv_options& o) {
   return takes_eight(s, o) ? make_with<csr5_shape<8>>(ctx, a) : make_with<csr5_shape<4>>(ctx, a);
 }
 

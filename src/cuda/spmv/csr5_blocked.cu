@@ -40,7 +40,8 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
         blocks_(column_blocks_for(a.cols, sizeof(T), ctx.info().l2_bytes)) {
     for (index_t b = 0; b < blocks_.count; ++b) {
       const csr<T, O> piece = piece_of(b);
-      pass_.push_back(csr5_entry().make(ctx, matrix_ref(piece.view()), counts_of(piece), o));
+      pass_.emplace_back(static_cast<device_operator<T>*>(
+          csr5_entry().make(ctx, matrix_ref(piece.view()), counts_of(piece), o).release()));
     }
   }
   void update_values(const matrix_ref& a) override {
@@ -51,20 +52,19 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
   }
   void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
                   stream_view stream) override {
-    const double last_beta = apply_all_but_last(alpha, x, beta, y, stream);
+    const double last_beta = apply_all_but_last(alpha, x, beta, y, y, stream);
     pass_.back()->apply_dots(alpha, x, last_beta, y, w, dots, stream);
   }
   /// y = b minus the products of all blocks but the last; the last block's step reads each row of that from y before it
   /// writes the row.
   void apply_jacobi(double omega, const void* x, const void* b, const void* inverse_diagonal, void* y,
                     stream_view stream) override {
-    const void* residual = b;
-    if (pass_.size() > 1 && this->a_.rows > 0) {
-      copy_rows(y, b, stream);
-      apply_all_but_last(-1, x, 1, y, stream);
-      residual = y;
-    }
-    pass_.back()->apply_jacobi(omega, x, residual, inverse_diagonal, y, stream);
+    apply_all_but_last(-1, x, 1, b, y, stream);
+    pass_.back()->apply_jacobi(omega, x, pass_.size() > 1 ? y : b, inverse_diagonal, y, stream);
+  }
+  bool store_in_order(const index_t* order) override {
+    for (const auto& pass : pass_) pass->store_in_order(order);
+    return true;
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     std::size_t bytes = 0;
@@ -87,27 +87,23 @@ class csr5_blocked_operator final : public csr_operator<T, O> {
   }
   void run(scale_and_store<T> store, const T* x, cudaStream_t on) override {
     const stream_view stream{on};
-    const double last_beta = apply_all_but_last(store.alpha, x, store.beta, store.y, stream);
+    const double last_beta = apply_all_but_last(store.alpha, x, store.beta, store.y, store.y, stream);
     pass_.back()->apply(store.alpha, x, last_beta, store.y, stream);
   }
-  /// Returns the beta for the last block.
-  double apply_all_but_last(double alpha, const void* x, double beta, void* y, stream_view stream) {
+  /// y = beta from + alpha times the products of the blocks, where there are several. Returns the beta for the last
+  /// one.
+  double apply_all_but_last(double alpha, const void* x, double beta, const void* from, void* y, stream_view stream) {
     for (std::size_t b = 0; b + 1 < pass_.size(); ++b) {
-      pass_[b]->apply(alpha, x, beta, y, stream);
+      pass_[b]->apply_from(alpha, x, beta, from, y, stream);
+      from = y;
       beta = 1;
     }
     return beta;
   }
-  void copy_rows(void* to, const void* from, stream_view stream) const {
-    const device_guard guard(this->device_);
-    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(this->a_.rows) * sizeof(T), cudaMemcpyDeviceToDevice,
-                          native(stream)),
-          "cudaMemcpyAsync", status::cuda_memcpy);
-  }
 
   context ctx_;
   column_blocks blocks_;
-  std::vector<std::unique_ptr<spmv_operator>> pass_;  // one per block
+  std::vector<std::unique_ptr<device_operator<T>>> pass_;  // one per block
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <cuda/functional>
 #include <limits>
 
-#include "cuda/runtime/place_records.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/place_records.cuh"
 #include "cuda/spmv/csr5_build.hpp"
 
 namespace tulle::cuda {

@@ -77,8 +77,8 @@ __global__ void csr_merge_kernel(csr_view<T, O> a, const index_t* __restrict__ t
   const std::int64_t nonzero0 = diagonal - row0;
   const int nonzeros = static_cast<int>(next_diagonal - diagonal) - rows;
 
-  T* const products = reinterpret_cast<T*>(raw);                         // nonzeros
-  int* const row_end = reinterpret_cast<int*>(products + nonzeros);      // rows, counted from nonzero0
+  T* const products = reinterpret_cast<T*>(raw);                     // nonzeros
+  int* const row_end = reinterpret_cast<int*>(products + nonzeros);  // rows, counted from nonzero0
   for (int r = threadIdx.x; r < rows; r += blockDim.x) {
     row_end[r] = static_cast<int>(std::int64_t{a.rowptr[row0 + r + 1]} - nonzero0);
   }
@@ -177,7 +177,8 @@ class csr_merge final : public csr_operator<T, O> {
   [[nodiscard]] std::size_t shared_bytes() const { return static_cast<std::size_t>(tile_size_) * sizeof(T); }
 
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {
-    launch("csr.merge", csr_merge_kernel<T, O>, {carries_.tiles(), this->block_size_, shared_bytes()}, stream, this->a_, tile_row_.data(), x, carries_.head(), store);
+    launch("csr.merge", csr_merge_kernel<T, O>, {carries_.tiles(), this->block_size_, shared_bytes()}, stream, this->a_,
+           tile_row_.data(), x, carries_.head(), store);
     carries_.add(store, stream);
   }
 

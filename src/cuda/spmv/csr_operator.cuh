@@ -21,9 +21,18 @@ class device_operator : public spmv_operator {
   device_operator(const context& ctx, int block_size) : device_(ctx.device()), block_size_(block_size) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view stream) final {
+    apply_from(alpha, x, beta, y, y, stream);
+  }
+  /// y = alpha A x + beta from.
+  void apply_from(double alpha, const void* x, double beta, const void* from, void* y, stream_view stream) {
     const device_guard guard(device_);
-    run(scale_and_store<T>{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y)}, static_cast<const T*>(x),
-        native(stream));
+    run(scale_and_store<T>{static_cast<T>(alpha), static_cast<T>(beta), static_cast<T*>(y), static_cast<const T*>(from),
+                           places_},
+        static_cast<const T*>(x), native(stream));
+  }
+  bool store_in_order(const index_t* order) override {
+    places_ = {order};
+    return true;
   }
   [[nodiscard]] std::string parameters() const override { return "block_size=" + std::to_string(block_size_); }
 
@@ -32,6 +41,7 @@ class device_operator : public spmv_operator {
 
   int device_;
   int block_size_;
+  row_places places_;
 };
 
 /// A device_operator that borrows the CSR; several right-hand sides go through csr_many.

@@ -47,6 +47,8 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
   using base = fused_operator<csr_stream, csr_operator<T, O>>;
 
  public:
+  [[maybe_unused]] static constexpr bool shares_arrive = false;  // most tiles share rows
+
   csr_stream(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& o)
       : base(ctx, a, 0), small_(is_small(a.nnz, ctx, o)) {
     with_stream_shape(small_, [&](auto shape) {
@@ -58,7 +60,7 @@ class csr_stream final : public fused_operator<csr_stream<T, O>, csr_operator<T,
     rows_ = buffer<tile_rows>(ctx, static_cast<std::size_t>(tiles_));
     fill_bytes(ctx, rows_.data(), ctx.space(), 0xff, rows_.bytes());
     parts_ = {ctx, tiles_};
-    if constexpr (std::is_floating_point_v<T>) this->dots_ = {ctx, blocks(), tiles_};
+    if constexpr (std::is_floating_point_v<T>) this->dots_ = {ctx, blocks(), tiles_, shares_arrive};
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return rows_.bytes() + parts_.bytes() + this->dots_.bytes();

@@ -58,6 +58,7 @@ class csr_transposed final : public csr_operator<T, O> {
     const device_guard guard(this->device_);
     add_all(static_cast<T>(alpha), x, static_cast<T>(beta), y, native(stream));
   }
+  bool store_in_order(const index_t*) override { return false; }
 
  private:
   void run(scale_and_store<T> store, const T* x, cudaStream_t stream) override {

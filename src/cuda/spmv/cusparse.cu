@@ -26,6 +26,7 @@ class cusparse_operator : public device_operator<T> {
     x_ = make_vector(cols);
     y_ = make_vector(rows);
   }
+  bool store_in_order(const index_t*) override { return false; }
   [[nodiscard]] std::string parameters() const override { return {}; }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return work_.bytes(); }
 

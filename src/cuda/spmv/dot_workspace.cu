@@ -1,7 +1,9 @@
-// The second half of fused dot products: adds the shares that a kernel's blocks left (cuda/device/epilogue.cuh). A thread
-// adds every 1024th share, or 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first;
-// 16 bytes per share. Starts while the kernel before it ends.
+// Fused dot products that blocks do not add up by themselves (cuda/device/epilogue.cuh), because rows that they share
+// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
+// 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
 #include <cooperative_groups.h>
+
+#include <algorithm>
 
 #include "cuda/spmv/fused_operator.cuh"
 
@@ -11,14 +13,21 @@ namespace {
 constexpr int threads = 1024;
 constexpr int cluster_blocks = 8;
 constexpr std::int64_t most_of_a_block = 4096;  // shares
-/// Blocks of a grid whose last one adds up: what is over so soon would pay more for a second kernel.
-constexpr std::int64_t most_waited_for = 2048;
+/// Blocks of a group where shares arrive by themselves, unless groups would be too many: so many are read at once.
+constexpr unsigned least_together = 256;
+constexpr int most_groups = 128;
 
 /// `clustered`: the grid is one cluster.
 __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool clustered, dot_results dots) {
   await_previous_grid();
   double a = 0, b = 0;
-  take_shares(shares.share, grid_thread(), shares.count, grid_stride(), a, b);
+  const auto* const pairs = reinterpret_cast<const double2*>(shares.share);
+#pragma unroll 8
+  for (std::int64_t i = grid_thread(); i < shares.count; i += grid_stride()) {
+    const double2 pair = __ldcg(pairs + i);
+    a += pair.x;
+    b += pair.y;
+  }
   double sum = block_sum_pair(a, b);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (clustered) {
@@ -40,18 +49,23 @@ __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool cl
 
 }  // namespace
 
-dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows)
-    : blocks_(blocks),
+dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive)
+    : together_(may_arrive && shared_rows == 0 ? least_together : 0),
       count_(blocks + shared_rows),
-      has_clusters_(ctx.info().compute_capability >= 90),
-      share_(ctx, static_cast<std::size_t>(2 * count_)),
-      arrived_(ctx, blocks <= most_waited_for ? 1 : 0) {
-  fill_bytes(ctx, share_.data(), memory_space::device, 0, share_.bytes());
-  fill_bytes(ctx, arrived_.data(), memory_space::device, 0, arrived_.bytes());
+      has_clusters_(ctx.info().compute_capability >= 90) {
+  std::int64_t groups = 0;
+  if (together_ > 0) {
+    const int most = std::clamp(ctx.info().multiprocessors - 1, 1, most_groups);
+    while (ceil_div(blocks, together_) > most) together_ *= 2;
+    groups = ceil_div(blocks, together_);
+  }
+  share_ = buffer<double>(ctx, static_cast<std::size_t>(2 * (count_ + groups)));
+  constexpr unsigned char missing = 0xff;
+  fill_bytes(ctx, share_.data(), memory_space::device, together_ > 0 ? missing : 0, share_.bytes());
 }
 
 void dot_workspace::add_up(const dot_results& dots, cudaStream_t stream) {
-  if (!arrived_.empty()) return;
+  if (together_ > 0) return;
   const bool clustered = has_clusters_ && count_ > most_of_a_block;
   if (!has_clusters_) return launch("add_shares", add_shares, {1, threads}, stream, view(), false, dots);
   const int blocks = clustered ? cluster_blocks : 1;

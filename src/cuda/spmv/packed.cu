@@ -11,8 +11,8 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_parts.cuh"
 #include "cuda/spmv/packed_walk.cuh"
-#include "kernels/formats.hpp"
 #include "cuda/spmv/supports.hpp"
+#include "kernels/formats.hpp"
 
 namespace tulle::cuda {
 namespace {

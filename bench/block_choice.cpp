@@ -1,0 +1,149 @@
+// What `default` takes for matrices of blocks, beside every kernel that it could take, on families of block graphs,
+// full and with holes. Families that the rule of choice was fitted on say so; the others judge it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <random>
+
+#include "blocks.hpp"
+
+namespace tulle::bench {
+namespace {
+
+/// Rows of block columns, sorted and without repeats.
+using block_rows = std::vector<std::vector<index_t>>;
+
+block_rows grid(index_t n, bool corners) {
+  block_rows rows;
+  for (index_t z = 0; z < n; ++z) {
+    for (index_t y = 0; y < n; ++y) {
+      for (index_t x = 0; x < n; ++x) {
+        auto& row = rows.emplace_back();
+        for (int d = 0; d < 27; ++d) {
+          const index_t dx = d % 3 - 1, dy = d / 3 % 3 - 1, dz = d / 9 - 1;
+          if (!corners && std::abs(dx) + std::abs(dy) + std::abs(dz) > 1) continue;
+          const index_t u = x + dx, v = y + dy, w = z + dz;
+          if (std::min({u, v, w}) >= 0 && std::max({u, v, w}) < n) row.push_back((w * n + v) * n + u);
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+/// `least` to `most` blocks a row, at most `reach` from the diagonal.
+block_rows scattered(index_t count, int least, int most, std::int64_t reach) {
+  std::mt19937_64 random(11);
+  block_rows rows(static_cast<std::size_t>(count));
+  for (index_t r = 0; r < count; ++r) {
+    auto& row = rows[static_cast<std::size_t>(r)];
+    const auto length = least + static_cast<int>(random() % static_cast<std::uint64_t>(most - least + 1));
+    row.push_back(r);
+    for (int k = 1; k < length; ++k) {
+      const std::int64_t at = r + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * reach)) - reach;
+      row.push_back(static_cast<index_t>((at % count + count) % count));
+    }
+    std::ranges::sort(row);
+    row.erase(std::ranges::unique(row).begin(), row.end());
+  }
+  return rows;
+}
+
+template <scalar T>
+csr<T> fill_blocks(const context& ctx, const block_rows& blocks, index_t b, double fill) {
+  std::mt19937_64 random(5);
+  const auto limit = static_cast<std::uint64_t>(fill * static_cast<double>(1ull << 32));
+  std::vector<std::int64_t> rowptr{0};
+  std::vector<index_t> colind;
+  for (const auto& row : blocks) {
+    for (index_t i = 0; i < b; ++i) {
+      for (const index_t c : row) {
+        for (index_t j = 0; j < b; ++j) {
+          if (fill >= 1 || random() >> 32 < limit) colind.push_back(c * b + j);
+        }
+      }
+      rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+    }
+  }
+  const auto n = static_cast<index_t>(blocks.size()) * b;
+  const std::size_t nnz = colind.size();
+  return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(nnz, T{1}))};
+}
+
+struct family {
+  std::string name;
+  bool fitted;
+  std::function<block_rows(int block)> make;
+};
+
+/// Of about `entries` entries each.
+std::vector<family> families(double entries) {
+  const auto side = [=](int b, int blocks) { return static_cast<index_t>(std::cbrt(entries / (b * b * blocks))); };
+  const auto count = [=](int b, int blocks) { return static_cast<index_t>(entries / (b * b * blocks)); };
+  return {{"27 neighbours in a cube", true, [=](int b) { return grid(side(b, 27), true); }},
+          {"12 anywhere", true, [=](int b) { return scattered(count(b, 12), 12, 12, count(b, 12) / 2); }},
+          {"7 neighbours in a cube", false, [=](int b) { return grid(side(b, 7), false); }},
+          {"4 to 28 anywhere", false, [=](int b) { return scattered(count(b, 16), 4, 28, count(b, 16) / 2); }},
+          {"9 within 500", true, [=](int b) { return scattered(count(b, 9), 9, 9, 500); }},
+          {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }}};
+}
+
+constexpr const char* kernels[] = {"", "bin_bsr.compact", "bsr", "packed", "csr5"};
+
+/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks.
+template <scalar T>
+std::string time_kernels(const context& ctx, const csr<T>& a, const std::string& label, bool fitted) {
+  const auto n = static_cast<std::size_t>(a.rows);
+  buffer<T> x = to_buffer(ctx, std::vector<T>(4 * n, T{1})), y(ctx, 4 * n);
+  const auto single = [&](buffer<T>& v) { return vector_ref(scalar_type_of<T>, v.data(), a.rows, ctx.space()); };
+  const auto four = [&](buffer<T>& v) {
+    return multivector_view<T>{a.rows, 4, 4, vector_order::row_major, v.data(), ctx.space()};
+  };
+  std::string us, many, chosen;
+  double best = 0, taken = 0;
+  for (const std::string kernel : kernels) {
+    try {
+      spmv_options options;
+      options.kernel = kernel;
+      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
+      const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
+      if (kernel.empty()) {
+        chosen = plan.kernel(), taken = time;
+        continue;
+      }
+      best = best == 0 ? time : std::min(best, time);
+      us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", kernel, time);
+      if (kernel == "csr5") continue;
+      many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
+                          microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
+    } catch (const error&) {  // the kernel does not take the matrix
+    }
+  }
+  fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
+             taken, taken / best, us, many);
+  return fmt::format(
+      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}}})",
+      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many);
+}
+
+}  // namespace
+
+std::string time_choices(const context& ctx, int smaller) {
+  std::string out;
+  const auto add = [&](const std::string& record) { out += (out.empty() ? "\n" : ",\n") + record; };
+  for (const family& f : families(15e6 / smaller)) {
+    for (const int b : {2, 3, 4, 6, 8}) {
+      const block_rows blocks = f.make(b);
+      for (const double fill : {1.0, f.fitted ? 0.8 : 0.9, f.fitted ? 0.6 : 0.7}) {
+        const std::string label = fmt::format("{}, {} x {}, {:.0f}%", f.name, b, b, 100 * fill);
+        add(time_kernels(ctx, fill_blocks<double>(ctx, blocks, b, fill), label, f.fitted));
+        if (fill >= 0.8) add(time_kernels(ctx, fill_blocks<float>(ctx, blocks, b, fill), label, f.fitted));
+      }
+    }
+  }
+  return "\"choices\": [" + out + "]";
+}
+
+}  // namespace tulle::bench

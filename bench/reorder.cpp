@@ -1,0 +1,322 @@
+// What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or
+// what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
+// --moves: ways of bringing vectors into an order, by themselves.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+namespace {
+
+using namespace tulle;
+
+struct mesh {
+  const char* name;
+  const char* spec;
+};
+
+struct timed {
+  std::string kernel;
+  double microseconds = 0;
+};
+
+double microseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Median of 15 runs.
+template <class F>
+double microseconds(const context& ctx, const F& f) {
+  std::vector<double> times;
+  event begin(ctx), end(ctx);
+  for (int i = 0; i < 18; ++i) {
+    begin.record(ctx.stream());
+    f();
+    end.record(ctx.stream());
+    end.synchronize();
+    if (i >= 3) times.push_back(end.microseconds_since(begin));
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+double application(const context& ctx, const linear_operator& a) {
+  const auto [rows, cols] = a.dimensions();
+  buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
+  vector_ops(ctx).random(1, x);
+  return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
+}
+
+permutation random_order(const context& ctx, index_t n) {
+  std::vector<index_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  return {ctx, order};
+}
+
+/// The fastest of some kernels that take the matrix, without an order.
+timed best_of(const context& ctx, const matrix_ref& a, bool vendor) {
+  timed best;
+  for (const kernel_info& k : kernels(ctx.backend())) {
+    const bool is_vendor = k.role == kernel_role::vendor;
+    if (k.operation != kernel_operation::spmv || k.role == kernel_role::study || is_vendor != vendor) continue;
+    try {
+      spmv_options options;
+      options.kernel = k.name;
+      const any_spmv_plan plan(ctx, a, options);
+      const double time = application(ctx, plan);
+      if (best.kernel.empty() || time < best.microseconds) best = {std::string(k.name), time};
+    } catch (const error&) {  // does not take it
+    }
+  }
+  return best;
+}
+
+/// Microseconds of an iteration of conjugate gradients: a solve of 200, with all that it begins and ends with.
+double iteration(const context& ctx, const matrix_ref& a, spmv_reorder reorder, std::string& kernel,
+                 const std::string& spmv_kernel = {}) {
+  const auto n = static_cast<std::size_t>(a.rows);
+  buffer<double> b(ctx, n), x(ctx, n);
+  vector_ops(ctx).random(2, b);
+  cg_options options;
+  options.rtol = 0;
+  options.max_iterations = 200;
+  options.zero_guess = true;
+  options.spmv.reorder = reorder;
+  options.spmv.kernel = spmv_kernel;
+  const cg_solver solver(ctx, a, options);
+  kernel = solver.kernel();
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    (void)solver.solve(b, x);
+    times.push_back(microseconds_since(begin) / options.max_iterations);
+  }
+  std::ranges::sort(times);
+  return times[2];
+}
+
+/// One way: x is read at random. Two: first into ranges of x that a cache holds, by the number of ranges.
+void time_moves(const context& ctx, const permutation& order) {
+  const auto n = static_cast<std::size_t>(order.size());
+  buffer<double> x(ctx, n), y(ctx, n), between(ctx, n);
+  vector_ops(ctx).random(1, x);
+  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, microseconds(ctx, [&] { order.apply(x, y); }),
+             microseconds(ctx, [&] { order.apply_inverse(x, y); }));
+  const std::vector<index_t> from = order.to_vector();
+  for (const index_t ranges : {4, 8, 16, 32}) {
+    const index_t span = (order.size() + ranges - 1) / ranges;
+    std::vector<index_t> next, source(n), place(n);
+    for (index_t r = 0; r < ranges; ++r) next.push_back(std::min(order.size(), r * span));
+    for (std::size_t i = 0; i < n; ++i) {
+      place[i] = next[static_cast<std::size_t>(from[i] / span)]++;
+      source[static_cast<std::size_t>(place[i])] = from[i];
+    }
+    const permutation first(ctx, source), second(ctx, place);
+    const double one = microseconds(ctx, [&] { first.apply(x, between); });
+    const double two = microseconds(ctx, [&] { second.apply(between, y); });
+    const double both = microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
+    const double out = microseconds(ctx, [&] { second.apply_inverse(x, between); });
+    const permutation inverse = first.inverse();
+    const double back = microseconds(ctx, [&] { inverse.apply(between, y); });
+    fmt::print("; {} ranges {:.1f} + {:.1f} = {:.1f}, back {:.1f} + {:.1f}", ranges, one, two, both, out, back);
+  }
+  fmt::print("\n");
+}
+
+/// The plan in another order by some kernels, and an iteration of conjugate gradients by them.
+void measure_kernels(const context& ctx, const mesh& m) {
+  const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
+  const matrix_ref a = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  for (const char* kernel : {"packed", "csr5", "csr.stream", "sell", "ell"}) {
+    spmv_options options;
+    options.reorder = spmv_reorder::always;
+    options.kernel = kernel;
+    try {
+      const any_spmv_plan plan(ctx, a, options);
+      std::string solver;
+      fmt::print("{} {}: reordered {:.1f} us, in its own order {:.1f}", m.name, kernel, application(ctx, plan),
+                 application(ctx, plan.in_own_order()));
+      fmt::print(", cg natural {:.1f}, reordered {:.1f}\n",
+                 iteration(ctx, natural, spmv_reorder::never, solver, kernel),
+                 iteration(ctx, a, spmv_reorder::always, solver, kernel));
+    } catch (const error& e) {
+      fmt::print("{}: {}\n", kernel, e.what());
+    }
+    std::fflush(stdout);
+  }
+}
+
+using row = std::vector<std::string>;
+const row file_header = {"f64",    "nonzeros",  "effort max, µs", "with auto, µs", "speed",
+                         "kernel", "with auto", "planning, ms",   "with auto"};
+
+/// A matrix from a file by plans of effort max, without and with reorder auto. Empty below 10^5 entries.
+row measure_file(const context& ctx, const std::string& file) {
+  const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
+  if (a.nnz < 100'000) return {};
+  spmv_options options;
+  options.effort = spmv_effort::max;
+  const any_spmv_plan plain(ctx, a, options);
+  options.reorder = spmv_reorder::automatic;
+  const any_spmv_plan other(ctx, a, options);
+  const double before = application(ctx, plain), after = application(ctx, other);
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string why = other.explain();
+  const std::size_t order = why.find("; in ");
+  fmt::print("{}: {} -> {}: {:.1f} -> {:.1f} us, {:.2f}{}\n", name, plain.kernel(), other.kernel(), before, after,
+             before / after, order == std::string::npos ? "" : why.substr(order));
+  std::fflush(stdout);
+  return {name,
+          fmt::format("{}", a.nnz),
+          fmt::format("{:.1f}", before),
+          fmt::format("{:.1f}", after),
+          fmt::format("{:.2f}", before / after),
+          std::string(plain.kernel()),
+          fmt::format("{}{}", other.kernel(), other.row_order() != nullptr ? ", reordered" : ""),
+          fmt::format("{:.1f}", plain.plan_microseconds() / 1e3),
+          fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
+}
+
+const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best",
+                         "reordered",       "at effort max",     "over the best",       "in its own order",
+                         "natural / own",   "planning, ms",      "pays after",          "iteration of cg: natural",
+                         "renumbered",      "reordered",         "natural / reordered"};
+
+spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::standard) {
+  spmv_options options;
+  options.reorder = reorder;
+  options.effort = effort;
+  return options;
+}
+
+row measure(const context& ctx, const mesh& m, bool moves) {
+  using enum spmv_reorder;
+  const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
+  const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const double natural_us = application(ctx, any_spmv_plan(ctx, natural, options_of(never, spmv_effort::max)));
+  const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
+  timed plain;
+  double cost = 0;
+  {
+    const any_spmv_plan plan(ctx, shuffled);
+    plain = {std::string(plan.kernel()), application(ctx, plan)};
+    cost = -plan.plan_microseconds();
+  }
+  timed standard;
+  double own_standard = 0;
+  {
+    const any_spmv_plan plan(ctx, shuffled, options_of(always));
+    standard = {std::string(plan.kernel()), application(ctx, plan)};
+    own_standard = application(ctx, plan.in_own_order());
+    cost += plan.plan_microseconds();
+  }
+  const any_spmv_plan plan(ctx, shuffled, options_of(always, spmv_effort::max));
+  const double reordered = application(ctx, plan), own = application(ctx, plan.in_own_order());
+  const double best = vendor.kernel.empty() ? ours.microseconds : std::min(ours.microseconds, vendor.microseconds);
+  const double pays = cost / (plain.microseconds - standard.microseconds);
+  const std::string pays_after = pays > 0 ? fmt::format("{:.0f}", pays) : "never";
+  fmt::print(
+      "{}: natural {:.1f} us; renumbered: default {:.1f} ({}), ours {:.1f} ({}), vendor {:.1f} ({}); reordered {:.1f} "
+      "({}, own "
+      "{:.1f}), at max {:.1f} ({}, own {:.1f}): {:.2f} times the best, {:.2f} of natural; pays after {}\n  {}\n",
+      m.name, natural_us, plain.microseconds, plain.kernel, ours.microseconds, ours.kernel, vendor.microseconds,
+      vendor.kernel, standard.microseconds, standard.kernel, own_standard, reordered, plan.kernel(), own,
+      best / reordered, natural_us / own, pays_after, plan.explain());
+  std::fflush(stdout);
+  if (moves) time_moves(ctx, *plan.column_order());
+  std::string kernel;
+  const double cg_natural = iteration(ctx, natural, never, kernel), cg_plain = iteration(ctx, shuffled, never, kernel),
+               cg_reordered = iteration(ctx, shuffled, always, kernel);
+  fmt::print("  {}: natural {:.1f} us an iteration, renumbered {:.1f}, reordered {:.1f}: {:.2f} of natural\n", kernel,
+             cg_natural, cg_plain, cg_reordered, cg_natural / cg_reordered);
+  std::fflush(stdout);
+  const auto us = [](double t) { return fmt::format("{:.1f}", t); };
+  const auto with_kernel = [&](const timed& t) {
+    return t.kernel.empty() ? std::string("-") : fmt::format("{:.1f} (`{}`)", t.microseconds, t.kernel);
+  };
+  return {m.name,
+          us(natural_us),
+          with_kernel(ours),
+          with_kernel(vendor),
+          with_kernel(standard),
+          with_kernel({std::string(plan.kernel()), reordered}),
+          fmt::format("{:.2f}", best / reordered),
+          us(own),
+          fmt::format("{:.2f}", natural_us / own),
+          fmt::format("{:.1f}", cost / 1e3),
+          pays_after,
+          us(cg_natural),
+          us(cg_plain),
+          us(cg_reordered),
+          fmt::format("{:.2f}", cg_natural / cg_reordered)};
+}
+
+std::string json(const row& cells) {
+  std::string out;
+  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
+  return "[" + out + "]";
+}
+
+/// As tools/bench_table.py takes it.
+int write(const std::string& file, const context& ctx, const row& header, const std::vector<row>& rows) {
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (out == nullptr) return 1;
+  std::string text;
+  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
+  fmt::print(
+      out,
+      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
+      " \"rows\": [{}\n ]\n}}\n",
+      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
+  return std::fclose(out);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool on_cpu = false, small = false, moves = false, kernels = false;
+  std::string file, only;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    on_cpu = on_cpu || argument == "cpu";
+    small = small || argument == "--small";
+    moves = moves || argument == "--moves";
+    kernels = kernels || argument == "--kernels";
+    if (argument == "-o" && i + 1 < argc) file = argv[++i];
+    if (argument == "--files") files.assign(argv + i + 1, argv + argc);
+    if (argument == "--only" && i + 1 < argc) only = argv[++i];
+  }
+  const mesh large_meshes[] = {{"7-point 128^3", "gen:stencil:points=7,n=128,values=spd"},
+                               {"27-point 100^3", "gen:stencil:points=27,n=100,values=spd"},
+                               {"7-point 256^3", "gen:stencil:points=7,n=256,values=spd"}};
+  const mesh small_meshes[] = {{"7-point 40^3", "gen:stencil:points=7,n=40,values=spd"},
+                               {"27-point 30^3", "gen:stencil:points=27,n=30,values=spd"}};
+  const context ctx = on_cpu ? context::cpu() : context::cuda();
+  std::vector<row> rows;
+  for (const std::string& name : files) {
+    if (row made = measure_file(ctx, name); !made.empty()) rows.push_back(std::move(made));
+  }
+  if (!files.empty()) return file.empty() ? 0 : write(file, ctx, file_header, rows);
+  for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
+    if (std::string(m.name).find(only) == std::string::npos) continue;
+    if (kernels) {
+      measure_kernels(ctx, m);
+    } else {
+      rows.push_back(measure(ctx, m, moves));
+    }
+  }
+  return file.empty() ? 0 : write(file, ctx, mesh_header, rows);
+}

@@ -1,0 +1,124 @@
+// Plans in another order than A's.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/memory_status.hpp"
+#include "kernels/bsr_block.hpp"
+#include "ops/hidden_order.hpp"
+#include "ops/spmv_impl.hpp"
+#include "plan/autotune.hpp"
+
+namespace tulle {
+namespace {
+
+/// From this gain in sectors on an order is worth a plan that is then timed.
+constexpr double least_gain = 1.25;
+/// Of the plain plan's time, what the reordered one must stay below.
+constexpr double least_speedup = 0.98;
+
+/// Of the matrix's own blocks, or of those that its entries fill.
+index_t block_of(const detail::operand& a) {
+  if (a.given().format == matrix_format::bsr || a.given().format == matrix_format::bin_bsr) return a.given().block;
+  const csr_stats s = a.statistics();
+  const index_t b = best_bsr_block(s, size_of(a.ref().types.value));
+  return s.block_fill[static_cast<std::size_t>(b)] >= detail::full_block ? b : 1;
+}
+
+}  // namespace
+
+/// The plan's kernel on vectors in the plan's order.
+class any_spmv_plan::impl::own_order_operator final : public linear_operator {
+ public:
+  explicit own_order_operator(impl& plan) : plan_(plan) {}
+
+  [[nodiscard]] const context& ctx() const noexcept override { return plan_.ctx; }
+  [[nodiscard]] shape dimensions() const noexcept override { return plan_.dimensions; }
+  [[nodiscard]] scalar_type vector_type() const noexcept override { return *plan_.options.vector_type; }
+  [[nodiscard]] std::string_view label() const noexcept override { return plan_.kernel->name; }
+  [[nodiscard]] std::string_view matrix_label() const noexcept override { return "A in the plan's order"; }
+  [[nodiscard]] bool can(operation what, bool transposed) const noexcept override {
+    return !transposed && plan_.can(what);
+  }
+
+ private:
+  void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override {
+    plan_.op->apply(alpha, x.data, beta, y.data, how.stream);
+  }
+  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                     call how) const override {
+    plan_.many_operator().apply_many(alpha, strided(x), beta, strided(y), how.stream);
+  }
+  void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
+                     const const_vector_ref& w, const vector_ref& dots, call how) const override {
+    plan_.op->apply_dots(alpha, x.data, beta, y.data, w.data, dots, how.stream);
+  }
+  void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
+                 const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const override {
+    plan_.op->apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
+  }
+
+  impl& plan_;
+};
+
+/// `transposes`: the plan multiplies by the transpose of the CSR that the source now is.
+void any_spmv_plan::impl::reorder(bool transposes) {
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = detail::sectors_per_nonzero(ctx, source.ref());
+  detail::matrix_orders orders = detail::find_orders(ctx, source.ref(), block_of(source));
+  source.permute(orders.rows, orders.columns());
+  source.refresh();
+  order_reason = fmt::format(
+      "in reverse Cuthill-McKee order: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; "
+      "{:.0f} us to find it",
+      detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
+  if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
+  order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
+  own_order = std::make_unique<own_order_operator>(*this);
+}
+
+/// Times the plan in another order beside this one, where there seems to be one that pays, and keeps the faster.
+void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
+  impl& plain = *impl_;
+  if (effort() != spmv_effort::max) {
+    plain.order_reason = "in A's order: reorder auto acts at effort max";
+    return;
+  }
+  if (plain.stays_blocks()) {
+    plain.order_reason = "in A's order: A came in blocks";
+    return;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const detail::order_probe seen = detail::probe_order(plain.ctx, plain.source.ref());
+  plain.order_reason = fmt::format("in A's order: {}", seen.describe());
+  if (seen.gain() < least_gain) return;
+  spmv_options options = plain.options;
+  options.reorder = spmv_reorder::always;
+  try {
+    any_spmv_plan other(plain.ctx, a, options);
+    const double time = microseconds_per_application(*this), reordered = microseconds_per_application(other);
+    const double cost = microseconds_since(begin);
+    if (reordered < least_speedup * time) {
+      other.impl_->plan_microseconds += plain.plan_microseconds;
+      other.impl_->order_reason += fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications",
+                                               reordered, time, std::ceil(cost / (time - reordered)));
+      impl_ = std::move(other.impl_);
+    } else {
+      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in reverse Cuthill-McKee order", time, reordered);
+    }
+  } catch (const error& e) {
+    if (!is_out_of_memory(e) && e.code() != status::unsupported) throw;
+    plain.order_reason += fmt::format("; another order: {}", e.what());
+  }
+  impl_->plan_microseconds += microseconds_since(begin);
+}
+
+const permutation* any_spmv_plan::row_order() const noexcept { return impl_->order ? &impl_->order->rows() : nullptr; }
+const permutation* any_spmv_plan::column_order() const noexcept {
+  return impl_->order ? &impl_->order->columns() : nullptr;
+}
+const linear_operator& any_spmv_plan::in_own_order() const noexcept {
+  return impl_->own_order == nullptr ? static_cast<const linear_operator&>(*this) : *impl_->own_order;
+}
+
+}  // namespace tulle

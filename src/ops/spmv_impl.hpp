@@ -1,0 +1,82 @@
+// What a plan for y = A x holds.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tulle/ops/spmv.hpp>
+
+#include "kernels/backends.hpp"
+#include "ops/operand.hpp"
+#include "ops/reordering.hpp"
+#include "plan/choose_spmv.hpp"
+#include "plan/find_kernel.hpp"
+
+namespace tulle {
+
+/// A multivector as kernels see it. What is only read is not written to.
+/// Vectors without elements may have no array, and to a null pointer nothing may be added.
+inline strided_vectors strided(const const_multivector_ref& v) {
+  if (v.data == nullptr) return {nullptr, v.count, 0, 0};
+  return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
+}
+
+struct any_spmv_plan::impl {
+  impl(const context& c, const matrix_ref& a, const spmv_options& o);
+
+  void take_named(const std::string& wanted);
+  void take_transposing_kernel(const std::string& reason);
+  bool transpose(const std::string& wanted);
+  void choose(bool quick);
+  void analyse();
+  void count();
+  void tune(double budget);
+  class own_order_operator;
+  void reorder(bool transposes);
+  void build(const spmv_kernel& k, const std::string& why);
+  void build_without_set_up(const std::string& why);
+  spmv_operator& many_operator();
+  [[nodiscard]] bool can(operation what) const noexcept {
+    return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
+  }
+  [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
+    return find_spmv_kernel(ctx.backend(), name, types());
+  }
+  [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
+  [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
+  [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr || comes_in_bins(); }
+  [[nodiscard]] std::string_view kernel_for_its_blocks() const {
+    const bool in_place = options.effort == spmv_effort::none;
+    if (comes_in_bins()) return in_place ? kernel_for_bins : kernel_for_sorted_bins;
+    return in_place || ctx.backend() == backend_kind::cpu ? kernel_for_blocks : kernel_for_sorted_bins;
+  }
+  [[nodiscard]] bool takes_blocks(std::string_view name) const {
+    const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types());
+    return k != nullptr && (comes_in_bins() ? k->takes_bin_bsr : k->takes_bsr);
+  }
+  [[nodiscard]] bool takes_many_by_another() const {
+    return !named && !reads_transpose && !stays_blocks() && for_many != nullptr;
+  }
+
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();  // first: planning begins here
+  context ctx;
+  spmv_options options;
+  detail::operand source;
+  shape dimensions;              // of what multiplies: A or A^T
+  bool named = false;            // the kernel was asked for by name
+  bool reads_transpose = false;  // the kernel multiplies by the transpose of the CSR it is given
+  csr_stats stats;
+  bool analysed = false;  // else stats holds what is known without a pass over the matrix
+  const spmv_kernel* kernel = nullptr;
+  const spmv_kernel* for_many = spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend()), types());
+  std::string reason;
+  std::unique_ptr<spmv_operator> op;
+  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
+  double plan_microseconds = 0;
+  std::optional<detail::reordering> order;    // none: rows and columns are where they are in A
+  std::string order_reason;                   // why, or why not; empty: never asked for
+  std::unique_ptr<linear_operator> own_order;  // of in_own_order, where there is an order
+};
+
+}  // namespace tulle
