@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
@@ -101,17 +102,25 @@ row measure_mesh(const context& ctx, const std::string& spec, bool check) {
 }
 
 /// Of every ordering that this build has: the time, the sectors per nonzero, and SpMV.
-void measure_file(const context& ctx, const std::string& file, table& to) {
+/// Where this build has not the library, the order comes from FOLDER/MATRIX.ORDERING.txt, one number per line, if that
+/// is there.
+void measure_file(const context& ctx, const std::string& file, const std::string& folder, table& to) {
   const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
   const double plain = application(ctx, a);
   const std::string name = std::filesystem::path(file).stem().string();
   const order_quality before = measure_order(ctx, a);
-  for (const ordering how : orderings()) {
+  for (const ordering how : {ordering::rcm, ordering::amd, ordering::nd, ordering::partition, ordering::degree,
+                             ordering::length, ordering::random}) {
+    const bool here = std::ranges::find(orderings(), how) != orderings().end();
+    std::vector<index_t> elsewhere;
+    std::ifstream numbers(folder + "/" + name + "." + std::string(tulle::name(how)) + ".txt");
+    for (index_t i = 0; !here && numbers >> i;) elsewhere.push_back(i);
+    if (!here && elsewhere.empty()) continue;
     const bool of_rows = how == ordering::length || a.rows != a.cols;
-    if (how == ordering::natural || (a.rows != a.cols && how != ordering::length && how != ordering::random)) continue;
+    if (a.rows != a.cols && how != ordering::length && how != ordering::random) continue;
     permutation p(ctx);
     const double ms = milliseconds([&] {
-      p = order(ctx, a, how);
+      p = here ? order(ctx, a, how) : permutation(ctx, elsewhere);
       ctx.synchronize();
     });
     const matrix_ref b = of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p);
@@ -120,7 +129,8 @@ void measure_file(const context& ctx, const std::string& file, table& to) {
     fmt::print(
         "{:<24} {:<9} {:>9.2f} ms, bandwidth {:>7}, sectors {:.2f} -> {:.2f}, SpMV {:.2f} -> {:.2f} us: {:.2f}\n", name,
         tulle::name(how), ms, after.bandwidth, before.sectors[0], after.sectors[0], plain, us, plain / us);
-    to.rows.push_back({name, fmt::format("{}", a.nnz), std::string(tulle::name(how)), fmt::format("{:.1f}", ms),
+    to.rows.push_back({name, fmt::format("{}", a.nnz), std::string(tulle::name(how)),
+                       here ? fmt::format("{:.1f}", ms) : "-",
                        fmt::format("{} → {}", before.bandwidth, after.bandwidth),
                        fmt::format("{:.2f} → {:.2f}", before.sectors[0], after.sectors[0]),
                        fmt::format("{:.2f}", plain), fmt::format("{:.2f}", us), fmt::format("{:.2f}", plain / us)});
@@ -153,7 +163,7 @@ int write(const std::string& file, const context& ctx, const table& t) {
 int main(int argc, char** argv) {
   bool on_cpu = false, check = false;
   int threads = 0;
-  std::string output;
+  std::string output, folder;
   std::vector<std::string> meshes, files, *list = nullptr;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -167,14 +177,16 @@ int main(int argc, char** argv) {
       check = true;
     } else if (argument == "--threads" && i + 1 < argc) {
       threads = std::atoi(argv[++i]);
+    } else if (argument == "--orders" && i + 1 < argc) {
+      folder = argv[++i];
     } else if (argument == "-o" && i + 1 < argc) {
       output = argv[++i];
     } else if (list != nullptr) {
       list->push_back(argument);
     } else {
-      fmt::print(
-          stderr,
-          "usage: tulle_orderings [cpu|cuda] [--threads N] [--check] [-o FILE] [--meshes SPEC...] [--files FILE...]\n");
+      fmt::print(stderr,
+                 "usage: tulle_orderings [cpu|cuda] [--threads N] [--check] [--orders FOLDER] [-o FILE] [--meshes "
+                 "SPEC...] [--files FILE...]\n");
       return 2;
     }
   }
@@ -187,7 +199,7 @@ int main(int argc, char** argv) {
   } else {
     t.header = {"matrix",          "nonzeros", "ordering", "ms", "bandwidth", "sectors per nonzero",
                 "SpMV before, µs", "after",    "gain"};
-    for (const std::string& file : files) measure_file(ctx, file, t);
+    for (const std::string& file : files) measure_file(ctx, file, folder, t);
   }
   return output.empty() ? 0 : write(output, ctx, t);
 }

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "kernels/backends.hpp"
+#include "ops/cuthill_mckee.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -85,13 +86,6 @@ matrix_ref symmetric_pattern(const context& ctx, const matrix_ref& a) {
   return add(ctx, 0, a, 0, transpose(ctx, a).matrix);
 }
 
-/// Of a symmetric pattern.
-permutation cuthill_mckee(const context& ctx, const matrix_ref& pattern) {
-  buffer<index_t> order(ctx, static_cast<std::size_t>(pattern.rows));
-  reorders_of(ctx.backend()).rcm(ctx, pattern, order.data());
-  return {ctx, permutation_ref(offset_type::i32, order.data(), pattern.rows, ctx.space(), ctx.device())};
-}
-
 /// The pattern of the blocks of A as a matrix.
 matrix_ref pattern_of_blocks(const context& ctx, const matrix_ref& a, index_t block) {
   return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> matrix_ref {
@@ -107,7 +101,7 @@ matrix_ref pattern_of_blocks(const context& ctx, const matrix_ref& a, index_t bl
 }
 
 permutation order_of_blocks(const context& ctx, const matrix_ref& a, index_t block) {
-  const permutation of_blocks = cuthill_mckee(ctx, symmetric_pattern(ctx, pattern_of_blocks(ctx, a, block)));
+  const permutation of_blocks = detail::cuthill_mckee(ctx, symmetric_pattern(ctx, pattern_of_blocks(ctx, a, block)));
   std::vector<index_t> order;
   order.reserve(static_cast<std::size_t>(a.rows));
   for (const index_t b : of_blocks.to_vector()) {
@@ -135,7 +129,7 @@ matrix_orders order_of_rows_and_columns(const context& ctx, const matrix_ref& a)
   const auto n = static_cast<index_t>(vertices);
   coo<float> graph{n, n, to_buffer(ctx, from), to_buffer(ctx, to), buffer<float>(ctx, from.size())};
   fill_bytes(ctx, graph.values.data(), ctx.space(), 0, graph.values.bytes());
-  const permutation both = cuthill_mckee(ctx, sum_duplicates(ctx, matrix_ref(std::move(graph))));
+  const permutation both = detail::cuthill_mckee(ctx, sum_duplicates(ctx, matrix_ref(std::move(graph))));
   std::vector<index_t> of_rows, of_columns;
   for (const index_t v : both.to_vector()) v < a.rows ? of_rows.push_back(v) : of_columns.push_back(v - a.rows);
   return {permutation(ctx, of_rows), permutation(ctx, of_columns)};
@@ -174,7 +168,7 @@ std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types)
 matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block) {
   if (a.rows != a.cols) return order_of_rows_and_columns(ctx, a);
   if (block > 1 && a.rows % block == 0) return {order_of_blocks(ctx, a, block)};
-  return {cuthill_mckee(ctx, symmetric_pattern(ctx, a))};
+  return {detail::cuthill_mckee(ctx, symmetric_pattern(ctx, a))};
 }
 
 }  // namespace tulle::detail

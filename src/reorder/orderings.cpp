@@ -11,6 +11,7 @@
 #include "core/parallel.hpp"
 #include "core/split_mix.hpp"
 #include "kernels/backends.hpp"
+#include "ops/cuthill_mckee.hpp"
 #include "reorder/libraries.hpp"
 
 namespace tulle {
@@ -48,16 +49,6 @@ matrix_ref symmetric_csr(const context& ctx, const matrix_ref& a) {
   const matrix_ref csr = sound_csr(ctx, a);
   if (reorders_of(ctx.backend()).symmetric(ctx, csr)) return csr;
   return add(ctx, 1, csr, 1, transpose(ctx, csr).matrix);
-}
-
-permutation by_rcm(const context& ctx, const matrix_ref& symmetric) {
-  buffer<index_t> order(ctx, at(symmetric.rows));
-  if (reorders_of(ctx.backend()).rcm(ctx, symmetric, order.data())) return {ctx, order};
-  const context host = host_of(ctx);
-  const matrix_ref copy = clone(host, symmetric);
-  buffer<index_t> of_host(host, at(symmetric.rows));
-  reorders_of(host.backend()).rcm(host, copy, of_host.data());
-  return {ctx, of_host};
 }
 
 /// Without the diagonal and, where `isolated` is given, without the vertices that have no neighbours, which go there;
@@ -130,7 +121,7 @@ permutation by_parts(const context& ctx, const matrix_ref& a, index_t part_rows)
   }
   const context host = host_of(ctx);
   const matrix_ref symmetric = symmetric_csr(host, on_host(ctx, host, a));
-  permutation rcm = by_rcm(host, symmetric);
+  permutation rcm = detail::cuthill_mckee(host, symmetric);
   const auto parts = static_cast<index_t>((std::int64_t{a.rows} + part_rows - 1) / part_rows);
   if (parts < 2) return rcm.on(ctx);
   std::vector<index_t> kept;
@@ -223,7 +214,7 @@ permutation order(const context& ctx, const matrix_ref& a, ordering how, const o
     case ordering::natural:
       return permutation::identity(ctx, a.rows);
     case ordering::rcm:
-      return by_rcm(ctx, symmetric_csr(ctx, a));
+      return detail::cuthill_mckee(ctx, symmetric_csr(ctx, a));
     case ordering::amd:
       return by_library(how, ctx, a, detail::amd_order);
     case ordering::nd:

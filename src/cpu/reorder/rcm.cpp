@@ -1,8 +1,7 @@
 // Reverse Cuthill-McKee of a symmetric pattern, component by component (kernels/reorder.hpp says which order it is).
 //
-// Within a sweep the next vertices are few lines ahead in the queue, so that their rows are fetched before they are
-// needed; a vertex costs one visit of each neighbour's byte. Parts of a wide level go to threads: each takes the
-// children it finds, the part of the earlier parents wins, and what was lost is left out afterwards.
+// A vertex costs one visit of each neighbour's byte. Parts of a wide level go to threads: each takes the children it
+// finds, the part of the earlier parents wins, and what was lost is left out afterwards.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -33,25 +32,8 @@ struct graph {
   [[nodiscard]] bool before(index_t a, index_t b) const {
     return degree[a] != degree[b] ? degree[a] < degree[b] : a < b;
   }
+  [[nodiscard]] index_t least() const { return static_cast<index_t>(std::min_element(degree, degree + n) - degree); }
 };
-
-/// Fetches what the vertices further on in a list need, in three steps.
-template <offset O>
-void fetch_ahead(const graph<O>& g, const mark* marks, const index_t* list, index_t at, index_t end) {
-  constexpr index_t step = 4;
-  if (at + 3 * step < end) __builtin_prefetch(g.rowptr + list[at + 3 * step]);
-  if (at + 2 * step < end) {
-    __builtin_prefetch(g.colind + g.rowptr[list[at + 2 * step]]);
-    __builtin_prefetch(g.colind + g.rowptr[list[at + 2 * step] + 1] - 1);
-  }
-  if (at + step >= end) return;
-  const index_t next = list[at + step];
-  const O last = std::min<O>(g.rowptr[next] + 16, g.rowptr[next + 1]);
-  for (O k = g.rowptr[next]; k < last; ++k) {
-    __builtin_prefetch(marks + g.colind[k]);
-    __builtin_prefetch(g.degree + g.colind[k]);
-  }
-}
 
 /// Columns ascend, so by degree alone; few children are the rule.
 template <offset O>
@@ -116,7 +98,6 @@ class rcm_sweeper {
   index_t expand(index_t begin, index_t end) {
     index_t to = end;
     for (index_t p = begin; p < end; ++p) {
-      fetch_ahead(g_, marks_, out_, p, end);
       const index_t first = to;
       const O last = g_.rowptr[out_[p] + 1];
       for (O k = g_.rowptr[out_[p]]; k < last; ++k) {
@@ -153,7 +134,6 @@ class rcm_sweeper {
     mine.children.clear();
     mine.ends.clear();
     for (index_t p = begin; p < end; ++p) {
-      fetch_ahead(g_, marks_, out_, p, end);
       const std::size_t first = mine.children.size();
       const O last = g_.rowptr[out_[p] + 1];
       for (O k = g_.rowptr[out_[p]]; k < last; ++k) {
@@ -228,15 +208,20 @@ void rcm_typed(const context& ctx, const matrix_ref& a, index_t* order) {
   const auto* rowptr = static_cast<const O*>(a.rowptr);
   const buffer<index_t> degree = degrees(ctx, a, rowptr);
   const graph<O> g{a.rows, rowptr, a.colind, degree.data()};
-  const buffer<index_t> starts = by_degree(ctx, g);
   buffer<mark> marks(ctx, static_cast<std::size_t>(g.n));
   std::fill_n(marks.data(), g.n, unseen);
   rcm_sweeper<O> sweeper(ctx, g, marks.data());
   buffer<index_t> other(ctx, static_cast<std::size_t>(g.n));
   index_t placed = 0;
-  for (index_t i = 0; placed < g.n; ++i) {
-    const index_t start = starts.data()[i];
-    if (marks.data()[start] != unseen) continue;
+  buffer<index_t> starts;  // where there is more than one component
+  auto next_start = [&, i = index_t{0}]() mutable {
+    if (placed == 0) return g.least();
+    if (starts.empty()) starts = by_degree(ctx, g);
+    while (marks.data()[starts.data()[i]] != unseen) ++i;
+    return starts.data()[i];
+  };
+  while (placed < g.n) {
+    const index_t start = next_start();
     index_t* const best = order + placed;
     rcm_sweep last = sweeper.run(start, 0, best), least = last;
     placed += last.size;
