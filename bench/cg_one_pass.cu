@@ -107,10 +107,8 @@ __global__ void __launch_bounds__(threads, Timed ? 8 : 9) waiting_pass(const __g
   const std::int64_t product = std::int64_t{blockIdx.x} - v.lag, i = product * warps + threadIdx.x / 32;
   const bool multiplies = product >= 0 && i < v.a.slices;
   packed_slice slice{};
-  packed_lane lane[2]{};
   if (multiplies) {
     slice = load_slice(v.a, i);
-    lanes_of<tuning>(v.a, slice, lane);
     if (v.ahead) {
       const auto* const from = reinterpret_cast<const char*>(v.values + slice.values) + 128 * lane_id();
       if (lane_id() < slice.full * 4) prefetch_l2(from);
@@ -167,6 +165,8 @@ __global__ void __launch_bounds__(threads, Timed ? 8 : 9) waiting_pass(const __g
   if (timed) clock[3] = now();
   store_with_dots<double> dots{{}, nullptr, {}, v.left_product};
   if (multiplies) {
+    packed_lane lane[2];
+    lanes_of<tuning>(v.a, slice, lane);
     double sum[2][1] = {};
     const double* const x = v.p;  // written in this kernel: plain loads
     walk_slice<tuning>(v.a, slice, lane, v.values,

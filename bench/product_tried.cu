@@ -16,9 +16,7 @@ using namespace tulle::cuda;
 
 constexpr int threads = 128;
 template <int Lanes, int Flight, int Resident>
-struct tuning : packed_division<Lanes, 1, Flight, false> {
-  static constexpr int resident = Resident;
-};
+struct tuning : packed_division<Lanes, 1, Flight, false> {};
 
 __device__ __forceinline__ std::uint64_t keeping() {
   std::uint64_t p;
