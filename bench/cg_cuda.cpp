@@ -295,6 +295,8 @@ void one_pass_forms(const context& ctx, const char* json) {
     run("waits, slack, ahead", {.ahead = true, .slack = wave});
     run("waits, slack, ahead, early", {.ahead = true, .early = true, .slack = wave});
     run("waits, ahead", {.ahead = true});
+    run("waits, slack, roomy", {.roomy = true, .slack = wave});
+    run("waits, slack, ahead, roomy", {.ahead = true, .roomy = true, .slack = wave});
     run("waits, slack, fenced", {.fenced = true, .slack = wave});
     run("gathers", {.gathers = true});
     run("gathers, early", {.gathers = true, .early = true});

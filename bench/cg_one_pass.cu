@@ -98,8 +98,8 @@ __device__ __forceinline__ unsigned long long now() {
   return t;
 }
 
-template <bool Timed>
-__global__ void __launch_bounds__(threads, Timed ? 8 : 9) waiting_pass(const __grid_constant__ pass_arrays v) {
+template <bool Timed, int Resident>
+__global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_constant__ pass_arrays v) {
   __shared__ pass_state s;
   unsigned long long clock[5];
   const bool timed = Timed && threadIdx.x == 0;
@@ -148,20 +148,19 @@ __global__ void __launch_bounds__(threads, Timed ? 8 : 9) waiting_pass(const __g
     reinterpret_cast<quad<double>*>(v.r)[at] = r;
     reinterpret_cast<quad<double>*>(v.p)[at] = p;
   }
-  __syncthreads();
-  if (threadIdx.x == 0 && std::int64_t{blockIdx.x} * chunk < v.n) {
+  const bool all_ready = __syncthreads_and(static_cast<int>(ready)) != 0;
+  if (timed) clock[2] = now();
+  if (threadIdx.x == 0 && std::int64_t{blockIdx.x} * chunk < v.n) {  // the other warps go on
     __threadfence();
     asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(v.renewed + blockIdx.x), "r"(s.passes) : "memory");
   }
-  residual.finish();
-  if (timed) clock[2] = now();
-  if (!ready) {
+  if (!all_ready) {
     for (int k = need.x + static_cast<int>(threadIdx.x); k <= need.y; k += threads)
       while (load_number(v.renewed + k) < s.passes) {
       }
+    __syncthreads();
   }
   if (v.fenced) __threadfence();
-  __syncthreads();
   if (timed) clock[3] = now();
   store_with_dots<double> dots{{}, nullptr, {}, v.left_product};
   if (multiplies) {
@@ -181,6 +180,8 @@ __global__ void __launch_bounds__(threads, Timed ? 8 : 9) waiting_pass(const __g
     }
   }
   dots.finish();
+  __syncthreads();
+  residual.finish();
   if (!timed || product < 0 || std::int64_t{blockIdx.x} * chunk >= v.n) return;
   clock[4] = now();
   for (int k = 0; k < 4; ++k) atomicAdd(v.phases + k, clock[k + 1] - clock[k]);
@@ -322,7 +323,7 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
   const auto pass = [&](int parity, bool timed) {
     pass_arrays v = arrays(parity);
     if (timed) v.phases = phases.data();
-    const auto kernel = o.gathers ? gathering_pass<6> : timed ? waiting_pass<true> : waiting_pass<false>;
+    const auto kernel = o.gathers ? gathering_pass<6> : timed ? waiting_pass<true, 8> : o.roomy ? waiting_pass<false, 7> : waiting_pass<false, 9>;
     if (o.early)
       launch_behind("pass", kernel, {blocks, threads}, 1, s, v);
     else

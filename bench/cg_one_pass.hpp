@@ -8,6 +8,7 @@ struct one_pass_options {
   bool ahead = false;    // values are asked for before vectors are renewed
   bool early = false;    // a pass comes in while the one before ends
   bool fenced = false;   // readers have a fence, too
+  bool roomy = false;    // more registers, fewer blocks
   int slack = 0;         // blocks between what renews the last vector that a row needs and the row
 };
 
