@@ -13,7 +13,7 @@
 
 #include "cg_one_pass.hpp"
 #include "cuda/solvers/diagonal.hpp"
-#include "cuda/solvers/graph_move.cuh"
+#include "cuda/solvers/quads.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_walk.cuh"

@@ -4,7 +4,7 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "cuda/solvers/graph_move.cuh"
+#include "cuda/solvers/quads.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_walk.cuh"
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(threads, Resident)
 }
 
 /// r -= a q, to = r + b p: as move streams, with nothing to decide.
-__global__ void __launch_bounds__(graph_threads, graph_blocks)
+__global__ void __launch_bounds__(256, 4)
     move_like(double* r, const double* p, double* to, const double* q, std::int64_t quads, bool first_only) {
   start_dependents();
   await_previous_grid();
@@ -195,7 +195,7 @@ void product_tried(const context& ctx, const matrix_ref& a) {
   };
   const auto move = [&](int i) {
     double* const p = ring.data();
-    launch_behind("move", move_like, {most * graph_blocks, graph_threads}, 1, s, r.data(),
+    launch_behind("move", move_like, {most * 4, 256}, 1, s, r.data(),
                   static_cast<const double*>(p + n * (i % 4)), p + n * ((i + 1) % 4),
                   static_cast<const double*>(q.data()), static_cast<std::int64_t>(n / 2), false);
   };
