@@ -10,6 +10,7 @@
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_parts.cuh"
+#include "cuda/spmv/packed_slices.hpp"
 #include "cuda/spmv/packed_walk.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/formats.hpp"
@@ -101,7 +102,8 @@ packed_shape shape_for(const context& ctx, const csr_stats& s) {
 }
 
 template <class T, class O>
-class packed_operator final : public fused_operator<packed_operator<T, O>, device_operator<T>> {
+class packed_operator final : public fused_operator<packed_operator<T, O>, device_operator<T>>,
+                              public has_packed_slices {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
       : fused_operator<packed_operator, device_operator<T>>(ctx, packed_policy::threads),
@@ -132,6 +134,10 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
     std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
     return out;
+  }
+
+  [[nodiscard]] packed_slices slices() const override {
+    return {storage_.view(), values_.data(), storage_.parts() == 0 ? shape_.height : 0};
   }
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, packed_policy::threads); }
