@@ -21,7 +21,6 @@
 #include "cuda/solvers/graph_move.cuh"
 #include "cuda/solvers/graph_nodes.hpp"
 #include "cuda/solvers/graph_pass.cuh"
-#include "cuda/spmv/either_way.hpp"
 #include "cuda/spmv/fused_operator.cuh"
 #include "kernels/cg.hpp"
 
@@ -57,7 +56,6 @@ class graph_operator final : public cg_operator {
     make_ring();  // last, of what memory is left
     if (merged()) leave_pairs();
     if (getenv("TULLE_CG_ONE_PASS") != nullptr) make_pass(p);
-    if (getenv("TULLE_CG_WAYS") != nullptr) ways_ = dynamic_cast<goes_either_way*>(&detail::operator_of(*plan_));
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
@@ -271,7 +269,6 @@ class graph_operator final : public cg_operator {
 
   void anew(cudaStream_t s) {
     const graph_vectors<T> v = vectors();
-    if (ways_ != nullptr) ways_->go_backward(false);
     if (fold_ > 0) {
       launch("cg.begin", graph_begin_folded_kernel<T>, shape(), s, v);
       truth_->apply(-1, ref(std::as_const(z_)), 1, ref(r_), {.stream = stream_view{s}});
@@ -290,7 +287,6 @@ class graph_operator final : public cg_operator {
     const int slot = i % ring_;
     if (pass_) return pass_->next(v, i, slot, s);
     const const_vector_ref p = direction(slot);
-    if (ways_ != nullptr) ways_->go_backward(i % 2 != 0);
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
                         {.stream = stream_view{s}});
@@ -373,7 +369,6 @@ class graph_operator final : public cg_operator {
   int ring_ = graph_most_ring;
   std::int64_t stride_ = 0;
   std::optional<graph_pass<T>> pass_;
-  goes_either_way* ways_ = nullptr;  // of the plan
   dot_pairs product_;  // where p.q and q.q are
   bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;
