@@ -62,7 +62,7 @@ class problem_source {
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
-    if (reorders(ctx)) reorder(ctx, a.block);
+    if (reorders(ctx)) reorder(ctx, detail::given_block(a));
     const pattern_counts found = counts(ctx);
     if (!found.increasing()) given_.sort();
     given_.refresh();

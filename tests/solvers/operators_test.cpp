@@ -73,6 +73,38 @@ TEST_P(cg_operators_test, no_matrix_is_needed) {
   }
 }
 
+TEST_P(cg_operators_test, any_format_is_solved_with) {
+  const context host = context::cpu(2);
+  const plain_csr<double> a = generated<double>("gen:fem:dof=2,n=4,values=spd");  // rows of up to 54
+  const auto view = a.view();
+  const matrix_ref formats[] = {view,
+                                to_csc(host, view),
+                                to_coo(host, view),
+                                to_ell(host, view),
+                                to_sell(host, view),
+                                to_bsr(host, view, 2),
+                                to_bsr(host, view, 8),
+                                to_bin_bsr(host, view, 3),
+                                // 27 slots of a row, which divide the 216 rows, are no blocks.
+                                to_ell(host, generated<double>("gen:stencil:points=27,n=6,values=spd").view())};
+  using enum preconditioner_kind;
+  for (const matrix_ref& given : formats) {
+    const plain_csr<double> system = plain<double>(host, to_csr(host, given));
+    const std::vector<double> rhs = random_rhs<double>(system.rows);
+    for (const preconditioner_kind m : {jacobi, block_jacobi}) {
+      for (const spmv_reorder reorder : {spmv_reorder::never, spmv_reorder::always}) {
+        SCOPED_TRACE(fmt::format("format {}, {}, reorder {}", static_cast<int>(given.format), name(m), name(reorder)));
+        cg_options options;
+        options.preconditioner = m;
+        options.spmv.reorder = reorder;
+        const auto s = solve(cg_solver(ctx(), given, options), rhs);
+        EXPECT_EQ(solver_fixture::status_of(s.result), "SUCCESS");
+        expect_true_report(system, rhs, s, options);
+      }
+    }
+  }
+}
+
 TEST_P(cg_operators_test, a_preconditioner_that_is_not_positive_breaks_down) {
   const shifts a(ctx(), 1000);
   const scaling m(ctx(), 1000, -1);
