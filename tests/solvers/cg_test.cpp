@@ -318,29 +318,6 @@ TEST_P(cg_test, enqueue_is_a_whole_solve) {
   });
 }
 
-TEST_P(cg_test, what_is_queued_tells_the_truth_where_rounding_is_what_is_left) {
-  const plain_csr<float> a = generated<float>("gen:stencil:points=5,n=60,values=spd");
-  const std::vector<float> b = random_rhs<float>(a.rows);
-  const buffer<float> rhs = to_buffer(ctx(), b);
-  for (const double rtol : {1e-6, 3e-7, 1e-7, 1e-9}) {
-    cg_options options;
-    options.rtol = rtol;
-    options.max_iterations = 100;
-    options.zero_guess = true;
-    for_kernels(a, options, [&](const cg_solver& solver) {
-      buffer<float> x(ctx(), b.size());
-      buffer<cg_record> record(ctx(), 1);
-      solver.enqueue(rhs, x, record.data());
-      ctx().synchronize();
-      const solved<float> queued{{to_vector(ctx(), record).front(), {}}, to_vector(ctx(), x)};
-      expect_true_report(a, b, queued, options);
-      if (solver.kernel() != "cg.operations") {
-        EXPECT_EQ(status_of(queued.result), status_of(solve(solver, b).result));
-      }
-    });
-  }
-}
-
 TEST_P(cg_test, several_right_hand_sides_are_each_solved) {
   for_types<float, double>([&]<class T>() {
     const plain_csr<T> a = generated<T>("gen:fem:dof=3,n=8,values=spd");

@@ -129,6 +129,29 @@ TEST_P(cg_operators_test, a_residual_that_drifts_is_set_right) {
   }
 }
 
+TEST_P(cg_operators_test, what_is_queued_tells_the_truth_where_rounding_is_what_is_left) {
+  const plain_csr<float> a = generated<float>("gen:stencil:points=5,n=60,values=spd");
+  const std::vector<float> b = random_rhs<float>(a.rows);
+  const buffer<float> rhs = to_buffer(ctx(), b);
+  for (const double rtol : {1e-6, 3e-7, 1e-7, 1e-9}) {
+    cg_options options;
+    options.rtol = rtol;
+    options.max_iterations = 100;
+    options.zero_guess = true;
+    for_kernels(a, options, [&](const cg_solver& solver) {
+      buffer<float> x(ctx(), b.size());
+      buffer<cg_record> record(ctx(), 1);
+      solver.enqueue(rhs, x, record.data());
+      ctx().synchronize();
+      const solved<float> queued{{to_vector(ctx(), record).front(), {}}, to_vector(ctx(), x)};
+      expect_true_report(a, b, queued, options);
+      if (solver.kernel() != "cg.operations") {
+        EXPECT_EQ(queued.result.code, solve(solver, b).result.code);
+      }
+    });
+  }
+}
+
 TEST_P(cg_operators_test, values_may_be_narrower_than_vectors) {
   // Numbers that f32 holds make the same matrix, whatever they are stored in: the solutions meet within its condition.
   for (const char* spec : {"gen:stencil:points=5,n=30,values=spd", "gen:fem:dof=3,n=7,values=spd"}) {
