@@ -118,7 +118,11 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
+  if (!s.permutation.empty()) {
+    if (options.spmv.reorder == spmv_reorder::never) options.spmv.reorder = spmv_reorder::always;
+    options.spmv.reorder_method = read_permutation(ctx, s.permutation, a.rows).to_vector();
+  }
   options.progress = progress;
   auto begin = clock::now();
   const cg_solver solver(ctx, a, options);
@@ -145,7 +149,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   if (!s.permutation.empty()) options.order = read_permutation(ctx, s.permutation, a.rows).to_vector();
   options.match = s.match;
   options.spmv.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
   options.progress = progress;
   auto begin = clock::now();
   const jacobi_solver solver(ctx, a, options);
@@ -215,9 +219,9 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str();
   add_choice(command, "--form", s.form, {"plain", "rows", "symmetric"},
              "Of --method jacobi: rows where they are, rows in another order that the sweep undoes, or rows and columns in one");
-  add_choice(command, "--order", s.order, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"},
-             "That order; otherwise length for rows, rcm for symmetric");
-  command.add_option("--permutation", s.permutation, "File with that order instead: one number per line, from 0");
+  add_ordering(command, "--order", s.order, "That order; otherwise length for rows, rcm for symmetric");
+  command.add_option("--permutation", s.permutation,
+                     "File with that order, or of cg with --reorder's, instead: one number per line, from 0");
   command.add_flag("--match", s.match, "Of --method jacobi: first bring large entries to the diagonal by the order of rows");
   add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
             "Iterations of --method jacobi between two computations of the residual");

@@ -5,8 +5,8 @@
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
-#include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
 #include "plan/autotune_cache.hpp"
 
@@ -42,6 +42,7 @@ const spmv_options& checked_options(const spmv_options& o) {
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
     : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   options.vector_type = types().vector;
+  detail::check_order(a, options.reorder_method, options.reorder);
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
@@ -248,12 +249,7 @@ void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const con
 }
 
 void any_spmv_plan::read_values(const const_vector_ref& values) {
-  if (values.size > 0 && values.space == memory_space::device && ctx().backend() == backend_kind::cpu) {
-    throw error(status::invalid_argument, "values is in device memory, the plan runs on cpu");
-  }
-  const detail::vector_rules rules{values.space, ctx().device(), impl_->types().value};
-  rules.check_size("values", values, impl_->source.value_count());
-  detail::require_no_stride("update_values", {{"values", values}});
+  impl_->source.check_values(values);
   impl_->source.update_values(values.data, values.space);
   impl_->source.refresh();
   impl_->op->update_values(impl_->source.ref());
