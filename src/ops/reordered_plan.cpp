@@ -15,8 +15,6 @@ namespace {
 
 /// From this gain in sectors on an order is worth a plan that is then timed.
 constexpr double least_gain = 1.25;
-/// Of the plain plan's time, what the reordered one must stay below.
-constexpr double least_speedup = 0.98;
 
 /// Of the matrix's own blocks, or of those that its entries fill.
 index_t block_of(const detail::operand& a) {
@@ -98,15 +96,16 @@ void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
     if (seen.gain() < least_gain) return;
     const std::string order = detail::describe(options.reorder_method);
     any_spmv_plan other(plain.ctx, a, options);
-    const double time = microseconds_per_application(*this), reordered = microseconds_per_application(other);
+    const comparison times = compare(*this, other);
     const double cost = microseconds_since(begin);
-    if (reordered < least_speedup * time) {
+    if (times.second_is_faster) {
       other.impl_->plan_microseconds += plain.plan_microseconds;
-      other.impl_->order_reason += fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications",
-                                               reordered, time, std::ceil(cost / (time - reordered)));
+      other.impl_->order_reason +=
+          fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications", times.second,
+                      times.first, std::ceil(cost / (times.first - times.second)));
       impl_ = std::move(other.impl_);
     } else {
-      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in {}", time, reordered, order);
+      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in {}", times.first, times.second, order);
     }
   } catch (const error& e) {
     if (!is_out_of_memory(e) && e.code() != status::unsupported) throw;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -177,16 +178,27 @@ spmv_operator& any_spmv_plan::impl::many_operator() {
   return *many;
 }
 
+/// Null where there is none, or none that takes this matrix.
+const spmv_kernel* any_spmv_plan::impl::remembered(const std::string& key) const {
+  const auto known = cached_winner(key);
+  const spmv_kernel* k = known ? spmv_kernel_for(ctx.backend(), *known, types()) : nullptr;
+  const bool fits =
+      k != nullptr && k->role == kernel_role::production && k->supports(stats, source.ref().types, ctx.info()).ok;
+  return fits ? k : nullptr;
+}
+
 void any_spmv_plan::impl::tune(double budget) {
   const matrix_ref& a = source.ref();
   const std::string key = fmt::format("{}/{}/{}/{}", statistics_hash(stats), types_label(types()), ctx.info().name,
                                       ctx.info().multiprocessors);
-  if (const auto known = cached_winner(key)) {
-    for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-      if (k.name == *known && k.role == kernel_role::production && contains(k.types, types()) &&
-          k.supports(stats, a.types, ctx.info()).ok) {
-        return build(k, "the fastest when a matrix with these statistics was measured on this device before");
-      }
+  // Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
+  const std::string within_budget = std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
+  for (const std::string& k : {key, within_budget}) {
+    if (const spmv_kernel* known = remembered(k)) {
+      const char* const why = "the fastest when a matrix with these statistics was measured on this device before";
+      if (known != kernel) return build(*known, why);
+      reason = why;
+      return;
     }
   }
   tuning result = fastest_kernel(ctx, {a, stats, options}, {kernel, op.get()}, budget);
@@ -199,7 +211,7 @@ void any_spmv_plan::impl::tune(double budget) {
   const std::string left_out =
       result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
   reason = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
-  if (result.complete) remember_winner(key, kernel->name);
+  if (!result.lacked_memory) remember_winner(result.skipped == 0 ? key : within_budget, kernel->name);
 }
 
 any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)

@@ -111,7 +111,9 @@ TEST(capi_jacobi_arguments, are_refused_by_name) {
   const std::array<std::int32_t, 2> two{1, 0};
   const auto order = made<permutation_handle>(tulle_permutation_create, context, two.data(), std::int64_t{2},
                                               tulle_memory_space{TULLE_HOST});
-  refused_with([&](o& s) { s.order = order.get(); }, TULLE_STATUS_INVALID_DIMENSIONS, "order is of 2 rows");
+  refused_with([&](o& s) { s.form = TULLE_JACOBI_ROWS, s.order = order.get(); }, TULLE_STATUS_INVALID_DIMENSIONS,
+               "order is of 2 rows");
+  refused_with([&](o& s) { s.order = order.get(); }, TULLE_STATUS_INVALID_ARGUMENT, "order");
   auto zero = a;
   zero.values[3] = 0;
   refused(tulle_jacobi_solver_create(context.get(), placed(context, zero).get(), nullptr, &none),
