@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 #include <thread>
+#include <tulle/reorder/orderings.hpp>
 #include <utility>
 
 namespace tulle::cli {
