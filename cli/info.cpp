@@ -137,7 +137,7 @@ void add_info(CLI::App& app, int& result) {
                                   "Example: tulle info cant.mtx.gz --json", run);
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
-  add_method_option(command, s.method, "With --gather: the same after this ordering");
+  add_ordering(command, "--method", s.method, "With --gather: the same after this ordering");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

@@ -119,7 +119,11 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
+  if (!s.permutation.empty()) {
+    if (options.spmv.reorder == spmv_reorder::never) options.spmv.reorder = spmv_reorder::always;
+    options.spmv.reorder_method = read_permutation(ctx, s.permutation, a.rows).to_vector();
+  }
   options.progress = progress;
   auto begin = clock::now();
   const cg_solver solver(ctx, a, options);
@@ -146,7 +150,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   if (!s.permutation.empty()) options.order = read_permutation(ctx, s.permutation, a.rows).to_vector();
   options.match = s.match;
   options.spmv.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
   options.progress = progress;
   auto begin = clock::now();
   const jacobi_solver solver(ctx, a, options);
@@ -237,15 +241,14 @@ void add_solve(CLI::App& app, int& result) {
       add_choice(command, "--form", s.form, {"plain", "rows", "symmetric"},
                  "Of --method jacobi: rows where they are, rows in another order that the sweep undoes, or rows and "
                  "columns in one"),
-      add_choice(command, "--order", s.order,
-                 {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"},
-                 "Of --form rows and symmetric: that order; otherwise length for rows, rcm for symmetric"),
-      command.add_option("--permutation", s.permutation,
-                         "Of --form rows and symmetric: file with the order, one number per line, from 0"),
+      add_ordering(command, "--order", s.order,
+                   "Of --form rows and symmetric: that order; otherwise length for rows, rcm for symmetric"),
       command.add_flag("--match", s.match,
                        "Of --method jacobi: first bring large entries to the diagonal by the order of rows"),
       add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
                 "Iterations of --method jacobi between two computations of the residual")};
+  command.add_option("--permutation", s.permutation,
+                     "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
   command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_reorder_option(command, s.run);

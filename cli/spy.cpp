@@ -104,7 +104,7 @@ void add_spy(CLI::App& app, int& result) {
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_option("-o,--output", s.output, "Picture to write: .svg or .png")->required();
   command.add_flag("--compare", s.compare, "Beside it the same matrix in another order");
-  add_method_option(command, s.method, "Ordering of --compare; rcm otherwise");
+  add_ordering(command, "--method", s.method, "Ordering of --compare; rcm otherwise");
   add_count(command, "--size", s.size, 16, 16384, "Pixels of the longer side");
   add_strict_option(command, s.run);
   add_threads_option(command, s.run);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 #include <tulle/io/write_file.hpp>
+#include <tulle/reorder/orderings.hpp>
 #include <utility>
 
 namespace tulle::cli {
@@ -18,6 +19,14 @@ namespace tulle::cli {
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help) {
   return app.add_option(name, value, help)->check(CLI::IsMember(words))->capture_default_str();
+}
+
+CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, const char* help,
+                          std::vector<std::string> besides) {
+  for (auto o = ordering::natural; o <= ordering::random; o = static_cast<ordering>(static_cast<int>(o) + 1)) {
+    besides.emplace_back(tulle::name(o));
+  }
+  return add_choice(app, name, value, besides, help);
 }
 
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help) {
@@ -46,16 +55,19 @@ void add_plan_options(CLI::App& app, run_options& o) {
 }
 
 void add_reorder_option(CLI::App& app, run_options& o) {
-  add_choice(
-      app, "--reorder", o.reorder, {"never", "auto", "always", "rcm"},
-      "Keep rows and columns in another order inside, so that x is read from fewer places: where that pays (auto), "
-      "or in any case, by reverse Cuthill-McKee (always, rcm)");
+  add_ordering(app, "--reorder", o.reorder,
+               "Keep rows and columns in another order inside, so that x is read from fewer places: reverse "
+               "Cuthill-McKee's where that pays (auto) or in any case (always), or the one named",
+               {"never", "auto", "always"});
 }
 
-spmv_reorder reorder_option(const run_options& o) {
-  return o.reorder == "never"  ? spmv_reorder::never
-         : o.reorder == "auto" ? spmv_reorder::automatic
-                               : spmv_reorder::always;
+void take_reorder_option(const run_options& o, spmv_options& options) {
+  constexpr spmv_reorder by_name[] = {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always};
+  for (const spmv_reorder when : by_name) {
+    if (o.reorder == name(when)) return void(options.reorder = when);
+  }
+  options.reorder = spmv_reorder::always;
+  options.reorder_method = ordering_named(o.reorder);
 }
 
 bool check_outputs(bool json, std::initializer_list<output_option> outputs) {

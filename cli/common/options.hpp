@@ -27,7 +27,7 @@ struct run_options {
   std::string kernel;
   std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
-  std::string reorder = "never";    // never, auto, always, rcm
+  std::string reorder = "never";    // never, auto, always, an ordering's name
   std::string precision = "f64";    // f32, f64, i32
   bool json = false;
   bool strict = false;
@@ -38,6 +38,9 @@ inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:..
 /// One of the words given.
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help);
+/// The name of an ordering, or one of `besides`.
+CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, const char* help,
+                          std::vector<std::string> besides = {});
 /// A whole number from `least` to `most`.
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help);
 
@@ -49,7 +52,7 @@ void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::
 void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
 
-spmv_reorder reorder_option(const run_options& o);
+void take_reorder_option(const run_options& o, spmv_options& options);
 
 /// An option that names a file to write, and what was given; empty: nothing is written.
 struct output_option {

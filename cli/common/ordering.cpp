@@ -37,12 +37,8 @@ std::string whole(N before, const std::optional<N>& after) {
 
 }  // namespace
 
-void add_method_option(CLI::App& app, std::string& method, const char* help) {
-  add_choice(app, "--method", method, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"}, help);
-}
-
 void add_order_options(CLI::App& app, order_request& o) {
-  add_method_option(app, o.method, "Ordering");
+  add_ordering(app, "--method", o.method, "Ordering");
   app.add_option("--permutation", o.file, "File with the order instead: one number per line, from 0");
   add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
   add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");

@@ -24,7 +24,6 @@ struct order_request {
   [[nodiscard]] std::string name() const { return file.empty() ? method : file; }
 };
 void add_order_options(CLI::App& app, order_request& o);
-void add_method_option(CLI::App& app, std::string& method, const char* help);
 
 /// Of the rows of a matrix in the memory of `ctx`.
 permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o);

@@ -1,6 +1,8 @@
 """What --json prints parses, and has its keys; help has an example; limits are kept: json_output.py BINARY."""
 import json
+import pathlib
 import sys
+import tempfile
 import unittest
 
 from tool import Outcome
@@ -109,6 +111,19 @@ class JsonOutput(unittest.TestCase):
         record = self.parsed("info", "gen:stencil:n=6,points=7", "--gather", "--method", "rcm", "--json")
         self.assertEqual(record["gather"]["bandwidth"], 36)
         self.assertLessEqual(record["gather_reordered"]["quality"]["bandwidth"], 36)
+
+    def test_reorder(self):
+        mesh = "gen:stencil:n=6,points=7,values=spd"
+        for method, order in [("always", "reverse Cuthill-McKee"), ("rcm", "reverse Cuthill-McKee"), ("degree", "degree")]:
+            for command in (["spmv", mesh, "--repeat", 1], ["solve", mesh], ["solve", mesh, "--method", "jacobi"]):
+                with self.subTest(method=method, command=command):
+                    self.assertIn(f"{order} order", self.parsed(*command, "--reorder", method, "--json")["reason"])
+        self.assertNotIn("Cuthill", self.parsed("solve", mesh, "--reorder", "never", "--json")["reason"])
+        with tempfile.TemporaryDirectory() as folder:
+            order = pathlib.Path(folder) / "order.txt"
+            order.write_text("".join(f"{i}\n" for i in reversed(range(216))))
+            self.assertIn("in the order that was given",
+                          self.parsed("solve", mesh, "--permutation", str(order), "--json")["reason"])
 
     def test_doctor(self):
         record = self.parsed("doctor", "--json", "--threads", 1)

@@ -178,8 +178,13 @@ TEST_P(jacobi_test, reorder_makes_the_plain_form_symmetric) {
   jacobi_options o;
   o.spmv.reorder = spmv_reorder::always;
   const jacobi_solver solver(ctx(), matrix_ref(a.view()), o);
-  EXPECT_NE(solver.explain().find("form symmetric, order rcm"), std::string::npos) << solver.explain();
+  EXPECT_NE(solver.explain().find("form symmetric, reverse Cuthill-McKee order"), std::string::npos)
+      << solver.explain();
   expect_solved(a, b, run(solver, b, std::vector<double>(b.size())), o);
+  o.spmv.reorder_method = ordering::degree;
+  const jacobi_solver by_degree(ctx(), matrix_ref(a.view()), o);
+  EXPECT_NE(by_degree.explain().find("form symmetric, degree order"), std::string::npos) << by_degree.explain();
+  expect_solved(a, b, run(by_degree, b, std::vector<double>(b.size())), o);
 }
 
 TEST_P(jacobi_test, a_diagonal_entry_that_is_0_or_missing_is_an_error_that_names_the_row_of_a) {

@@ -151,6 +151,31 @@ TEST_P(reorder_test, auto_finds_a_hidden_order_in_a_system_large_enough_to_repay
   EXPECT_EQ(cg_solver(ctx(), matrix_ref(a.view()), options).explain().find("Cuthill"), std::string::npos);
 }
 
+TEST_P(reorder_test, the_order_may_be_named_or_given) {
+  const plain_csr<double> a = renumbered<double>("gen:stencil:points=5,n=20,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  std::vector<index_t> backwards(static_cast<std::size_t>(a.rows));
+  std::iota(backwards.rbegin(), backwards.rend(), 0);
+  for (const auto& [how, said] : {std::pair<order_choice, const char*>{ordering::degree, "in degree order"},
+                                  {backwards, "in the order that was given"}}) {
+    cg_options options = reordering();
+    options.spmv.reorder_method = how;
+    for_kernels(a, options, [&](const cg_solver& solver) {
+      EXPECT_NE(solver.explain().find(said), std::string::npos) << solver.explain();
+      const solved<double> s = solve(solver, b);
+      EXPECT_EQ(status_of(s.result), "SUCCESS");
+      expect_true_report(a, b, s, options);
+    });
+  }
+  cg_options options;
+  options.spmv.reorder_method = ordering::degree;
+  expect_error(status::invalid_argument, "reorder_method", [&] { cg_solver(ctx(), matrix_ref(a.view()), options); });
+  options = reordering();
+  options.spmv.reorder_method = std::vector<index_t>{1, 0};
+  expect_error(status::invalid_dimensions, "order is of 2 rows",
+               [&] { cg_solver(ctx(), matrix_ref(a.view()), options); });
+}
+
 TEST_P(reorder_test, auto_leaves_alone_what_has_no_hidden_order) {
   cg_options options;
   options.spmv.reorder = spmv_reorder::automatic;
