@@ -151,11 +151,20 @@ order_probe probe_order(const context& ctx, const matrix_ref& a) {
 
 /// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a
 /// side.
-bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations) {
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations, std::string& why) {
   constexpr double cost = 100, per_side = 3, least_gain = 2;
+  constexpr double saved = 0.5;  // of an iteration, the rest being vectors and values
   const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));
-  const double saved = 0.5;  // of an iteration, the rest being vectors and values
-  return expected * saved > cost && probe_order(ctx, a).gain() >= least_gain;
+  const std::string when =
+      fmt::format("another order pays after {:.0f} iterations, {:.0f} are expected", cost / saved, expected);
+  if (expected * saved <= cost) {
+    why = fmt::format("in A's order: {}", when);
+    return false;
+  }
+  const order_probe seen = probe_order(ctx, a);
+  const bool pays = seen.gain() >= least_gain;
+  why = pays ? fmt::format("{}: {}", seen.describe(), when) : fmt::format("in A's order: {}", seen.describe());
+  return pays;
 }
 
 std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types) {

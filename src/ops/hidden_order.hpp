@@ -32,7 +32,8 @@ order_probe probe_order(const context& ctx, const matrix_ref& a);
 double sectors_per_nonzero(const context& ctx, const matrix_ref& a);
 
 /// Whether an order pays within an iterative solution of so many iterations at most, whose vectors stay in it.
-bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations);
+/// `why` says it as part of a sentence, with the iterations after which it does.
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations, std::string& why);
 
 /// The kernel whose iterations are fastest on a matrix in such an order, which fills blocks by chance: those with holes say
 /// nothing of it.

@@ -89,15 +89,18 @@ class problem_source {
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
 
+  [[nodiscard]] std::size_t bytes() const noexcept { return given_.bytes(); }
+
   cg_problem problem;
   std::optional<permutation> order;  // of the problem's unknowns; none: as they are in A
   std::string order_name;            // where there is one
+  std::string order_reason;          // why, or why not; empty: it was not to be decided
 
  private:
   /// Whether an order of its own pays for the problem.
-  [[nodiscard]] bool reorders(const context& ctx, spmv_reorder asked) const {
-    return asked == spmv_reorder::always ||
-           (asked == spmv_reorder::automatic && detail::order_pays(ctx, given_.ref(), problem.options.max_iterations));
+  [[nodiscard]] bool reorders(const context& ctx, spmv_reorder asked) {
+    if (asked != spmv_reorder::automatic) return asked == spmv_reorder::always;
+    return detail::order_pays(ctx, given_.ref(), problem.options.max_iterations, order_reason);
   }
   /// Blocks stay together.
   void reorder(const context& ctx, const order_choice& how, index_t block) {
@@ -153,6 +156,7 @@ struct cg_solver::impl {
       detour.emplace(ctx, std::move(*source->order), type, options.rhs);
       reason += "; in " + source->order_name;
     }
+    if (!source->order_reason.empty()) reason += (source->order ? ": " : "; ") + source->order_reason;
     in_own_rows([&] { op = k.make(ctx, source->problem); });
     take_memory();
   }
@@ -314,7 +318,7 @@ std::string cg_solver::explain() const {
 
 std::size_t cg_solver::workspace_bytes() const noexcept {
   return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes() +
-         (impl_->detour ? impl_->detour->bytes() : 0);
+         (impl_->detour ? impl_->detour->bytes() : 0) + (impl_->source ? impl_->source->bytes() : 0);
 }
 
 }  // namespace tulle

@@ -102,9 +102,7 @@ struct jacobi_solver::impl {
     system.refresh();
     if (options.match) rows = match_diagonal(ctx, system.ref());
     const matrix_ref matched = rows ? permute_rows(ctx, system.ref(), *rows) : system.ref();
-    const bool pays = reorder == spmv_reorder::always ||
-                      (reorder == spmv_reorder::automatic && detail::order_pays(ctx, matched, options.max_iterations));
-    if (options.form == jacobi_form::plain && pays) options.form = jacobi_form::symmetric;
+    if (options.form == jacobi_form::plain && reorders(matched, reorder)) options.form = jacobi_form::symmetric;
     if (options.form == jacobi_form::symmetric) {
       unknowns = take_order(matched, ordering::rcm);
       rows = rows ? rows->then(*unknowns) : unknowns->on(ctx);
@@ -116,6 +114,12 @@ struct jacobi_solver::impl {
     stored = take_order(system.ref(), ordering::length);
     in_row_order.emplace(ctx, "A", system.ref()).permute(*stored, natural);
     in_row_order->refresh();
+  }
+  bool reorders(const matrix_ref& a, spmv_reorder asked) {
+    if (asked != spmv_reorder::automatic) return asked == spmv_reorder::always;
+    const bool pays = detail::order_pays(ctx, a, options.max_iterations, order_reason);
+    order_reason.insert(0, pays ? ": " : ", ");
+    return pays;
   }
   /// What is asked for, or `otherwise`.
   permutation take_order(const matrix_ref& a, ordering otherwise) {
@@ -287,6 +291,7 @@ struct jacobi_solver::impl {
   std::optional<permutation> stored;    // rows of the system, in the order of the plan's
   std::optional<detail::operand> in_row_order;  // the system, its rows in that order
   std::string order_name;
+  std::string order_reason;  // why, or why not; empty: it was not to be decided
   std::optional<any_spmv_plan> plan;
   index_t n = 0;
   scalar_type type = scalar_type::f64;
@@ -310,8 +315,8 @@ std::string_view jacobi_solver::kernel() const noexcept { return impl_->plan->ke
 std::string jacobi_solver::explain() const {
   const impl& s = *impl_;
   return fmt::format("jacobi: x += {} D^-1 (b - A x), form {}{}{}{}; {}", s.options.omega, name(s.options.form),
-                     s.order_name.empty() ? "" : ", ", s.order_name, s.options.match ? ", rows matched" : "",
-                     s.plan->explain());
+                     s.order_name.empty() ? "" : ", ", s.order_name + s.order_reason,
+                     s.options.match ? ", rows matched" : "", s.plan->explain());
 }
 
 std::size_t jacobi_solver::workspace_bytes() const noexcept {
