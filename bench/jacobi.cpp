@@ -2,11 +2,8 @@
 // on meshes in their natural order and renumbered at random: `tulle_jacobi [cpu|cuda] [-o FILE] [--small]`.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -76,13 +73,6 @@ double sweep_of(const context& ctx, const matrix_ref& a, jacobi_options options,
   };
   const double once = solve(sweeps);
   return (solve(2 * sweeps) - once) / sweeps;
-}
-
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
 }
 
 using bench::row;
@@ -183,7 +173,7 @@ int main(int argc, char** argv) {
   std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-    const matrix_ref renumbered = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+    const matrix_ref renumbered = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
     rows.push_back(measure(ctx, m.name, natural, per_element));
     rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name), renumbered, per_element));
     if (getenv("TRIAL") != nullptr && std::string(m.name).find("200") == std::string::npos) {
