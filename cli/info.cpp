@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 
 #include "common/backend.hpp"
@@ -110,10 +109,8 @@ void measure_gathers(const settings& s, const matrix_ref& a, info_result& r) {
   const context ctx = context::cpu(s.run.threads);
   r.gathers = measure_order(ctx, a);
   if (s.method.empty()) return;
-  const ordering how = ordering_named(s.method);
-  const permutation p = order(ctx, a, how);
-  const bool of_rows = how == ordering::length || a.rows != a.cols;
-  r.reordered = measure_order(ctx, of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p));
+  const auto [b, of_rows] = in_order(ctx, a, s.method);
+  r.reordered = measure_order(ctx, b);
   r.method = fmt::format("{} of {}", s.method, of_rows ? "rows" : "rows and columns");
 }
 

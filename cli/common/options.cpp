@@ -1,8 +1,8 @@
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 #include <thread>
+#include <tulle/io/write_file.hpp>
 #include <tulle/reorder/orderings.hpp>
 #include <utility>
 
@@ -67,6 +68,25 @@ void take_reorder_option(const run_options& o, spmv_options& options) {
   }
   options.reorder = spmv_reorder::always;
   options.reorder_method = ordering_named(o.reorder);
+}
+
+bool check_outputs(bool json, std::initializer_list<output_option> outputs) {
+  bool takes_stdout = false;
+  for (const output_option* o = outputs.begin(); o != outputs.end(); ++o) {
+    if (o->file.empty()) continue;
+    const bool to_stdout = o->file == "-";
+    if (to_stdout && json)
+      throw error(status::invalid_argument, fmt::format("{} - and --json both want stdout", o->name));
+    const output_option* const same =
+        std::find_if(outputs.begin(), o, [&](const output_option& other) { return other.file == o->file; });
+    if (same != o) {
+      throw error(status::invalid_argument, fmt::format("{} and {} both want {}", same->name, o->name,
+                                                        to_stdout ? "stdout" : "the file " + o->file));
+    }
+    takes_stdout |= to_stdout;
+    if (!to_stdout) check_writable(o->file);
+  }
+  return takes_stdout;
 }
 
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types) {

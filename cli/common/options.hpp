@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tulle/core/status.hpp>
@@ -13,11 +14,12 @@
 namespace CLI {
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace tulle::cli {
 
-/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning everywhere.
+/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning
+/// everywhere.
 struct run_options {
   std::string backend = "auto";
   int threads = 0;
@@ -51,6 +53,15 @@ void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
 
 void take_reorder_option(const run_options& o, spmv_options& options);
+
+/// An option that names a file to write, and what was given; empty: nothing is written.
+struct output_option {
+  const char* name;
+  const std::string& file;
+};
+/// Before any work is done. Returns whether one of them is "-", so that nothing else goes to standard output. Throws
+/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
+bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
 template <class F>

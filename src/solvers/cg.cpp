@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <tulle/ops/matrix.hpp>
 #include <tulle/solvers/cg.hpp>
 
 #include "kernels/backends.hpp"
@@ -11,6 +12,7 @@
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_operations.hpp"
 #include "solvers/cg_options.hpp"
+#include "solvers/preconditioner.hpp"
 #include "solvers/reordered_systems.hpp"
 
 namespace tulle {
@@ -63,7 +65,7 @@ class problem_source {
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
-    if (reorders(ctx, asked)) reorder(ctx, how, a.block);
+    if (reorders(ctx, asked)) reorder(ctx, how, detail::given_block(a));
     const pattern_counts found = counts(ctx);
     if (!found.increasing()) given_.sort();
     given_.refresh();
@@ -189,12 +191,23 @@ struct cg_solver::impl {
     detour->put_back(given, stream);
   }
 
+  /// What is wrong with the diagonal, by the numbers that A has. Returns where nothing is: blocks of A's that were
+  /// taken apart are others in the solver's order.
+  void refuse_in_rows_of_a() const {
+    const matrix_ref a = permute_symmetric(ctx, source->problem.csr, detour->order().inverse());
+    const index_t block = options.preconditioner == preconditioner_kind::block_jacobi ? options.block : 1;
+    const scalar_type values = a.types.value;
+    buffer<std::byte> inverses(ctx, static_cast<std::size_t>((n + block) * block) * size_of(values));
+    if (block > 1) return invert_diagonal_blocks(ctx, a, block, inverses.data());
+    detail::invert_diagonal(ctx, a, {values, inverses.data(), n, ctx.space(), ctx.device()});
+  }
   /// Calls f, whose errors name rows in the solver's order.
   template <class F>
   void in_own_rows(const F& f) const {
     try {
       f();
     } catch (const error& e) {
+      if (detour && e.code() == status::indefinite) refuse_in_rows_of_a();
       if (!detour || e.code() != status::indefinite) throw;
       throw error(e.code(), fmt::format("{}, in {}", e.what(), source->order_name));
     }

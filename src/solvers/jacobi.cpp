@@ -30,8 +30,8 @@ void refuse(std::string_view what, double value, std::string_view right) {
 }
 
 const matrix_ref& checked(const matrix_ref& a, const jacobi_options& o) {
-  if (!(o.rtol >= 0)) refuse("rtol", o.rtol, "0 or above");
-  if (!(o.atol >= 0)) refuse("atol", o.atol, "0 or above");
+  if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) refuse("rtol", o.rtol, "a number, 0 or above");
+  if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
   if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
   if (o.check_interval < 1) refuse("check_interval", o.check_interval, "1 or above");
   if (!std::isfinite(o.omega)) refuse("omega", o.omega, "a number");

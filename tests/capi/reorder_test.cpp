@@ -56,15 +56,15 @@ TEST_P(capi_reorder, vectors_go_and_come_back) {
 }
 
 TEST_P(capi_reorder, matrices_are_ordered_permuted_and_measured) {
-  const plain_csr<> path{4, 4, {0, 1, 3, 5, 6}, {3, 2, 3, 1, 0, 1}, {1, 2, 3, 2, 1, 3}};  // 0 - 3 - 1 - 2, but one side
-  const csr_handle a = placed(context, path);
+  const plain_csr<> ring{4, 4, {0, 1, 3, 5, 6}, {3, 2, 3, 1, 0, 1}, {1, 2, 3, 2, 1, 3}};  // a ring, one side of it
+  const csr_handle a = placed(context, ring);
   const auto p = made<permutation_handle>(tulle_order, context, a, tulle_ordering{TULLE_ORDER_RCM}, nullptr);
   const auto b = made<csr_handle>(tulle_permute, context, a, p, p);
   tulle_order_quality before{}, after{};
   TULLE_ASSERT_OK(tulle_measure_order(context.get(), a.get(), &before));
   TULLE_ASSERT_OK(tulle_measure_order(context.get(), b.get(), &after));
   EXPECT_EQ(before.bandwidth, 3);
-  EXPECT_LE(after.bandwidth, 3);
+  EXPECT_EQ(after.bandwidth, 2);
   EXPECT_GT(after.sectors[2], 0);
   const auto rows = made<csr_handle>(tulle_permute, context, a, order_of({3, 2, 1, 0}), nullptr);
   std::vector<std::int32_t> columns(6);

@@ -8,7 +8,7 @@ import unittest
 from tool import Outcome
 
 BINARY = sys.argv.pop(1)
-COMMANDS = ["info", "kernels", "spmv", "spgemm", "bench", "convert", "generate", "permute", "spy", "doctor"]
+COMMANDS = ["info", "kernels", "spmv", "spgemm", "solve", "bench", "convert", "generate", "permute", "spy", "doctor"]
 
 
 class JsonOutput(unittest.TestCase):
@@ -57,6 +57,18 @@ class JsonOutput(unittest.TestCase):
     def test_autotune_reports_a_kernel(self):
         names = {k["name"] for k in self.parsed("kernels", "--json")["kernels"]}
         self.assertIn(self.parsed("spmv", "gen:short:n=500", "--autotune", "--json")["kernel"], names)
+
+    def test_solve(self):
+        for more in ([], ["--method", "jacobi"], ["--reorder", "rcm", "--preconditioner", "block_jacobi"]):
+            record = self.parsed("solve", "gen:stencil:n=9,values=spd", "--json", *more)
+            self.assertEqual((record["rows"], record["status"], record["converged"]), (729, "SUCCESS", True))
+            self.assertLessEqual(record["residual"], record["target"])
+            self.assertAlmostEqual(record["target"], 1e-8 * record["rhs"])
+            self.assertAlmostEqual(record["relative_residual"], record["residual"] / record["rhs"])
+            self.assertLessEqual({"matrix", "nnz", "precision", "backend", "method", "reason", "setup_us", "solve_us", "iteration_us"},
+                                 set(record))
+        record = self.parsed("solve", "gen:stencil:n=9,values=spd", "--json", "--max-iterations", 2, code=4)
+        self.assertEqual((record["status"], record["converged"], record["iterations"]), ("NOT_CONVERGED", False, 2))
 
     def test_spgemm(self):
         record = self.parsed("spgemm", "gen:stencil:points=5,n=9", "gen:stencil:points=5,n=9", "--verify", "--json")

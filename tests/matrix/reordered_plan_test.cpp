@@ -189,6 +189,34 @@ TEST_P(reordered_plan_test, applying_takes_no_memory) {
   }
 }
 
+TEST_P(reordered_plan_test, applying_can_be_captured) {
+  if (ctx().backend() == backend_kind::cpu) GTEST_SKIP() << "a CPU has no graphs";
+  const matrix_ref a = renumbered("gen:stencil:points=7,n=12");
+  const any_spmv_plan reordered = plan(a);
+  const auto n = static_cast<std::size_t>(a.rows);
+  const buffer<double> x = to_buffer(ctx(), random_numbers(n, 1)), w = to_buffer(ctx(), random_numbers(n, 2)),
+                       y0 = to_buffer(ctx(), random_numbers(n, 3));
+  buffer<double> y(ctx(), n), z(ctx(), n), dots(ctx(), 2);
+  const auto work = [&] {
+    copy_bytes(ctx(), y.data(), ctx().space(), y0.data(), ctx().space(), y.bytes());
+    reordered.apply(2, x, -1, y);
+    reordered.apply_dots(1, y, 0, z, w, dots);
+    reordered.jacobi(0.5, z, w, x, y);
+  };
+  const auto outcome = [&] {
+    ctx().synchronize();
+    return std::tuple(to_vector(ctx(), y), to_vector(ctx(), z), to_vector(ctx(), dots));
+  };
+  work();
+  const auto want = outcome();
+  const graph g(ctx(), work);
+  for (int again = 0; again < 2; ++again) {
+    vector_ops(ctx()).fill(0, y);
+    g.launch();
+    EXPECT_EQ(outcome(), want);
+  }
+}
+
 /// Vectors that are larger than a cache take two steps on a device; the bits are those of one.
 TEST_P(reordered_plan_test, an_order_in_two_steps_gives_what_one_step_does) {
   const matrix_ref a = renumbered("gen:stencil:points=7,n=15");
