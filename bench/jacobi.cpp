@@ -128,33 +128,49 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a, do
 }
 
 // trial
-void trial(const context& ctx, const std::string& name, const matrix_ref& a) {
+template <class T>
+void trial(const context& ctx, const std::string& spec) {
+  const matrix_ref a = clone(ctx, matrix_ref(generate<T>(context::cpu(), spec)));
   const auto n = static_cast<std::size_t>(a.rows);
-  buffer<double> x(ctx, n), y(ctx, n), b(ctx, n), d(ctx, n), dots(ctx, 2);
-  for (buffer<double>* v : {&x, &y, &b, &d}) vector_ops(ctx).random(3, *v);
-  for (const std::string way : {"tall", "tall eight", "tall no ahead", "32", "32 ahead"}) {
-    const auto set = [&](const char* what, bool on) { on ? setenv(what, "1", 1) : unsetenv(what); };
-    set("TULLE_TRY_HEIGHT", way.starts_with("32"));
-    set("TULLE_TRY_AHEAD", way == "32 ahead");
-    set("TULLE_TRY_NO_AHEAD", way == "tall no ahead");
-    set("TULLE_TRY_EIGHT", way == "tall eight");
+  const any_spmv_plan chosen(ctx, a);
+  fmt::print("{:<36} {} {:>9} rows {:>10} entries {:<15}", spec.substr(4), sizeof(T) == 8 ? "f64" : "f32", a.rows,
+             a.nnz, chosen.kernel());
+  buffer<T> x(ctx, n), y(ctx, n), b(ctx, n), d(ctx, n);
+  buffer<double> dots(ctx, 2);
+  for (buffer<T>* v : {&x, &y, &b, &d}) vector_ops(ctx).random(3, *v);
+  const vector_ref two(scalar_type::f64, dots.data(), 2, ctx.space(), ctx.device());
+  for (const std::string way : {"", "tall", "tall ahead", "32", "32 ahead"}) {
+    const auto set = [&](const char* what, const char* value) {
+      way.empty() ? unsetenv(what) : setenv(what, value, 1);
+    };
+    set("TULLE_TRY_HEIGHT", way.starts_with("32") ? "32" : "64");
+    set("TULLE_TRY_AHEAD", way.ends_with("ahead") ? "1" : "0");
     spmv_options options;
     options.kernel = "packed";
     const any_spmv_plan plan(ctx, a, options);
-    for (const bool no_fetch : {false, true}) {
-      set("TULLE_TRY_FETCH", no_fetch);
-      const vector_ref two(scalar_type::f64, dots.data(), 2, ctx.space(), ctx.device());
-      fmt::print("  {} {} {} fetch {}: apply {:.1f}", name, plan.parameters(), way, !no_fetch,
-                 microseconds(ctx, 20, [&] { plan.apply(0.1, x, 0, y); }));
-      fmt::print(", dots {:.1f}", microseconds(ctx, 20, [&] { plan.apply_dots(0.1, x, 0, y, b, two); }));
-      fmt::print(", jacobi {:.1f}\n", microseconds(ctx, 20, [&] { plan.jacobi(0.1, x, b, d, y); }));
-      set("TULLE_TRY_FETCH", false);
-      if (way.starts_with("tall ")) break;
-    }
-    for (const char* what : {"TULLE_TRY_HEIGHT", "TULLE_TRY_AHEAD", "TULLE_TRY_NO_AHEAD", "TULLE_TRY_EIGHT"})
-      set(what, false);
+    const double apply = microseconds(ctx, 10, [&] { plan.apply(0.1, x, 0, y); });
+    const double apply_dots = microseconds(ctx, 10, [&] { plan.apply_dots(0.1, x, 0, y, b, two); });
+    fmt::print(" | {} {:.1f} {:.1f}", way, apply, apply_dots);
   }
+  fmt::print("\n");
   std::fflush(stdout);
+  unsetenv("TULLE_TRY_HEIGHT"), unsetenv("TULLE_TRY_AHEAD");
+}
+
+void trials(const context& ctx) {
+  for (const char* spec :
+       {"gen:stencil:points=27,n=64",    "gen:stencil:points=27,n=80",    "gen:stencil:points=27,n=90",
+        "gen:stencil:points=27,n=100",   "gen:stencil:points=27,n=112",   "gen:stencil:points=27,n=128",
+        "gen:stencil:points=27,n=160",   "gen:stencil:points=7,n=80",     "gen:stencil:points=7,n=90",
+        "gen:stencil:points=7,n=100",    "gen:stencil:points=7,n=112",    "gen:stencil:points=7,n=128",
+        "gen:stencil:points=7,n=160",    "gen:stencil:points=5,n=1000",   "gen:stencil:points=5,n=1500",
+        "gen:stencil:points=9,n=1000",   "gen:stencil:points=9,n=2000",   "gen:banded:n=500000,width=8",
+        "gen:banded:n=1000000,width=8",  "gen:banded:n=1000000,width=15", "gen:banded:n=200000,width=40",
+        "gen:banded:n=1000000,width=20", "gen:fem:dof=1,n=100",           "gen:short:n=4000000"}) {
+    trial<double>(ctx, spec);
+    if (std::string(spec).find("n=1") != std::string::npos || std::string(spec).find("n=64") != std::string::npos)
+      trial<float>(ctx, spec);
+  }
 }
 
 }  // namespace
@@ -169,6 +185,7 @@ int main(int argc, char** argv) {
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
   }
   const context ctx = on_cpu ? context::cpu() : context::cuda();
+  if (getenv("TRIAL") != nullptr) return trials(ctx), 0;
   const double per_element = microseconds_per_element(ctx);
   std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
@@ -176,11 +193,6 @@ int main(int argc, char** argv) {
     const matrix_ref renumbered = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
     rows.push_back(measure(ctx, m.name, natural, per_element));
     rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name), renumbered, per_element));
-    if (getenv("TRIAL") != nullptr && std::string(m.name).find("200") == std::string::npos) {
-      trial(ctx, m.name, natural);
-      trial(ctx, "renumbered", renumbered);
-      trial(ctx, "rcm", permute_symmetric(ctx, renumbered, order(ctx, renumbered, ordering::rcm)));
-    }
   }
   return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }
