@@ -78,7 +78,7 @@ std::string time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, 
   }
   if (std::getenv("TULLE_TRIES") != nullptr) {
     std::string line;
-    for (const char* way : {"0", "1", "5", "7", "13", "15", "21", "23"}) {
+    for (const char* way : {"0", "1", "2", "3", "4", "5", "6", "7"}) {
       setenv("TULLE_TRY", way, 1);
       line += fmt::format(" {}:{}", way, refill(microseconds(ctx, [&] { assemble(ctx, p, values.data(), made); }), moved));
     }
@@ -87,7 +87,7 @@ std::string time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, 
       spmv_options options;
       options.kernel = kernel;
       any_spmv_plan plan(ctx, matrix_ref(blocks.view()), options);
-      for (const char* way : {"0", "1", "2", "3", "4", "5", "6", "8", "12", "16"}) {
+      for (const char* way : {"0", "1", "2", "3", "4", "5", "6", "8", "32"}) {
         if ((std::string_view(kernel) == "bin_bsr") == (std::atoi(way) > 6)) continue;
         setenv("TULLE_TRY", way, 1);
         fmt::print(" {}:{}", way, refill(microseconds(ctx, [&] { plan.update_values(blocks.values); }), 2 * of_blocks));

@@ -111,17 +111,6 @@ __device__ __forceinline__ std::int64_t first_term(const block_terms& blocks, st
   return range.term * 2 + (range.end - range.at > 1 ? 1 : 0);
 }
 
-/// Row i of a block of 2 x 2 in 16 bytes, read as one.
-template <class T>
-__device__ __forceinline__ void load_half(const T* from, std::int64_t term, int i, T (&row)[2]) {
-  static_assert(4 * sizeof(T) == 16);
-  const int4 bits = term < 0 ? int4{} : __ldg(reinterpret_cast<const int4*>(from) + (term >> 1));
-  const int one = i == 0 ? bits.x : (term & 1) != 0 ? bits.y : bits.z;
-  const int other = i == 1 ? bits.w : (term & 1) != 0 ? bits.z : bits.y;
-  row[0] = reinterpret_cast<const T&>(one);
-  row[1] = reinterpret_cast<const T&>(other);
-}
-
 /// The longest row of those whose slots share a sector of so many bytes with this lane's.
 template <int bytes, class T>
 __device__ __forceinline__ std::int64_t longest_in_sector(std::int64_t length) {
@@ -133,20 +122,21 @@ __device__ __forceinline__ std::int64_t longest_in_sector(std::int64_t length) {
 
 constexpr int most_staged = 1024;
 
-template <int Try, int B, class T>
-__global__ void __launch_bounds__(threads)
+template <int Warps, int Threads, int Together, int Unroll, int B, class T>
+__global__ void __launch_bounds__(Threads)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
-  constexpr int together = (Try & 8) != 0 && B * sizeof(T) <= 16 ? 4 : rows_together<B, T, 64>, step = warps_a_bin * together;
-  constexpr int rows_a_block = threads / warps_a_bin;
+  constexpr int together = B * sizeof(T) * 2 > 64 ? 1 : Together, step = Warps * together;
+  constexpr int rows_a_block = Threads / Warps;
   __shared__ std::int64_t staged[most_staged];
-  const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
+  const std::int64_t warp = grid_thread() / 32, bin = warp / Warps;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t row = bin * bin_rows + lane;
   const std::int64_t top = std::int64_t{blockIdx.x} * rows_a_block;
   const std::int64_t first_block = a.rowptr[top / B], end_block = a.rowptr[(min(top + rows_a_block, a.rows) - 1) / B + 1];
-  const bool fits = (Try & 1) != 0 && end_block - first_block <= most_staged;
+  const bool fits = end_block - first_block <= most_staged;
   if (fits) {
-    for (std::int64_t k = first_block + threadIdx.x; k < end_block; k += threads)
+#pragma unroll Unroll
+    for (std::int64_t k = first_block + threadIdx.x; k < end_block; k += Threads)
       staged[k - first_block] = first_term(blocks, k);
     __syncthreads();
   }
@@ -154,34 +144,21 @@ __global__ void __launch_bounds__(threads)
   const int i = static_cast<int>(row % B);
   const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
   const std::int64_t first = a.binptr[bin];
-  const std::int64_t last =
-      (Try & 4) != 0 ? begin + longest_in_sector<(Try & 16) != 0 ? 64 : 32, T>(end - begin)
-                     : B * sizeof(T) % 32 != 0 ? begin + (a.binptr[bin + 1] - first) / bin_rows : end;
+  const std::int64_t last = begin + longest_in_sector<32, T>(end - begin);
   T* const slots = to + first * B + lane;
   const auto word_of = [&](std::int64_t at) {
     return at >= end ? -2 : fits ? staged[at - first_block] : first_term(blocks, at);
   };
-  std::int64_t k = begin + warp % warps_a_bin;
-  std::int64_t next[together];
-#pragma unroll
-  for (int u = 0; u < together; ++u) next[u] = word_of(k + u * warps_a_bin);
-  for (; k < last; k += step) {
+  for (std::int64_t k = begin + warp % Warps; k < last; k += step) {
     std::int64_t word[together];
     T sum[together][B];
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
-      word[u] = next[u];
-      if constexpr ((Try & 2) != 0 && B * B * sizeof(T) == 16) {
-        load_half(from, word[u] >> 1, i, sum[u]);
-      } else {
-        load_row<B>(from, word[u] >> 1, i, sum[u]);
-      }
-    }
+    for (int u = 0; u < together; ++u) word[u] = word_of(k + u * Warps);
 #pragma unroll
-    for (int u = 0; u < together; ++u) next[u] = word_of(k + step + u * warps_a_bin);
+    for (int u = 0; u < together; ++u) load_row<B>(from, word[u] >> 1, i, sum[u]);
 #pragma unroll
     for (int u = 0; u < together; ++u) {
-      const std::int64_t at = k + u * warps_a_bin;
+      const std::int64_t at = k + u * Warps;
       if (at >= last) break;
       if ((word[u] & 1) != 0) add_rows<B>(blocks, from, term_range(blocks, at), i, sum[u]);
 #pragma unroll
@@ -212,22 +189,24 @@ void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, 
 void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   const auto bins = static_cast<std::int64_t>(p.binptr.size()) - 1;
   with_types(p.block, type, [&]<int B, class T>() {
-    const auto go = [&]<int Try>() {
-      launch("assemble_bins", assemble_bins_kernel<Try, B, T>, threads_for(bins * warps_a_bin * 32, threads),
-             native(ctx), bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()},
-             block_terms{p.termptr.data(), p.terms.data()}, static_cast<const T*>(from), static_cast<T*>(to));
+    const auto go = [&]<int Warps, int Threads, int Together, int Unroll>() {
+      launch("assemble_bins", assemble_bins_kernel<Warps, Threads, Together, Unroll, B, T>,
+             threads_for(bins * Warps * 32, Threads), native(ctx),
+             bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
+             static_cast<const T*>(from), static_cast<T*>(to));
     };
-    if constexpr (std::is_integral_v<T> || (B != 2 && B != 3 && B != 4 && B != 6)) return go.template operator()<5>();
+    if constexpr (std::is_integral_v<T> || (B != 2 && B != 3 && B != 4 && B != 6))
+      return go.template operator()<8, 256, 2, 2>();
     const char* const t = std::getenv("TULLE_TRY");
-    switch (t != nullptr ? std::atoi(t) : 5) {
-      case 0: return go.template operator()<0>();
-      case 1: return go.template operator()<1>();
-      case 7: return go.template operator()<7>();
-      case 13: return go.template operator()<13>();
-      case 15: return go.template operator()<15>();
-      case 21: return go.template operator()<21>();
-      case 23: return go.template operator()<23>();
-      default: return go.template operator()<5>();
+    switch (t != nullptr ? std::atoi(t) : 0) {
+      case 0: return go.template operator()<4, 256, 2, 1>();
+      case 1: return go.template operator()<4, 256, 2, 4>();
+      case 2: return go.template operator()<8, 256, 2, 2>();
+      case 3: return go.template operator()<8, 256, 1, 2>();
+      case 4: return go.template operator()<16, 512, 2, 1>();
+      case 5: return go.template operator()<16, 512, 1, 1>();
+      case 6: return go.template operator()<4, 128, 2, 4>();
+      default: return go.template operator()<4, 128, 1, 4>();
     }
   });
 }

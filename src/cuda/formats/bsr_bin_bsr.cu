@@ -85,7 +85,7 @@ void try_update(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
 
 template <scalar T, offset O>
 void update_bin_bsr(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
-  if constexpr (!std::is_integral_v<T> && sizeof(O) == 4) {
+  if constexpr (!std::is_integral_v<T>) {
     const char* const t = std::getenv("TULLE_TRY");
     const int way = t != nullptr ? std::atoi(t) : 1;
     const auto sized = [&]<bool Skip, int Warps>() {
