@@ -56,7 +56,9 @@ class resident_solver : resident_part<Block, T, Trial> {
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       v = {};
-      if (!a_.zero_guess && has(row)) v.x = a_.x[offset() + row * Block + i_];
+      if (!has(row)) return;
+      v.r = a_.b[offset() + row * Block + i_];
+      if (!a_.zero_guess) v.x = a_.x[offset() + row * Block + i_];
     });
     finish_loading();
     stamp(1);
@@ -217,7 +219,7 @@ class resident_solver : resident_part<Block, T, Trial> {
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       T b{0};
-      if (anew && has(row)) b = a_.b[offset() + row * Block + i_];
+      if (anew && has(row)) b = of_zero ? v.r : a_.b[offset() + row * Block + i_];
       const T product = of_zero ? T{0} : multiply(pass);
       stamp(8);
       const T kept_value = anew ? b - product : product;

@@ -83,7 +83,7 @@ class resident_operator final : public cg_operator {
     }
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
+    return places_.bytes() + pattern_.bytes() + outer_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
     return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(resident_threads) +
@@ -136,42 +136,27 @@ class resident_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const std::vector<std::int64_t> rowptr = offsets();
     const auto colind = to_host<index_t>(arrays_.colind, static_cast<std::size_t>(rowptr.back()));
-    const resident_plan plan = plan_resident(rowptr, colind, parts);
+    const resident_plan plan = plan_resident(rowptr, colind, parts, cluster_);
     parts_ = plan.parts;
-    const int most_push = cluster_ ? plan.most_rows + 1 + plan.most_push : 0;
     shared_ = resident_layout(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
                               static_cast<std::size_t>(plan.most_blocks), static_cast<std::size_t>(plan.most_columns),
-                              static_cast<std::size_t>(most_push))
+                              static_cast<std::size_t>(plan.most_pattern))
                   .bytes;
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
                                            " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));
     }
-    std::vector<std::int32_t> all;
-    for (const resident_place& p : plan.place) all.insert(all.end(), {p.row, p.block, p.outer, p.push});
-    const auto append = [&](const std::vector<std::int32_t>& part) {
-      const std::size_t at = all.size();
-      all.insert(all.end(), part.begin(), part.end());
-      return at;
-    };
-    const std::size_t row = append(plan.row), outer = append(plan.outer), diagonal = append(plan.diagonal),
-                      push_begin = append(plan.push_begin), push = append(plan.push);
-    to_device(all, pattern_);
-    to_device(plan.column, columns_);
-    const std::int32_t* const p = pattern_.data();
+    to_device(plan.place, places_);
+    to_device(plan.pattern, pattern_);
+    to_device(plan.outer, outer_);
     first_bad_ = buffer<unsigned long long>(ctx_, 1);
     fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
-    problem_ = {reinterpret_cast<const resident_place*>(p),
-                p + row,
-                p + outer,
-                p + diagonal,
-                p + push_begin,
-                p + push,
-                columns_.data(),
+    problem_ = {places_.data(),
+                outer_.data(),
+                pattern_.data(),
                 plan.most_rows,
                 plan.most_blocks,
                 plan.most_columns,
-                most_push,
                 nullptr,
                 nullptr,
                 nullptr,
@@ -284,8 +269,8 @@ class resident_operator final : public cg_operator {
   block_arrays arrays_;
   resident_problem<T> problem_{};
   std::optional<std::variant<bsr<T, std::int32_t>, bsr<T, std::int64_t>>> own_blocks_;
-  buffer<std::int32_t> pattern_;
-  buffer<std::uint16_t> columns_;
+  buffer<std::int32_t> pattern_, outer_;
+  buffer<resident_place> places_;
   buffer<tagged_word> vectors_, sums_;
   buffer<unsigned long long> first_bad_;
 };

@@ -50,9 +50,11 @@ class resident_part {
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;
     later_ = reinterpret_cast<lane_values*>(value_ + at.later);
-    row_ = reinterpret_cast<std::int32_t*>(shared + at.row);
-    column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
-    push_ = reinterpret_cast<std::int32_t*>(shared + at.push);
+    const resident_pattern pattern{rows_, end_place_.block - place_.block};
+    row_ = reinterpret_cast<std::int32_t*>(shared + at.pattern);
+    diagonal_ = row_ + pattern.diagonal();
+    column_ = reinterpret_cast<std::uint16_t*>(row_ + pattern.column());
+    push_ = row_ + pattern.push();
   }
 
   /// Of a row of the lane: x, r = b - A x, z = M^-1 r, p, q = A p, M^-1 q.
@@ -68,36 +70,30 @@ class resident_part {
             static_cast<std::size_t>(a.most_rows),
             static_cast<std::size_t>(a.most_blocks),
             static_cast<std::size_t>(a.most_columns),
-            static_cast<std::size_t>(a.most_push)};
+            0};
   }
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
   __device__ std::int64_t offset() const { return std::int64_t{place_.row} * Block; }
 
-  /// Queues copies of the matrix; its pattern.
-  __device__ void begin_loading() {
+  /// Queues copies of the matrix and its pattern.
+  __device__ void begin_loading() const {
+    const int words = end_place_.pattern - place_.pattern;
+    copy<16>(row_, a_.pattern + place_.pattern, words * static_cast<int>(sizeof(std::int32_t)));
     const T* const from = a_.values + std::int64_t{place_.block} * size;
-    const int blocks = end_place_.block - place_.block, bytes = blocks * size * static_cast<int>(sizeof(T));
-    const auto low = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from)) | static_cast<unsigned>(bytes);
-    if (low % 16 == 0) {
-      copy<16>(from, bytes);
+    const int bytes = (end_place_.block - place_.block) * size * static_cast<int>(sizeof(T));
+    if ((static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from)) | static_cast<unsigned>(bytes)) % 16 == 0) {
+      copy<16>(value_, from, bytes);
     } else {
-      copy<4>(from, bytes);
+      copy<4>(value_, from, bytes);
     }
     __pipeline_commit();
-    for (int at = thread(); at < blocks; at += resident_threads) column_[at] = a_.column[place_.block + at];
-    for (int at = thread(); at <= rows_; at += resident_threads) row_[at] = a_.row[place_.row + at] - place_.block;
-    if (a_.most_push > 0) {
-      const int first = place_.row + static_cast<int>(blockIdx.x), pushed = end_place_.push - place_.push;
-      for (int at = thread(); at <= rows_; at += resident_threads) push_[at] = rows_ + 1 + a_.push_begin[first + at];
-      for (int at = thread(); at < pushed; at += resident_threads) push_[rows_ + 1 + at] = a_.push[place_.push + at];
-    }
   }
   template <int Granule>
-  __device__ void copy(const T* from, int bytes) const {
-    unsigned char* const to = reinterpret_cast<unsigned char*>(value_);
+  __device__ __forceinline__ void copy(void* to, const void* from, int bytes) const {
 #pragma unroll 4
     for (int at = thread() * Granule; at < bytes; at += resident_threads * Granule)
-      __pipeline_memcpy_async(to + at, reinterpret_cast<const unsigned char*>(from) + at, Granule);
+      __pipeline_memcpy_async(static_cast<unsigned char*>(to) + at, static_cast<const unsigned char*>(from) + at,
+                              Granule);
   }
   __device__ void finish_loading() const {
     __pipeline_wait_prior(0);
@@ -132,16 +128,16 @@ class resident_part {
     for (int pass = 0; warp_ + pass * at_once < rows_; ++pass) {
       const int row = row_of(pass);
       const bool active = has(row);
-      const std::int32_t at = active ? a_.diagonal[place_.row + row] : -1;
+      const std::int32_t at = active ? diagonal_[row] : -1;
       const bool known = at >= 0 && a_.preconditioner != preconditioner_kind::none;
-      const T* const from = value_ + (at - place_.block) * size + i_ * Block;
-      double part[Block], of_lane = 0;  // of the diagonal
+      const T* const from = value_ + at * size + i_ * Block;
+      const double of_lane = at >= 0 ? static_cast<double>(from[i_]) : 0;  // of the diagonal
+      double part[Block];
 #pragma unroll
       for (int j = 0; j < Block; ++j) {
         const bool kept_value = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
         part[j] = i_ == j ? 1 : 0;
         if (known && kept_value) part[j] = static_cast<double>(from[j]);
-        of_lane += at >= 0 && i_ == j ? part[j] : 0;
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
@@ -291,7 +287,7 @@ class resident_part {
 
  private:
   lane_values* later_;  // of the passes behind the first
-  std::int32_t* row_;
+  std::int32_t *row_, *diagonal_;
   std::uint16_t* column_;
   T kept_[kept][size];
   T inverse_row_[Block];

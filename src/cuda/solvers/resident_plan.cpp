@@ -1,6 +1,7 @@
 #include "cuda/solvers/resident_plan.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace tulle::cuda {
 namespace {
@@ -30,63 +31,99 @@ std::vector<std::int32_t> divide(const std::vector<std::int64_t>& rowptr, int pa
 }
 
 /// Of every row who reads it.
-void plan_pushes(resident_plan& plan, const std::vector<std::int32_t>& begin) {
-  std::vector<std::vector<std::int32_t>> readers(plan.row.size());
+std::vector<std::vector<std::int32_t>> readers_of(const resident_plan& plan, std::int32_t rows) {
+  std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(rows));
   for (int g = 0; g < plan.parts; ++g) {
-    const std::int32_t own = begin[g + 1] - begin[g];
+    const std::int32_t own = plan.place[g + 1].row - plan.place[g].row;
     for (std::int32_t k = plan.place[g].outer; k < plan.place[g + 1].outer; ++k)
       readers[plan.outer[k]].push_back((g << 16) + own + k - plan.place[g].outer);
   }
-  for (int g = 0; g < plan.parts; ++g) {
-    const std::size_t before = plan.push.size();
-    plan.place[g].push = static_cast<std::int32_t>(before);
-    for (std::int32_t row = begin[g]; row < begin[g + 1]; ++row) {
-      plan.push_begin.push_back(static_cast<std::int32_t>(plan.push.size() - before));
-      plan.push.insert(plan.push.end(), readers[row].begin(), readers[row].end());
-    }
-    plan.push_begin.push_back(static_cast<std::int32_t>(plan.push.size() - before));
-    plan.most_push = std::max(plan.most_push, plan.push_begin.back());
-  }
-  plan.place.back().push = static_cast<std::int32_t>(plan.push.size());
+  return readers;
 }
 
-}  // namespace
+/// What a part reads of others, and its place for every column.
+class columns_of_parts {
+ public:
+  columns_of_parts(std::int32_t rows) : seen_by_(static_cast<std::size_t>(rows), -1), place_(seen_by_.size()) {}
 
-resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int parts) {
-  const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;
-  const std::vector<std::int32_t> begin = divide(rowptr, parts);
-  resident_plan plan;
-  plan.parts = parts;
-  plan.row.assign(rowptr.begin(), rowptr.end());
-  plan.column.resize(colind.size());
-  plan.diagonal.assign(static_cast<std::size_t>(rows), -1);
-  std::vector<std::int32_t> seen_by(static_cast<std::size_t>(rows), -1), place(static_cast<std::size_t>(rows));
-  for (int g = 0; g < parts; ++g) {
-    const std::int32_t first = begin[g], end = begin[g + 1], own = end - first;
+  void find(resident_plan& plan, int part, std::int32_t first, std::int32_t end, std::span<const index_t> columns) {
+    first_ = first;
+    end_ = end;
     const std::size_t before = plan.outer.size();
-    plan.place.push_back({first, plan.row[first], static_cast<std::int32_t>(before), 0});
-    for (std::int32_t k = plan.row[first]; k < plan.row[end]; ++k) {
-      const index_t c = colind[k];
-      if ((c >= first && c < end) || seen_by[c] == g) continue;
-      seen_by[c] = g;
+    for (const index_t c : columns) {
+      if (is_own(c) || seen_by_[c] == part) continue;
+      seen_by_[c] = part;
       plan.outer.push_back(static_cast<std::int32_t>(c));
     }
     std::sort(plan.outer.begin() + static_cast<std::ptrdiff_t>(before), plan.outer.end());
     for (std::size_t k = before; k < plan.outer.size(); ++k)
-      place[plan.outer[k]] = own + static_cast<std::int32_t>(k - before);
+      place_[plan.outer[k]] = end - first + static_cast<std::int32_t>(k - before);
+  }
+  [[nodiscard]] std::uint32_t place(index_t c) const {
+    return static_cast<std::uint32_t>(is_own(c) ? c - first_ : place_[c]);
+  }
+
+ private:
+  [[nodiscard]] bool is_own(index_t c) const { return c >= first_ && c < end_; }
+
+  std::vector<std::int32_t> seen_by_, place_;
+  std::int32_t first_ = 0, end_ = 0;
+};
+
+}  // namespace
+
+resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int parts,
+                            bool push) {
+  const auto rows = static_cast<std::int32_t>(rowptr.size()) - 1;
+  const std::vector<std::int32_t> begin = divide(rowptr, parts);
+  resident_plan plan;
+  plan.parts = parts;
+  columns_of_parts columns(rows);
+  std::vector<std::vector<std::int32_t>> patterns(static_cast<std::size_t>(parts));
+  for (int g = 0; g < parts; ++g) {
+    const std::int32_t first = begin[g], end = begin[g + 1];
+    const auto first_block = static_cast<std::int32_t>(rowptr[first]);
+    const auto blocks = static_cast<std::int32_t>(rowptr[end]) - first_block;
+    plan.place.push_back({first, first_block, static_cast<std::int32_t>(plan.outer.size()), 0});
+    const std::span<const index_t> of_part =
+        std::span(colind).subspan(static_cast<std::size_t>(first_block), static_cast<std::size_t>(blocks));
+    columns.find(plan, g, first, end, of_part);
+    const resident_pattern at{end - first, blocks};
+    std::vector<std::int32_t>& words = patterns[g];
+    words.assign(static_cast<std::size_t>(at.push()), 0);
     for (std::int32_t row = first; row < end; ++row) {
-      for (std::int32_t k = plan.row[row]; k < plan.row[row + 1]; ++k) {
-        const index_t c = colind[k];
-        if (c == row) plan.diagonal[row] = k;
-        plan.column[k] = static_cast<std::uint16_t>(c >= first && c < end ? c - first : place[c]);
+      words[at.row() + row - first] = static_cast<std::int32_t>(rowptr[row]) - first_block;
+      words[at.diagonal() + row - first] = -1;
+      for (auto k = static_cast<std::int32_t>(rowptr[row]) - first_block; k < rowptr[row + 1] - first_block; ++k) {
+        if (of_part[k] == row) words[at.diagonal() + row - first] = k;
+        words[at.column() + k / 2] |= static_cast<std::int32_t>(columns.place(of_part[k]) << (16 * (k % 2)));
       }
     }
-    plan.most_rows = std::max(plan.most_rows, static_cast<int>(own));
-    plan.most_blocks = std::max(plan.most_blocks, static_cast<int>(plan.row[end] - plan.row[first]));
-    plan.most_columns = std::max(plan.most_columns, own + static_cast<int>(plan.outer.size() - before));
+    words[at.row() + end - first] = blocks;
+    const auto outer = static_cast<int>(plan.outer.size()) - plan.place[g].outer;
+    plan.most_rows = std::max(plan.most_rows, end - first);
+    plan.most_blocks = std::max(plan.most_blocks, blocks);
+    plan.most_columns = std::max(plan.most_columns, end - first + outer);
   }
-  plan.place.push_back({rows, plan.row.back(), static_cast<std::int32_t>(plan.outer.size()), 0});
-  plan_pushes(plan, begin);
+  plan.place.push_back({rows, static_cast<std::int32_t>(rowptr.back()), static_cast<std::int32_t>(plan.outer.size()), 0});
+  const auto readers = push ? readers_of(plan, rows) : std::vector<std::vector<std::int32_t>>();
+  for (int g = 0; g < parts; ++g) {
+    std::vector<std::int32_t>& words = patterns[g];
+    if (push) {
+      const std::size_t at = words.size();
+      words.resize(at + static_cast<std::size_t>(begin[g + 1] - begin[g]) + 1);
+      for (std::int32_t row = begin[g]; row < begin[g + 1]; ++row) {
+        words[at + row - begin[g]] = static_cast<std::int32_t>(words.size() - at);
+        words.insert(words.end(), readers[row].begin(), readers[row].end());
+      }
+      words[at + begin[g + 1] - begin[g]] = static_cast<std::int32_t>(words.size() - at);
+    }
+    words.resize((words.size() + 3) / 4 * 4);
+    plan.place[g].pattern = static_cast<std::int32_t>(plan.pattern.size());
+    plan.most_pattern = std::max(plan.most_pattern, static_cast<int>(words.size()));
+    plan.pattern.insert(plan.pattern.end(), words.begin(), words.end());
+  }
+  plan.place.back().pattern = static_cast<std::int32_t>(plan.pattern.size());
   return plan;
 }
 

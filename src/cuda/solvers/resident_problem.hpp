@@ -12,10 +12,9 @@ namespace tulle::cuda {
 template <class T>
 struct resident_problem {
   const resident_place* place;
-  const std::int32_t *row, *outer, *diagonal, *push_begin, *push;
-  const std::uint16_t* column;
-  int most_rows, most_blocks, most_columns, most_push;  // push: numbers in shared memory
-  const T* values;                                      // of the BSR
+  const std::int32_t *outer, *pattern;
+  int most_rows, most_blocks, most_columns;
+  const T* values;  // of the BSR
   const T* b;
   T* x;
   cg_record* record;

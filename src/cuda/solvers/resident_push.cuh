@@ -74,8 +74,7 @@ class push_exchange {
  public:
   struct memory {};
 
-  /// `push`, in shared memory: rows + 1 places in it, and of every block row who reads it and where, (part << 16) +
-  /// column of that part.
+  /// `push`: of a resident_pattern.
   __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int, T* columns,
                            const std::int32_t* push)
       : push_(push), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {

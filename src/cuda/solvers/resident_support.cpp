@@ -29,10 +29,10 @@ division divided(const cg_problem& p, const resident_grid& grid, index_t block, 
   const double longest = p.stats.max / block;
   const double blocks = all / parts + longest;
   const double columns = rows / parts + std::min(all / parts, rows);
-  const double pushed = grid.cluster ? 2 * columns + rows / parts : 0;
+  const double words = 2 * rows / parts + blocks / 2 + (grid.cluster ? 2 * columns : 0);
   const auto up = [](double v) { return static_cast<std::size_t>(v) + 1; };
   const resident_layout layout(block, size_of(p.csr.types.value), up(rows / parts), up(blocks), up(columns),
-                               up(pushed));
+                               up(words) + 8);
   return {parts, static_cast<double>(layout.bytes), columns};
 }
 
