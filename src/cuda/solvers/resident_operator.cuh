@@ -183,6 +183,7 @@ class resident_operator final : public cg_operator {
     if (Block == 6 && trial_ == 3) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 3 : 0>();
     if (Block == 6 && trial_ == 5) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 5 : 0>();
     if (Block == 6 && trial_ == 8) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 8 : 0>();
+    if (Block == 6 && trial_ == 16) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 16 : 0>();
     return prepare<Block, 0>();
   }
   template <int Block, int Trial>
@@ -243,6 +244,7 @@ class resident_operator final : public cg_operator {
     if (Block == 6 && trial_ == 3) return start<Block == 6 ? 6 : 5, Block == 6 ? 3 : 0>(a, stream);
     if (Block == 6 && trial_ == 5) return start<Block == 6 ? 6 : 5, Block == 6 ? 5 : 0>(a, stream);
     if (Block == 6 && trial_ == 8) return start<Block == 6 ? 6 : 5, Block == 6 ? 8 : 0>(a, stream);
+    if (Block == 6 && trial_ == 16) return start<Block == 6 ? 6 : 5, Block == 6 ? 16 : 0>(a, stream);
     return start<Block, 0>(a, stream);
   }
   template <int Block, int Trial>

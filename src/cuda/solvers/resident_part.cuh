@@ -31,7 +31,7 @@ class resident_part {
   static constexpr int width = resident_width(Block);  // lanes of a block row
   static constexpr int slots = 32 / width;             // block rows of a warp
   static constexpr int size = Block * Block;
-  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4, sizeof(T) == 8);
+  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4, sizeof(T) == 8) - ((Trial & 16) != 0 ? 1 : 0);
   static constexpr int warps = resident_threads / 32;
   static constexpr int at_once = warps * slots;  // rows
 
