@@ -106,18 +106,19 @@ class resident_solver : resident_part<Block, T, Trial> {
         since = 0;
         continue;
       }
+      if (since > 0) note(iterations, s.rr);
       const double inverse = reciprocal(s.pq);
       double alpha = s.rz * inverse;
-      beta = fmax(fma(alpha * inverse, s.qq, -1.0), 0.0);
+      beta = fma(alpha * inverse, s.qq, -1.0);
+      beta = beta > 0 ? beta : 0;
       const bool usual = s.rr > near && s.rr < huge && s.rz > 0 && s.rz < huge && s.pq > 0 && s.pq < huge &&
                          alpha < huge && beta < huge && iterations + 1 < a_.max_iterations &&
                          (a_.replace_interval <= 0 || since + 1 < a_.replace_interval);
       if ((Trial & 6) != 0 ? iterations + 1 < a_.max_iterations : usual) {
-        if (since++ > 0) note(iterations, s.rr);
+        ++since;
         ++iterations;
       } else {
         if (since++ > 0) {
-          note(iterations, s.rr);
           anew = finite(s.rr) && s.rr <= near;
           if (anew) continue;
           if (const status bad = finite(s.rr) ? judge(s.rz) : status::not_finite; bad != status::success) {

@@ -122,13 +122,27 @@ class grid_exchange {
 #pragma unroll 1
     for (int first = lane_id(); first < parts(); first += 32 * polls) {
       tagged_word got[polls];
-      for (bool done = false; !done;) {
-        done = true;
+      if constexpr ((Trial & 32) != 0) {
+        unsigned missing = (1u << polls) - 1;
+        while (missing != 0) {
 #pragma unroll
-        for (int u = 0; u < polls; ++u) got[u] = load_word(sums + min(first + 32 * u, parts() - 1));
+          for (int u = 0; u < polls; ++u) {
+            if ((missing >> u & 1) != 0) got[u] = load_word(sums + min(first + 32 * u, parts() - 1));
+          }
 #pragma unroll
-        for (int u = 0; u < polls; ++u) done = done && tag_of<2>(got[u]) == number_;
-        if constexpr ((Trial & 2) != 0) done = true;
+          for (int u = 0; u < polls; ++u) {
+            if (tag_of<2>(got[u]) == number_) missing &= ~(1u << u);
+          }
+        }
+      } else {
+        for (bool done = false; !done;) {
+          done = true;
+  #pragma unroll
+          for (int u = 0; u < polls; ++u) got[u] = load_word(sums + min(first + 32 * u, parts() - 1));
+  #pragma unroll
+          for (int u = 0; u < polls; ++u) done = done && tag_of<2>(got[u]) == number_;
+          if constexpr ((Trial & 2) != 0) done = true;
+        }
       }
 #pragma unroll
       for (int u = 0; u < polls; ++u) {
@@ -161,6 +175,10 @@ class grid_exchange {
     unsigned missing = 0;
 #pragma unroll
     for (int u = 0; u < flight; ++u) missing |= from[u] >= 0 ? 1u << u : 0;
+    if constexpr ((Trial & 64) != 0) {
+      for (const unsigned from_now = static_cast<unsigned>(clock()); static_cast<unsigned>(clock()) - from_now < 400;) {
+      }
+    }
     while (missing != 0) {
       tagged_word got[flight];
 #pragma unroll

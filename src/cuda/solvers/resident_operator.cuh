@@ -179,11 +179,15 @@ class resident_operator final : public cg_operator {
   /// Memory of the exchange, and whether all blocks will be resident together.
   template <int Block>
   void prepare() {
-    if (Block == 6 && trial_ == 1) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 1 : 0>();
-    if (Block == 6 && trial_ == 3) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 3 : 0>();
-    if (Block == 6 && trial_ == 5) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 5 : 0>();
-    if (Block == 6 && trial_ == 8) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 8 : 0>();
-    if (Block == 6 && trial_ == 16) return prepare<Block == 6 ? 6 : 5, Block == 6 ? 16 : 0>();
+    constexpr bool six = Block == 6;
+    if (six && trial_ == 1) return prepare<six ? 6 : 5, six ? 1 : 0>();
+    if (six && trial_ == 3) return prepare<six ? 6 : 5, six ? 3 : 0>();
+    if (six && trial_ == 5) return prepare<six ? 6 : 5, six ? 5 : 0>();
+    if (six && trial_ == 8) return prepare<six ? 6 : 5, six ? 8 : 0>();
+    if (six && trial_ == 16) return prepare<six ? 6 : 5, six ? 16 : 0>();
+    if (six && trial_ == 32) return prepare<six ? 6 : 5, six ? 32 : 0>();
+    if (six && trial_ == 64) return prepare<six ? 6 : 5, six ? 64 : 0>();
+    if (six && trial_ == 96) return prepare<six ? 6 : 5, six ? 96 : 0>();
     return prepare<Block, 0>();
   }
   template <int Block, int Trial>
@@ -240,11 +244,15 @@ class resident_operator final : public cg_operator {
 
   template <int Block>
   void start(const resident_problem<T>& a, cudaStream_t stream) {
-    if (Block == 6 && trial_ == 1) return start<Block == 6 ? 6 : 5, Block == 6 ? 1 : 0>(a, stream);
-    if (Block == 6 && trial_ == 3) return start<Block == 6 ? 6 : 5, Block == 6 ? 3 : 0>(a, stream);
-    if (Block == 6 && trial_ == 5) return start<Block == 6 ? 6 : 5, Block == 6 ? 5 : 0>(a, stream);
-    if (Block == 6 && trial_ == 8) return start<Block == 6 ? 6 : 5, Block == 6 ? 8 : 0>(a, stream);
-    if (Block == 6 && trial_ == 16) return start<Block == 6 ? 6 : 5, Block == 6 ? 16 : 0>(a, stream);
+    constexpr bool six = Block == 6;
+    if (six && trial_ == 1) return start<six ? 6 : 5, six ? 1 : 0>(a, stream);
+    if (six && trial_ == 3) return start<six ? 6 : 5, six ? 3 : 0>(a, stream);
+    if (six && trial_ == 5) return start<six ? 6 : 5, six ? 5 : 0>(a, stream);
+    if (six && trial_ == 8) return start<six ? 6 : 5, six ? 8 : 0>(a, stream);
+    if (six && trial_ == 16) return start<six ? 6 : 5, six ? 16 : 0>(a, stream);
+    if (six && trial_ == 32) return start<six ? 6 : 5, six ? 32 : 0>(a, stream);
+    if (six && trial_ == 64) return start<six ? 6 : 5, six ? 64 : 0>(a, stream);
+    if (six && trial_ == 96) return start<six ? 6 : 5, six ? 96 : 0>(a, stream);
     return start<Block, 0>(a, stream);
   }
   template <int Block, int Trial>
