@@ -56,9 +56,7 @@ class resident_solver : resident_part<Block, T, Trial> {
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       v = {};
-      if (!has(row)) return;
-      v.r = a_.b[offset() + row * Block + i_];
-      if (!a_.zero_guess) v.x = a_.x[offset() + row * Block + i_];
+      if (has(row)) (a_.zero_guess ? v.r : v.x) = (a_.zero_guess ? a_.b : a_.x)[offset() + row * Block + i_];
     });
     finish_loading();
     stamp(1);
@@ -67,22 +65,24 @@ class resident_solver : resident_part<Block, T, Trial> {
     keep_blocks();
     stamp(3);
     status code = status::not_converged;
-    bool first = true, anew = true, failed = false, going_on = false;  // going on: the direction is kept
+    bool first = true, anew = !a_.zero_guess, failed = false, going_on = false;  // going on: the direction is kept
     int iterations = 0, since = 0;
     double rhs = 0, residual = 0, target = 0, near = 0, beta = 0;
     std::int64_t bad_row = -1;
+    if (!anew) begin(positive);
     for (;;) {
-      if (anew && !(first && a_.zero_guess)) tell_x();
-      const resident_sums s = multiply_and_add(anew, first && a_.zero_guess, positive);
-      if (Trial >= 2 && (Trial & 6) != 0 && anew && iterations < a_.max_iterations) {
+      if (anew) tell_x();
+      const resident_sums s = multiply_and_add(anew, positive);
+      if ((Trial & 6) != 0) first = false;
+      if ((Trial & 6) != 0 && anew && iterations < a_.max_iterations) {
         turn(0);
         first = anew = going_on = false;
         since = 0;
         continue;
       }
-      if (anew) {
+      if (anew || first) {
         if (first) {
-          rhs = sqrt(s.pq);
+          rhs = sqrt(anew ? s.pq : s.rr);  // of x = 0 it is the residual
           target = fmax(a_.rtol * rhs, a_.atol);
           near = resident_share * target * (resident_share * target);  // of r.r
         }
@@ -101,10 +101,13 @@ class resident_solver : resident_part<Block, T, Trial> {
             bad_row = static_cast<std::int64_t>(*static_cast<volatile unsigned long long*>(a_.first_bad));
           break;
         }
-        turn(going_on ? beta : 0);
-        first = anew = going_on = false;
-        since = 0;
-        continue;
+        first = false;
+        if (anew) {
+          turn(going_on ? beta : 0);
+          anew = going_on = false;
+          since = 0;
+          continue;
+        }
       }
       if (since > 0) note(iterations, s.rr);
       const double inverse = reciprocal(s.pq);
@@ -209,19 +212,17 @@ class resident_solver : resident_part<Block, T, Trial> {
     exchange_.tell(row, row < rows_, value);
   }
   /// With what was told: q = A p and M^-1 q, or, anew, r = b - A x and z = M^-1 r. All sums; b.b as p.q.
-  __device__ __forceinline__ resident_sums multiply_and_add(bool anew, bool of_zero, bool positive) {
-    if (!of_zero) {
-      exchange_.take();
-      stamp(6);
-      __syncthreads();
-      stamp(7);
-    }
+  __device__ __forceinline__ resident_sums multiply_and_add(bool anew, bool positive) {
+    exchange_.take();
+    stamp(6);
+    __syncthreads();
+    stamp(7);
     double pq = 0, qq = 0, rz = 0, rr = 0;
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       T b{0};
-      if (anew && has(row)) b = of_zero ? v.r : a_.b[offset() + row * Block + i_];
-      const T product = of_zero ? T{0} : multiply(pass);
+      if (anew && has(row)) b = a_.b[offset() + row * Block + i_];
+      const T product = multiply(pass);
       stamp(8);
       const T kept_value = anew ? b - product : product;
       const T m = precondition(pass, kept_value);
@@ -237,7 +238,7 @@ class resident_solver : resident_part<Block, T, Trial> {
       }
     });
     scratch_.put_product(pq, qq);
-    if (anew) scratch_.put_residual(positive ? rz : __longlong_as_double(0xfff0000000000000ll), rr);
+    if (anew) scratch_.put_residual(marked(rz, positive), rr);
     stamp(9);
     return add_shares();
   }
@@ -247,6 +248,21 @@ class resident_solver : resident_part<Block, T, Trial> {
     rr = fma(r, r, rr);
   }
 
+  static __device__ double marked(double rz, bool positive) {
+    return positive ? rz : __longlong_as_double(static_cast<long long>(0xfff0000000000000ull));
+  }
+
+  /// Of x = 0: z = M^-1 r, p = z, which is told. That r is all right is seen with the first product.
+  __device__ void begin(bool positive) {
+    double rz = 0, rr = 0;
+    exchange_.begin_vector();
+    for_passes([&](lane_values& v, int pass) {
+      v.p = v.z = precondition(pass, v.r);
+      tell(pass, v.p);
+      if (has(row_of(pass))) add_residual(v, rz, rr);
+    });
+    scratch_.put_residual(marked(rz, positive), rr);
+  }
   /// p = z + beta p, which is told.
   __device__ void turn(double beta) {
     exchange_.begin_vector();
