@@ -120,8 +120,46 @@ __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* 
   if (lane_id() == 0) slices[i].offsets = static_cast<std::uint32_t>(words[i]);
 }
 
+__device__ __forceinline__ std::uint64_t bits_of(double v) {
+  return static_cast<std::uint64_t>(__double_as_longlong(v));
+}
+__device__ __forceinline__ std::uint32_t bits_of(float v) { return __float_as_uint(v); }
+
+/// The place of a value that is in the list.
+template <class T>
+__device__ std::uint8_t place_in(const packed_writer<T>& to, T value) {
+  int low = 0, high = to.listed - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (bits_of(__ldg(to.list + middle)) < bits_of(value))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return static_cast<std::uint8_t>(low);
+}
+
+template <class T>
+__device__ void write(const packed_writer<T>& to, std::int64_t at, T value) {
+  switch (to.storage) {
+    case value_storage::whole:
+      static_cast<T*>(to.data)[at] = value;
+      break;
+    case value_storage::f32:
+      static_cast<float*>(to.data)[at] = static_cast<float>(value);
+      break;
+    case value_storage::bf16:
+      static_cast<std::uint16_t*>(to.data)[at] =
+          static_cast<std::uint16_t>(__float_as_uint(static_cast<float>(value)) >> 16);
+      break;
+    case value_storage::listed:
+      static_cast<std::uint8_t*>(to.data)[at] = place_in(to, value);
+      break;
+  }
+}
+
 template <int Halves, class T, class O>
-__global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, T* packed) {
+__global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, packed_writer<T> to) {
   const std::int64_t i = grid_thread() / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
@@ -132,7 +170,7 @@ __global__ void write_values(packed_pattern a, const O* rowptr, int part_length,
     for (int h = 0; h < Halves; ++h) {
       const std::int64_t k = source.entry(s, h, p);
       const unsigned active = __ballot_sync(full_warp, k >= 0);
-      if (k >= 0) packed[before + __popc(active & below)] = values[k];
+      if (k >= 0) write(to, before + __popc(active & below), values[k]);
       before += __popc(active);
     }
   }
@@ -195,17 +233,20 @@ std::size_t packed_storage::bytes() const noexcept {
 }
 
 template <scalar T, offset O>
-void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const {
+void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* values,
+                                 const packed_writer<T>& to) const {
   const device_guard guard(ctx.device());
   launch_slices(ctx, "packed.write_values", shape_.height == 64 ? write_values<2, T, O> : write_values<1, T, O>,
-                slices_, view(), rowptr, shape_.part_length, values, packed);
+                slices_, view(), rowptr, shape_.part_length, values, to);
 }
 
-#define TULLE_INSTANTIATE(O)                                                                          \
-  template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t, \
-                                          const packed_shape&);                                       \
-  template void packed_storage::fill_values(const context&, const O*, const float*, float*) const;    \
-  template void packed_storage::fill_values(const context&, const O*, const double*, double*) const;
+#define TULLE_INSTANTIATE(O)                                                                                       \
+  template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t,              \
+                                          const packed_shape&);                                                    \
+  template void packed_storage::fill_values(const context&, const O*, const float*, const packed_writer<float>&)   \
+      const;                                                                                                       \
+  template void packed_storage::fill_values(const context&, const O*, const double*, const packed_writer<double>&) \
+      const;
 TULLE_INSTANTIATE(std::int32_t)
 TULLE_INSTANTIATE(std::int64_t)
 #undef TULLE_INSTANTIATE

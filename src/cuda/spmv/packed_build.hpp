@@ -6,6 +6,7 @@
 #include <tulle/formats/views.hpp>
 
 #include "cuda/spmv/packed_format.cuh"
+#include "kernels/value_storage.hpp"
 
 namespace tulle::cuda {
 
@@ -15,6 +16,15 @@ struct packed_shape {
   int part_length = 8192;  // entries of a part of a long row: a multiple of 64, at most 65472
   int height = 32;         // lanes of a slice: 32 or 64
   index_t block = 1;       // rows of a block
+};
+
+/// Where the values of a packed matrix go, and in which form.
+template <class T>
+struct packed_writer {
+  value_storage storage = value_storage::whole;
+  void* data = nullptr;
+  const T* list = nullptr;  // in increasing order of bits
+  int listed = 0;
 };
 
 class packed_storage {
@@ -31,7 +41,7 @@ class packed_storage {
 
   /// Copies values from the order of the CSR to that of the slices.
   template <scalar T, offset O>
-  void fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const;
+  void fill_values(const context& ctx, const O* rowptr, const T* values, const packed_writer<T>& to) const;
 
  private:
   index_t rows_;
