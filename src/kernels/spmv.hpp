@@ -86,6 +86,7 @@ struct spmv_kernel {
     bool lanes = false;
     bool sigma = false;
     bool block = false;
+    bool values = false;  // stores values in fewer bits than they have
   };
 
   std::string_view name;

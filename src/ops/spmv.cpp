@@ -33,6 +33,12 @@ const spmv_options& checked_options(const spmv_options& o) {
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
+  if (!(o.values.tolerance >= 0 && o.values.tolerance < 1)) {
+    throw error(status::invalid_argument, fmt::format("values.tolerance = {}: must be at least 0 and below 1", o.values.tolerance));
+  }
+  if (o.values.bound > error_bound::norm) {
+    refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
+  }
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
 }

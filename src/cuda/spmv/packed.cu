@@ -10,7 +10,7 @@
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
-#include "cuda/spmv/packed_numbers.hpp"
+#include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/formats.hpp"
 
@@ -56,40 +56,40 @@ packed_shape shape_for(const context& ctx, const csr_stats& s) {
 template <class T, class V, class O>
 class packed_operator final : public fused_operator<packed_operator<T, V, O>, device_operator<V>> {
  public:
-  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
+  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
       : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
         ctx_(ctx),
         shape_(shape_for(ctx, s)),
         scattered_(is_scattered(s)),
         ahead_(pays_ahead(s, shape_, sizeof(T))),
-        storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
-        part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
-    this->dots_ = {ctx, blocks(), storage_.long_rows()};
-    values_.fill(ctx, storage_, a);
+        matrix_(ctx, a, s.max, shape_, options.values) {
+    make_room();
   }
-  void update_values(const matrix_ref& a) override { values_.fill(ctx_, storage_, a.as<T, O>()); }
+  void update_values(const matrix_ref& a) override {
+    matrix_.update(ctx_, a.as<T, O>());
+    make_room();
+  }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    values_.with([&](const auto& values) {
-      packed_many(storage_.view(), shape_.height, values, part_sum_.data(), alpha, x, beta, y, native(stream));
+    matrix_.with_values([&](const auto& values) {
+      packed_many(pattern().view(), shape_.height, values, part_sum_.data(), alpha, x, beta, y, native(stream));
     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + part_sum_.bytes() + this->dots_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
-    if (values_.storage() != value_storage::whole) out += " values=" + std::string(name(values_.storage()));
-    return out;
+    return out + matrix_.parameters();
   }
 
   [[nodiscard]] std::int64_t blocks() const { return run().blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
-    values_.with([&](const auto& values) {
+    matrix_.with_values([&](const auto& values) {
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
         packed_whole(values, x, epilogue, stream);
       } else {
@@ -99,7 +99,16 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
 
  private:
-  [[nodiscard]] packed_run run() const { return {storage_.view(), shape_.height, scattered_, ahead_}; }
+  [[nodiscard]] const packed_storage& pattern() const { return matrix_.pattern(); }
+  /// For the parts of long rows and for dot products.
+  void make_room() {
+    const auto parts = static_cast<std::size_t>(pattern().parts());
+    if (part_sum_.size() != packed_many_most * parts) part_sum_ = buffer<V>(ctx_, packed_many_most * parts);
+    if (blocks() == blocks_) return;
+    blocks_ = blocks();
+    this->dots_ = {ctx_, blocks_, pattern().long_rows()};
+  }
+  [[nodiscard]] packed_run run() const { return {pattern().view(), shape_.height, scattered_, ahead_}; }
   template <class Values, class Epilogue>
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
     const auto kernel =
@@ -108,7 +117,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         : scattered_ ? packed_kernel<scattered, Values, V, Epilogue>
         : ahead_     ? packed_kernel<local_ahead, Values, V, Epilogue>
                      : packed_kernel<local, Values, V, Epilogue>;
-    launch("packed", kernel, {blocks(), packed_threads}, stream, storage_.view(), values, x, part_sum_.data(),
+    launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),
            epilogue);
   }
 
@@ -116,9 +125,9 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
-  packed_storage storage_;
-  packed_numbers<T, V> values_;
+  packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;
+  std::int64_t blocks_ = -1;
 };
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
@@ -132,7 +141,7 @@ spmv_kernel packed_entry() {
       .backend = backend_kind::cuda,
       .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.block_size = true},
+      .listens_to = {.block_size = true, .values = true},
       .supports = supports_packed,
       .make = make_operator<packed_operator, packed_types>,
   };

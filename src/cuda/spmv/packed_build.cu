@@ -7,6 +7,7 @@
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_windows.cuh"
+#include "kernels/value_bound.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -120,6 +121,29 @@ __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* 
   if (lane_id() == 0) slices[i].offsets = static_cast<std::uint32_t>(words[i]);
 }
 
+constexpr std::int64_t value_alignment = 32;  // bytes: a sector
+
+/// The storage of a slice's values, which is the widest of its rows, and their bytes.
+template <int Halves, class O>
+__global__ void measure_values(packed_pattern a, const O* rowptr, const value_storage* row_storage, int part_length,
+                               packed_slice* slices, std::int64_t* bytes) {
+  const std::int64_t i = grid_thread() / 32;
+  if (i >= a.slices) return;
+  const packed_slice s = a.slice[i];
+  const packed_source<Halves, O> source(a, s, rowptr, part_length);
+  int storage = static_cast<int>(value_storage::bf16), entries = 0;
+  for (int h = 0; h < Halves; ++h) {
+    entries += source.lane[h].count;
+    if (source.lane[h].count > 0) storage = min(storage, static_cast<int>(row_storage[source.lane[h].row]));
+  }
+  storage = warp_min(storage);
+  entries = warp_sum(entries);
+  if (lane_id() != 0) return;
+  slices[i].storage = static_cast<value_storage>(storage);
+  bytes[i] = ceil_div(std::int64_t{entries} * (8 >> storage), value_alignment) * value_alignment;
+  if (i == 0) bytes[a.slices] = 0;
+}
+
 __device__ __forceinline__ std::uint64_t bits_of(double v) {
   return static_cast<std::uint64_t>(__double_as_longlong(v));
 }
@@ -140,8 +164,8 @@ __device__ std::uint8_t place_in(const packed_writer<T>& to, T value) {
 }
 
 template <class T>
-__device__ void write(const packed_writer<T>& to, std::int64_t at, T value) {
-  switch (to.storage) {
+__device__ void write(const packed_writer<T>& to, value_storage storage, std::int64_t at, T value) {
+  switch (storage) {
     case value_storage::whole:
       static_cast<T*>(to.data)[at] = value;
       break;
@@ -149,8 +173,7 @@ __device__ void write(const packed_writer<T>& to, std::int64_t at, T value) {
       static_cast<float*>(to.data)[at] = static_cast<float>(value);
       break;
     case value_storage::bf16:
-      static_cast<std::uint16_t*>(to.data)[at] =
-          static_cast<std::uint16_t>(__float_as_uint(static_cast<float>(value)) >> 16);
+      static_cast<std::uint16_t*>(to.data)[at] = to_bf16(static_cast<float>(value));
       break;
     case value_storage::listed:
       static_cast<std::uint8_t*>(to.data)[at] = place_in(to, value);
@@ -165,14 +188,22 @@ __global__ void write_values(packed_pattern a, const O* rowptr, int part_length,
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
   const unsigned below = lanes_before();
+  const value_storage storage = to.by_slice ? s.storage : to.storage;
   std::int64_t before = s.values;
   for (int p = 0; p < s.width; ++p) {
     for (int h = 0; h < Halves; ++h) {
       const std::int64_t k = source.entry(s, h, p);
       const unsigned active = __ballot_sync(full_warp, k >= 0);
-      if (k >= 0) write(to, before + __popc(active & below), values[k]);
+      if (k >= 0) write(to, storage, before + __popc(active & below), values[k]);
       before += __popc(active);
     }
+  }
+}
+
+/// `bytes`: before each slice.
+__global__ void place_slices(std::int64_t slices, const std::int64_t* bytes, packed_slice* slice) {
+  for (std::int64_t i = grid_thread(); i < slices; i += grid_stride()) {
+    slice[i].values = bytes[i] / (8 >> static_cast<int>(slice[i].storage));
   }
 }
 
@@ -187,7 +218,7 @@ void launch_slices(const context& ctx, const char* name, void (*kernel)(Paramete
 
 template <offset O>
 packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind,
-                               index_t longest, const packed_shape& shape)
+                               index_t longest, const packed_shape& shape, const value_storage* row_storage)
     : rows_(rows),
       shape_(shape),
       order_(ctx, static_cast<std::size_t>(rows)),
@@ -198,7 +229,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   buffer<packed_totals> totals(ctx, static_cast<std::size_t>(windows) + 1);
   const int length_bits = std::max(1, bits_for(std::min<std::int64_t>(longest, 65535) + 1));
   const launch_shape per_window{windows, window_threads};
-  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, length_bits, shape,
+  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, row_storage, length_bits, shape,
          order_.data(), length_.data(), totals.data());
   const packed_totals all = place_records(ctx, totals);
   parts_ = all.parts;
@@ -220,6 +251,17 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   offsets_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(read_back(ctx, words.data() + slices_)));
   launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr,
                 colind, shape.part_length, words.data(), slice_.data(), base_.data(), offsets_.data());
+  if (row_storage != nullptr) place_values(ctx, rowptr, row_storage);
+}
+
+template <offset O>
+void packed_storage::place_values(const context& ctx, const O* rowptr, const value_storage* row_storage) {
+  buffer<std::int64_t> bytes(ctx, static_cast<std::size_t>(slices_) + 1);
+  launch_slices(ctx, "packed.measure_values", shape_.height == 64 ? measure_values<2, O> : measure_values<1, O>,
+                slices_, view(), rowptr, row_storage, shape_.part_length, slice_.data(), bytes.data());
+  exclusive_scan(ctx, bytes);
+  value_bytes_ = read_back(ctx, bytes.data() + slices_);
+  launch_items(ctx, "packed.place_values", place_slices, slices_, slices_, bytes.data(), slice_.data());
 }
 
 packed_pattern packed_storage::view() const {
@@ -242,7 +284,7 @@ void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* v
 
 #define TULLE_INSTANTIATE(O)                                                                                       \
   template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t,              \
-                                          const packed_shape&);                                                    \
+                                          const packed_shape&, const value_storage*); \
   template void packed_storage::fill_values(const context&, const O*, const float*, const packed_writer<float>&)   \
       const;                                                                                                       \
   template void packed_storage::fill_values(const context&, const O*, const double*, const packed_writer<double>&) \

@@ -36,8 +36,10 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     for (int h = 0; h < lanes; ++h) {
       if (lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
-    walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
-      sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
+    with_values_of(s, values, [&](const auto& of_slice) {
+      walk_slice<Tuning>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
+        sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
+      });
     });
     sum_rows<Tuning>(s, sum);
     if (s.rows == 0) {

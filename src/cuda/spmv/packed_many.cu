@@ -94,11 +94,13 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
   packed_lane lane[lanes];
   lanes_of<Division>(a, s, lane);
   T sum[lanes][count] = {};
-  walk_slice<Division>(a, s, lane, values, [&](int h, T value, index_t column) {
-    T x[count];
-    vectors.fetch(column, x);
+  with_values_of(s, values, [&](const auto& of_slice) {
+    walk_slice<Division>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
+      T x[count];
+      vectors.fetch(column, x);
 #pragma unroll
-    for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
+      for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
+    });
   });
   sum_rows<Division>(s, sum);
   if (s.rows == 0) {
@@ -154,6 +156,7 @@ TULLE_INSTANTIATE(f32_under_f64, double)
 TULLE_INSTANTIATE(bf16_values<double>, double)
 TULLE_INSTANTIATE(listed_values<double>, double)
 TULLE_INSTANTIATE(listed_f32_under_f64, double)
+TULLE_INSTANTIATE(sliced_values, double)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

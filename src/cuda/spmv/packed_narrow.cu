@@ -25,6 +25,7 @@ TULLE_INSTANTIATE(f32_under_f64, double)
 TULLE_INSTANTIATE(bf16_values<double>, double)
 TULLE_INSTANTIATE(listed_values<double>, double)
 TULLE_INSTANTIATE(listed_f32_under_f64, double)
+TULLE_INSTANTIATE(sliced_values, double)
 #undef TULLE_INSTANTIATE
 #undef TULLE_INSTANTIATE_ONE
 
