@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <span>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
@@ -108,9 +109,9 @@ std::vector<row> measure_all(const context& ctx, const mesh& m) {
   const std::string spec = m.spec;
   const auto random = [&] { return generate<double>(host, spec + "random"); };
   csr<double> few = random();
-  std::ranges::for_each(few.values, [](double& v) { v = v < 0 ? -1.0 / 3 : 2.0 / 3; });
+  std::ranges::for_each(std::span<double>(few.values.data(), few.values.size()), [](double& v) { v = v < 0 ? -1.0 / 3 : 2.0 / 3; });
   csr<double> floats = random();
-  std::ranges::for_each(floats.values, [](double& v) { v = static_cast<float>(v); });
+  std::ranges::for_each(std::span<double>(floats.values.data(), floats.values.size()), [](double& v) { v = static_cast<float>(v); });
   std::vector<way> ways;
   ways.push_back({"random", random()});
   ways.push_back({"random, 1e-12 promised", random(), {1e-12, error_bound::componentwise}});
