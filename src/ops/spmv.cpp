@@ -129,12 +129,25 @@ void any_spmv_plan::impl::choose(bool quick) {
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
+    if (options.values.tolerance > 0 && build_narrower(*chosen)) return;
     build(*chosen, choice.reason);
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
     build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
+}
+
+/// The first kernel that stores values of this matrix in fewer bits, where `chosen` would not; false where none does.
+bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
+  if (chosen.listens_to.values) return false;
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) continue;
+    if (!k.supports(stats, source.ref().types, ctx.info()).ok) continue;
+    build(k, fmt::format("values take fewer bits within {} {}", name(options.values.bound), options.values.tolerance));
+    if (op->narrows_values()) return true;
+  }
+  return false;
 }
 
 void any_spmv_plan::impl::analyse() {

@@ -80,6 +80,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     return matrix_bytes() + part_sum_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
+  [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
