@@ -87,14 +87,14 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     return out + matrix_.parameters();
   }
 
-  [[nodiscard]] std::int64_t blocks() const { return run().blocks(); }
+  [[nodiscard]] std::int64_t blocks() const { return as_launched().blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
         packed_whole(values, x, epilogue, stream);
       } else {
-        packed_narrow(run(), values, x, part_sum_.data(), epilogue, stream);
+        packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       }
     });
   }
@@ -109,7 +109,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     blocks_ = blocks();
     this->dots_ = {ctx_, blocks_, pattern().long_rows()};
   }
-  [[nodiscard]] packed_run run() const { return {pattern().view(), shape_.height, scattered_, ahead_}; }
+  [[nodiscard]] packed_run as_launched() const { return {pattern().view(), shape_.height, scattered_, ahead_}; }
   template <class Values, class Epilogue>
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
     const auto kernel =
