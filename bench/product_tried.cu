@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(threads, Resident)
         s.origin == packed_origin::row) {
       walk_short<Kept, Form == 2>(a, s, lane, values, take);
     } else {
-      walk_slice<division>(a, s, lane, values, take);
+      walk_slice<division>(a, s, lane, stored_values<double>{values}, take);
     }
     sum_rows<division>(s, sum);
 #pragma unroll
@@ -180,7 +180,7 @@ void product_tried(const context& ctx, const matrix_ref& a) {
   shape.positions = 96;
   packed_storage storage(ctx, a.rows, csr.rowptr, csr.colind, 1024, shape);
   buffer<double> values(ctx, static_cast<std::size_t>(a.nnz)), ring(ctx, 4 * n), q(ctx, n), r(ctx, n);
-  storage.fill_values(ctx, csr.rowptr, csr.values, values.data());
+  storage.fill_values(ctx, csr.rowptr, csr.values, packed_writer<double>{value_storage::whole, false, values.data()});
   fill_bytes(ctx, ring.data(), memory_space::device, 0, ring.bytes());
   fill_bytes(ctx, r.data(), memory_space::device, 0, r.bytes());
   const packed_pattern pattern = storage.view();
