@@ -2,11 +2,8 @@
 // on meshes in their natural order and renumbered at random: `tulle_jacobi [cpu|cuda] [-o FILE] [--small]`.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -78,13 +75,6 @@ double sweep_of(const context& ctx, const matrix_ref& a, jacobi_options options,
   return (solve(2 * sweeps) - once) / sweeps;
 }
 
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
-}
-
 using bench::row;
 const row header = {"f64",           "A x, µs", "3 vectors, µs", "sweep, plain",      "over product and 3 vectors",
                     "and 2 vectors", "rows",    "symmetric",     "plain / symmetric", "kernel",
@@ -137,52 +127,6 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a, do
           fmt::format("`{}`", of_symmetric)};
 }
 
-// trial
-template <class T>
-void trial(const context& ctx, const std::string& spec) {
-  const matrix_ref a = clone(ctx, matrix_ref(generate<T>(context::cpu(), spec)));
-  const auto n = static_cast<std::size_t>(a.rows);
-  const any_spmv_plan chosen(ctx, a);
-  fmt::print("{:<36} {} {:>9} rows {:>10} entries {:<15}", spec.substr(4), sizeof(T) == 8 ? "f64" : "f32", a.rows,
-             a.nnz, chosen.kernel());
-  buffer<T> x(ctx, n), y(ctx, n), b(ctx, n), d(ctx, n);
-  buffer<double> dots(ctx, 2);
-  for (buffer<T>* v : {&x, &y, &b, &d}) vector_ops(ctx).random(3, *v);
-  const vector_ref two(scalar_type::f64, dots.data(), 2, ctx.space(), ctx.device());
-  for (const std::string way : {"", "tall", "tall ahead", "32", "32 ahead"}) {
-    const auto set = [&](const char* what, const char* value) {
-      way.empty() ? unsetenv(what) : setenv(what, value, 1);
-    };
-    set("TULLE_TRY_HEIGHT", way.starts_with("32") ? "32" : "64");
-    set("TULLE_TRY_AHEAD", way.ends_with("ahead") ? "1" : "0");
-    spmv_options options;
-    options.kernel = "packed";
-    const any_spmv_plan plan(ctx, a, options);
-    const double apply = microseconds(ctx, 10, [&] { plan.apply(0.1, x, 0, y); });
-    const double apply_dots = microseconds(ctx, 10, [&] { plan.apply_dots(0.1, x, 0, y, b, two); });
-    fmt::print(" | {} {:.1f} {:.1f}", way, apply, apply_dots);
-  }
-  fmt::print("\n");
-  std::fflush(stdout);
-  unsetenv("TULLE_TRY_HEIGHT"), unsetenv("TULLE_TRY_AHEAD");
-}
-
-void trials(const context& ctx) {
-  for (const char* spec :
-       {"gen:stencil:points=27,n=64",    "gen:stencil:points=27,n=80",    "gen:stencil:points=27,n=90",
-        "gen:stencil:points=27,n=100",   "gen:stencil:points=27,n=112",   "gen:stencil:points=27,n=128",
-        "gen:stencil:points=27,n=160",   "gen:stencil:points=7,n=80",     "gen:stencil:points=7,n=90",
-        "gen:stencil:points=7,n=100",    "gen:stencil:points=7,n=112",    "gen:stencil:points=7,n=128",
-        "gen:stencil:points=7,n=160",    "gen:stencil:points=5,n=1000",   "gen:stencil:points=5,n=1500",
-        "gen:stencil:points=9,n=1000",   "gen:stencil:points=9,n=2000",   "gen:banded:n=500000,width=8",
-        "gen:banded:n=1000000,width=8",  "gen:banded:n=1000000,width=15", "gen:banded:n=200000,width=40",
-        "gen:banded:n=1000000,width=20", "gen:fem:dof=1,n=100",           "gen:short:n=4000000"}) {
-    trial<double>(ctx, spec);
-    if (std::string(spec).find("n=1") != std::string::npos || std::string(spec).find("n=64") != std::string::npos)
-      trial<float>(ctx, spec);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,12 +139,11 @@ int main(int argc, char** argv) {
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
   }
   const context ctx = on_cpu ? context::cpu() : context::cuda();
-  if (getenv("TRIAL") != nullptr) return trials(ctx), 0;
   const double per_element = microseconds_per_element(ctx);
   std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-    const matrix_ref renumbered = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+    const matrix_ref renumbered = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
     rows.push_back(measure(ctx, m.name, natural, per_element));
     rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name), renumbered, per_element));
   }

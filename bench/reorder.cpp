@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <set>
 #include <span>
 #include <string>
@@ -37,29 +35,11 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median of 15 runs.
-template <class F>
-double microseconds(const context& ctx, const F& f) {
-  std::vector<double> times;
-  for (int i = 0; i < 18; ++i) {
-    const double t = bench::sample(ctx, 1, f);
-    if (i >= 3) times.push_back(t);
-  }
-  return bench::median(times);
-}
-
 double application(const context& ctx, const linear_operator& a) {
   const auto [rows, cols] = a.dimensions();
   buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
   vector_ops(ctx).random(1, x);
-  return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
-}
-
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
+  return bench::microseconds(ctx, [&] { a.apply(1, x, 0, y); });
 }
 
 /// The fastest of some kernels that take the matrix, without an order.
@@ -109,8 +89,8 @@ void time_moves(const context& ctx, const permutation& order) {
   const auto n = static_cast<std::size_t>(order.size());
   buffer<double> x(ctx, n), y(ctx, n), between(ctx, n);
   vector_ops(ctx).random(1, x);
-  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, microseconds(ctx, [&] { order.apply(x, y); }),
-             microseconds(ctx, [&] { order.apply_inverse(x, y); }));
+  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, bench::microseconds(ctx, [&] { order.apply(x, y); }),
+             bench::microseconds(ctx, [&] { order.apply_inverse(x, y); }));
   const std::vector<index_t> from = order.to_vector();
   for (const index_t ranges : {4, 8, 16, 32}) {
     const index_t span = (order.size() + ranges - 1) / ranges;
@@ -121,12 +101,12 @@ void time_moves(const context& ctx, const permutation& order) {
       source[static_cast<std::size_t>(place[i])] = from[i];
     }
     const permutation first(ctx, source), second(ctx, place);
-    const double one = microseconds(ctx, [&] { first.apply(x, between); });
-    const double two = microseconds(ctx, [&] { second.apply(between, y); });
-    const double both = microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
-    const double out = microseconds(ctx, [&] { second.apply_inverse(x, between); });
+    const double one = bench::microseconds(ctx, [&] { first.apply(x, between); });
+    const double two = bench::microseconds(ctx, [&] { second.apply(between, y); });
+    const double both = bench::microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
+    const double out = bench::microseconds(ctx, [&] { second.apply_inverse(x, between); });
     const permutation inverse = first.inverse();
-    const double back = microseconds(ctx, [&] { inverse.apply(between, y); });
+    const double back = bench::microseconds(ctx, [&] { inverse.apply(between, y); });
     fmt::print("; {} ranges {:.1f} + {:.1f} = {:.1f}, back {:.1f} + {:.1f}", ranges, one, two, both, out, back);
   }
   fmt::print("\n");
@@ -135,7 +115,7 @@ void time_moves(const context& ctx, const permutation& order) {
 /// The plan in another order by some kernels, and an iteration of conjugate gradients by them.
 void measure_kernels(const context& ctx, const mesh& m) {
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-  const matrix_ref a = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const matrix_ref a = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
   for (const char* kernel : {"packed", "csr5", "csr.stream", "sell", "ell"}) {
     spmv_options options;
     options.reorder = spmv_reorder::always;
@@ -234,7 +214,7 @@ spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::
 row measure(const context& ctx, const mesh& m, bool moves) {
   using enum spmv_reorder;
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-  const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const matrix_ref shuffled = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
   const double natural_us = application(ctx, any_spmv_plan(ctx, natural, options_of(never, spmv_effort::max)));
   const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
   timed plain;

@@ -29,6 +29,7 @@ void check_options(const cg_options& o, scalar_type type) {
   if (!o.kernel.empty()) refuse_option("kernel");
   if (o.rhs != 1) refuse_option("rhs");
   if (o.spmv.transpose) refuse_option("spmv.transpose");
+  if (o.spmv.reorder != spmv_reorder::never) refuse_option("spmv.reorder");
   if (o.spmv.vector_type.value_or(type) != type) refuse_option("spmv.vector_type");
 }
 
