@@ -19,9 +19,9 @@ namespace {
 
 /// What was fastest on an NVIDIA H200.
 struct packed_policy {
-  // Values of 4 bytes are prefetched where rows are long, of similar length, and very many.
+  // Values of 4 bytes are prefetched where rows are long and of similar length, and entries very many.
   static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
-  static constexpr index_t ahead_least_rows = 3'000'000;
+  static constexpr std::int64_t ahead_least_entries = 80'000'000;
   // Slices of 64 lanes, where rows are short and many: fewer slices leave less to even out at the end of a launch.
   static constexpr int tall_most_bytes = 128;  // of the values of a row on average
   static constexpr index_t tall_least_rows = 500'000;
@@ -33,8 +33,8 @@ struct packed_policy {
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
 bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
-  return shape.height == 64 && s.rows >= packed_policy::ahead_least_rows && s.mean >= packed_policy::ahead_least_mean &&
-         s.max <= packed_policy::ahead_most_skew * s.mean;
+  return shape.height == 64 && s.nnz >= packed_policy::ahead_least_entries &&
+         s.mean >= packed_policy::ahead_least_mean && s.max <= packed_policy::ahead_most_skew * s.mean;
 }
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
