@@ -102,7 +102,6 @@ const std::vector<named_graph>& graphs() {
       {"grid_and_isolated", graph(15 * 15 * 15 + 5000, grid(15, 15, 15))},
       {"random_sparse", graph(20000, random_edges(20000, 9000, 2))},
       {"random_connected", graph(5000, together(path(0, 5000), random_edges(5000, 20000, 3)))},
-      {"hub", graph(9001, together(star(0, 9000), random_edges(9001, 3000, 5)))},
       {"hubs", graph(6000, together(together(star(0, 3000), star(3001, 2900)), random_edges(6000, 5000, 4)))},
   };
   return all;
