@@ -316,5 +316,30 @@ TEST_P(device_solvers, blocks_of_every_size_are_solved_with) {
   });
 }
 
+/// More than a cluster of 16 has threads for.
+TEST_P(device_solvers, rows_beyond_those_in_registers_are_solved_with) {
+  for_types<float, double>([&]<class T>() {
+    for (const auto& [spec, block] : {std::pair{"gen:stencil:points=5,n=72,values=spd", 1},
+                                      std::pair{"gen:fem:dof=3,n=10,values=spd", 3}}) {
+      const plain_csr<T> a = generated<T>(spec);
+      const csr<T> host = generate<T>(context::cpu(2), spec);
+      const std::vector<T> b = random_rhs<T>(a.rows);
+      for (const bool zero_guess : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {}", spec, zero_guess));
+        cg_options o = with("cg.cluster", preconditioner_kind::block_jacobi);
+        o.block = block;
+        o.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-10;
+        o.zero_guess = zero_guess;
+        o.replace_interval = 7;
+        const matrix_ref matrix =
+            block > 1 ? matrix_ref(to_bsr(context::cpu(2), host.view(), block)) : matrix_ref(host);
+        const solved<T> s = solve(cg_solver(ctx(), matrix, o), b);
+        EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+        expect_true_report(a, b, s, o);
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tulle::test

@@ -7,6 +7,7 @@
 // The loops are conditional nodes of a graph, in the caller's graph as well, so that what is queued does not grow with
 // the number of iterations; or the host looks, one graph behind. Takes every matrix.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/ops/spmv.hpp>
@@ -19,6 +20,7 @@
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/graph_move.cuh"
 #include "cuda/solvers/graph_nodes.hpp"
+#include "cuda/spmv/either_way.hpp"
 #include "cuda/spmv/fused_operator.cuh"
 #include "kernels/cg.hpp"
 
@@ -53,6 +55,7 @@ class graph_operator final : public cg_operator {
     make_plan(p);
     make_ring();  // last, of what memory is left
     if (merged()) leave_pairs();
+    if (getenv("TULLE_CG_WAYS") != nullptr) ways_ = dynamic_cast<goes_either_way*>(&detail::operator_of(*plan_));
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
@@ -252,6 +255,7 @@ class graph_operator final : public cg_operator {
 
   void anew(cudaStream_t s) {
     const graph_vectors<T> v = vectors();
+    if (ways_ != nullptr) ways_->go_backward(false);
     if (fold_ > 0) {
       launch("cg.begin", graph_begin_folded_kernel<T>, shape(), s, v);
       truth_->apply(-1, ref(std::as_const(z_)), 1, ref(r_), {.stream = stream_view{s}});
@@ -268,6 +272,7 @@ class graph_operator final : public cg_operator {
     const graph_vectors<T> v = vectors();
     const int slot = i % ring_;
     const const_vector_ref p = direction(slot);
+    if (ways_ != nullptr) ways_->go_backward(i % 2 != 0);
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
                         {.stream = stream_view{s}});
@@ -349,6 +354,7 @@ class graph_operator final : public cg_operator {
 
   int ring_ = graph_most_ring;
   std::int64_t stride_ = 0;
+  goes_either_way* ways_ = nullptr;  // of the plan
   dot_pairs product_;  // where p.q and q.q are
   bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;
