@@ -87,7 +87,7 @@ std::string time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, 
       spmv_options options;
       options.kernel = kernel;
       any_spmv_plan plan(ctx, matrix_ref(blocks.view()), options);
-      for (const char* way : {"0", "1", "2", "3", "4", "5", "6", "8", "32"}) {
+      for (const char* way : {"0", "1", "2", "3", "4", "40", "47", "48", "49", "20", "80", "88"}) {
         if ((std::string_view(kernel) == "bin_bsr") == (std::atoi(way) > 6)) continue;
         setenv("TULLE_TRY", way, 1);
         fmt::print(" {}:{}", way, refill(microseconds(ctx, [&] { plan.update_values(blocks.values); }), 2 * of_blocks));

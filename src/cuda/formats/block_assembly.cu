@@ -196,17 +196,17 @@ void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type,
              static_cast<const T*>(from), static_cast<T*>(to));
     };
     if constexpr (std::is_integral_v<T> || (B != 2 && B != 3 && B != 4 && B != 6))
-      return go.template operator()<8, 256, 2, 2>();
+      return go.template operator()<4, 128, 2, 1>();
     const char* const t = std::getenv("TULLE_TRY");
     switch (t != nullptr ? std::atoi(t) : 0) {
       case 0: return go.template operator()<4, 256, 2, 1>();
-      case 1: return go.template operator()<4, 256, 2, 4>();
-      case 2: return go.template operator()<8, 256, 2, 2>();
-      case 3: return go.template operator()<8, 256, 1, 2>();
-      case 4: return go.template operator()<16, 512, 2, 1>();
-      case 5: return go.template operator()<16, 512, 1, 1>();
-      case 6: return go.template operator()<4, 128, 2, 4>();
-      default: return go.template operator()<4, 128, 1, 4>();
+      case 1: return go.template operator()<4, 128, 2, 1>();
+      case 2: return go.template operator()<4, 128, 2, 2>();
+      case 3: return go.template operator()<2, 128, 2, 1>();
+      case 4: return go.template operator()<2, 64, 2, 1>();
+      case 5: return go.template operator()<2, 128, 4, 1>();
+      case 6: return go.template operator()<1, 64, 2, 1>();
+      default: return go.template operator()<1, 128, 4, 1>();
     }
   });
 }

@@ -88,24 +88,25 @@ void update_bin_bsr(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
   if constexpr (!std::is_integral_v<T>) {
     const char* const t = std::getenv("TULLE_TRY");
     const int way = t != nullptr ? std::atoi(t) : 1;
-    const auto sized = [&]<bool Skip, int Warps>() {
-      if (a.block <= 2) return try_update<2, 4, Skip, Warps>(ctx, a, out);
-      if (a.block <= 4) return try_update<4, 2, Skip, Warps>(ctx, a, out);
-      return try_update<8, 1, Skip, Warps>(ctx, a, out);
-    };
-    if (way == 1) return sized.template operator()<true, 4>();
-    if (way == 2) return sized.template operator()<false, 4>();
-    if (way == 3) return sized.template operator()<true, 1>();
-    if (way == 4) return sized.template operator()<true, 8>();
-    if (way == 5) {
-      if (a.block <= 2) return try_update<2, 2, true, 4>(ctx, a, out);
-      if (a.block <= 4) return try_update<4, 1, true, 4>(ctx, a, out);
-      return try_update<8, 2, true, 4>(ctx, a, out);
-    }
-    if (way == 6) {
+    if (way == 1) {
       if (a.block <= 2) return try_update<2, 8, true, 2>(ctx, a, out);
       if (a.block <= 4) return try_update<4, 4, true, 2>(ctx, a, out);
-      return try_update<8, 1, true, 2>(ctx, a, out);
+      return try_update<8, 2, true, 4>(ctx, a, out);
+    }
+    if (way == 2) {
+      if (a.block <= 2) return try_update<2, 8, true, 1>(ctx, a, out);
+      if (a.block <= 4) return try_update<4, 4, true, 4>(ctx, a, out);
+      return try_update<8, 2, true, 2>(ctx, a, out);
+    }
+    if (way == 3) {
+      if (a.block <= 2) return try_update<2, 8, true, 4>(ctx, a, out);
+      if (a.block <= 4) return try_update<4, 4, true, 1>(ctx, a, out);
+      return try_update<8, 2, true, 8>(ctx, a, out);
+    }
+    if (way == 4) {
+      if (a.block <= 2) return try_update<4, 4, true, 2>(ctx, a, out);
+      if (a.block <= 4) return try_update<8, 2, true, 4>(ctx, a, out);
+      return try_update<8, 4, true, 4>(ctx, a, out);
     }
   }
   // Unused slots, too: sectors that are half written cost more than whole ones.
