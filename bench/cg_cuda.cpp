@@ -381,7 +381,7 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
     try {
       o.replace_interval = -1;
       // Not so many that nothing is left to reduce.
-      const measured m = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20, 15);
+      const measured m = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 30, 15);
       o.rtol = 0;
       o.max_iterations = 10;
       o.zero_guess = true;

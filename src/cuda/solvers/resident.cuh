@@ -46,7 +46,7 @@ class resident_solver : resident_part<Block, T, Trial> {
       : part(a, shared),
         scratch_(scratch),
         exchange_(memory, a.outer + this->place_.outer, this->end_place_.outer - this->place_.outer, this->place_.row,
-                  rows_, p_, this->push_),
+                  rows_, p_, this->row_, this->push_),
         stamps_(stamps) {}
 
   /// One loop for b - A x itself and for directions, so that there is little code to be read.
@@ -59,6 +59,7 @@ class resident_solver : resident_part<Block, T, Trial> {
       if (has(row)) (a_.zero_guess ? v.r : v.x) = (a_.zero_guess ? a_.b : a_.x)[offset() + row * Block + i_];
     });
     finish_loading();
+    exchange_.prepare();
     stamp(1);
     const bool positive = invert_diagonal();
     stamp(2);
@@ -113,10 +114,10 @@ class resident_solver : resident_part<Block, T, Trial> {
       const double inverse = reciprocal(s.pq);
       double alpha = s.rz * inverse;
       beta = fma(alpha * inverse, s.qq, -1.0);
-      beta = beta > 0 ? beta : 0;
-      const bool usual = s.rr > near && s.rr < huge && s.rz > 0 && s.rz < huge && s.pq > 0 && s.pq < huge &&
-                         alpha < huge && beta < huge && iterations + 1 < a_.max_iterations &&
+      const bool usual = s.rr > near && ordinary(s.rr) && ordinary(s.rz) && ordinary(s.pq) && ordinary(alpha) &&
+                         high_word(beta) < high_word(huge) && iterations + 1 < a_.max_iterations &&
                          (a_.replace_interval <= 0 || since + 1 < a_.replace_interval);
+      if (high_word(beta) < 0) beta = 0;
       if ((Trial & 6) != 0 ? iterations + 1 < a_.max_iterations : usual) {
         ++since;
         ++iterations;
@@ -165,6 +166,11 @@ class resident_solver : resident_part<Block, T, Trial> {
 
  private:
   static constexpr double huge = 1e300;
+  static __device__ int high_word(double v) { return __double2hiint(v); }
+  /// Positive and below `huge`, seen without a comparison of f64, which costs 20 cycles; a little too strict.
+  static __device__ bool ordinary(double v) {
+    return static_cast<unsigned>(high_word(v)) - 0x00100000u < static_cast<unsigned>(high_word(huge)) - 0x00100000u;
+  }
   static __device__ bool finite(double v) { return v - v == 0; }
   /// Minus infinity is what a block that is not positive definite adds.
   static __device__ status judge(double rz) {

@@ -183,11 +183,10 @@ class resident_operator final : public cg_operator {
     if (six && trial_ == 1) return prepare<six ? 6 : 5, six ? 1 : 0>();
     if (six && trial_ == 3) return prepare<six ? 6 : 5, six ? 3 : 0>();
     if (six && trial_ == 5) return prepare<six ? 6 : 5, six ? 5 : 0>();
-    if (six && trial_ == 8) return prepare<six ? 6 : 5, six ? 8 : 0>();
-    if (six && trial_ == 16) return prepare<six ? 6 : 5, six ? 16 : 0>();
-    if (six && trial_ == 32) return prepare<six ? 6 : 5, six ? 32 : 0>();
     if (six && trial_ == 64) return prepare<six ? 6 : 5, six ? 64 : 0>();
-    if (six && trial_ == 96) return prepare<six ? 6 : 5, six ? 96 : 0>();
+    if (six && trial_ == 65) return prepare<six ? 6 : 5, six ? 65 : 0>();
+    if (six && trial_ == 128) return prepare<six ? 6 : 5, six ? 128 : 0>();
+    if (six && trial_ == 192) return prepare<six ? 6 : 5, six ? 192 : 0>();
     return prepare<Block, 0>();
   }
   template <int Block, int Trial>
@@ -199,7 +198,7 @@ class resident_operator final : public cg_operator {
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
       vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<tagged_word>(ctx_, 2 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
+      sums_ = buffer<tagged_word>(ctx_, 8 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, resident_threads, shared_),
@@ -248,11 +247,10 @@ class resident_operator final : public cg_operator {
     if (six && trial_ == 1) return start<six ? 6 : 5, six ? 1 : 0>(a, stream);
     if (six && trial_ == 3) return start<six ? 6 : 5, six ? 3 : 0>(a, stream);
     if (six && trial_ == 5) return start<six ? 6 : 5, six ? 5 : 0>(a, stream);
-    if (six && trial_ == 8) return start<six ? 6 : 5, six ? 8 : 0>(a, stream);
-    if (six && trial_ == 16) return start<six ? 6 : 5, six ? 16 : 0>(a, stream);
-    if (six && trial_ == 32) return start<six ? 6 : 5, six ? 32 : 0>(a, stream);
     if (six && trial_ == 64) return start<six ? 6 : 5, six ? 64 : 0>(a, stream);
-    if (six && trial_ == 96) return start<six ? 6 : 5, six ? 96 : 0>(a, stream);
+    if (six && trial_ == 65) return start<six ? 6 : 5, six ? 65 : 0>(a, stream);
+    if (six && trial_ == 128) return start<six ? 6 : 5, six ? 128 : 0>(a, stream);
+    if (six && trial_ == 192) return start<six ? 6 : 5, six ? 192 : 0>(a, stream);
     return start<Block, 0>(a, stream);
   }
   template <int Block, int Trial>

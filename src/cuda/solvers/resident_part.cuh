@@ -15,8 +15,8 @@
 namespace tulle::cuda {
 
 /// Blocks of a lane that stay in registers, of so many registers each.
-__host__ __device__ constexpr int kept_blocks(int block, int registers, bool wide) {
-  const int fit = (wide ? 144 : 112) / registers;
+__host__ __device__ constexpr int kept_blocks(int block, int registers) {
+  const int fit = 80 / registers;
   const int most = block == 1 ? 8 : 3;
   return fit < 1 ? 1 : fit > most ? most : fit;
 }
@@ -31,7 +31,7 @@ class resident_part {
   static constexpr int width = resident_width(Block);  // lanes of a block row
   static constexpr int slots = 32 / width;             // block rows of a warp
   static constexpr int size = Block * Block;
-  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4, sizeof(T) == 8) - ((Trial & 16) != 0 ? 1 : 0);
+  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4);
   static constexpr int warps = resident_threads / 32;
   static constexpr int at_once = warps * slots;  // rows
 
@@ -54,7 +54,7 @@ class resident_part {
     row_ = reinterpret_cast<std::int32_t*>(shared + at.pattern);
     diagonal_ = row_ + pattern.diagonal();
     column_ = reinterpret_cast<std::uint16_t*>(row_ + pattern.column());
-    push_ = row_ + pattern.push();
+    push_ = pattern.push();
   }
 
   /// Of a row of the lane: x, r = b - A x, z = M^-1 r, p, q = A p, M^-1 q.
@@ -282,12 +282,13 @@ class resident_part {
   bool owns_;  // the lane has a row
   T *value_, *inverse_;
   T* p_;  // a vector in all rows that the part reads
-  std::int32_t* push_;
+  int push_;           // resident_pattern::push
+  std::int32_t* row_;  // and the pattern
   lane_values mine_;
 
  private:
   lane_values* later_;  // of the passes behind the first
-  std::int32_t *row_, *diagonal_;
+  std::int32_t* diagonal_;
   std::uint16_t* column_;
   T kept_[kept][size];
   T inverse_row_[Block];

@@ -74,10 +74,10 @@ class push_exchange {
  public:
   struct memory {};
 
-  /// `push`: of a resident_pattern.
-  __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int, T* columns,
-                           const std::int32_t* push)
-      : push_(push), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
+  /// `pattern`, `push`: resident_pattern.
+  __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int rows, T* columns,
+                           std::int32_t* pattern, int push)
+      : pattern_(pattern), push_(push), rows_(rows), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     __shared__ std::uint64_t barriers[3];
     barriers_ = shared_address(barriers);
@@ -97,19 +97,30 @@ class push_exchange {
 
   __device__ void begin_vector() {}
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  /// Who reads a row, and where, becomes two addresses: of the row there, and of a barrier. A barrier of the block ends
+  /// it.
+  __device__ void prepare() const {
+    const int end = pattern_[push_ + rows_];
+    for (int at = pattern_[push_] + 2 * static_cast<int>(threadIdx.x); at < end; at += 2 * resident_threads) {
+      const int to = pattern_[at];
+      pattern_[at] =
+          static_cast<int>(address_in(columns_ + static_cast<unsigned>((to & 0xffff) * row_bytes), to >> 16));
+      pattern_[at + 1] = static_cast<int>(address_in(barriers_, to >> 16));
+    }
+    __syncwarp();
+    __syncthreads();
+  }
   /// Behind the store of the value among the block's own.
   __device__ __forceinline__ void tell(int row, bool active, T) const {
     __syncwarp();
     if (!active) return;
-    const int first = push_[row], items = (push_[row + 1] - first) * pieces;
+    const int first = pattern_[push_ + row], items = (pattern_[push_ + row + 1] - first) / 2 * pieces;
     const unsigned mine = columns_ + static_cast<unsigned>(row * row_bytes);
 #pragma unroll 2
     for (int k = lane_id() % width; k < items; k += width) {
-      const std::int32_t to = push_[first + k / pieces];
+      const uint2 to = *reinterpret_cast<const uint2*>(pattern_ + first + k / pieces * 2);
       const auto piece = static_cast<unsigned>(k % pieces * piece_bytes);
-      send_words<piece_bytes / 4>(
-          address_in(columns_ + static_cast<unsigned>((to & 0xffff) * row_bytes) + piece, to >> 16),
-          address_in(barriers_, to >> 16), mine + piece);
+      send_words<piece_bytes / 4>(to.x + piece, to.y, mine + piece);
     }
   }
   __device__ __forceinline__ void take() {
@@ -143,6 +154,7 @@ class push_exchange {
     cooperative_groups::this_cluster().sync();
   }
 #else
+  __device__ void prepare() const {}
   __device__ void tell(int, bool, T) const {}
   __device__ void take() const {}
   __device__ double add(int, double sum) { return sum; }
@@ -156,7 +168,8 @@ class push_exchange {
   static constexpr int piece_bytes = row_bytes % 16 == 0 ? 16 : row_bytes % 8 == 0 ? 8 : 4;
   static constexpr int pieces = row_bytes / piece_bytes;
 
-  const std::int32_t* push_;
+  std::int32_t* pattern_;
+  int push_, rows_;
   unsigned bytes_;
   unsigned barriers_ = 0, columns_ = 0;
   unsigned vectors_ = 0;  // phase of the next vector
