@@ -251,8 +251,9 @@ __global__ void begin_kernel(pass_arrays v, const double* b, const double* roots
 /// The chunks that the rows of each block's slices read or are, by windows of rows; and how far they are ahead of the block.
 std::vector<int2> chunks_needed(const context& ctx, const matrix_ref& a, const packed_pattern& pattern,
                                 std::int64_t& ahead) {
-  const auto csr = a.as<double, index_t>();
-  std::vector<index_t> rowptr(static_cast<std::size_t>(a.rows) + 1), colind(static_cast<std::size_t>(a.nnz));
+  const auto csr = a.as<double, std::int64_t>();
+  std::vector<std::int64_t> rowptr(static_cast<std::size_t>(a.rows) + 1);
+  std::vector<index_t> colind(static_cast<std::size_t>(a.nnz));
   std::vector<packed_slice> slices(static_cast<std::size_t>(pattern.slices));
   const auto fetch = [&](auto& to, const void* from) {
     copy_bytes(ctx, to.data(), memory_space::host, from, memory_space::device, to.size() * sizeof(to[0]));
@@ -263,7 +264,7 @@ std::vector<int2> chunks_needed(const context& ctx, const matrix_ref& a, const p
   for (index_t first = 0; first < a.rows; first += packed_window) {
     const index_t last = std::min(first + packed_window, a.rows);
     int2 w{first, last - 1};
-    for (index_t k = rowptr[first]; k < rowptr[last]; ++k) w = {std::min(w.x, colind[k]), std::max(w.y, colind[k])};
+    for (std::int64_t k = rowptr[first]; k < rowptr[last]; ++k) w = {std::min(w.x, colind[k]), std::max(w.y, colind[k])};
     windows.push_back({w.x / chunk, w.y / chunk});
   }
   std::vector<int2> needs;
@@ -283,13 +284,13 @@ std::vector<int2> chunks_needed(const context& ctx, const matrix_ref& a, const p
 one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buffer<double>& b, buffer<double>& x,
                          double rtol, const one_pass_options& o) {
   const auto n = static_cast<std::size_t>(given.rows);
-  if (n % 2 != 0) throw std::runtime_error("an odd number of rows");
+  if (n % 2 != 0 || given.types.offset != offset_type::i64) throw std::runtime_error("a matrix that this does not take");
   buffer<double> roots(ctx, n), scaled(ctx, static_cast<std::size_t>(given.nnz));
   diagonal_roots(ctx, blocks_of(given), roots.data());
   scale_symmetrically(ctx, blocks_of(given), roots.data(), scaled.data());
   matrix_ref a = given;
   a.values = scaled.data();
-  const auto csr = a.as<double, index_t>();
+  const auto csr = a.as<double, std::int64_t>();
   packed_shape shape;
   shape.height = 64;
   shape.positions = 96;

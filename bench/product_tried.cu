@@ -148,6 +148,22 @@ __global__ void __launch_bounds__(256, 4)
   }
 }
 
+/// The same forward.
+__global__ void __launch_bounds__(256, 4)
+    move_forward(double* r, const double* p, double* to, const double* q, std::int64_t quads, bool only_r) {
+  start_dependents();
+  await_previous_grid();
+  for (std::int64_t i = grid_thread(); i < quads; i += grid_stride()) {
+    quad<double> R = reinterpret_cast<quad<double>*>(r)[i];
+    axpy(-1e-3, reinterpret_cast<const quad<double>*>(q)[i], R);
+    reinterpret_cast<quad<double>*>(r)[i] = R;
+    if (only_r) continue;
+    axpy(0.5, reinterpret_cast<const quad<double>*>(p)[i], R);
+    reinterpret_cast<quad<double>*>(to)[i] = R;
+  }
+}
+__global__ void nothing() {}
+
 double per_step(const context& ctx, const std::function<void(int)>& step) {
   const graph g(ctx, [&] {
     for (int i = 0; i < 40; ++i) step(i);
@@ -173,7 +189,7 @@ double per_step(const context& ctx, const std::function<void(int)>& step) {
 }  // namespace
 
 void product_tried(const context& ctx, const matrix_ref& a) {
-  const auto csr = a.as<double, index_t>();
+  const auto csr = a.as<double, std::int64_t>();
   const auto n = static_cast<std::size_t>(a.rows);
   packed_shape shape;
   shape.height = 64;
@@ -223,4 +239,55 @@ void product_tried(const context& ctx, const matrix_ref& a) {
   time("short, both at once", product<2, false, false, 6>, 4 * 6 * most);
   time("short, both at once, kept, next", product<2, true, true, 6>, 4 * 6 * most);
   time("short, both at once, kept, 5 blocks", product<2, true, false, 5>, 4 * 5 * most);
+}
+
+/// How long the plan's product takes by what runs between two of them.
+void what_follows(const context& ctx, const matrix_ref& a) {
+  const auto n = static_cast<std::size_t>(a.rows);
+  any_spmv_plan plan(ctx, a), leaving(ctx, a);
+  buffer<double> ring(ctx, 4 * n), q(ctx, n), r(ctx, n), dots(ctx, 2);
+  fill_bytes(ctx, ring.data(), memory_space::device, 0, ring.bytes());
+  fill_bytes(ctx, r.data(), memory_space::device, 0, r.bytes());
+  auto* const leaves = dynamic_cast<leaves_dot_pairs*>(&detail::operator_of(leaving));
+  if (leaves != nullptr) (void)leaves->leave_dot_pairs();
+  const cudaStream_t s = native(ctx);
+  const std::int64_t quads = static_cast<std::int64_t>(n / 2);
+  const auto at = [&](int i) { return ring.data() + n * static_cast<std::size_t>(i % 4); };
+  const auto multiply = [&](any_spmv_plan& by, int i) {
+    const const_vector_ref p{scalar_type::f64, at(i), a.rows, memory_space::device, ctx.device()};
+    by.apply_dots(1, p, 0, vector_ref{scalar_type::f64, q.data(), a.rows, memory_space::device, ctx.device()}, p,
+                  vector_ref{scalar_type::f64, dots.data(), 2, memory_space::device, ctx.device()});
+  };
+  const launch_shape shape{ctx.info().multiprocessors * 4, 256};
+  const auto back = [&](int i, int ring_of, bool early) {
+    const double *p = at(i % ring_of), *from = q.data();
+    double* const to = at((i + 1) % ring_of);
+    if (early)
+      launch_behind("move", move_like, shape, 1, s, r.data(), p, to, from, quads, false);
+    else
+      launch("move", move_like, shape, s, r.data(), p, to, from, quads, false);
+  };
+  const auto forward = [&](int i, int ring_of, bool only_r) {
+    const double *p = at(i % ring_of), *from = q.data();
+    launch("move", move_forward, shape, s, r.data(), p, at((i + 1) % ring_of), from, quads, only_r);
+  };
+  for (int form = 0; form < 2; ++form) {
+    any_spmv_plan& by = form == 0 ? plan : leaving;
+    const auto time = [&](const char* name, int ring_of, const std::function<void(int)>& then) {
+      const double both = per_step(ctx, [&](int i) { multiply(by, i % ring_of), then(i); });
+      const double alone = per_step(ctx, then);
+      std::printf("  %-10s %-34s %7.2f, what follows alone %6.2f: %7.2f\n", form == 0 ? "sums" : "pairs left", name, both,
+                  alone, both - alone);
+    };
+    const double alone = per_step(ctx, [&](int i) { multiply(by, i); });
+    std::printf("  %-10s alone %7.2f\n", form == 0 ? "sums" : "pairs left", alone);
+    time("an empty kernel", 4, [&](int) { launch("nothing", nothing, {1, 32}, s); });
+    time("r only", 4, [&](int i) { forward(i, 4, true); });
+    time("forward, p in place", 1, [&](int i) { forward(i, 1, false); });
+    time("forward, ring", 4, [&](int i) { forward(i, 4, false); });
+    time("backward, p in place", 1, [&](int i) { back(i, 1, false); });
+    time("backward, ring", 4, [&](int i) { back(i, 4, false); });
+    time("backward, ring, early", 4, [&](int i) { back(i, 4, true); });
+    time("r, then forward, p in place", 1, [&](int i) { forward(i, 1, true), forward(i, 1, false); });
+  }
 }

@@ -20,7 +20,7 @@
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/graph_move.cuh"
 #include "cuda/solvers/graph_nodes.hpp"
-#include "cuda/spmv/either_way.hpp"
+#include "cuda/solvers/graph_pass.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "kernels/cg.hpp"
 
@@ -55,7 +55,7 @@ class graph_operator final : public cg_operator {
     make_plan(p);
     make_ring();  // last, of what memory is left
     if (merged()) leave_pairs();
-    if (getenv("TULLE_CG_WAYS") != nullptr) ways_ = dynamic_cast<goes_either_way*>(&detail::operator_of(*plan_));
+    if (getenv("TULLE_CG_ONE_PASS") != nullptr) make_pass(p);
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
@@ -201,6 +201,17 @@ class graph_operator final : public cg_operator {
     if (product_.count == 0) product_ = {dots_.data(), 1};
   }
 
+  void make_pass(const cg_problem& p) {
+    const auto* const packed = dynamic_cast<const has_packed_slices*>(&detail::operator_of(*plan_));
+    if (!merged() || fold_ > 0 || packed == nullptr || n_ % quad<T>::size != 0 || packed->slices().height != 64) return;
+    if (p.csr.types.offset == offset_type::i32) {
+      pass_.emplace(ctx_, packed->slices(), p.csr.template as<T, std::int32_t>());
+    } else {
+      pass_.emplace(ctx_, packed->slices(), p.csr.template as<T, std::int64_t>());
+    }
+    if (!pass_->pays(ctx_.info().l2_bytes)) pass_.reset();
+  }
+
   [[nodiscard]] int rounds() const {
     const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
     const double most = round_microseconds / (2 + bytes / bytes_per_microsecond);
@@ -231,6 +242,9 @@ class graph_operator final : public cg_operator {
             move_shares_.data(),
             product_.data,
             product_.count,
+            {pass_ ? pass_->residual(0).data : move_shares_.data(),
+             pass_ ? pass_->residual(1).data : move_shares_.data() + 2 * blocks_},
+            pass_ ? pass_->residual(0).count : blocks_,
             static_cast<std::int32_t*>(progress_.data()),
             options_.rtol,
             options_.atol,
@@ -255,7 +269,6 @@ class graph_operator final : public cg_operator {
 
   void anew(cudaStream_t s) {
     const graph_vectors<T> v = vectors();
-    if (ways_ != nullptr) ways_->go_backward(false);
     if (fold_ > 0) {
       launch("cg.begin", graph_begin_folded_kernel<T>, shape(), s, v);
       truth_->apply(-1, ref(std::as_const(z_)), 1, ref(r_), {.stream = stream_view{s}});
@@ -266,13 +279,14 @@ class graph_operator final : public cg_operator {
       with_block([&]<int Block>() { launch("cg.anew", graph_anew_kernel<Block, T>, shape(), s, v); });
     }
     launch("cg.direction", graph_turn_kernel<false, T>, shape(), s, v);
+    if (pass_) pass_->first(v, s);
   }
   /// Iteration i since the last start.
   void iterate(int i, cudaStream_t s) {
     const graph_vectors<T> v = vectors();
     const int slot = i % ring_;
+    if (pass_) return pass_->next(v, i, slot, s);
     const const_vector_ref p = direction(slot);
-    if (ways_ != nullptr) ways_->go_backward(i % 2 != 0);
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
                         {.stream = stream_view{s}});
@@ -354,7 +368,7 @@ class graph_operator final : public cg_operator {
 
   int ring_ = graph_most_ring;
   std::int64_t stride_ = 0;
-  goes_either_way* ways_ = nullptr;  // of the plan
+  std::optional<graph_pass<T>> pass_;
   dot_pairs product_;  // where p.q and q.q are
   bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;

@@ -57,6 +57,8 @@ struct graph_vectors {
   double* move_shares;           // the same, of r.r and ||r||^2, in two places as well
   const double* product_shares;  // pairs of p.q and q.q
   std::int64_t product_count;
+  const double* move_sums[2];    // pairs of r.r and ||r||^2 that a move leaves,
+  std::int64_t move_count;       // so many
   std::int32_t* progress;  // in pinned memory
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;

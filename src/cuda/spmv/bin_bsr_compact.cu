@@ -9,7 +9,6 @@
 // are full enough to need fewer bytes than csr5.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
-#include "cuda/spmv/either_way.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 
@@ -116,15 +115,14 @@ __device__ __forceinline__ std::int64_t row_of_bin(const compact_view<T>& a, std
   return R >= 0 && row < a.rows ? row : -1;
 }
 
-/// `parts` warps share a bin: 1, 2 or 4. `backward`: the last bins come first.
+/// `parts` warps share a bin: 1, 2 or 4.
 template <int B, class T, class V, class Epilogue>
 __global__ void __launch_bounds__(threads)
-    compact_kernel(compact_view<T> a, int parts, bool backward, const V* __restrict__ x, Epilogue epilogue) {
+    compact_kernel(compact_view<T> a, int parts, const V* __restrict__ x, Epilogue epilogue) {
   constexpr int rows = bin_rows * B;
   __shared__ V sums[warps][rows];
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t block = backward ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-  const std::int64_t bin0 = block * (warps / parts);
+  const std::int64_t bin0 = std::int64_t{blockIdx.x} * (warps / parts);
   const std::int64_t bin = bin0 + warp / parts;
   const bool wide = wide_pieces<B>(x), whole = a.cols % B == 0;
   V sum[B] = {};
@@ -250,8 +248,7 @@ int pick_parts(const spmv_options& o, std::int64_t bins, std::int64_t slots, std
 }
 
 template <class T, class V, class O>
-class compact_operator final : public block_operator<compact_operator<T, V, O>, V, compact_storage<T, O>>,
-                               public goes_either_way {
+class compact_operator final : public block_operator<compact_operator<T, V, O>, V, compact_storage<T, O>> {
   using base = block_operator<compact_operator, V, compact_storage<T, O>>;
   using base::storage_;
 
@@ -285,15 +282,12 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
   void start(Epilogue epilogue, const V* x, cudaStream_t stream) {
     const compact_view<T> a = storage_.view();
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, backward_, x,
-             epilogue);
+      launch("bin_bsr.compact", compact_kernel<B, T, V, Epilogue>, {blocks(), threads}, stream, a, parts_, x, epilogue);
     });
   }
-  void go_backward(bool backward) override { backward_ = backward; }
 
  private:
   int parts_;
-  bool backward_ = false;
 };
 
 }  // namespace
