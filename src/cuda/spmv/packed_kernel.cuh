@@ -15,7 +15,9 @@ inline constexpr int packed_threads = 128;  // per block
 template <int Lanes, int Flight, int Resident, bool Ahead = false>
 struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
   static constexpr int resident = Resident;
+  static constexpr bool fetches = Flight == 4;  // what rows read besides; L2 is busy with x where that is scattered
 };
+inline constexpr int fetched_width = 16;  // of slices whose rows are over so soon that a fetch is worth its place
 using tall = packed_tuning<2, 4, 9>;
 using tall_ahead = packed_tuning<2, 4, 9, true>;
 using local = packed_tuning<1, 4, 10>;
@@ -33,7 +35,7 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     T sum[lanes][1] = {};
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
-      if (lane[h].owns_row) epilogue.fetch(lane[h].row);
+      if (Tuning::fetches && s.width < fetched_width && lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
     with_values_of(s, values, [&](const auto& of_slice) {
       walk_slice<Tuning>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
