@@ -20,12 +20,14 @@ namespace {
 
 /// What was fastest on an NVIDIA H200.
 struct packed_policy {
-  // Values of 4 bytes are prefetched where rows are long and of similar length, and entries very many.
-  static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
-  static constexpr std::int64_t ahead_least_entries = 80'000'000;
-  // Slices of 64 lanes, where rows are short and many: fewer slices leave less to even out at the end of a launch.
-  static constexpr int tall_most_bytes = 128;  // of the values of a row on average
+  // Slices of 64 lanes, where rows are many and their values take few bytes on average, or entries are very many: as
+  // few slices leave much to even out at the end of a launch.
+  static constexpr double tall_most_mean = 32;
+  static constexpr int tall_most_bytes = 128;
   static constexpr index_t tall_least_rows = 500'000;
+  static constexpr std::int64_t very_many_entries = 80'000'000;
+  // Then values are prefetched where rows are long and of similar length.
+  static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
   // From the entries that each resident lane would get: positions of a slice, and 64ths of a part of a long row.
   static constexpr int most_share = 1024, least_positions = 8, most_positions = 96, least_part = 8, most_part = 128;
   static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
@@ -34,8 +36,8 @@ struct packed_policy {
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
 bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
-  return shape.height == 64 && s.nnz >= packed_policy::ahead_least_entries &&
-         s.mean >= packed_policy::ahead_least_mean && s.max <= packed_policy::ahead_most_skew * s.mean;
+  return shape.height == 64 && s.nnz >= packed_policy::very_many_entries && s.mean >= packed_policy::ahead_least_mean &&
+         s.max <= packed_policy::ahead_most_skew * s.mean;
 }
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
@@ -45,8 +47,9 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
-    const bool tall_pays = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes &&
-                           s.rows >= policy::tall_least_rows && !is_scattered(s);
+    const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
+    const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&
+                           (short_rows || s.nnz >= policy::very_many_entries);
     return tall_pays ? 64 : 32;
   };
   packed_shape shape;
@@ -69,7 +72,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         ctx_(ctx),
         shape_(shape_for(ctx, s, sizeof(T))),
         scattered_(is_scattered(s)),
-        ahead_(sizeof(T) == 4 && pays_ahead(s, shape_)),
+        ahead_(pays_ahead(s, shape_)),
         matrix_(ctx, a, s.max, shape_, options.values) {
     make_room();
   }
@@ -97,7 +100,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
 
   [[nodiscard]] packed_slices slices() const override {
     const T* const whole = matrix_.whole_values();
-    return {pattern().view(), whole, pattern().parts() == 0 && whole != nullptr && sizeof(T) == sizeof(V) ? pattern().height() : 0};
+    return {pattern().view(), whole,
+            pattern().parts() == 0 && whole != nullptr && sizeof(T) == sizeof(V) ? pattern().height() : 0};
   }
 
   [[nodiscard]] std::int64_t blocks() const { return as_launched().blocks(); }
@@ -125,12 +129,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   [[nodiscard]] packed_run as_launched() const { return {pattern().view(), pattern().height(), scattered_, ahead_}; }
   template <class Values, class Epilogue>
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
-    auto kernel = pattern().height() == 64 ? packed_kernel<tall, Values, V, Epilogue>
-                  : scattered_             ? packed_kernel<scattered, Values, V, Epilogue>
-                                           : packed_kernel<local, Values, V, Epilogue>;
-    if constexpr (sizeof(T) == 4) {
-      if (ahead_) kernel = packed_kernel<tall_ahead, Values, V, Epilogue>;
-    }
+    const auto kernel =
+        pattern().height() == 64
+            ? (ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
+        : scattered_ ? packed_kernel<scattered, Values, V, Epilogue>
+                     : packed_kernel<local, Values, V, Epilogue>;
     launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),
            epilogue);
   }
