@@ -1,6 +1,6 @@
 // One kernel an iteration: r -= alpha q, p = r + beta p, x every other time, q = A p, and all sums, with beta predicted
 // as cg.graph does it (Meurant). 7 n values beside the matrix: r, p and q are read and written, x half a time each,
-// since the direction before is (p - r) / beta. Two forms:
+// since the direction before is (p - r) / beta. Both forms lost (docs/notes/0013-conjugate-gradients-on-a-gpu.md):
 //   waits    (Kronbichler, Sashko, Munch, IJHPCA 2023): block t renews rows 256 t to 256 t + 255, says so by a number, and
 //            multiplies the rows of slices that many blocks behind, once all that they read is renewed. Blocks start in
 //            the order of their numbers.
@@ -44,8 +44,6 @@ struct pass_arrays {
   int* renewed;       // the last pass that renewed the chunk
   const int2* needs;  // first and last chunk that a block's rows read
   std::int64_t products, lag;
-  bool ahead, fenced;
-  unsigned long long* phases;
 };
 
 struct pass_sums {
@@ -92,29 +90,13 @@ __device__ __forceinline__ int load_number(const int* from) {
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
   return v;
 }
-__device__ __forceinline__ unsigned long long now() {
-  unsigned long long t;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)::"memory");
-  return t;
-}
 
-template <bool Timed, int Resident>
-__global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_constant__ pass_arrays v) {
+__global__ void __launch_bounds__(threads, 9) waiting_pass(const __grid_constant__ pass_arrays v) {
   __shared__ pass_state s;
-  unsigned long long clock[5];
-  const bool timed = Timed && threadIdx.x == 0;
-  if (timed) clock[0] = now();
   const std::int64_t product = std::int64_t{blockIdx.x} - v.lag, i = product * warps + threadIdx.x / 32;
   const bool multiplies = product >= 0 && i < v.a.slices;
   packed_slice slice{};
-  if (multiplies) {
-    slice = load_slice(v.a, i);
-    if (v.ahead) {
-      const auto* const from = reinterpret_cast<const char*>(v.values + slice.values) + 128 * lane_id();
-      if (lane_id() < slice.full * 4) prefetch_l2(from);
-    }
-  }
-  await_previous_grid();
+  if (multiplies) slice = load_slice(v.a, i);
   const std::int64_t at = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   const bool renews = 2 * at < v.n;
   quad<double> r{}, p{}, q{};
@@ -125,7 +107,6 @@ __global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_c
   }
   decide(v, load_sums(v), s);
   if (s.done) return;
-  if (timed) clock[1] = now();
   const int2 need = product >= 0 && product < v.products ? v.needs[product] : int2{0, -1};
   bool ready = true;
   for (int k = need.x + static_cast<int>(threadIdx.x); k <= need.y; k += threads)
@@ -149,7 +130,6 @@ __global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_c
     reinterpret_cast<quad<double>*>(v.p)[at] = p;
   }
   const bool all_ready = __syncthreads_and(static_cast<int>(ready)) != 0;
-  if (timed) clock[2] = now();
   if (threadIdx.x == 0 && std::int64_t{blockIdx.x} * chunk < v.n) {  // the other warps go on
     __threadfence();
     asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(v.renewed + blockIdx.x), "r"(s.passes) : "memory");
@@ -160,8 +140,6 @@ __global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_c
       }
     __syncthreads();
   }
-  if (v.fenced) __threadfence();
-  if (timed) clock[3] = now();
   store_with_dots<double> dots{{}, nullptr, {}, v.left_product};
   if (multiplies) {
     packed_lane lane[2];
@@ -182,14 +160,9 @@ __global__ void __launch_bounds__(threads, Resident) waiting_pass(const __grid_c
   dots.finish();
   __syncthreads();
   residual.finish();
-  if (!timed || product < 0 || std::int64_t{blockIdx.x} * chunk >= v.n) return;
-  clock[4] = now();
-  for (int k = 0; k < 4; ++k) atomicAdd(v.phases + k, clock[k + 1] - clock[k]);
-  atomicAdd(v.phases + 4, 1ull);
 }
 
-template <int Resident>
-__global__ void __launch_bounds__(threads, Resident) gathering_pass(const __grid_constant__ pass_arrays v) {
+__global__ void __launch_bounds__(threads, 6) gathering_pass(const __grid_constant__ pass_arrays v) {
   __shared__ pass_state s;
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
   packed_slice slice{};
@@ -198,7 +171,6 @@ __global__ void __launch_bounds__(threads, Resident) gathering_pass(const __grid
     slice = load_slice(v.a, i);
     lanes_of<gather_tuning>(v.a, slice, lane);
   }
-  await_previous_grid();
   const pass_sums sums = load_sums(v);
   double sum[2][3] = {};
   if (i < v.a.slices) {
@@ -282,7 +254,8 @@ std::vector<int2> chunks_needed(const context& ctx, const matrix_ref& a, const p
 }  // namespace
 
 one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buffer<double>& b, buffer<double>& x,
-                         double rtol, const one_pass_options& o) {
+                         double rtol, one_pass_form form, int slack) {
+  const bool gathers = form == one_pass_form::gathers;
   const auto n = static_cast<std::size_t>(given.rows);
   if (n % 2 != 0 || given.types.offset != offset_type::i64) throw std::runtime_error("a matrix that this does not take");
   buffer<double> roots(ctx, n), scaled(ctx, static_cast<std::size_t>(given.nnz));
@@ -301,10 +274,9 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
   std::int64_t ahead = 0;
   const buffer<int2> needs = to_buffer(ctx, chunks_needed(ctx, a, pattern, ahead));
   const auto products = static_cast<std::int64_t>(needs.size());
-  const std::int64_t lag = ahead + 1 + o.slack;
-  const std::int64_t blocks = o.gathers ? products : std::max(ceil_div(a.rows, chunk), products + lag);
+  const std::int64_t lag = ahead + 1 + slack;
+  const std::int64_t blocks = gathers ? products : std::max(ceil_div(a.rows, chunk), products + lag);
   buffer<int> renewed = to_buffer(ctx, std::vector<int>(n / chunk + 1));
-  buffer<unsigned long long> phases = to_buffer(ctx, std::vector<unsigned long long>(5));
   dot_workspace sums[2][2];  // of products and residuals, of two passes
   dot_pairs left[2][2];
   for (int i = 0; i < 4; ++i) {
@@ -314,23 +286,17 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
   buffer<pass_state> state(ctx, 2);
   const auto arrays = [&](int parity) {
     double* const v = vectors.data();
-    const std::size_t from = o.gathers ? 3 * n * static_cast<std::size_t>(parity) : 0, to = o.gathers ? 3 * n - from : 0;
+    const std::size_t from = gathers ? 3 * n * static_cast<std::size_t>(parity) : 0, to = gathers ? 3 * n - from : 0;
     return pass_arrays{pattern, values.data(), a.rows, x.data(), v + from, v + from + n, v + from + 2 * n,
                        v + to, v + to + n, v + to + 2 * n, state.data(), parity,
                        left[parity ^ 1][0], left[parity ^ 1][1], sums[parity][0].view(), sums[parity][1].view(),
-                       renewed.data(), needs.data(), products, lag, o.ahead, o.fenced, nullptr};
+                       renewed.data(), needs.data(), products, lag};
   };
   const cudaStream_t s = native(ctx);
-  const auto pass = [&](int parity, bool timed) {
-    pass_arrays v = arrays(parity);
-    if (timed) v.phases = phases.data();
-    const auto kernel = o.gathers ? gathering_pass<6> : timed ? waiting_pass<true, 8> : o.roomy ? waiting_pass<false, 7> : waiting_pass<false, 9>;
-    if (o.early)
-      launch_behind("pass", kernel, {blocks, threads}, 1, s, v);
-    else
-      launch("pass", kernel, {blocks, threads}, s, v);
-  };
-  const graph some(ctx, [&] { for (int i = 0; i < 40; ++i) pass(i % 2, false); });
+  const graph some(ctx, [&] {
+    for (int i = 0; i < 40; ++i)
+      launch("pass", gathers ? gathering_pass : waiting_pass, {blocks, threads}, s, arrays(i % 2));
+  });
   const auto begin = [&](double target) {
     const pass_state first{0, 0, 0, 0, target, 0, 0, 0};
     copy_bytes(ctx, state.data(), memory_space::device, &first, memory_space::host, sizeof(first));
@@ -358,18 +324,12 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
     check(cudaEventElapsedTime(&ms, from, to), "elapsed");
     out.microseconds = std::min(out.microseconds, 1e3 * ms / 80);
   }
-  if (!o.gathers) {
-    for (int i = 0; i < 20; ++i) pass(i % 2, true);
-    std::vector<unsigned long long> of = to_vector(ctx, phases);
-    for (int k = 0; k < 4; ++k) out.phases[k] = 1e-3 * static_cast<double>(of[k]) / std::max<double>(1, of[4]);
-  }
   double bb = 0;
   const std::vector<double> hb = to_vector(ctx, b), hroots = to_vector(ctx, roots);
   for (std::size_t i = 0; i < n; ++i) bb += hb[i] / hroots[i] * (hb[i] / hroots[i]);
   begin(rtol * rtol * bb);
   for (int i = 0; i < 25 && now_at().done == 0; ++i) some.launch();
   out.iterations = now_at().iterations;
-  out.failed = now_at().done == 0;
   launch_items(ctx, "end", end_kernel, a.rows, arrays(0), roots.data());
   ctx.synchronize();
   cudaEventDestroy(from), cudaEventDestroy(to);

@@ -7,7 +7,6 @@
 // The loops are conditional nodes of a graph, in the caller's graph as well, so that what is queued does not grow with
 // the number of iterations; or the host looks, one graph behind. Takes every matrix.
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/ops/spmv.hpp>
@@ -20,7 +19,6 @@
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/graph_move.cuh"
 #include "cuda/solvers/graph_nodes.hpp"
-#include "cuda/solvers/graph_pass.cuh"
 #include "cuda/spmv/fused_operator.cuh"
 #include "kernels/cg.hpp"
 
@@ -55,7 +53,6 @@ class graph_operator final : public cg_operator {
     make_plan(p);
     make_ring();  // last, of what memory is left
     if (merged()) leave_pairs();
-    if (getenv("TULLE_CG_ONE_PASS") != nullptr) make_pass(p);
     interval_ = rounds();
     if (n_ > 0) capture();
     ctx_.synchronize();
@@ -80,8 +77,9 @@ class graph_operator final : public cg_operator {
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
     const cudaStream_t s = native(stream);
-    const auto* const seen = static_cast<const volatile std::int32_t*>(progress_.data());
-    if (n_ == 0 || seen == nullptr || has_conditional_nodes(ctx_.info().driver_version)) {
+    const auto* const seen = static_cast<const volatile graph_told*>(told_.data());
+    const bool loops = has_conditional_nodes(ctx_.info().driver_version);
+    if (n_ == 0 || seen == nullptr || (loops && !options_.progress)) {
       enqueue(b, x, record, history, stream);
     } else {
       call(b, x, record, history, 0, s);
@@ -94,7 +92,8 @@ class graph_operator final : public cg_operator {
           rounds_.launch(s);
           check(cudaEventRecord(events_[last ^ 1], s), "cudaEventRecord");
           check(cudaEventSynchronize(events_[last]), "cudaEventSynchronize");
-          at = static_cast<graph_progress>(*seen);
+          at = static_cast<graph_progress>(seen->progress);
+          if (options_.progress) options_.progress(seen->iterations, seen->residual);
           last ^= 1;
         } while (at == graph_progress::runs);
       }
@@ -201,17 +200,6 @@ class graph_operator final : public cg_operator {
     if (product_.count == 0) product_ = {dots_.data(), 1};
   }
 
-  void make_pass(const cg_problem& p) {
-    const auto* const packed = dynamic_cast<const has_packed_slices*>(&detail::operator_of(*plan_));
-    if (!merged() || fold_ > 0 || packed == nullptr || n_ % quad<T>::size != 0 || packed->slices().height != 64) return;
-    if (p.csr.types.offset == offset_type::i32) {
-      pass_.emplace(ctx_, packed->slices(), p.csr.template as<T, std::int32_t>());
-    } else {
-      pass_.emplace(ctx_, packed->slices(), p.csr.template as<T, std::int64_t>());
-    }
-    if (!pass_->pays(ctx_.info().l2_bytes)) pass_.reset();
-  }
-
   [[nodiscard]] int rounds() const {
     const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
     const double most = round_microseconds / (2 + bytes / bytes_per_microsecond);
@@ -242,15 +230,13 @@ class graph_operator final : public cg_operator {
             move_shares_.data(),
             product_.data,
             product_.count,
-            {pass_ ? pass_->residual(0).data : move_shares_.data(),
-             pass_ ? pass_->residual(1).data : move_shares_.data() + 2 * blocks_},
-            pass_ ? pass_->residual(0).count : blocks_,
-            static_cast<std::int32_t*>(progress_.data()),
+            static_cast<graph_told*>(told_.data()),
             options_.rtol,
             options_.atol,
             options_.max_iterations,
             options_.replace_interval,
-            options_.zero_guess};
+            options_.zero_guess,
+            options_.progress && told_.data() != nullptr};
   }
   [[nodiscard]] const_vector_ref ref(const buffer<T>& v) const {
     return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
@@ -279,13 +265,11 @@ class graph_operator final : public cg_operator {
       with_block([&]<int Block>() { launch("cg.anew", graph_anew_kernel<Block, T>, shape(), s, v); });
     }
     launch("cg.direction", graph_turn_kernel<false, T>, shape(), s, v);
-    if (pass_) pass_->first(v, s);
   }
   /// Iteration i since the last start.
   void iterate(int i, cudaStream_t s) {
     const graph_vectors<T> v = vectors();
     const int slot = i % ring_;
-    if (pass_) return pass_->next(v, i, slot, s);
     const const_vector_ref p = direction(slot);
     if (plan_->can(operation::apply_dots)) {
       plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
@@ -368,7 +352,6 @@ class graph_operator final : public cg_operator {
 
   int ring_ = graph_most_ring;
   std::int64_t stride_ = 0;
-  std::optional<graph_pass<T>> pass_;
   dot_pairs product_;  // where p.q and q.q are
   bool early_ = true;  // kernels are launched before those in front of them end
   context ctx_;
@@ -382,7 +365,7 @@ class graph_operator final : public cg_operator {
   buffer<double> shares_, move_shares_;
   buffer<graph_state> state_;
   buffer<double> dots_, range_;
-  pinned_slot progress_;
+  pinned_slot told_;
   std::optional<any_spmv_plan> plan_;
   std::optional<any_spmv_plan> truth_;  // of A itself, where it is
   graph_segment anew_, rounds_, loop_;

@@ -76,7 +76,7 @@ __device__ void settle(const graph_vectors<T>& a) {
   __shared__ warp_sums sums;
   if (!s.owes) return;
   double rz = 0, rr = 0;
-  add_pairs(a.move_sums[s.side], threadIdx.x, a.move_count, blockDim.x, rz, rr);
+  add_pairs(a.move_shares + 2 * s.side * gridDim.x, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
   leave_warp_sums(rz, rr, sums);
   __syncthreads();
   if (threadIdx.x >= 32) return;

@@ -11,7 +11,6 @@
 #include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
-#include "cuda/spmv/packed_slices.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/formats.hpp"
 
@@ -64,8 +63,7 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
 }
 
 template <class T, class V, class O>
-class packed_operator final : public fused_operator<packed_operator<T, V, O>, device_operator<V>>,
-                              public has_packed_slices {
+class packed_operator final : public fused_operator<packed_operator<T, V, O>, device_operator<V>> {
  public:
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
       : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
@@ -96,12 +94,6 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     std::string out = "height=" + std::to_string(pattern().height()) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
     return out + matrix_.parameters();
-  }
-
-  [[nodiscard]] packed_slices slices() const override {
-    const T* const whole = matrix_.whole_values();
-    return {pattern().view(), whole,
-            pattern().parts() == 0 && whole != nullptr && sizeof(T) == sizeof(V) ? pattern().height() : 0};
   }
 
   [[nodiscard]] std::int64_t blocks() const { return as_launched().blocks(); }

@@ -58,8 +58,6 @@ class packed_matrix {
   }
   [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
-  /// Null where they are not stored whole.
-  [[nodiscard]] const T* whole_values() const noexcept { return is_narrow() ? nullptr : as<T>(); }
   [[nodiscard]] bool is_narrow() const noexcept { return rows_ || kind_.storage != value_storage::whole; }
   /// How values are stored, where not whole: " values=f32".
   [[nodiscard]] std::string parameters() const {
