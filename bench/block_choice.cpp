@@ -1,6 +1,7 @@
 // What `default` takes for matrices of blocks, beside every kernel that it could take, on families of block graphs,
 // full and with holes. Families that the rule of choice was fitted on say so; the others judge it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,25 +52,32 @@ block_rows scattered(index_t count, int least, int most, std::int64_t reach) {
   return rows;
 }
 
-template <scalar T>
-csr<T> fill_blocks(const context& ctx, const block_rows& blocks, index_t b, double fill) {
-  std::mt19937_64 random(5);
-  const auto limit = static_cast<std::uint64_t>(fill * static_cast<double>(1ull << 32));
+struct pattern {
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
+
+  template <scalar T>
+  [[nodiscard]] csr<T> matrix(const context& ctx) const {
+    const auto n = static_cast<index_t>(rowptr.size() - 1);
+    return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(colind.size(), T{1}))};
+  }
+};
+
+pattern fill_blocks(const block_rows& blocks, index_t b, double fill) {
+  std::mt19937_64 random(5);
+  const auto limit = static_cast<std::uint64_t>(fill * static_cast<double>(1ull << 32));
+  pattern p;
   for (const auto& row : blocks) {
     for (index_t i = 0; i < b; ++i) {
       for (const index_t c : row) {
         for (index_t j = 0; j < b; ++j) {
-          if (fill >= 1 || random() >> 32 < limit) colind.push_back(c * b + j);
+          if (fill >= 1 || random() >> 32 < limit) p.colind.push_back(c * b + j);
         }
       }
-      rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+      p.rowptr.push_back(static_cast<std::int64_t>(p.colind.size()));
     }
   }
-  const auto n = static_cast<index_t>(blocks.size()) * b;
-  const std::size_t nnz = colind.size();
-  return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(nnz, T{1}))};
+  return p;
 }
 
 struct family {
@@ -121,11 +129,23 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
     } catch (const error&) {  // the kernel does not take the matrix
     }
   }
+  for (const int lanes : {1, 2, 4}) {
+    try {
+      spmv_options options;
+      options.kernel = "bin_bsr.compact";
+      options.lanes = lanes;
+      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
+      us += fmt::format(", \"compact/{}\": {:.1f}", lanes, microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); }));
+    } catch (const error&) {
+    }
+  }
   fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
              taken, taken / best, us, many);
+  const csr_stats s = statistics(ctx, a.view());
+  const std::string stats = fmt::format("\"mean\": {:.2f}, \"skew\": {:.3f}, \"sectors\": {:.3f}, \"span\": {:.1f}, \"fill\": [{:.4f}]", s.mean, s.skew, s.gather_sectors, s.gather_span, fmt::join(s.block_fill, ", "));
   return fmt::format(
-      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}}})",
-      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many);
+      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}, {}}})",
+      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many, stats);
 }
 
 }  // namespace
@@ -138,8 +158,9 @@ std::string time_choices(const context& ctx, int smaller) {
       const block_rows blocks = f.make(b);
       for (const double fill : {1.0, f.fitted ? 0.8 : 0.9, f.fitted ? 0.6 : 0.7}) {
         const std::string label = fmt::format("{}, {} x {}, {:.0f}%", f.name, b, b, 100 * fill);
-        add(time_kernels(ctx, fill_blocks<double>(ctx, blocks, b, fill), label, f.fitted));
-        if (fill >= 0.8) add(time_kernels(ctx, fill_blocks<float>(ctx, blocks, b, fill), label, f.fitted));
+        const pattern p = fill_blocks(blocks, b, fill);
+        add(time_kernels(ctx, p.matrix<double>(ctx), label, f.fitted));
+        if (fill >= 0.8) add(time_kernels(ctx, p.matrix<float>(ctx), label, f.fitted));
       }
     }
   }

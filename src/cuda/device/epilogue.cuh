@@ -47,6 +47,7 @@ struct scale_and_store {
   __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(place(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
+  __device__ __forceinline__ void unused_slot(index_t /*slot*/) const {}
   __device__ __forceinline__ void fetch(index_t row) const { place.fetch(row); }
   /// Adds to a row that operator() has written.
   __device__ __forceinline__ void add_to(index_t row, T sum) const {
@@ -66,19 +67,29 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
   row_places place = {};
+  unsigned trial = 0;
 
+  struct inputs {
+    index_t at;
+    T d, b, x;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const {
+    const index_t at = place(row);
+    return {at, __ldg(inverse_diagonal + at), __ldg(b + at), __ldg(x + (place.x_too ? at : row))};
+  }
+  __device__ __forceinline__ void put(const inputs& in, T sum) const {
+    y[in.at] = fma(omega * in.d, in.b - sum, in.x);
+  }
   __device__ __forceinline__ void fetch(index_t row) const {
     if (place.order != nullptr) return place.fetch(row);
+    if ((trial & 1) != 0) return;
     prefetch_l2(b + row);
     prefetch_l2(inverse_diagonal + row);
   }
-  __device__ __forceinline__ void operator()(index_t row, T sum) const {
-    const index_t at = place(row);
-    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum,
-                __ldg(x + (place.x_too ? at : row)));
-  }
+  __device__ __forceinline__ void operator()(index_t row, T sum) const { put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
+  __device__ __forceinline__ void unused_slot(index_t /*slot*/) const {}
 };
 
 /// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
@@ -91,6 +102,7 @@ struct dot_shares {
   std::int64_t count;     // of blocks and shared rows: what is to be added
   unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
   bool left = false;      // the sums of groups stay as they are
+  unsigned trial = 0;     // 1: starts dependents early; 2: a kernel behind polls; 4: nobody adds; 8: nothing at the end; 16: no prefetch
 
   __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
@@ -198,9 +210,26 @@ struct store_with_dots {
   double wy = 0;
   double yy = 0;
 
+  struct inputs {
+    index_t at;
+    T w;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const {
+    const index_t at = store.place(row);
+    return {at, __ldg(w + at)};
+  }
+  __device__ __forceinline__ void put(const inputs& in, T sum) {
+    const double y = store.put(in.at, sum);
+    wy = fma(static_cast<double>(in.w), y, wy);
+    yy = fma(y, y, yy);
+  }
+  __device__ __forceinline__ void unused_slot(index_t slot) const {
+    if (threadIdx.x < 2) leave_share(shares.of_shared_row(slot) + threadIdx.x, 0);
+  }
   __device__ __forceinline__ void fetch(index_t row) const {
+    if ((shares.trial & 1) != 0) start_dependents();
     if (store.place.order != nullptr) return store.fetch(row);
-    prefetch_l2(w + row);
+    if ((shares.trial & 16) == 0) prefetch_l2(w + row);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) {
     const index_t at = store.place(row);
@@ -212,11 +241,12 @@ struct store_with_dots {
     const index_t at = store.place(row);
     const double y = store.put(at, sum);
     double* const share = shares.of_shared_row(slot);
-    share[0] = static_cast<double>(__ldg(w + at)) * y;
-    share[1] = y * y;
+    leave_share(share, static_cast<double>(__ldg(w + at)) * y);
+    leave_share(share + 1, y * y);
   }
   __device__ __forceinline__ void finish() {
-    start_dependents();
+    if ((shares.trial & 8) != 0) return;
+    if ((shares.trial & 1) == 0) start_dependents();
     const double sum = block_sum_pair(wy, yy);
     if constexpr (Arrives) {
       const unsigned block = blockIdx.x, member = block & (shares.together - 1);

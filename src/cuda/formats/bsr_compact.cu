@@ -25,9 +25,26 @@ struct compact_arrays {
   const std::int64_t* binptr;
   const index_t* perm;
   index_t* colind;
-  std::uint64_t* mask;
+  std::byte* mask;
   T* values;
 };
+
+/// Mask number `at`.
+__device__ __forceinline__ void put_mask(std::byte* masks, index_t block, std::int64_t at, std::uint64_t bits) {
+  switch (compact_mask_bytes(block)) {
+    case 1:
+      reinterpret_cast<std::uint8_t*>(masks)[at] = static_cast<std::uint8_t>(bits);
+      return;
+    case 2:
+      reinterpret_cast<std::uint16_t*>(masks)[at] = static_cast<std::uint16_t>(bits);
+      return;
+    case 4:
+      reinterpret_cast<std::uint32_t*>(masks)[at] = static_cast<std::uint32_t>(bits);
+      return;
+    default:
+      reinterpret_cast<std::uint64_t*>(masks)[at] = bits;
+  }
+}
 
 /// `wide`: blocks begin where 16 bytes do.
 template <class T>
@@ -74,7 +91,7 @@ void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> 
       const std::int64_t at = to.binptr[bin] + s * bin_rows, k = begin + s;
       const bool used = k < end;
       if (to.colind != nullptr) to.colind[at + lane] = used ? a.colind[k] : -1;
-      if (to.mask != nullptr) to.mask[at + lane] = used ? a.mask[k] : 0;
+      if (to.mask != nullptr) put_mask(to.mask, a.block, at + lane, used ? a.mask[k] : 0);
       copy_block(a.values + k * area, used, wide, area, lane, to.values + at * area);
     }
   };
@@ -103,7 +120,7 @@ compact_bin_bsr<T> bsr_to_compact(const context& ctx, bsr_view<T, O> a, index_t 
   const auto slots = static_cast<std::size_t>(read_back(ctx, out.binptr.data() + out.bins));
   out.colind = buffer<index_t>(ctx, slots);
   out.values = buffer<T>(ctx, slots * static_cast<std::size_t>(a.block * a.block));
-  if (a.mask != nullptr) out.mask = buffer<std::uint64_t>(ctx, slots);
+  if (a.mask != nullptr) out.mask = buffer<std::byte>(ctx, slots * compact_mask_bytes(a.block));
   fill(ctx, a, out.bins,
        compact_arrays<T>{out.binptr.data(), out.perm.data(), out.colind.data(), out.mask.data(), out.values.data()});
   return out;

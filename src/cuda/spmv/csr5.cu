@@ -67,6 +67,16 @@ struct warp_tails {
   }
 };
 
+template <int Trial, class Epilogue>
+struct inputs_of {
+  using type = int;
+};
+template <int Trial, class Epilogue>
+  requires(Trial > 0)
+struct inputs_of<Trial, Epilogue> {
+  using type = typename Epilogue::inputs;
+};
+
 /// The tiles of a group of a long row, one after another.
 template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
@@ -81,14 +91,16 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   }
   sum = sum_over_block<Shape::block>(sum);
   if (group.first_group == group.last_group) {
+    epilogue.unused_slot(static_cast<index_t>(blockIdx.x));
     if (threadIdx.x == 0) epilogue(group.row, sum);
   } else if (threadIdx.x < 32) {
+    if (static_cast<std::int32_t>(blockIdx.x) != group.first_group) epilogue.unused_slot(static_cast<index_t>(blockIdx.x));
     leave_part(parts, sum, group.row, {group.first_group, group.last_group}, blockIdx.x, epilogue);
   }
 }
 
-/// A tile of whole rows.
-template <class Shape, class T, class Column, class Epilogue>
+/// A tile of whole rows. Trial: 1: rows in batches of 4, read after the scan; 2: the first batch before it; 3: of 8, before it.
+template <int Trial, class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
@@ -106,18 +118,36 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
 
   T open{0}, first_sum{0};
   bool first = true;
+  constexpr int batch = Trial == 3 ? 8 : 4;
+  [[maybe_unused]] typename inputs_of<Trial, Epilogue>::type in[batch];
+  [[maybe_unused]] const auto read_batch = [&](int begin, index_t from) {
+    if constexpr (Trial > 0) {
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if ((head >> (begin + i) & 1) == 0) continue;
+        in[i] = epilogue.read(from);
+        ++from;
+      }
+    }
+  };
 #pragma unroll
   for (int i = 0; i < Shape::items; ++i) {
     open += entries.value[i];
-    if ((head >> i & 1) == 0) continue;
-    if (first)
-      first_sum = open;
-    else
-      epilogue(row, open);
-    first = false;
-    ++row;
-    open = T{0};
+    if constexpr (Trial > 0) {
+      entries.value[i] = open;
+      if ((head >> i & 1) != 0) open = T{0};
+    } else {
+      if ((head >> i & 1) == 0) continue;
+      if (first)
+        first_sum = open;
+      else
+        epilogue(row, open);
+      first = false;
+      ++row;
+      open = T{0};
+    }
   }
+  if constexpr (Trial >= 2) read_batch(0, row);
   // `open` becomes the sum of the row that goes on after the lane, from the last lane on that ends a row.
   const unsigned ending = __ballot_sync(full_warp, ends_row);
   const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
@@ -133,7 +163,21 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     tails.ends_rows[warp] = ending != 0;
   }
   __syncthreads();
-  if (ends_row) {
+  if constexpr (Trial > 0) {
+    if (!ends_row) return;
+    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);
+#pragma unroll
+    for (int begin = 0; begin < Shape::items; begin += batch) {
+      if (begin > 0 || Trial == 1) read_batch(begin, row);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if ((head >> (begin + i) & 1) == 0) continue;
+        epilogue.put(in[i], first ? carried + entries.value[begin + i] : entries.value[begin + i]);
+        first = false;
+        ++row;
+      }
+    }
+  } else if (ends_row) {
     if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
     epilogue(first_end, carried + first_sum);
   }
@@ -143,13 +187,13 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
 template <class Shape, class Epilogue>
 constexpr int csr5_resident = Shape::items == 4 && requires(Epilogue e) { e.wy; } ? 6 : 8;
 
-template <class Shape, class T, class Column, class Epilogue>
+template <int Trial, class Shape, class T, class Column, class Epilogue>
 __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
   else
-    sum_rows(a, x, epilogue);
+    sum_rows<Trial>(a, x, epilogue);
   epilogue.finish();
 }
 
@@ -163,7 +207,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
 
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive};
+    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive, true};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);
@@ -181,8 +225,15 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
-           parts_.view(), epilogue);
+    auto kernel = csr5_kernel<0, Shape, T, Column, Epilogue>;
+    if constexpr (Shape::items == 8 && sizeof(T) == 8 && sizeof(Column) == 4 && requires { typename Epilogue::inputs; }) {
+      const char* const set = std::getenv("TULLE_TRIAL_CSR5");
+      const int trial = set == nullptr ? 0 : std::atoi(set);
+      if (trial == 1) kernel = csr5_kernel<1, Shape, T, Column, Epilogue>;
+      if (trial == 2) kernel = csr5_kernel<2, Shape, T, Column, Epilogue>;
+      if (trial == 3) kernel = csr5_kernel<3, Shape, T, Column, Epilogue>;
+    }
+    launch("csr5", kernel, {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
   }
 
  private:
