@@ -1,7 +1,6 @@
 // What `default` takes for matrices of blocks, beside every kernel that it could take, on families of block graphs,
 // full and with holes. Families that the rule of choice was fitted on say so; the others judge it.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,54 +97,63 @@ std::vector<family> families(double entries) {
           {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }}};
 }
 
-constexpr const char* kernels[] = {"", "bin_bsr.compact", "bsr", "packed", "csr5"};
+/// One of the kernels that take a matrix, or what `default` takes (no name).
+struct candidate {
+  std::string name;
+  any_spmv_plan plan;
+  std::vector<double> times;
+};
 
-/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks.
+std::vector<candidate> candidates(const context& ctx, const matrix_ref& a) {
+  std::vector<candidate> made;
+  for (const std::string name : {"", "bin_bsr.compact", "bsr", "packed", "csr5", "bsr/tail"}) {
+    try {
+      spmv_options options;
+      options.kernel = name == "bsr/tail" ? "bsr" : name;
+      made.push_back({name, any_spmv_plan(ctx, a, options), {}});
+    } catch (const error&) {  // the kernel does not take the matrix
+    }
+  }
+  return made;
+}
+
+/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks. Kernels take turns, so
+/// that what disturbs one disturbs all.
 template <scalar T>
 std::string time_kernels(const context& ctx, const csr<T>& a, const std::string& label, bool fitted) {
+  constexpr int turns = 4;
   const auto n = static_cast<std::size_t>(a.rows);
   buffer<T> x = to_buffer(ctx, std::vector<T>(4 * n, T{1})), y(ctx, 4 * n);
   const auto single = [&](buffer<T>& v) { return vector_ref(scalar_type_of<T>, v.data(), a.rows, ctx.space()); };
   const auto four = [&](buffer<T>& v) {
     return multivector_view<T>{a.rows, 4, 4, vector_order::row_major, v.data(), ctx.space()};
   };
-  std::string us, many, chosen;
-  double best = 0, taken = 0;
-  for (const std::string kernel : kernels) {
-    try {
-      spmv_options options;
-      options.kernel = kernel;
-      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
-      const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
-      if (kernel.empty()) {
-        chosen = plan.kernel(), taken = time;
-        continue;
-      }
-      best = best == 0 ? time : std::min(best, time);
-      us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", kernel, time);
-      if (kernel == "csr5") continue;
-      many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
-                          microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
-    } catch (const error&) {  // the kernel does not take the matrix
+  std::vector<candidate> all = candidates(ctx, matrix_ref(a.view()));
+  for (int turn = 0; turn < turns; ++turn) {
+    for (candidate& c : all) {
+      setenv("TULLE_TRIAL_BSR", c.name == "bsr/tail" ? "1" : "0", 1);
+      c.times.push_back(microseconds(ctx, [&] { c.plan.apply(1, single(x), 0, single(y)); }));
     }
   }
-  for (const int lanes : {1, 2, 4}) {
-    try {
-      spmv_options options;
-      options.kernel = "bin_bsr.compact";
-      options.lanes = lanes;
-      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
-      us += fmt::format(", \"compact/{}\": {:.1f}", lanes, microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); }));
-    } catch (const error&) {
+  std::string us, many, chosen;
+  double best = 0, taken = 0;
+  for (const candidate& c : all) {
+    const double time = std::ranges::min(c.times);
+    if (c.name.empty()) {
+      chosen = c.plan.kernel(), taken = time;
+      continue;
     }
+    best = best == 0 ? time : std::min(best, time);
+    us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", c.name, time);
+    if (c.name == "csr5" || c.name == "bsr/tail") continue;
+    many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", c.name,
+                        microseconds(ctx, [&] { c.plan.apply_many(1, four(x), 0, four(y)); }));
   }
   fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
              taken, taken / best, us, many);
-  const csr_stats s = statistics(ctx, a.view());
-  const std::string stats = fmt::format("\"mean\": {:.2f}, \"skew\": {:.3f}, \"sectors\": {:.3f}, \"span\": {:.1f}, \"fill\": [{:.4f}]", s.mean, s.skew, s.gather_sectors, s.gather_span, fmt::join(s.block_fill, ", "));
   return fmt::format(
-      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}, {}}})",
-      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many, stats);
+      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}}})",
+      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many);
 }
 
 }  // namespace

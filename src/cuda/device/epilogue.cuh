@@ -5,6 +5,7 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
+// Instead of operator(), in two steps: inputs in = epilogue.read(row), then epilogue.put(in, sum).
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each
 // writes row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
@@ -39,15 +40,21 @@ struct scale_and_store {
   const T* from = y;
   row_places place = {};
 
-  /// For the element `at`, which is not a row's number where there is an order.
-  __device__ __forceinline__ T put(index_t at, T sum) const {
-    const T scaled = multiply_add(alpha, sum, T{0});
-    return y[at] = beta == T{0} ? scaled : multiply_add(beta, from[at], scaled);
+  struct inputs {
+    index_t at;
+    T from;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const {
+    const index_t at = place(row);
+    return {at, beta == T{0} ? T{0} : from[at]};
   }
-  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(place(row), sum); }
+  __device__ __forceinline__ T put(const inputs& in, T sum) const {
+    const T scaled = multiply_add(alpha, sum, T{0});
+    return y[in.at] = beta == T{0} ? scaled : multiply_add(beta, in.from, scaled);
+  }
+  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
-  __device__ __forceinline__ void unused_slot(index_t /*slot*/) const {}
   __device__ __forceinline__ void fetch(index_t row) const { place.fetch(row); }
   /// Adds to a row that operator() has written.
   __device__ __forceinline__ void add_to(index_t row, T sum) const {
@@ -67,46 +74,44 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
   row_places place = {};
-  unsigned trial = 0;
 
+  __device__ __forceinline__ void fetch(index_t row) const {
+    if (place.order != nullptr) return place.fetch(row);
+    prefetch_l2(b + row);
+    prefetch_l2(inverse_diagonal + row);
+  }
   struct inputs {
     index_t at;
-    T d, b, x;
+    T inverse_diagonal, b, x;
   };
   __device__ __forceinline__ inputs read(index_t row) const {
     const index_t at = place(row);
     return {at, __ldg(inverse_diagonal + at), __ldg(b + at), __ldg(x + (place.x_too ? at : row))};
   }
   __device__ __forceinline__ void put(const inputs& in, T sum) const {
-    y[in.at] = fma(omega * in.d, in.b - sum, in.x);
-  }
-  __device__ __forceinline__ void fetch(index_t row) const {
-    if (place.order != nullptr) return place.fetch(row);
-    if ((trial & 1) != 0) return;
-    prefetch_l2(b + row);
-    prefetch_l2(inverse_diagonal + row);
+    y[in.at] = fma(omega * in.inverse_diagonal, in.b - sum, in.x);
   }
   __device__ __forceinline__ void operator()(index_t row, T sum) const { put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
-  __device__ __forceinline__ void unused_slot(index_t /*slot*/) const {}
 };
 
 /// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
 /// arrive by themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the
 /// last block of every group of `together` waits for the shares of its group, adds them and leaves the sum; the last
-/// block of the grid adds those of groups, too, and writes the result. What was read is missing again before the next
-/// launch. Blocks that wait are fewer than multiprocessors, so that others always run.
+/// block of the grid adds those of groups and, so that it waits once, those of the blocks from `direct` on, which run
+/// beside it, and writes the result. What was read is missing again before the next launch. Blocks that wait are fewer
+/// than multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;          // of each block, then of each shared row (0 where unused), then of each group
-  std::int64_t count;     // of blocks and shared rows: what is to be added
-  unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
-  bool left = false;      // the sums of groups stay as they are
-  unsigned trial = 0;     // 1: starts dependents early; 2: a kernel behind polls; 4: nobody adds; 8: nothing at the end; 16: no prefetch
+  double* share;           // of each block, then of each shared row (0 where unused), then of each group
+  std::int64_t count;      // of blocks and shared rows: what is to be added
+  std::int64_t first_row;  // place of shared row 0; 0 where a row is named by its first block, which leaves no share
+  unsigned together = 0;   // a power of 2; 0: who comes behind the launch adds all
+  unsigned direct = 0;     // a multiple of `together`
+  bool left = false;       // the sums of groups stay as they are
 
-  __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
-  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(gridDim.x + slot); }
+  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(first_row + slot); }
   __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(count + i); }
 };
 
@@ -158,12 +163,12 @@ __device__ __forceinline__ void leave_share(double* to, double sum) {
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-/// Waits for the shares of the blocks from `first` to the calling one and, where that is the grid's last, of the groups
-/// before; adds the thread's part of them to a and b, and makes them missing.
-__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, bool last, double& a, double& b) {
+/// Waits for the shares of `members` blocks from `first` on and of the first `groups` groups; adds the thread's part of
+/// them to a and b, and makes them missing.
+__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, int members, int groups, double& a,
+                                            double& b) {
   constexpr int flight = 4;
-  const int members = static_cast<int>(blockIdx.x - first);
-  const int all = members + (last ? static_cast<int>(shares.groups()) - 1 : 0), step = static_cast<int>(blockDim.x);
+  const int all = members + groups, step = static_cast<int>(blockDim.x);
   for (int i = static_cast<int>(threadIdx.x); i < all; i += flight * step) {
     double* from[flight];
     double v[flight][2];
@@ -209,61 +214,57 @@ struct store_with_dots {
   dot_shares shares;
   double wy = 0;
   double yy = 0;
+  bool awaited = false;  // the block's share comes from elsewhere
 
   struct inputs {
-    index_t at;
+    typename scale_and_store<T>::inputs store;
     T w;
   };
   __device__ __forceinline__ inputs read(index_t row) const {
-    const index_t at = store.place(row);
-    return {at, __ldg(w + at)};
+    const auto in = store.read(row);
+    return {in, __ldg(w + in.at)};
   }
   __device__ __forceinline__ void put(const inputs& in, T sum) {
-    const double y = store.put(in.at, sum);
+    const double y = store.put(in.store, sum);
     wy = fma(static_cast<double>(in.w), y, wy);
     yy = fma(y, y, yy);
   }
-  __device__ __forceinline__ void unused_slot(index_t slot) const {
-    if (threadIdx.x < 2) leave_share(shares.of_shared_row(slot) + threadIdx.x, 0);
-  }
   __device__ __forceinline__ void fetch(index_t row) const {
-    if ((shares.trial & 1) != 0) start_dependents();
     if (store.place.order != nullptr) return store.fetch(row);
-    if ((shares.trial & 16) == 0) prefetch_l2(w + row);
+    prefetch_l2(w + row);
   }
-  __device__ __forceinline__ void operator()(index_t row, T sum) {
-    const index_t at = store.place(row);
-    const double y = store.put(at, sum);
-    wy = fma(static_cast<double>(__ldg(w + at)), y, wy);
-    yy = fma(y, y, yy);
-  }
+  __device__ __forceinline__ void operator()(index_t row, T sum) { put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
-    const index_t at = store.place(row);
-    const double y = store.put(at, sum);
+    const inputs in = read(row);
+    const double y = store.put(in.store, sum);
     double* const share = shares.of_shared_row(slot);
-    leave_share(share, static_cast<double>(__ldg(w + at)) * y);
+    leave_share(share, static_cast<double>(in.w) * y);
     leave_share(share + 1, y * y);
   }
+  /// The calling block is the first of those that share a row, and named it so.
+  __device__ __forceinline__ void await_share() { awaited = true; }
   __device__ __forceinline__ void finish() {
-    if ((shares.trial & 8) != 0) return;
-    if ((shares.trial & 1) == 0) start_dependents();
+    start_dependents();
     const double sum = block_sum_pair(wy, yy);
     if constexpr (Arrives) {
-      const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-      if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
-        return add_up(sum, block - member);
+      const unsigned block = blockIdx.x;
+      if (shares.together > 0) {
+        if (block + 1 == gridDim.x) return add_up(sum, shares.direct);
+        const unsigned first = block & ~(shares.together - 1);
+        if (block + 1 == first + shares.together && block < shares.direct) return add_up(sum, first);
       }
     }
-    if (threadIdx.x < 2) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
+    if (threadIdx.x < 2 && !awaited) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
   }
 
  private:
-  /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
+  /// Threads 0 and 1 have the block's own share. The blocks to wait for begin with `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
     const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
     wy = threadIdx.x == 0 ? own : 0;
     yy = threadIdx.x == 1 ? own : 0;
-    take_shares(shares, first, last, wy, yy);
+    const int members = static_cast<int>(blockIdx.x - first) + (awaited ? 1 : 0);
+    take_shares(shares, first, members, last ? static_cast<int>(first / shares.together) : 0, wy, yy);
     __syncthreads();
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x >= 2) return;

@@ -6,6 +6,8 @@
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
 // entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
 // and above where row lengths differ or rows are short.
+#include <cstdlib>
+
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -67,15 +69,8 @@ struct warp_tails {
   }
 };
 
-template <int Trial, class Epilogue>
-struct inputs_of {
-  using type = int;
-};
-template <int Trial, class Epilogue>
-  requires(Trial > 0)
-struct inputs_of<Trial, Epilogue> {
-  using type = typename Epilogue::inputs;
-};
+template <class Epilogue>
+constexpr bool sums_dots = requires(Epilogue e) { e.await_share(); };
 
 /// The tiles of a group of a long row, one after another.
 template <class Shape, class T, class Column, class Epilogue>
@@ -91,15 +86,17 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   }
   sum = sum_over_block<Shape::block>(sum);
   if (group.first_group == group.last_group) {
-    epilogue.unused_slot(static_cast<index_t>(blockIdx.x));
     if (threadIdx.x == 0) epilogue(group.row, sum);
   } else if (threadIdx.x < 32) {
-    if (static_cast<std::int32_t>(blockIdx.x) != group.first_group) epilogue.unused_slot(static_cast<index_t>(blockIdx.x));
+    if constexpr (sums_dots<Epilogue>) {
+      if (static_cast<std::int32_t>(blockIdx.x) == group.first_group) epilogue.await_share();
+    }
     leave_part(parts, sum, group.row, {group.first_group, group.last_group}, blockIdx.x, epilogue);
   }
 }
 
-/// A tile of whole rows. Trial: 1: rows in batches of 4, read after the scan; 2: the first batch before it; 3: of 8, before it.
+/// A tile of whole rows. What rows read besides is on its way while sums pass from lane to lane, as many rows at a time as
+/// registers hold.
 template <int Trial, class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
@@ -113,21 +110,19 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   index_t row = first_row + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
-  if (ends_row) epilogue.fetch(first_end);
+  if (Trial == 0 && ends_row) epilogue.fetch(first_end);
   entries.multiply(x);
 
   T open{0}, first_sum{0};
   bool first = true;
-  constexpr int batch = Trial == 3 ? 8 : 4;
-  [[maybe_unused]] typename inputs_of<Trial, Epilogue>::type in[batch];
-  [[maybe_unused]] const auto read_batch = [&](int begin, index_t from) {
-    if constexpr (Trial > 0) {
+  constexpr int batch = Shape::items / 2;
+  typename Epilogue::inputs in[batch];
+  const auto read_batch = [&](int begin, index_t from) {
 #pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        if ((head >> (begin + i) & 1) == 0) continue;
-        in[i] = epilogue.read(from);
-        ++from;
-      }
+    for (int i = 0; i < batch; ++i) {
+      if ((head >> (begin + i) & 1) == 0) continue;
+      in[i] = epilogue.read(from);
+      ++from;
     }
   };
 #pragma unroll
@@ -147,7 +142,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
       open = T{0};
     }
   }
-  if constexpr (Trial >= 2) read_batch(0, row);
+  if constexpr (Trial > 0) read_batch(0, row);
   // `open` becomes the sum of the row that goes on after the lane, from the last lane on that ends a row.
   const unsigned ending = __ballot_sync(full_warp, ends_row);
   const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
@@ -165,10 +160,10 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   __syncthreads();
   if constexpr (Trial > 0) {
     if (!ends_row) return;
-    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);
+    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
 #pragma unroll
     for (int begin = 0; begin < Shape::items; begin += batch) {
-      if (begin > 0 || Trial == 1) read_batch(begin, row);
+      if (begin > 0) read_batch(begin, row);
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         if ((head >> (begin + i) & 1) == 0) continue;
@@ -184,11 +179,12 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
 }
 
 /// Blocks per multiprocessor: 64 registers for eight entries, 32 for four, 40 where sums go along.
-template <class Shape, class Epilogue>
-constexpr int csr5_resident = Shape::items == 4 && requires(Epilogue e) { e.wy; } ? 6 : 8;
+template <int Trial, class Shape, class Epilogue>
+constexpr int csr5_resident =
+    Shape::items == 4 && (sums_dots<Epilogue> || (Trial > 0 && requires(Epilogue e) { e.inverse_diagonal; })) ? 6 : 8;
 
 template <int Trial, class Shape, class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
+__global__ void __launch_bounds__(Shape::block, csr5_resident<Trial, Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
@@ -207,7 +203,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
 
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive, true};
+    this->dots_ = {ctx, blocks(), 0, shares_arrive};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);
@@ -225,14 +221,9 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
+    const char* const set = std::getenv("TULLE_TRIAL_CSR5");
     auto kernel = csr5_kernel<0, Shape, T, Column, Epilogue>;
-    if constexpr (Shape::items == 8 && sizeof(T) == 8 && sizeof(Column) == 4 && requires { typename Epilogue::inputs; }) {
-      const char* const set = std::getenv("TULLE_TRIAL_CSR5");
-      const int trial = set == nullptr ? 0 : std::atoi(set);
-      if (trial == 1) kernel = csr5_kernel<1, Shape, T, Column, Epilogue>;
-      if (trial == 2) kernel = csr5_kernel<2, Shape, T, Column, Epilogue>;
-      if (trial == 3) kernel = csr5_kernel<3, Shape, T, Column, Epilogue>;
-    }
+    if (set != nullptr && *set == '1') kernel = csr5_kernel<1, Shape, T, Column, Epilogue>;
     launch("csr5", kernel, {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
   }
 

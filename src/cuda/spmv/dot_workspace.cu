@@ -48,71 +48,13 @@ __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool cl
   if (threadIdx.x < 2) dots.set(static_cast<int>(threadIdx.x), sum);
 }
 
-template <int Threads, int Flight>
-__global__ void __launch_bounds__(Threads) poll_shares(dot_shares shares, bool clustered, dot_results dots) {
-  double a = 0, b = 0;
-  for (std::int64_t first = grid_thread(); first < shares.count; first += Flight * grid_stride()) {
-    double v[Flight][2];
-    bool arrived;
-    do {
-      arrived = true;
-#pragma unroll
-      for (int f = 0; f < Flight; ++f) {
-        const std::int64_t i = first + f * grid_stride();
-        v[f][0] = v[f][1] = 0;
-        if (i >= shares.count) continue;
-        asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
-                     : "=d"(v[f][0]), "=d"(v[f][1])
-                     : "l"(shares.of_block(i))
-                     : "memory");
-      }
-#pragma unroll
-      for (int f = 0; f < Flight; ++f) {
-        arrived =
-            arrived && __double_as_longlong(v[f][0]) != missing_share && __double_as_longlong(v[f][1]) != missing_share;
-      }
-    } while (!arrived);
-#pragma unroll
-    for (int f = 0; f < Flight; ++f) {
-      const std::int64_t i = first + f * grid_stride();
-      a += v[f][0];
-      b += v[f][1];
-      if (i < shares.count) *reinterpret_cast<longlong2*>(shares.of_block(i)) = {missing_share, missing_share};
-    }
-  }
-  double sum = block_sum_pair(a, b);
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (clustered) {
-    __shared__ double of_block[cluster_blocks][2];
-    const auto cluster = cooperative_groups::this_cluster();
-    cluster.sync();  // the first block runs, so that its memory is there
-    if (threadIdx.x < 2) *cluster.map_shared_rank(&of_block[blockIdx.x][threadIdx.x], 0) = sum;
-    cluster.sync();
-    if (threadIdx.x < 2) {
-      sum = 0;
-#pragma unroll
-      for (int i = 0; i < cluster_blocks; ++i) sum += of_block[i][threadIdx.x];
-    }
-  }
-#endif
-  if (threadIdx.x < 2 && blockIdx.x == 0) dots.set(static_cast<int>(threadIdx.x), sum);
-  await_previous_grid();
-}
-
-unsigned number(const char* name, unsigned otherwise) {
-  const char* const set = std::getenv(name);
-  return set == nullptr ? otherwise : static_cast<unsigned>(std::atoi(set));
-}
-
 }  // namespace
 
-dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive, bool all_slots)
+dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive)
     : together_(may_arrive && shared_rows == 0 ? least_together : 0),
+      blocks_(blocks),
       count_(blocks + shared_rows),
-      has_clusters_(ctx.info().compute_capability >= 90),
-      polls_(shared_rows == 0 || all_slots),
-      trial_(number("TULLE_TRIAL_DOTS", 0)) {
-  if (!polls_) trial_ = 0;
+      has_clusters_(ctx.info().compute_capability >= 90) {
   std::int64_t groups = 0;
   if (together_ > 0) {
     const int most = std::clamp(ctx.info().multiprocessors - 1, 1, most_groups);
@@ -121,25 +63,20 @@ dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64
   }
   share_ = buffer<double>(ctx, static_cast<std::size_t>(2 * (count_ + groups)));
   constexpr unsigned char missing = 0xff;
-  fill_bytes(ctx, share_.data(), memory_space::device, together_ > 0 || (trial_ & 2) != 0 ? missing : 0, share_.bytes());
+  fill_bytes(ctx, share_.data(), memory_space::device, together_ > 0 ? missing : 0, share_.bytes());
+}
+
+dot_shares dot_workspace::view() {
+  std::int64_t direct = 0;
+  if (together_ > 0 && count_ > 0) {
+    const char* const set = std::getenv("TULLE_TRIAL_WINDOW");
+    const std::int64_t window = left_ ? 1 : set == nullptr ? least_together : std::atoi(set);
+    direct = std::max(count_ - window, std::int64_t{0}) / together_ * together_;
+  }
+  return {share_.data(), count_, count_ > blocks_ ? blocks_ : 0, together_, static_cast<unsigned>(direct), left_};
 }
 
 void dot_workspace::add_up(const dot_results& dots, cudaStream_t stream) {
-  if ((trial_ & 12) != 0) return;
-  if ((trial_ & 2) != 0 && !left_) {
-    const unsigned threads_of = number("TULLE_TRIAL_THREADS", 1024), blocks_of = number("TULLE_TRIAL_BLOCKS", 1);
-    const bool together = blocks_of > 1 && count_ > most_of_a_block;
-    const int n = together ? cluster_blocks : 1;
-    if (threads_of == 1024)
-      launch_behind("poll_shares", poll_shares<1024, 8>, {n, 1024}, n, stream, view(), together, dots);
-    else if (threads_of == 512)
-      launch_behind("poll_shares", poll_shares<512, 8>, {n, 512}, n, stream, view(), together, dots);
-    else if (threads_of == 256)
-      launch_behind("poll_shares", poll_shares<256, 16>, {n, 256}, n, stream, view(), together, dots);
-    else
-      launch_behind("poll_shares", poll_shares<128, 16>, {n, 128}, n, stream, view(), together, dots);
-    return;
-  }
   if (together_ > 0) return;
   const bool clustered = has_clusters_ && count_ > most_of_a_block;
   if (!has_clusters_) return launch("add_shares", add_shares, {1, threads}, stream, view(), false, dots);

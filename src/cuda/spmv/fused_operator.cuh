@@ -1,17 +1,11 @@
 // A x stored, with dot products, or as a Jacobi step: for kernels that take any epilogue (cuda/device/epilogue.cuh).
 #pragma once
 
-#include <cstdlib>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
-
-inline unsigned jacobi_trial() {
-  const char* const set = std::getenv("TULLE_TRIAL_JACOBI");
-  return set == nullptr ? 0 : static_cast<unsigned>(std::atoi(set));
-}
 
 /// {w . y, y . y} in parts.
 struct dot_pairs {
@@ -23,13 +17,11 @@ struct dot_pairs {
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are none of those,
-  /// shares may arrive by themselves.
-  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive = true, bool all_slots = false);
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are no slots,
+  /// shares may arrive by themselves, and a shared row has the number of its first block.
+  dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive = true);
 
-  [[nodiscard]] dot_shares view() {
-    return {share_.data(), count_, (trial_ & 2) != 0 && !left_ ? 0 : together_, left_, trial_};
-  }
+  [[nodiscard]] dot_shares view();
   /// From now on the sums of groups are left as they are, where shares arrive by themselves.
   dot_pairs leave() {
     left_ = together_ > 0 && count_ > 0;
@@ -42,11 +34,10 @@ class dot_workspace {
 
  private:
   unsigned together_ = 0;
+  std::int64_t blocks_ = 0;
   std::int64_t count_ = 0;
   bool has_clusters_ = false;
   bool left_ = false;
-  bool polls_ = false;
-  unsigned trial_ = 0;
   buffer<double> share_;
 };
 
@@ -91,7 +82,7 @@ class fused_operator : public Base, public leaves_dot_pairs {
     if constexpr (std::is_floating_point_v<T>) {
       const device_guard guard(this->device_);
       self().start(jacobi_step<T>{static_cast<T>(omega), static_cast<const T*>(x), static_cast<const T*>(b),
-                                  static_cast<const T*>(inverse_diagonal), static_cast<T*>(y), this->places_, jacobi_trial()},
+                                  static_cast<const T*>(inverse_diagonal), static_cast<T*>(y), this->places_},
                    static_cast<const T*>(x), native(stream));
     } else {
       Base::apply_jacobi(omega, x, b, inverse_diagonal, y, stream);

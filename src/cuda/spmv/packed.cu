@@ -35,6 +35,7 @@ struct packed_policy {
 template <int Lanes, int Flight, int Resident, bool Ahead = false>
 struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
   static constexpr int resident = Resident;
+  static constexpr bool fetches = Flight == 4;  // what rows read besides; L2 is busy with x where that is scattered
 };
 using tall = packed_tuning<2, 4, 9>;
 using tall_ahead = packed_tuning<2, 4, 9, true>;
@@ -42,16 +43,7 @@ using local = packed_tuning<1, 4, 10>;
 using local_ahead = packed_tuning<1, 4, 10, true>;
 using scattered = packed_tuning<1, 8, 8>;
 
-template <class Epilogue, bool Early>
-struct trial_inputs {
-  using type = int;
-};
-template <class Epilogue>
-struct trial_inputs<Epilogue, true> {
-  using type = typename Epilogue::inputs;
-};
-
-template <class Tuning, class T, class Epilogue, bool Early = false>
+template <class Tuning, class T, class Epilogue>
 __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum,
                   Epilogue epilogue) {
@@ -64,14 +56,7 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     T sum[lanes][1] = {};
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
-      if (!Early && lane[h].owns_row) epilogue.fetch(lane[h].row);
-    }
-    [[maybe_unused]] typename trial_inputs<Epilogue, Early>::type in[lanes];
-    if constexpr (Early) {
-#pragma unroll
-      for (int h = 0; h < lanes; ++h) {
-        if (lane[h].owns_row) in[h] = epilogue.read(lane[h].row);
-      }
+      if (Tuning::fetches && lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
     walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
       sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
@@ -85,11 +70,7 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     } else {
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
-        if constexpr (Early) {
-          if (lane[h].owns_row) epilogue.put(in[h], sum[h][0]);
-        } else {
-          if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
-        }
+        if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
       }
     }
   }
@@ -132,7 +113,7 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
         storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
         values_(ctx, static_cast<std::size_t>(a.nnz)),
         part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
-    this->dots_ = {ctx, blocks(), storage_.long_rows(), true, true};
+    this->dots_ = {ctx, blocks(), storage_.long_rows()};
     storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
   }
   void update_values(const matrix_ref& a) override {
@@ -157,17 +138,11 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, packed_policy::threads); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    auto kernel = shape_.height == 64
+    const auto kernel = shape_.height == 64
                             ? (ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
-    if constexpr (sizeof(T) == 8 && requires { typename Epilogue::inputs; }) {
-      if ((jacobi_trial() & 2) != 0) {
-        if (scattered_ && shape_.height == 32) kernel = packed_kernel<scattered, T, Epilogue, true>;
-        if (shape_.height == 64) kernel = ahead_ ? packed_kernel<tall_ahead, T, Epilogue, true> : packed_kernel<tall, T, Epilogue, true>;
-      }
-    }
     launch("packed", kernel, {blocks(), packed_policy::threads}, stream, storage_.view(), values_.data(), x,
            part_sum_.data(), epilogue);
   }
