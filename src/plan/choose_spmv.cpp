@@ -70,14 +70,13 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
 }
 
 /// Bytes per nonzero of a copy in blocks, where rows are alike and that is less than csr5's (a column index of 4 bytes, half
-/// a byte of places of rows; the reads of x by blocks of more than 2 save a little more): both come close to the
-/// bandwidth. Nothing where blocks were not looked at.
+/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at.
 /// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
 std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
   const index_t b = best_bsr_block(s, value);
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.block_fill[static_cast<std::size_t>(b)] == 0) return std::nullopt;
   const double bytes = bsr_bytes_per_nonzero(s, b, value);
-  return bytes < static_cast<double>(value) + (b > 2 ? 4.9 : 4.5) ? std::optional(bytes) : std::nullopt;
+  return bytes < static_cast<double>(value) + 4.5 ? std::optional(bytes) : std::nullopt;
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and

@@ -101,6 +101,9 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(s), "packed");
   s.block_fill[2] = 0.7;
   EXPECT_EQ(standard(s), "csr5");
+  s.block_fill[2] = 0.8;  // a mask takes a byte
+  EXPECT_EQ(standard(s), "bin_bsr.compact");
+  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
   s.block_fill.fill(0.6);
   EXPECT_EQ(standard(s), "packed");  // a band of runs
   s = regular(20'000, 80);
