@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   const context ctx = context::best();
   const std::vector<mode> dots = {{"w1", 1, 0},      {"w256", 256, 0},    {"w512", 512, 0},   {"w1024", 1024, 0},
                                   {"c w1", 1, 1},    {"c w256", 256, 1},  {"c w512", 512, 1}, {"c w1024", 1024, 1},
-                                  {"w256", 256, 0},  {"c w256", 256, 1}};
+                                  {"d w1", 1, 2},    {"d w256", 256, 2},  {"d w512", 512, 2}, {"d w1024", 1024, 2},
+                                  {"w256", 256, 0},  {"c w256", 256, 1},  {"d w256", 256, 2}};
   for (int i = 1; i < argc; ++i) {
     const std::string spec = argv[i];
     const csr<double> a = [&] { return generate<double>(context::cpu(), spec); }();

@@ -245,7 +245,32 @@ struct store_with_dots {
   __device__ __forceinline__ void await_share() { awaited = true; }
   __device__ __forceinline__ void finish() {
     start_dependents();
-    const double sum = block_sum_pair(wy, yy);
+    leave(block_sum_pair(wy, yy));
+  }
+  /// finish() where the first `Lanes` threads have all that is to be added.
+  template <int Lanes>
+  __device__ __forceinline__ void finish_of_lanes() {
+    start_dependents();
+    double a = wy, b = yy;
+    if (threadIdx.x < 32) {
+#pragma unroll
+      for (int d = Lanes / 2; d > 0; d /= 2) {
+        a += __shfl_xor_sync(full_warp, a, d);
+        b += __shfl_xor_sync(full_warp, b, d);
+      }
+    }
+    leave(threadIdx.x == 0 ? a : b);
+  }
+  /// The warp's sums in lanes 0 to 15 and in the others; the lanes begin anew.
+  __device__ __forceinline__ double take_warp_sum() {
+    const double sum = warp_sum_pair(wy, yy);
+    wy = yy = 0;
+    return sum;
+  }
+
+ private:
+  /// Threads 0 and 1 have the block's share.
+  __device__ __forceinline__ void leave(double sum) {
     if constexpr (Arrives) {
       const unsigned block = blockIdx.x;
       if (shares.together > 0) {
@@ -256,8 +281,6 @@ struct store_with_dots {
     }
     if (threadIdx.x < 2 && !awaited) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
   }
-
- private:
   /// Threads 0 and 1 have the block's own share. The blocks to wait for begin with `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
     const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;

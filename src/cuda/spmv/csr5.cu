@@ -87,10 +87,12 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   sum = sum_over_block<Shape::block>(sum);
   if (group.first_group == group.last_group) {
     if (threadIdx.x == 0) epilogue(group.row, sum);
-  } else if (threadIdx.x < 32) {
-    if constexpr (sums_dots<Epilogue>) {
-      if (static_cast<std::int32_t>(blockIdx.x) == group.first_group) epilogue.await_share();
-    }
+    return;
+  }
+  if constexpr (sums_dots<Epilogue>) {
+    if (static_cast<std::int32_t>(blockIdx.x) == group.first_group) epilogue.await_share();
+  }
+  if (threadIdx.x < 32) {
     leave_part(parts, sum, group.row, {group.first_group, group.last_group}, blockIdx.x, epilogue);
   }
 }
@@ -178,6 +180,95 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
 }
 
+/// What the warps of a block leave for its first threads: the first row that each ends may start in an earlier warp.
+template <class T, class Epilogue, int Warps>
+struct warp_rows {
+  warp_tails<T, Warps> tails;
+  T first[Warps];
+  typename Epilogue::inputs in[Warps];
+  double dots[Warps][2];  // of the other rows
+};
+
+template <class Shape, class T, class Column, class Epilogue>
+__device__ __forceinline__ void sum_rows_at_once(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+                                         Epilogue& epilogue) {
+  constexpr int warps = Shape::block / 32;
+  __shared__ warp_rows<T, Epilogue, warps> shared;
+  const int lane = lane_id();
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
+  thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
+  const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
+  index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
+  const bool ends_row = head % (1u << Shape::items) != 0;
+  entries.multiply(x);
+
+  constexpr int batch = Shape::items / 2;
+  typename Epilogue::inputs in[batch];
+  const auto read_batch = [&](int begin, index_t from) {
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if ((head >> (begin + i) & 1) == 0) continue;
+      in[i] = epilogue.read(from);
+      ++from;
+    }
+  };
+  T open{0};
+#pragma unroll
+  for (int i = 0; i < Shape::items; ++i) {
+    open += entries.value[i];
+    entries.value[i] = open;
+    if ((head >> i & 1) != 0) open = T{0};
+  }
+  read_batch(0, row);
+  const unsigned ending = __ballot_sync(full_warp, ends_row);
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const T before = __shfl_up_sync(full_warp, open, d);
+    if (lane - d >= since) open += before;
+  }
+  T carried = __shfl_up_sync(full_warp, open, 1);
+  if (lane == 0) carried = T{0};
+  if (lane == 31) {
+    shared.tails.open[warp] = open;
+    shared.tails.ends_rows[warp] = ending != 0;
+  }
+  if (ends_row) {
+    bool first = true;
+    const bool first_of_warp = (ending & lanes_before()) == 0;
+#pragma unroll
+    for (int begin = 0; begin < Shape::items; begin += batch) {
+      if (begin > 0) read_batch(begin, row);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if ((head >> (begin + i) & 1) == 0) continue;
+        const T sum = first ? carried + entries.value[begin + i] : entries.value[begin + i];
+        if (first && first_of_warp) {
+          shared.first[warp] = sum;
+          shared.in[warp] = in[i];
+        } else {
+          epilogue.put(in[i], sum);
+        }
+        first = false;
+        ++row;
+      }
+    }
+  }
+  if constexpr (sums_dots<Epilogue>) {
+    __syncwarp();
+    const double sum = epilogue.take_warp_sum();
+    if (lane % 16 == 0) shared.dots[warp][lane / 16] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x < warps) {
+    const int w = static_cast<int>(threadIdx.x);
+    if constexpr (sums_dots<Epilogue>) epilogue.wy = shared.dots[w][0], epilogue.yy = shared.dots[w][1];
+    if (shared.tails.ends_rows[w]) epilogue.put(shared.in[w], shared.tails.open_before(w) + shared.first[w]);
+  }
+  __syncwarp();
+}
+
 /// Blocks per multiprocessor: 64 registers for eight entries, 32 for four, 40 where sums go along.
 template <int Trial, class Shape, class Epilogue>
 constexpr int csr5_resident =
@@ -189,8 +280,14 @@ __global__ void __launch_bounds__(Shape::block, csr5_resident<Trial, Shape, Epil
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
   else
+    if constexpr (Trial == 2)
+    sum_rows_at_once(a, x, epilogue);
+  else
     sum_rows<Trial>(a, x, epilogue);
-  epilogue.finish();
+  if constexpr (Trial == 2 && sums_dots<Epilogue>)
+    epilogue.template finish_of_lanes<Shape::block / 32>();
+  else
+    epilogue.finish();
 }
 
 template <class Shape, class T, class O, class Column>
@@ -224,6 +321,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
     const char* const set = std::getenv("TULLE_TRIAL_CSR5");
     auto kernel = csr5_kernel<0, Shape, T, Column, Epilogue>;
     if (set != nullptr && *set == '1') kernel = csr5_kernel<1, Shape, T, Column, Epilogue>;
+    if (set != nullptr && *set == '2') kernel = csr5_kernel<2, Shape, T, Column, Epilogue>;
     launch("csr5", kernel, {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
   }
 
