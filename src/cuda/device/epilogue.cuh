@@ -42,15 +42,11 @@ struct scale_and_store {
 
   struct inputs {
     index_t at;
-    T from;
   };
-  __device__ __forceinline__ inputs read(index_t row) const {
-    const index_t at = place(row);
-    return {at, beta == T{0} ? T{0} : from[at]};
-  }
+  __device__ __forceinline__ inputs read(index_t row) const { return {place(row)}; }
   __device__ __forceinline__ T put(const inputs& in, T sum) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return y[in.at] = beta == T{0} ? scaled : multiply_add(beta, in.from, scaled);
+    return y[in.at] = beta == T{0} ? scaled : multiply_add(beta, from[in.at], scaled);
   }
   __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
