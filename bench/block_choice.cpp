@@ -106,10 +106,10 @@ struct candidate {
 
 std::vector<candidate> candidates(const context& ctx, const matrix_ref& a) {
   std::vector<candidate> made;
-  for (const std::string name : {"", "bin_bsr.compact", "bsr", "packed", "csr5", "bsr/tail"}) {
+  for (const std::string name : {"", "bin_bsr.compact", "bsr", "packed", "csr5"}) {
     try {
       spmv_options options;
-      options.kernel = name == "bsr/tail" ? "bsr" : name;
+      options.kernel = name;
       made.push_back({name, any_spmv_plan(ctx, a, options), {}});
     } catch (const error&) {  // the kernel does not take the matrix
     }
@@ -131,7 +131,6 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
   std::vector<candidate> all = candidates(ctx, matrix_ref(a.view()));
   for (int turn = 0; turn < turns; ++turn) {
     for (candidate& c : all) {
-      setenv("TULLE_TRIAL_BSR", c.name == "bsr/tail" ? "1" : "0", 1);
       c.times.push_back(microseconds(ctx, [&] { c.plan.apply(1, single(x), 0, single(y)); }));
     }
   }
@@ -145,7 +144,7 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
     }
     best = best == 0 ? time : std::min(best, time);
     us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", c.name, time);
-    if (c.name == "csr5" || c.name == "bsr/tail") continue;
+    if (c.name == "csr5") continue;
     many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", c.name,
                         microseconds(ctx, [&] { c.plan.apply_many(1, four(x), 0, four(y)); }));
   }

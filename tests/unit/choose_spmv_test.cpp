@@ -120,6 +120,12 @@ TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
 }
 
+TEST(ChooseSpmv, TilesWhatReadsXFromAllOverL2) {
+  const csr_stats mesh = regular(1'000'000, 27);
+  EXPECT_EQ(standard(mesh), "packed");
+  EXPECT_EQ(standard(with(mesh, &csr_stats::gather_sectors, 31.9)), "csr5");  // renumbered
+}
+
 /// As gen:uniform gives.
 csr_stats from_all_over(index_t rows, double mean) {
   csr_stats s = regular(rows, mean);

@@ -39,6 +39,7 @@ struct scale_and_store {
   T* y;
   const T* from = y;
   row_places place = {};
+  static constexpr bool reads_more = false;
 
   struct inputs {
     index_t at;
@@ -70,6 +71,7 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
   row_places place = {};
+  static constexpr bool reads_more = true;
 
   __device__ __forceinline__ void fetch(index_t row) const {
     if (place.order != nullptr) return place.fetch(row);
@@ -211,6 +213,7 @@ struct store_with_dots {
   double wy = 0;
   double yy = 0;
   bool awaited = false;  // the block's share comes from elsewhere
+  static constexpr bool reads_more = true;
 
   struct inputs {
     typename scale_and_store<T>::inputs store;

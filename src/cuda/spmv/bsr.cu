@@ -3,8 +3,6 @@
 // Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row. Where
 // blocks are not full: (sizeof(T) + 12 / block^2) / fill. Chosen for blocks of 8 that are full enough, and with effort
 // `none` for a BSR.
-#include <cstdlib>
-
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/bsr_walk.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -43,7 +41,7 @@ struct bsr_tuning {
   static constexpr int resident = Block == 2 ? 16 : Block == 7 ? 8 : 10;  // blocks per multiprocessor
 };
 
-template <int Block, bool Masked, bool Tail, class T, class Epilogue>
+template <int Block, bool Masked, class T, class Epilogue>
 __global__ void __launch_bounds__(bsr_threads, bsr_tuning<Block>::resident)
     bsr_kernel(bsr_pattern a, const T* __restrict__ values, const T* __restrict__ x, bool aligned, Epilogue epilogue) {
   using division = bsr_division<Block, bsr_tuning<Block>::group, T>;
@@ -53,10 +51,10 @@ __global__ void __launch_bounds__(bsr_threads, bsr_tuning<Block>::resident)
   if (owns_row) epilogue.fetch(static_cast<index_t>(place.row()));
   T sum[division::rounds][1] = {};
   if (aligned)
-    walk_blocks<division, unroll, Masked, true, Tail>(a, values, bsr_vector<true, T>{x}, place.first, place.end, place.part(),
+    walk_blocks<division, unroll, Masked, true>(a, values, bsr_vector<true, T>{x}, place.first, place.end, place.part(),
                                                 sum);
   else
-    walk_blocks<division, unroll, Masked, false, Tail>(a, values, bsr_vector<false, T>{x}, place.first, place.end,
+    walk_blocks<division, unroll, Masked, false>(a, values, bsr_vector<false, T>{x}, place.first, place.end,
                                                  place.part(), sum);
   T row[1];
   sum_fragments<division>(sum, row);
@@ -144,11 +142,7 @@ class bsr_operator final : public block_operator<bsr_operator<T, O>, T, bsr_stor
       constexpr int bytes = bsr_division<Block, 32, T>::width * sizeof(T);
       const bool masked = a.mask != nullptr;
       const bool aligned = (place(a.values) | place(x)) % bytes == 0 && (!masked || a.cols % Block == 0);
-      auto kernel = masked ? bsr_kernel<Block, true, false, T, Epilogue> : bsr_kernel<Block, false, false, T, Epilogue>;
-      if constexpr (Block == 8 || Block == 6 || Block == 4) {
-        if (const char* const set = std::getenv("TULLE_TRIAL_BSR"); set != nullptr && *set == '1')
-          kernel = masked ? bsr_kernel<Block, true, true, T, Epilogue> : bsr_kernel<Block, false, true, T, Epilogue>;
-      }
+      const auto kernel = masked ? bsr_kernel<Block, true, T, Epilogue> : bsr_kernel<Block, false, T, Epilogue>;
       launch("bsr", kernel, {blocks(), bsr_threads}, stream, pattern(), a.values, x, aligned, epilogue);
     });
   }

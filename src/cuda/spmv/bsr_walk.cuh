@@ -87,7 +87,7 @@ struct bsr_vector {
 /// Adds the products of the lane's fragments of blocks first, first + slots, ... below end to `sum`. Nothing is read on
 /// a condition, so that all reads of a round are under way together: what is not there is read from the last block
 /// instead, and left out.
-template <class Division, int Unroll, bool Masked, bool Vector, bool Tail = false, class T, class V, class Vectors, int Count>
+template <class Division, int Unroll, bool Masked, bool Vector, class T, class V, class Vectors, int Count>
 __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __restrict__ values, const Vectors& vectors,
                                             std::int64_t first, std::int64_t end, int part,
                                             V (&sum)[Division::rounds][Count]) {
@@ -106,12 +106,12 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
   index_t column[Unroll];
 #pragma unroll
   for (int u = 0; u < Unroll; ++u) column[u] = __ldg(colind + min(u * slots, left - 1));
-  const auto round = [&]<int Now>(std::integral_constant<int, Now>, int k) {
-    T value[Now][rounds][width];
-    V x[Now][rounds][width][Count];
-    std::uint64_t mask[Now];
+  for (int k = 0; k < left; k += Unroll * slots) {
+    T value[Unroll][rounds][width];
+    V x[Unroll][rounds][width][Count];
+    std::uint64_t mask[Unroll];
 #pragma unroll
-    for (int u = 0; u < Now; ++u) {
+    for (int u = 0; u < Unroll; ++u) {
       const int at = min(k + u * slots, left - 1);
       mask[u] = Masked ? __ldg(reinterpret_cast<const unsigned long long*>(masks) + at) : 0;
 #pragma unroll
@@ -120,14 +120,14 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
       }
     }
 #pragma unroll
-    for (int u = 0; u < Now; ++u) {
+    for (int u = 0; u < Unroll; ++u) {
 #pragma unroll
       for (int r = 0; r < rounds; ++r) vectors.fetch(column[u] * block + place[r] % block, a.cols - 1, x[u][r]);
     }
 #pragma unroll
     for (int u = 0; u < Unroll; ++u) column[u] = __ldg(colind + min(k + (Unroll + u) * slots, left - 1));
 #pragma unroll
-    for (int u = 0; u < Now; ++u) {
+    for (int u = 0; u < Unroll; ++u) {
       const bool live = u == 0 || k + u * slots < left;
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
@@ -143,10 +143,7 @@ __device__ __forceinline__ void walk_blocks(const bsr_pattern& a, const T* __res
         }
       }
     }
-  };
-  int k = 0;
-  for (; k < left && (!Tail || left - k > 2 * slots); k += Unroll * slots) round(std::integral_constant<int, Unroll>{}, k);
-  if (Tail && k < left) round(std::integral_constant<int, 2>{}, k);
+  }
 }
 
 /// From the sums of fragments those of the block's rows: row i's in lane i of the group, the others' undefined.

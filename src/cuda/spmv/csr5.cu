@@ -6,8 +6,6 @@
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
 // entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
 // and above where row lengths differ or rows are short.
-#include <cstdlib>
-
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -97,9 +95,21 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   }
 }
 
-/// A tile of whole rows. What rows read besides is on its way while sums pass from lane to lane, as many rows at a time as
-/// registers hold.
-template <int Trial, class Shape, class T, class Column, class Epilogue>
+/// The sum of the row that goes on after each lane, from the last lane on that ends a row; `ending`: which lanes do.
+template <class T>
+__device__ __forceinline__ T scan_open(T open, unsigned ending) {
+  const int lane = lane_id();
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const T before = __shfl_up_sync(full_warp, open, d);
+    if (lane - d >= since) open += before;
+  }
+  return open;
+}
+
+/// A tile of whole rows: those that begin in a lane as they end, its first one last.
+template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
@@ -112,47 +122,25 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   index_t row = first_row + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
-  if (Trial == 0 && ends_row) epilogue.fetch(first_end);
+  if (ends_row) epilogue.fetch(first_end);
   entries.multiply(x);
 
   T open{0}, first_sum{0};
   bool first = true;
-  constexpr int batch = Shape::items / 2;
-  typename Epilogue::inputs in[batch];
-  const auto read_batch = [&](int begin, index_t from) {
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if ((head >> (begin + i) & 1) == 0) continue;
-      in[i] = epilogue.read(from);
-      ++from;
-    }
-  };
 #pragma unroll
   for (int i = 0; i < Shape::items; ++i) {
     open += entries.value[i];
-    if constexpr (Trial > 0) {
-      entries.value[i] = open;
-      if ((head >> i & 1) != 0) open = T{0};
-    } else {
-      if ((head >> i & 1) == 0) continue;
-      if (first)
-        first_sum = open;
-      else
-        epilogue(row, open);
-      first = false;
-      ++row;
-      open = T{0};
-    }
+    if ((head >> i & 1) == 0) continue;
+    if (first)
+      first_sum = open;
+    else
+      epilogue(row, open);
+    first = false;
+    ++row;
+    open = T{0};
   }
-  if constexpr (Trial > 0) read_batch(0, row);
-  // `open` becomes the sum of the row that goes on after the lane, from the last lane on that ends a row.
   const unsigned ending = __ballot_sync(full_warp, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(full_warp, open, d);
-    if (lane - d >= since) open += before;
-  }
+  open = scan_open(open, ending);
   T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
@@ -160,38 +148,26 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     tails.ends_rows[warp] = ending != 0;
   }
   __syncthreads();
-  if constexpr (Trial > 0) {
-    if (!ends_row) return;
-    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
-#pragma unroll
-    for (int begin = 0; begin < Shape::items; begin += batch) {
-      if (begin > 0) read_batch(begin, row);
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        if ((head >> (begin + i) & 1) == 0) continue;
-        epilogue.put(in[i], first ? carried + entries.value[begin + i] : entries.value[begin + i]);
-        first = false;
-        ++row;
-      }
-    }
-  } else if (ends_row) {
+  if (ends_row) {
     if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
     epilogue(first_end, carried + first_sum);
   }
 }
 
-/// What the warps of a block leave for its first threads: the first row that each ends may start in an earlier warp.
+/// What the warps of a block leave for its first threads, one of which finishes the first row that each warp ends.
 template <class T, class Epilogue, int Warps>
 struct warp_rows {
   warp_tails<T, Warps> tails;
-  T first[Warps];
+  T first[Warps];  // the warp's own part of that row
   typename Epilogue::inputs in[Warps];
   double dots[Warps][2];  // of the other rows
 };
 
+/// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane to
+/// lane. Behind the barrier the first threads have all that the block leaves.
 template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_rows_at_once(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
-                                         Epilogue& epilogue) {
+__device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+                                                  Epilogue& epilogue) {
   constexpr int warps = Shape::block / 32;
   __shared__ warp_rows<T, Epilogue, warps> shared;
   const int lane = lane_id();
@@ -222,12 +198,7 @@ __device__ __forceinline__ void sum_rows_at_once(const csr5_view<Shape, T, Colum
   }
   read_batch(0, row);
   const unsigned ending = __ballot_sync(full_warp, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(full_warp, open, d);
-    if (lane - d >= since) open += before;
-  }
+  open = scan_open(open, ending);
   T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
@@ -270,21 +241,20 @@ __device__ __forceinline__ void sum_rows_at_once(const csr5_view<Shape, T, Colum
 }
 
 /// Blocks per multiprocessor: 64 registers for eight entries, 32 for four, 40 where sums go along.
-template <int Trial, class Shape, class Epilogue>
-constexpr int csr5_resident =
-    Shape::items == 4 && (sums_dots<Epilogue> || (Trial > 0 && requires(Epilogue e) { e.inverse_diagonal; })) ? 6 : 8;
+template <class Shape, class Epilogue>
+constexpr int csr5_resident = Shape::items == 4 && sums_dots<Epilogue> ? 6 : 8;
 
-template <int Trial, class Shape, class T, class Column, class Epilogue>
-__global__ void __launch_bounds__(Shape::block, csr5_resident<Trial, Shape, Epilogue>)
+template <class Shape, class T, class Column, class Epilogue>
+__global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
+  constexpr bool together = Shape::items == 8 && Epilogue::reads_more;
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
+  else if constexpr (together)
+    sum_rows_together(a, x, epilogue);
   else
-    if constexpr (Trial == 2)
-    sum_rows_at_once(a, x, epilogue);
-  else
-    sum_rows<Trial>(a, x, epilogue);
-  if constexpr (Trial == 2 && sums_dots<Epilogue>)
+    sum_rows(a, x, epilogue);
+  if constexpr (together && sums_dots<Epilogue>)
     epilogue.template finish_of_lanes<Shape::block / 32>();
   else
     epilogue.finish();
@@ -318,11 +288,8 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    const char* const set = std::getenv("TULLE_TRIAL_CSR5");
-    auto kernel = csr5_kernel<0, Shape, T, Column, Epilogue>;
-    if (set != nullptr && *set == '1') kernel = csr5_kernel<1, Shape, T, Column, Epilogue>;
-    if (set != nullptr && *set == '2') kernel = csr5_kernel<2, Shape, T, Column, Epilogue>;
-    launch("csr5", kernel, {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
+           parts_.view(), epilogue);
   }
 
  private:

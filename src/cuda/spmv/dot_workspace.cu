@@ -4,7 +4,6 @@
 #include <cooperative_groups.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "cuda/spmv/fused_operator.cuh"
 
@@ -69,9 +68,8 @@ dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64
 dot_shares dot_workspace::view() {
   std::int64_t direct = 0;
   if (together_ > 0 && count_ > 0) {
-    const char* const set = std::getenv("TULLE_TRIAL_WINDOW");
-    const std::int64_t window = left_ ? 1 : set == nullptr ? least_together : std::atoi(set);
-    direct = std::max(count_ - window, std::int64_t{0}) / together_ * together_;
+    const std::int64_t beside = left_ ? 1 : least_together;
+    direct = std::max(count_ - beside, std::int64_t{0}) / together_ * together_;
   }
   return {share_.data(), count_, count_ > blocks_ ? blocks_ : 0, together_, static_cast<unsigned>(direct), left_};
 }
