@@ -117,8 +117,8 @@ std::vector<candidate> candidates(const context& ctx, const matrix_ref& a) {
   return made;
 }
 
-/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks. Kernels take turns, so
-/// that what disturbs one disturbs all.
+/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks. Kernels take
+/// turns, so that what disturbs one disturbs all.
 template <scalar T>
 std::string time_kernels(const context& ctx, const csr<T>& a, const std::string& label, bool fitted) {
   constexpr int turns = 4;

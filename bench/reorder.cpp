@@ -1,7 +1,9 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--efforts] [--moves]`; or
-// what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
-// --efforts: what is chosen at each effort without an order; --moves: ways of bringing vectors into an order, by themselves.
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--efforts]
+// [--moves]`; or what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by
+// each kernel;
+// --efforts: what is chosen at each effort without an order; --moves: ways of bringing vectors into an order, by
+// themselves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -162,7 +164,8 @@ void measure_kernels(const context& ctx, const mesh& m) {
 }
 
 using bench::row;
-const row effort_header = {"f64, renumbered", "effort none, µs", "standard", "max", "best kernel of ours", "vendor's best"};
+const row effort_header = {"f64, renumbered",     "effort none, µs", "standard", "max",
+                           "best kernel of ours", "vendor's best"};
 
 /// What is chosen at every effort, without an order.
 row measure_efforts(const context& ctx, const mesh& m) {

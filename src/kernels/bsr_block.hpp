@@ -11,8 +11,8 @@
 
 namespace tulle {
 
-/// Bytes per nonzero in blocks of `block`: values, one index and (where blocks are not full) one mask per block, as narrow as
-/// bin_bsr.compact has it.
+/// Bytes per nonzero in blocks of `block`: values, one index and (where blocks are not full) one mask per block, as
+/// narrow as bin_bsr.compact has it.
 inline double bsr_bytes_per_nonzero(const csr_stats& s, index_t block, std::size_t value_size) {
   const double fill = std::max(s.block_fill[static_cast<std::size_t>(block)], 1e-9);
   const double area = static_cast<double>(block) * block;

@@ -1,8 +1,8 @@
 // bin_bsr.compact: bins of 32 block rows of like length (kernels/bin_bsr.hpp), one column index per block. A step takes
 // one block, by columns, of each of 32 block rows. One thread takes consecutive bins with an equal number of slots.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2 fill)
-// more with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4.
-// Chosen for a matrix that comes in bins.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2
+// fill) more with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass
+// takes 4. Chosen for a matrix that comes in bins.
 #include "cpu/spmv/bin_vectors.hpp"
 #include "cpu/spmv/supports.hpp"
 

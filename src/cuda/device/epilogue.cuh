@@ -163,8 +163,8 @@ __device__ __forceinline__ void leave_share(double* to, double sum) {
 
 /// Waits for the shares of `members` blocks from `first` on and of the first `groups` groups; adds the thread's part of
 /// them to a and b, and makes them missing.
-__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, int members, int groups, double& a,
-                                            double& b) {
+__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, int members, int groups,
+                                            double& a, double& b) {
   constexpr int flight = 4;
   const int all = members + groups, step = static_cast<int>(blockDim.x);
   for (int i = static_cast<int>(threadIdx.x); i < all; i += flight * step) {

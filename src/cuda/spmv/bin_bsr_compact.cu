@@ -3,10 +3,10 @@
 // bytes at a time beside those of the other lanes, and keeps one sum for each row of the block. 1, 2 or 4 warps share a
 // bin, slot by slot; their sums meet in shared memory in the order of the warps, and threads store rows in order.
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2 fill)
-// more with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
-// pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and where blocks
-// are full enough to need fewer bytes than csr5.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2
+// fill) more with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand
+// sides: a pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and
+// where blocks are full enough to need fewer bytes than csr5.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/supports.hpp"

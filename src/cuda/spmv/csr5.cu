@@ -5,7 +5,7 @@
 // shared_parts.cuh. Bytes per nonzero: sizeof(T) + 4 (2 for at most 65535 columns) + 1/2, and the same for every empty
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
 // entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
-// and above where row lengths differ or rows are short.
+// and above where row lengths differ, rows are short, or x is read from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -68,7 +68,9 @@ struct warp_tails {
 };
 
 template <class Epilogue>
-constexpr bool sums_dots = requires(Epilogue e) { e.await_share(); };
+constexpr bool sums_dots = requires(Epilogue e) {
+  e.await_share();
+};
 
 /// The tiles of a group of a long row, one after another.
 template <class Shape, class T, class Column, class Epilogue>
@@ -163,8 +165,8 @@ struct warp_rows {
   double dots[Warps][2];  // of the other rows
 };
 
-/// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane to
-/// lane. Behind the barrier the first threads have all that the block leaves.
+/// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane
+/// to lane. Behind the barrier the first threads have all that the block leaves.
 template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                                   Epilogue& epilogue) {
@@ -265,7 +267,8 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   using base = fused_operator<csr5_operator, csr_operator<T, O>>;
 
  public:
-  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second kernel.
+  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second
+  /// kernel.
   static constexpr bool shares_arrive = Shape::items == 8;
 
   csr5_operator(const context& ctx, csr_view<T, O> a)

@@ -1,6 +1,7 @@
 // Fused dot products that blocks do not add up by themselves (cuda/device/epilogue.cuh), because rows that they share
-// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
-// 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
+// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends.
+// A thread adds every 1024th share, or 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the
+// first; 16 bytes per share.
 #include <cooperative_groups.h>
 
 #include <algorithm>
