@@ -2,20 +2,20 @@
 // vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or
 // what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
 // --moves: ways of bringing vectors into an order, by themselves.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <numeric>
 #include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
+
+#include "record.hpp"
 
 namespace {
 
@@ -39,16 +39,11 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
 template <class F>
 double microseconds(const context& ctx, const F& f) {
   std::vector<double> times;
-  event begin(ctx), end(ctx);
   for (int i = 0; i < 18; ++i) {
-    begin.record(ctx.stream());
-    f();
-    end.record(ctx.stream());
-    end.synchronize();
-    if (i >= 3) times.push_back(end.microseconds_since(begin));
+    const double t = bench::sample(ctx, 1, f);
+    if (i >= 3) times.push_back(t);
   }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
+  return bench::median(times);
 }
 
 double application(const context& ctx, const linear_operator& a) {
@@ -158,33 +153,37 @@ void measure_kernels(const context& ctx, const mesh& m) {
   }
 }
 
-using row = std::vector<std::string>;
-const row file_header = {"f64",    "nonzeros",  "effort max, µs", "with auto, µs", "speed",
-                         "kernel", "with auto", "planning, ms",   "with auto"};
+using bench::row;
+const row file_header = {"f64",       "nonzeros",      "effort max, µs", "the same plan again", "another plan",
+                         "with auto", "speed of auto", "kernels",        "planning, ms",        "with auto"};
 
-/// A matrix from a file by plans of effort max, without and with reorder auto. Empty below 10^5 entries.
+/// A matrix from a file by plans of effort max, applied by turns: without an order, the same plan again, another plan
+/// of the same matrix, and one with reorder auto. Empty below 10^5 entries.
 row measure_file(const context& ctx, const std::string& file) {
   const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
   if (a.nnz < 100'000) return {};
   spmv_options options;
   options.effort = spmv_effort::max;
-  const any_spmv_plan plain(ctx, a, options);
+  const any_spmv_plan plain(ctx, a, options), another(ctx, a, options);
   options.reorder = spmv_reorder::automatic;
   const any_spmv_plan other(ctx, a, options);
-  const double before = application(ctx, plain), after = application(ctx, other);
+  const std::vector<double> us = bench::applications(ctx, a.dimensions()).by_turns({&plain, &plain, &another, &other});
   const std::string name = file.substr(file.rfind('/') + 1);
   const std::string why = other.explain();
   const std::size_t order = why.find("; in ");
-  fmt::print("{}: {} -> {}: {:.1f} -> {:.1f} us, {:.2f}{}\n", name, plain.kernel(), other.kernel(), before, after,
-             before / after, order == std::string::npos ? "" : why.substr(order));
+  fmt::print("{}: {}, {} -> {}: {:.2f}, again {:.2f}, another {:.2f}, auto {:.2f} us, {:.3f}{}\n", name, plain.kernel(),
+             another.kernel(), other.kernel(), us[0], us[1], us[2], us[3], us[0] / us[3],
+             order == std::string::npos ? "" : why.substr(order));
   std::fflush(stdout);
   return {name,
           fmt::format("{}", a.nnz),
-          fmt::format("{:.1f}", before),
-          fmt::format("{:.1f}", after),
-          fmt::format("{:.2f}", before / after),
-          std::string(plain.kernel()),
-          fmt::format("{}{}", other.kernel(), other.row_order() != nullptr ? ", reordered" : ""),
+          fmt::format("{:.2f}", us[0]),
+          fmt::format("{:.2f}", us[1]),
+          fmt::format("{:.2f}", us[2]),
+          fmt::format("{:.2f}", us[3]),
+          fmt::format("{:.2f}", us[0] / us[3]),
+          fmt::format("`{}`, `{}`, `{}`{}", plain.kernel(), another.kernel(), other.kernel(),
+                      other.row_order() != nullptr ? ", reordered" : ""),
           fmt::format("{:.1f}", plain.plan_microseconds() / 1e3),
           fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
 }
@@ -263,26 +262,6 @@ row measure(const context& ctx, const mesh& m, bool moves) {
           fmt::format("{:.2f}", cg_natural / cg_reordered)};
 }
 
-std::string json(const row& cells) {
-  std::string out;
-  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
-  return "[" + out + "]";
-}
-
-/// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const row& header, const std::vector<row>& rows) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  std::string text;
-  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(
-      out,
-      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-      " \"rows\": [{}\n ]\n}}\n",
-      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
-  return std::fclose(out);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -309,7 +288,7 @@ int main(int argc, char** argv) {
   for (const std::string& name : files) {
     if (row made = measure_file(ctx, name); !made.empty()) rows.push_back(std::move(made));
   }
-  if (!files.empty()) return file.empty() ? 0 : write(file, ctx, file_header, rows);
+  if (!files.empty()) return file.empty() ? 0 : bench::write_record(file, ctx, file_header, rows);
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     if (std::string(m.name).find(only) == std::string::npos) continue;
     if (kernels) {
@@ -318,5 +297,5 @@ int main(int argc, char** argv) {
       rows.push_back(measure(ctx, m, moves));
     }
   }
-  return file.empty() ? 0 : write(file, ctx, mesh_header, rows);
+  return file.empty() ? 0 : bench::write_record(file, ctx, mesh_header, rows);
 }

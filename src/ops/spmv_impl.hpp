@@ -31,6 +31,7 @@ struct any_spmv_plan::impl {
   void choose(bool quick);
   void analyse();
   void count();
+  [[nodiscard]] const spmv_kernel* remembered(const std::string& key) const;
   void tune(double budget);
   class own_order_operator;
   void reorder(bool transposes);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <tulle/core/types.hpp>
+#include <tulle/ops/ordering.hpp>
 
 namespace tulle {
 
@@ -31,9 +32,9 @@ constexpr std::string_view name(spmv_effort e) {
   return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "standard" : "max";
 }
 
-/// Whether a plan may put the rows and columns of A into another order inside, so that x is read from fewer places:
-/// reverse Cuthill-McKee, where A is not square of the graph of its rows and columns. Calls are as before: an application
-/// gathers x into the plan's order first, and rows are stored where the caller has them. See any_spmv_plan::in_own_order.
+/// Whether a plan may put the rows and columns of A into another order inside, so that x is read from fewer places. Calls
+/// are as before: an application gathers x into the plan's order first, and rows are stored where the caller has them.
+/// See any_spmv_plan::in_own_order.
 ///   never      no;
 ///   automatic  at effort max, where rows around one another would touch far fewer sectors of x than rows side by side
 ///              do: the plan in the other order is made and timed, and the faster of the two is kept. Solvers, whose
@@ -58,6 +59,10 @@ struct spmv_options {
   /// not the same bit for bit from run to run.
   bool transpose = false;
   spmv_reorder reorder = spmv_reorder::never;
+  /// The order that `reorder` is about, of rows and columns alike. None: reverse Cuthill-McKee; where A is not square of
+  /// the graph of its rows and columns, and no other order is taken there. Where A comes in blocks, or its entries fill
+  /// blocks, those stay together, unless the order is the caller's own. Not to be set where `reorder` is never.
+  order_choice reorder_method = {};
   /// Of x and y, where it is not that of A's values. UNSUPPORTED where no kernel has the combination.
   std::optional<scalar_type> vector_type = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024

@@ -5,6 +5,7 @@
 // plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
 // longer than 1000) unless csr5 is.
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_build.hpp"
@@ -38,6 +39,7 @@ struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
 };
 using tall = packed_tuning<2, 4, 9>;
 using tall_ahead = packed_tuning<2, 4, 9, true>;
+using tall_eight = packed_tuning<2, 8, 6, true>;
 using local = packed_tuning<1, 4, 10>;
 using local_ahead = packed_tuning<1, 4, 10, true>;
 using scattered = packed_tuning<1, 8, 8>;
@@ -45,7 +47,7 @@ using scattered = packed_tuning<1, 8, 8>;
 template <class Tuning, class T, class Epilogue>
 __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum,
-                  Epilogue epilogue) {
+                  bool early, Epilogue epilogue) {
   constexpr int lanes = Tuning::lanes;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_policy::threads + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
     T sum[lanes][1] = {};
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
-      if (lane[h].owns_row) epilogue.fetch(lane[h].row);
+      if (early && lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
     walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
       sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
@@ -79,8 +81,10 @@ __global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
 bool pays_ahead(const csr_stats& s, const packed_shape& shape, std::size_t value_bytes) {
+  if (std::getenv("TULLE_TRY_NO_AHEAD") != nullptr) return false;
   return !is_scattered(s) && s.mean >= packed_policy::ahead_least_mean &&
-         s.max <= packed_policy::ahead_most_skew * s.mean && (value_bytes == 4 || shape.height == 64);
+         s.max <= packed_policy::ahead_most_skew * s.mean &&
+         (value_bytes == 4 || shape.height == 64 || std::getenv("TULLE_TRY_AHEAD") != nullptr);
 }
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
@@ -92,7 +96,8 @@ packed_shape shape_for(const context& ctx, const csr_stats& s) {
   const bool tall_slices = s.mean <= policy::tall_most_mean && s.rows >= policy::tall_least_rows && !is_scattered(s);
   packed_shape shape;
   shape.positions = std::clamp(share + share / 2, policy::least_positions, policy::most_positions);
-  shape.height = tall_slices ? 64 : 32;
+  const char* const trial = std::getenv("TULLE_TRY_HEIGHT");
+  shape.height = tall_slices && (trial == nullptr || trial[0] == 0) ? 64 : 32;
   shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
@@ -138,12 +143,15 @@ class packed_operator final : public fused_operator<packed_operator<T, O>, devic
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
     const auto kernel = shape_.height == 64
-                            ? (ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
+                            ? (std::getenv("TULLE_TRY_EIGHT") != nullptr ? packed_kernel<tall_eight, T, Epilogue>
+                               : ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
                         : scattered_ ? packed_kernel<scattered, T, Epilogue>
                         : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
                                      : packed_kernel<local, T, Epilogue>;
+    const char* const trial = std::getenv("TULLE_TRY_FETCH");
+    const bool early = trial == nullptr || trial[0] == 0;
     launch("packed", kernel, {blocks(), packed_policy::threads}, stream, storage_.view(), values_.data(), x,
-           part_sum_.data(), epilogue);
+           part_sum_.data(), early, epilogue);
   }
 
  private:
