@@ -1,14 +1,15 @@
 // The slices of `packed`: the kinds chosen at the edges of 8 and 16 bits, ragged slices, sorted windows, and every
-// instruction set that this machine has. Numbers are small integers, so sums are exact in any order.
+// instruction set and storage of values that this machine has. Numbers are small integers, so sums are exact in any order.
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
+#include <tulle/core/buffer.hpp>
 #include <vector>
 
 #include "cpu/spmv/packed_encode.hpp"
-#include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 #include "support/plain_csr.hpp"
 
@@ -25,19 +26,45 @@ struct rows_matrix : test::plain_csr<double, std::int32_t> {
   }
 };
 
+/// Values stored as floats, bf16 or in lists hold as they are what the tests use.
+enum class stored_as { whole, f32, bf16, list_of_7, list_of_40 };
+constexpr stored_as storages[] = {stored_as::whole, stored_as::f32, stored_as::bf16, stored_as::list_of_7,
+                                  stored_as::list_of_40};
+
+narrow_values<double> narrow(stored_as as) {
+  narrow_values<double> out;
+  if (as == stored_as::f32) out.storage = value_storage::f32;
+  if (as == stored_as::bf16) out.storage = value_storage::bf16;
+  if (as != stored_as::list_of_7 && as != stored_as::list_of_40) return out;
+  out.storage = value_storage::listed;
+  for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) out.list.push_back(v);
+  return out;
+}
+
 struct packed_matrix {
   std::vector<std::uint32_t> words;
-  std::vector<double> values;
-  packed_part<double> part;
+  packed_part part;
+  value_writer<double> writer;
+  std::vector<double> list;
+  buffer<std::byte> values;
+  packed_values<double> stored;
 
-  packed_matrix(const rows_matrix& m, index_t sigma) {
-    packed_encoder<double, std::int32_t> windows(m.view());
-    std::int64_t slots = 8;  // to start on a cache line
+  packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
+      : writer(narrow(as)), list(narrow(as).list) {
+    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(double));
+    std::int64_t slots = 0;
     for (index_t row = 0; row < m.rows; row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
-    values.resize(static_cast<std::size_t>(slots));
-    part = {0, m.rows, words.data(), aligned_values(values.data())};
-    EXPECT_TRUE(fill_values(m.view(), part));
+    values = buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
+    const int listed = static_cast<int>(list.size());
+    list.resize(most_listed_values);
+    stored = {narrow(as).storage, values.data(), list.data(), listed};
+    part = {0, m.rows, words.data(), 0};
+    EXPECT_TRUE(fill(m));
+  }
+
+  [[nodiscard]] bool fill(const rows_matrix& m) {
+    return fill_values(m.view(), part, writer, stored.alignment(), values.data());
   }
 
   /// Of the first slice.
@@ -63,22 +90,21 @@ std::vector<isa> levels() {
   return all;
 }
 
-/// y[j] = (j + 1) A x, both by rows or both by columns; `x` and `y` are one vector each.
-template <int Width, bool ByRow>
-void expect_many_right(isa level, const packed_part<double>& part, const std::vector<double>& x,
+/// y[j] = (j + 1) A x of `count` vectors, both by rows or both by columns; `x` and `y` are one vector each.
+void expect_many_right(isa level, const packed_matrix& packed, int count, bool by_row, const std::vector<double>& x,
                        const std::vector<double>& y) {
-  using vectors = std::conditional_t<ByRow, vectors_by_row<double, Width>, vectors_by_column<double, Width>>;
-  const auto at = [](std::size_t size, std::size_t i, int j) { return ByRow ? i * Width + j : j * size + i; };
-  std::vector<double> many(x.size() * Width), result(y.size() * Width, std::numeric_limits<double>::quiet_NaN());
+  const auto at = [=](std::size_t size, std::size_t i, int j) { return by_row ? i * count + j : j * size + i; };
+  const auto ref = [=](std::vector<double>& v) {
+    const auto size = static_cast<std::int64_t>(v.size()) / count;
+    return strided_vectors{v.data(), count, by_row ? count : 1, by_row ? 1 : size};
+  };
+  std::vector<double> many(x.size() * count), result(y.size() * count, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    for (int j = 0; j < Width; ++j) many[at(x.size(), i, j)] = (j + 1) * x[i];
+    for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = (j + 1) * x[i];
   }
-  const many_output<double> out{
-      {1, 0}, result.data(), ByRow ? Width : 1, ByRow ? 1 : static_cast<std::int64_t>(y.size())};
-  multiply_packed_many<Width>(level, part, vectors{many.data(), ByRow ? Width : static_cast<std::int64_t>(x.size())},
-                              out);
+  multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result));
   for (std::size_t i = 0; i < y.size(); ++i) {
-    for (int j = 0; j < Width; ++j) {
+    for (int j = 0; j < count; ++j) {
       ASSERT_EQ(result[at(y.size(), i, j)], (j + 1) * y[i]) << "row " << i << " of vector " << j << ", " << name(level);
     }
   }
@@ -86,23 +112,24 @@ void expect_many_right(isa level, const packed_part<double>& part, const std::ve
 
 /// x is NaN where no entry is.
 void expect_right(const rows_matrix& m, const packed_matrix& packed) {
+  SCOPED_TRACE(name(packed.stored.storage));
   std::vector<double> x(static_cast<std::size_t>(m.cols), std::numeric_limits<double>::quiet_NaN());
   for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = 1 + c % 5;
   for (const isa level : levels()) {
     std::vector<double> y(static_cast<std::size_t>(m.rows), std::numeric_limits<double>::quiet_NaN());
     scaled<double> out{{1, 0}, y.data()};
-    multiply_packed(level, packed.part, x.data(), out);
+    multiply_packed(level, packed.part, packed.stored, x.data(), out);
     for (index_t row = 0; row < m.rows; ++row) {
       double sum = 0;
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
       ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
     }
-    expect_many_right<16, true>(level, packed.part, x, y);
-    expect_many_right<8, true>(level, packed.part, x, y);
-    expect_many_right<1, true>(level, packed.part, x, y);
-    expect_many_right<8, false>(level, packed.part, x, y);
-    expect_many_right<2, false>(level, packed.part, x, y);
+    expect_many_right(level, packed, 27, true, x, y);  // 16, 8, 2 and 1
+    expect_many_right(level, packed, 15, false, x, y);
   }
+}
+void expect_right(const rows_matrix& m, index_t sigma) {
+  for (const stored_as as : storages) expect_right(m, packed_matrix(m, sigma, as));
 }
 
 TEST(Packed, HeadersComeBackWhole) {
@@ -147,7 +174,7 @@ TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
       const packed_matrix packed(m, 1024);
       const std::uint32_t mask = rows == 32 ? all_lanes : (1u << rows) - 1;
       EXPECT_EQ(packed.kinds(), std::set{kind_for(static_cast<std::uint32_t>(range), mask)}) << range << ", " << rows;
-      expect_right(m, packed);
+      expect_right(m, 1024);
     }
   }
 }
@@ -164,7 +191,7 @@ TEST(Packed, StencilsAreDiagonalsWithTheirEndsCutOff) {
   }
   const packed_matrix packed(m, 1024);
   EXPECT_EQ(packed.kinds(), (std::set{run_kind::diagonal, run_kind::full_diagonal}));
-  expect_right(m, packed);
+  expect_right(m, 1024);
 }
 
 TEST(Packed, RaggedSlicesAndSortedWindows) {
@@ -179,7 +206,7 @@ TEST(Packed, RaggedSlicesAndSortedWindows) {
           if (row % 3 != 0) std::sort(columns.begin(), columns.end());
           m.add(columns);
         }
-        expect_right(m, packed_matrix(m, sigma));
+        expect_right(m, sigma);
       }
     }
   }
@@ -192,10 +219,10 @@ TEST(Packed, ValuesOfAnotherPatternAreRefused) {
     shorter.add(row == 35 ? std::vector<index_t>{row} : std::vector<index_t>{row, row + 3});
     longer.add(row == 35 ? std::vector<index_t>{row, row + 1, row + 3} : std::vector<index_t>{row, row + 3});
   }
-  const packed_matrix packed(m, 1024);
-  EXPECT_TRUE(fill_values(m.view(), packed.part));
-  EXPECT_FALSE(fill_values(shorter.view(), packed.part));
-  EXPECT_FALSE(fill_values(longer.view(), packed.part));
+  packed_matrix packed(m, 1024);
+  EXPECT_TRUE(packed.fill(m));
+  EXPECT_FALSE(packed.fill(shorter));
+  EXPECT_FALSE(packed.fill(longer));
 }
 
 }  // namespace

@@ -1,0 +1,242 @@
+// Values stored in fewer bytes than they have: which are, and that no bit of a result shows it.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+#include "cpu/spmv/narrow_values.hpp"
+#include "support/backends.hpp"
+#include "support/battery.hpp"
+#include "support/spmv.hpp"
+
+namespace tulle::test {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double to_f32(double v) { return static_cast<float>(v); }
+double to_bf16(double v) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) & 0xffff0000u);
+}
+double one_of_8(double v) {
+  constexpr double all[] = {1e300, 1e-300, std::numeric_limits<double>::denorm_min(), infinity, -infinity, -0.0, 0.0, 1.1};
+  return all[std::min(7, static_cast<int>(std::abs(v) * 8))];
+}
+
+/// What is made of random numbers in [-1, 1), and how f64 and f32 values of the kind are stored.
+struct kind {
+  const char* name;
+  double (*make)(double);
+  const char* f64;
+  const char* f32;
+};
+constexpr const char* whole = "whole";
+constexpr kind kinds[] = {
+    {"f32", to_f32, "f32", whole},
+    {"subnormal f32", [](double v) { return to_f32(v * 1e-39); }, "f32", whole},
+    {"large f32", [](double v) { return to_f32(v * 3e38); }, "f32", whole},
+    {"bf16", to_bf16, "bf16", "bf16"},
+    {"small bf16", [](double v) { return to_bf16(v * 1e-36); }, "bf16", "bf16"},
+    {"2 values", [](double v) { return v < 0 ? -0.0 : 1.0 / 3; }, "listed", "listed"},
+    {"16 values", [](double v) { return std::floor(v * 8) / 3; }, "listed", "listed"},
+    {"34 values", [](double v) { return std::floor(v * 17) / 3; }, "listed", "listed"},
+    {"256 values", [](double v) { return std::floor(v * 128) / 3; }, "listed", "listed"},
+    {"extremes", one_of_8, "listed", "listed"},
+    {"257 values", [](double v) { return std::round(v * 128) / 3; }, whole, whole},
+    {"beyond f32", [](double v) { return v * 1e300; }, whole, "listed"},  // two infinities
+};
+
+std::string storage_of(const any_spmv_plan& plan) {
+  const std::string all = plan.parameters() + " ";
+  const std::size_t at = all.find("values=");
+  return at == std::string::npos ? whole : all.substr(at + 7, all.find(' ', at) - at - 7);
+}
+
+/// `m` with room below, and a last row of entries that have other values than the rest.
+plain_csr<> with_last_row(plain_csr<> m) {
+  const index_t n = std::max(m.rows + 40, index_t{400});
+  m.cols = n;
+  while (m.rows < n - 1) m.add_row({});
+  m.add_row(range(0, 300));
+  m.values.resize(m.colind.size());
+  return m;
+}
+
+std::vector<plain_csr<>> patterns() {
+  return {with_last_row(stencil27(9)), with_last_row(banded("", 1000, 3)),
+          with_last_row(random_rows("", 700, 700, [](index_t row) { return row % 71; })),
+          with_last_row(random_csr(300, 300, 9, 5, rows_are::shuffled))};
+}
+
+/// Values of the kind, in the last row of any.
+template <scalar T>
+plain_csr<T> filled(const plain_csr<>& pattern, const kind& k, bool last_row_too) {
+  plain_csr<T> m = typed<T>(pattern);
+  const std::vector<double> random = random_numbers(m.values.size(), 7);
+  const auto others = static_cast<std::size_t>(last_row_too ? m.nnz() : m.nnz() - 300);
+  for (std::size_t i = 0; i < random.size(); ++i) m.values[i] = static_cast<T>(i < others ? k.make(random[i]) : random[i]);
+  return m;
+}
+
+template <scalar V>
+std::vector<V> random_vector(std::size_t size, std::uint64_t seed) {
+  const std::vector<double> v = random_numbers(size, seed);
+  return {v.begin(), v.end()};
+}
+
+/// What the passes of a plan leave in all rows but the last.
+template <scalar V>
+std::vector<std::vector<V>> results(const context& ctx, const any_spmv_plan& plan) {
+  const index_t n = plan.dimensions().rows;
+  const auto size = static_cast<std::size_t>(n);
+  const auto random = [&](std::uint64_t seed, std::size_t count) { return to_buffer(ctx, random_vector<V>(count, seed)); };
+  const buffer<V> x = random(1, size), w = random(2, size), d = random(3, size), many = random(4, 5 * size);
+  std::vector<std::vector<V>> all;
+  const auto keep = [&](const buffer<V>& y) { all.push_back(to_vector(ctx, y)); };
+  buffer<V> y = random(5, size), y_many = random(6, 5 * size);
+  plan.apply(1, x, 0, y), keep(y);
+  plan.apply(2, x, -1, y), keep(y);
+  buffer<V> dots(ctx, 2);
+  plan.apply_dots(1, x, 0, y, w, dots), keep(y);
+  plan.jacobi(0.5, x, w, d, y), keep(y);
+  for (auto& v : all) v.pop_back();
+  for (const auto order : {vector_order::row_major, vector_order::column_major}) {
+    const std::int64_t ld = order == vector_order::row_major ? 5 : n;
+    plan.apply_many(1, multivector_view<const V>{n, 5, ld, order, many.data(), ctx.space()}, 0,
+                    multivector_view<V>{n, 5, ld, order, y_many.data(), ctx.space()});
+    keep(y_many);
+    for (std::size_t j = 0; j < 5; ++j) {
+      all.back()[order == vector_order::row_major ? (size - 1) * 5 + j : j * size + size - 1] = 0;
+    }
+  }
+  return all;
+}
+
+template <scalar V>
+void expect_same_bits(const std::vector<std::vector<V>>& a, const std::vector<std::vector<V>>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_numbers(a[i], b[i])) << "pass " << i;
+}
+
+spmv_options packed(scalar_type vectors) { return {.kernel = "packed", .vector_type = vectors}; }
+
+using NarrowValues = on_backend;
+
+/// One row of other values keeps the same pattern's values whole: the others' results must not differ.
+template <scalar T, scalar V>
+void expect_same_as_whole(const context& ctx, const char* kind::*storage) {
+  for (const plain_csr<>& pattern : patterns()) {
+    for (const kind& k : kinds) {
+      SCOPED_TRACE(k.name);
+      const csr<T> narrow = filled<T>(pattern, k, true).on(ctx), kept = filled<T>(pattern, k, false).on(ctx);
+      const any_spmv_plan a(ctx, narrow, packed(scalar_type_of<V>)), b(ctx, kept, packed(scalar_type_of<V>));
+      EXPECT_EQ(storage_of(a), k.*storage);
+      EXPECT_EQ(storage_of(b), whole);
+      if (k.*storage != whole) {
+        EXPECT_LT(a.matrix_bytes(), b.matrix_bytes());
+      }
+      expect_same_bits(results<V>(ctx, a), results<V>(ctx, b));
+    }
+  }
+}
+
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF64) { expect_same_as_whole<double, double>(ctx(), &kind::f64); }
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32) { expect_same_as_whole<float, float>(ctx(), &kind::f32); }
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32UnderF64) { expect_same_as_whole<float, double>(ctx(), &kind::f32); }
+
+/// One a row: of two, either may give its payload.
+TEST_P(NarrowValues, NansStayNans) {
+  for (const std::uint64_t bits : {0x7ff8000000000000u, 0x7ff8123400000000u, 0x7ff8000000000001u, 0xfff0000000000001u}) {
+    for (const kind& k : kinds) {
+      SCOPED_TRACE(k.name);
+      plain_csr<> m = filled<double>(with_last_row(banded("", 1000, 3)), k, true);
+      for (index_t row = 0; row < 500; row += 7) m.values[static_cast<std::size_t>(m.rowptr[row])] = std::bit_cast<double>(bits);
+      plain_csr<> other = m;
+      std::ranges::copy(random_numbers(300, 9), other.values.end() - 300);
+      const csr<double> narrow = m.on(ctx()), kept = other.on(ctx());
+      const any_spmv_plan a(ctx(), narrow, packed(scalar_type::f64)), b(ctx(), kept, packed(scalar_type::f64));
+      EXPECT_EQ(storage_of(b), whole);
+      expect_same_bits(results<double>(ctx(), a), results<double>(ctx(), b));
+    }
+  }
+}
+
+const kind& kind_named(std::string_view name) {
+  return *std::ranges::find_if(kinds, [&](const kind& k) { return k.name == name; });
+}
+
+/// Each time values are narrow they are looked at again; once they were not, they stay as they are.
+TEST_P(NarrowValues, NewValuesMayBeOfAnotherKind) {
+  for (const plain_csr<>& pattern : patterns()) {
+    const csr<double> first = filled<double>(pattern, kind_named("2 values"), true).on(ctx());
+    any_spmv_plan plan(ctx(), first, packed(scalar_type::f64));
+    EXPECT_EQ(storage_of(plan), "listed");
+    bool stays_whole = false;
+    for (const char* name : {"f32", "256 values", "bf16", "16 values", "subnormal f32", "257 values", "bf16", "f32"}) {
+      const kind& k = kind_named(name);
+      SCOPED_TRACE(name);
+      const csr<double> now = filled<double>(pattern, k, true).on(ctx());
+      const any_spmv_plan fresh(ctx(), now, packed(scalar_type::f64));
+      plan.update_values(now.values);
+      stays_whole = stays_whole || k.f64 == whole;
+      EXPECT_EQ(storage_of(plan), stays_whole ? whole : k.f64);
+      if (!stays_whole) {
+        EXPECT_EQ(plan.matrix_bytes(), fresh.matrix_bytes());
+      }
+      expect_same_bits(results<double>(ctx(), plan), results<double>(ctx(), fresh));
+    }
+  }
+}
+
+TULLE_ON_BOTH_BACKENDS(NarrowValues);
+
+template <class T>
+value_storage storage_found(const std::vector<T>& values, int threads = 2) {
+  return cpu::narrowest(threads, values.data(), static_cast<std::int64_t>(values.size())).storage;
+}
+
+TEST(Narrowest, AreToldByTheirBits) {
+  EXPECT_EQ(storage_found<double>({}), value_storage::whole);
+  const std::vector<double> zeros{0.0, -0.0, 0.0, std::bit_cast<double>(0x7ff8000000000001u)};
+  const auto found = cpu::narrowest(1, zeros.data(), 4);
+  EXPECT_EQ(found.storage, value_storage::listed);
+  ASSERT_EQ(found.list.size(), 3u);
+  EXPECT_TRUE(same_bits(found.list, {0.0, std::bit_cast<double>(0x7ff8000000000001u), -0.0}));
+}
+
+/// What decides may stand anywhere, and be found by any thread.
+TEST(Narrowest, OneValueDecides) {
+  constexpr std::size_t count = 50'000;
+  std::vector<double> floats(count), halves(count), few(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    floats[i] = static_cast<float>(0.1 * static_cast<double>(i));
+    halves[i] = to_bf16(floats[i]);
+    few[i] = 0.1 * static_cast<double>(i % 256);
+  }
+  const double payload = std::bit_cast<double>(0x7ff8000000000001u), signaling = std::bit_cast<double>(0x7ff4000000000000u);
+  for (const int threads : {1, 3}) {
+    EXPECT_EQ(storage_found(floats, threads), value_storage::f32);
+    EXPECT_EQ(storage_found(halves, threads), value_storage::bf16);
+    EXPECT_EQ(storage_found(few, threads), value_storage::listed);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{2047}, count / 3, count - 1}) {
+      for (const double v : {0.1, 1e300, 1e-300, 5e-324, payload, signaling}) {
+        std::vector<double> with = floats;
+        with[at] = v;
+        EXPECT_EQ(storage_found(with, threads), value_storage::whole) << v << " at " << at;
+      }
+      std::vector<double> with = halves;
+      with[at] = to_f32(0.1);
+      EXPECT_EQ(storage_found(with, threads), value_storage::f32);
+      with = few;
+      with[at] = -1;
+      EXPECT_EQ(storage_found(with, threads), value_storage::whole);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
