@@ -27,12 +27,13 @@ double one_of_8(double v) {
   return all[std::min(7, static_cast<int>(std::abs(v) * 8))];
 }
 
-/// What is made of random numbers in [-1, 1), and how f64 and f32 values of the kind are stored.
+/// What is made of random numbers in [-1, 1), and how f64 and f32 values of the kind are stored where there are enough.
 struct kind {
   const char* name;
   double (*make)(double);
   const char* f64;
   const char* f32;
+  bool looked_up = false;  // in a list that does not fit in a few registers: a CPU takes more values to do that
 };
 constexpr const char* whole = "whole";
 constexpr kind kinds[] = {
@@ -43,8 +44,8 @@ constexpr kind kinds[] = {
     {"small bf16", [](double v) { return to_bf16(v * 1e-36); }, "bf16", "bf16"},
     {"2 values", [](double v) { return v < 0 ? -0.0 : 1.0 / 3; }, "listed", "listed"},
     {"16 values", [](double v) { return std::floor(v * 8) / 3; }, "listed", "listed"},
-    {"34 values", [](double v) { return std::floor(v * 17) / 3; }, "listed", "listed"},
-    {"256 values", [](double v) { return std::floor(v * 128) / 3; }, "listed", "listed"},
+    {"34 values", [](double v) { return std::floor(v * 17) / 3; }, "listed", "listed", true},
+    {"256 values", [](double v) { return std::floor(v * 128) / 3; }, "listed", "listed", true},
     {"extremes", one_of_8, "listed", "listed"},
     {"257 values", [](double v) { return std::round(v * 128) / 3; }, whole, whole},
     {"beyond f32", [](double v) { return v * 1e300; }, whole, "listed"},  // two infinities
@@ -66,10 +67,26 @@ plain_csr<> with_last_row(plain_csr<> m) {
   return m;
 }
 
+/// Entries from which one thread of a CPU stores values in fewer bytes, and in lists that it looks up in memory.
+template <scalar T>
+constexpr std::int64_t enough = (1 << 20) / sizeof(T);
+template <scalar T>
+constexpr std::int64_t enough_to_look_up = 4 * enough<T>;
+
+/// The first has enough to look up, the others enough.
+template <scalar T>
 std::vector<plain_csr<>> patterns() {
-  return {with_last_row(stencil27(9)), with_last_row(banded("", 1000, 3)),
-          with_last_row(random_rows("", 700, 700, [](index_t row) { return row % 71; })),
-          with_last_row(random_csr(300, 300, 9, 5, rows_are::shuffled))};
+  constexpr auto rows = static_cast<index_t>(enough<T>);
+  return {with_last_row(stencil27(sizeof(T) == 8 ? 28 : 35)), with_last_row(banded("", rows / 6, 3)),
+          with_last_row(random_rows("", rows / 34, 2000, [](index_t row) { return row % 71; })),
+          with_last_row(random_csr(rows / 7, rows / 7, 9, 5, rows_are::shuffled))};
+}
+
+/// How values of the kind are stored.
+template <scalar T>
+const char* expected(const context& ctx, const kind& k, std::int64_t nnz) {
+  const bool few = ctx.backend() == backend_kind::cpu && nnz < (k.looked_up ? enough_to_look_up<T> : enough<T>);
+  return few ? whole : sizeof(T) == 8 ? k.f64 : k.f32;
 }
 
 /// Values of the kind, in the last row of any.
@@ -128,15 +145,17 @@ using NarrowValues = on_backend;
 
 /// One row of other values keeps the same pattern's values whole: the others' results must not differ.
 template <scalar T, scalar V>
-void expect_same_as_whole(const context& ctx, const char* kind::*storage) {
-  for (const plain_csr<>& pattern : patterns()) {
+void expect_same_as_whole(const context& ctx) {
+  for (const plain_csr<>& pattern : patterns<T>()) {
     for (const kind& k : kinds) {
+      if (pattern.nnz() >= enough_to_look_up<T> && !k.looked_up) continue;
       SCOPED_TRACE(k.name);
       const csr<T> narrow = filled<T>(pattern, k, true).on(ctx), kept = filled<T>(pattern, k, false).on(ctx);
       const any_spmv_plan a(ctx, narrow, packed(scalar_type_of<V>)), b(ctx, kept, packed(scalar_type_of<V>));
-      EXPECT_EQ(storage_of(a), k.*storage);
+      const std::string storage = expected<T>(ctx, k, pattern.nnz());
+      EXPECT_EQ(storage_of(a), storage);
       EXPECT_EQ(storage_of(b), whole);
-      if (k.*storage != whole) {
+      if (storage != whole) {
         EXPECT_LT(a.matrix_bytes(), b.matrix_bytes());
       }
       expect_same_bits(results<V>(ctx, a), results<V>(ctx, b));
@@ -144,17 +163,17 @@ void expect_same_as_whole(const context& ctx, const char* kind::*storage) {
   }
 }
 
-TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF64) { expect_same_as_whole<double, double>(ctx(), &kind::f64); }
-TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32) { expect_same_as_whole<float, float>(ctx(), &kind::f32); }
-TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32UnderF64) { expect_same_as_whole<float, double>(ctx(), &kind::f32); }
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF64) { expect_same_as_whole<double, double>(ctx()); }
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32) { expect_same_as_whole<float, float>(ctx()); }
+TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32UnderF64) { expect_same_as_whole<float, double>(ctx()); }
 
 /// One a row: of two, either may give its payload.
 TEST_P(NarrowValues, NansStayNans) {
   for (const std::uint64_t bits : {0x7ff8000000000000u, 0x7ff8123400000000u, 0x7ff8000000000001u, 0xfff0000000000001u}) {
     for (const kind& k : kinds) {
       SCOPED_TRACE(k.name);
-      plain_csr<> m = filled<double>(with_last_row(banded("", 1000, 3)), k, true);
-      for (index_t row = 0; row < 500; row += 7) m.values[static_cast<std::size_t>(m.rowptr[row])] = std::bit_cast<double>(bits);
+      plain_csr<> m = filled<double>(with_last_row(banded("", 20000, 3)), k, true);
+      for (index_t row = 0; row < m.rows / 2; row += 7) m.values[static_cast<std::size_t>(m.rowptr[row])] = std::bit_cast<double>(bits);
       plain_csr<> other = m;
       std::ranges::copy(random_numbers(300, 9), other.values.end() - 300);
       const csr<double> narrow = m.on(ctx()), kept = other.on(ctx());
@@ -171,7 +190,7 @@ const kind& kind_named(std::string_view name) {
 
 /// Each time values are narrow they are looked at again; once they were not, they stay as they are.
 TEST_P(NarrowValues, NewValuesMayBeOfAnotherKind) {
-  for (const plain_csr<>& pattern : patterns()) {
+  for (const plain_csr<>& pattern : patterns<double>()) {
     const csr<double> first = filled<double>(pattern, kind_named("2 values"), true).on(ctx());
     any_spmv_plan plan(ctx(), first, packed(scalar_type::f64));
     EXPECT_EQ(storage_of(plan), "listed");
@@ -182,8 +201,8 @@ TEST_P(NarrowValues, NewValuesMayBeOfAnotherKind) {
       const csr<double> now = filled<double>(pattern, k, true).on(ctx());
       const any_spmv_plan fresh(ctx(), now, packed(scalar_type::f64));
       plan.update_values(now.values);
-      stays_whole = stays_whole || k.f64 == whole;
-      EXPECT_EQ(storage_of(plan), stays_whole ? whole : k.f64);
+      stays_whole = stays_whole || std::string(expected<double>(ctx(), k, pattern.nnz())) == whole;
+      EXPECT_EQ(storage_of(plan), stays_whole ? whole : expected<double>(ctx(), k, pattern.nnz()));
       if (!stays_whole) {
         EXPECT_EQ(plan.matrix_bytes(), fresh.matrix_bytes());
       }
@@ -192,24 +211,31 @@ TEST_P(NarrowValues, NewValuesMayBeOfAnotherKind) {
   }
 }
 
-TULLE_ON_BOTH_BACKENDS(NarrowValues);
-
-template <class T>
-value_storage storage_found(const std::vector<T>& values, int threads = 2) {
-  return cpu::narrowest(threads, values.data(), static_cast<std::int64_t>(values.size())).storage;
+TEST_P(NarrowValues, AFewStayWholeOnACpu) {
+  const csr<double> a = filled<double>(with_last_row(stencil27(9)), kind_named("bf16"), true).on(ctx());
+  EXPECT_EQ(storage_of(any_spmv_plan(ctx(), a, packed(scalar_type::f64))),
+            ctx().backend() == backend_kind::cpu ? whole : "bf16");
 }
 
-TEST(Narrowest, AreToldByTheirBits) {
-  EXPECT_EQ(storage_found<double>({}), value_storage::whole);
+TULLE_ON_BACKENDS(NarrowValues, "cpu1", "cuda");
+
+/// The narrowest of floats, bf16 and a list that is possible.
+std::string found(const std::vector<double>& values, int threads = 2) {
+  const auto they = cpu::kinds_of(threads, values.data(), static_cast<std::int64_t>(values.size()));
+  if (!they.list.empty()) return "listed";
+  return they.bf16 ? "bf16" : they.f32 ? "f32" : whole;
+}
+
+TEST(ValueKinds, AreToldByTheirBits) {
+  EXPECT_EQ(found({}), whole);
   const std::vector<double> zeros{0.0, -0.0, 0.0, std::bit_cast<double>(0x7ff8000000000001u)};
-  const auto found = cpu::narrowest(1, zeros.data(), 4);
-  EXPECT_EQ(found.storage, value_storage::listed);
-  ASSERT_EQ(found.list.size(), 3u);
-  EXPECT_TRUE(same_bits(found.list, {0.0, std::bit_cast<double>(0x7ff8000000000001u), -0.0}));
+  const auto they = cpu::kinds_of(1, zeros.data(), 4);
+  EXPECT_TRUE(same_bits(they.list, {0.0, std::bit_cast<double>(0x7ff8000000000001u), -0.0}));
+  EXPECT_FALSE(they.f32 || they.bf16);
 }
 
 /// What decides may stand anywhere, and be found by any thread.
-TEST(Narrowest, OneValueDecides) {
+TEST(ValueKinds, OneValueDecides) {
   constexpr std::size_t count = 50'000;
   std::vector<double> floats(count), halves(count), few(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -219,21 +245,21 @@ TEST(Narrowest, OneValueDecides) {
   }
   const double payload = std::bit_cast<double>(0x7ff8000000000001u), signaling = std::bit_cast<double>(0x7ff4000000000000u);
   for (const int threads : {1, 3}) {
-    EXPECT_EQ(storage_found(floats, threads), value_storage::f32);
-    EXPECT_EQ(storage_found(halves, threads), value_storage::bf16);
-    EXPECT_EQ(storage_found(few, threads), value_storage::listed);
+    EXPECT_EQ(found(floats, threads), "f32");
+    EXPECT_EQ(found(halves, threads), "bf16");
+    EXPECT_EQ(found(few, threads), "listed");
     for (const std::size_t at : {std::size_t{0}, std::size_t{2047}, count / 3, count - 1}) {
       for (const double v : {0.1, 1e300, 1e-300, 5e-324, payload, signaling}) {
         std::vector<double> with = floats;
         with[at] = v;
-        EXPECT_EQ(storage_found(with, threads), value_storage::whole) << v << " at " << at;
+        EXPECT_EQ(found(with, threads), whole) << v << " at " << at;
       }
       std::vector<double> with = halves;
       with[at] = to_f32(0.1);
-      EXPECT_EQ(storage_found(with, threads), value_storage::f32);
+      EXPECT_EQ(found(with, threads), "f32");
       with = few;
       with[at] = -1;
-      EXPECT_EQ(storage_found(with, threads), value_storage::whole);
+      EXPECT_EQ(found(with, threads), whole);
     }
   }
 }

@@ -31,14 +31,16 @@ enum class stored_as { whole, f32, bf16, list_of_7, list_of_40 };
 constexpr stored_as storages[] = {stored_as::whole, stored_as::f32, stored_as::bf16, stored_as::list_of_7,
                                   stored_as::list_of_40};
 
-narrow_values<double> narrow(stored_as as) {
-  narrow_values<double> out;
-  if (as == stored_as::f32) out.storage = value_storage::f32;
-  if (as == stored_as::bf16) out.storage = value_storage::bf16;
-  if (as != stored_as::list_of_7 && as != stored_as::list_of_40) return out;
-  out.storage = value_storage::listed;
-  for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) out.list.push_back(v);
-  return out;
+value_storage storage_of(stored_as as) {
+  if (as == stored_as::whole) return value_storage::whole;
+  if (as == stored_as::f32) return value_storage::f32;
+  return as == stored_as::bf16 ? value_storage::bf16 : value_storage::listed;
+}
+std::vector<double> list_of(stored_as as) {
+  std::vector<double> list;
+  if (storage_of(as) != value_storage::listed) return list;
+  for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) list.push_back(v);
+  return list;
 }
 
 struct packed_matrix {
@@ -50,7 +52,7 @@ struct packed_matrix {
   packed_values<double> stored;
 
   packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
-      : writer(narrow(as)), list(narrow(as).list) {
+      : writer(storage_of(as), list_of(as)), list(list_of(as)) {
     packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(double));
     std::int64_t slots = 0;
     for (index_t row = 0; row < m.rows; row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows), words);
@@ -58,7 +60,7 @@ struct packed_matrix {
     values = buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
     const int listed = static_cast<int>(list.size());
     list.resize(most_listed_values);
-    stored = {narrow(as).storage, values.data(), list.data(), listed};
+    stored = {storage_of(as), values.data(), list.data(), listed};
     part = {0, m.rows, words.data(), 0};
     EXPECT_TRUE(fill(m));
   }

@@ -61,7 +61,7 @@ std::vector<T> value_set<T>::sorted() const {
 }
 
 template <class T>
-narrow_values<T> narrowest(int threads, const T* values, std::int64_t count) {
+value_kinds<T> kinds_of(int threads, const T* values, std::int64_t count) {
   if (count == 0) return {};
   std::atomic<bool> f32 = sizeof(T) == 8, bf16 = true, few = true;
   std::mutex joining;
@@ -86,15 +86,12 @@ narrow_values<T> narrowest(int threads, const T* values, std::int64_t count) {
       if (!seen.add(value)) few = false;
     }
   });
-  if (few) return {value_storage::listed, seen.sorted()};
-  if (bf16) return {value_storage::bf16};
-  if (f32) return {value_storage::f32};
-  return {};
+  return {f32, bf16, few ? seen.sorted() : std::vector<T>{}};
 }
 
-#define TULLE_INSTANTIATE(T)       \
-  template class value_set<T>;     \
-  template narrow_values<T> narrowest(int, const T*, std::int64_t);
+#define TULLE_INSTANTIATE(T)   \
+  template class value_set<T>; \
+  template value_kinds<T> kinds_of(int, const T*, std::int64_t);
 TULLE_INSTANTIATE(float)
 TULLE_INSTANTIATE(double)
 #undef TULLE_INSTANTIATE

@@ -61,23 +61,25 @@ class value_set {
   int size_ = 0;
 };
 
-/// The narrowest storage of an array. Of `listed`, the values that there are, in increasing order of their bits.
+/// How an array of T can be stored without losing a bit.
 template <class T>
-struct narrow_values {
-  value_storage storage = value_storage::whole;
-  std::vector<T> list = {};
+struct value_kinds {
+  bool f32 = false;  // not of floats: they are whole
+  bool bf16 = false;
+  std::vector<T> list = {};  // the different values in increasing order of their bits; empty where they are too many
 };
 
 /// Looks at each of `count` values, and stops early where nothing can come of it.
 template <class T>
-narrow_values<T> narrowest(int threads, const T* values, std::int64_t count);
+value_kinds<T> kinds_of(int threads, const T* values, std::int64_t count);
 
 /// Writes values as they are stored.
 template <class T>
 class value_writer {
  public:
-  explicit value_writer(const narrow_values<T>& as) : storage_(as.storage) {
-    for (const T value : as.list) places_.add(value);
+  /// `list`: of `listed`, every value that there is.
+  value_writer(value_storage storage, const std::vector<T>& list) : storage_(storage) {
+    for (const T value : list) places_.add(value);
   }
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage_, sizeof(T)); }
 

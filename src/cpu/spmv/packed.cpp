@@ -29,6 +29,10 @@
 namespace tulle::cpu {
 namespace {
 
+/// Bytes of values for a thread below which they stay in its second-level cache and are stored whole: reading them costs
+/// nothing there, but widening them does. Looking them up in memory costs more.
+constexpr std::int64_t least_narrow_bytes = 1 << 20, least_looked_up_bytes = 4 * least_narrow_bytes;
+
 template <class T, class V, class O>
 class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V> {
  public:
@@ -130,14 +134,16 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   }
 
   void fill() {
-    narrow_values<T> kind;
-    if (values_.empty() || storage_ != value_storage::whole) kind = narrowest(threads_, a_.values, a_.nnz);
-    const value_writer<T> writer(kind);
+    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
+    const bool look = mine >= least_narrow_bytes && (values_.empty() || storage_ != value_storage::whole);
+    const value_kinds<T> kinds = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
+    const value_storage storage = narrowest(kinds, mine);
+    const value_writer<T> writer(storage, kinds.list);
     const std::size_t bytes = static_cast<std::size_t>(slots_) * writer.slot_bytes() + packed_value_slack;
     if (values_.size() != bytes) values_ = buffer<std::byte>(ctx_, bytes);
-    storage_ = kind.storage;
-    listed_ = static_cast<int>(kind.list.size());
-    std::ranges::copy(kind.list, list_.begin());
+    storage_ = storage;
+    listed_ = storage == value_storage::listed ? static_cast<int>(kinds.list.size()) : 0;
+    std::ranges::copy(kinds.list, list_.begin());
     const packed_values<V> stored = values();
     std::atomic<bool> same = true;
     in_parts([&](int i) {
@@ -147,6 +153,15 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
     const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
     streams_ = matrix_bytes() + vectors > ctx_.info().l2_bytes;
+  }
+
+  /// `bytes`: of the values of a thread.
+  static value_storage narrowest(const value_kinds<T>& kinds, std::int64_t bytes) {
+    const auto listed = static_cast<int>(kinds.list.size());
+    if (listed > 0 && listed <= few_values<V>) return value_storage::listed;
+    if (kinds.bf16) return value_storage::bf16;
+    if (listed > 0 && bytes >= least_looked_up_bytes) return value_storage::listed;
+    return kinds.f32 ? value_storage::f32 : value_storage::whole;
   }
 
   [[nodiscard]] packed_values<V> values() const {

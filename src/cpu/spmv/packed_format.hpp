@@ -87,6 +87,10 @@ struct packed_part {
   std::int64_t slot = 0;  // of its first value
 };
 
+/// Values of a list that two vectors of 64 bytes hold: they are looked up without reading memory.
+template <scalar V>
+inline constexpr int few_values = 128 / sizeof(V);
+
 /// Values to be used as numbers of V.
 template <scalar V>
 struct packed_values {

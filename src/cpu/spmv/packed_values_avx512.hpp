@@ -8,10 +8,6 @@
 #if TULLE_X86
 namespace tulle::cpu {
 
-/// Values of a list that two vectors hold: they are looked up without reading memory.
-template <scalar V>
-inline constexpr int few_values = 128 / sizeof(V);
-
 /// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
 enum class slot_kind : std::uint8_t { whole, f32, bf16, listed, few };
 
