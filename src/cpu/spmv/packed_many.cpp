@@ -105,7 +105,7 @@ struct vectors_by_column {
 /// sum += the entries of a run of `kind` that the lanes [first, first + block) have; moves on to the next run.
 /// `Kind` is known to the compiler where it matters: offsets32 stands for all that are not on diagonals.
 template <run_kind Kind, scalar V, class Vectors>
-[[gnu::always_inline]] inline void add_run(packed_cursor<V>& at, run_header run, index_t first, const Vectors& x,
+[[gnu::always_inline]] inline void add_run(packed_cursor<V, false>& at, run_header run, index_t first, const Vectors& x,
                                            V* sum) {
   constexpr index_t block = Vectors::block;
   constexpr std::uint32_t block_mask = (std::uint32_t{1} << block) - 1;
@@ -117,7 +117,7 @@ template <run_kind Kind, scalar V, class Vectors>
     const std::uint32_t mask = is_full(kind) ? all_lanes : *at.words++;
     const std::uint32_t mine = mask >> first & block_mask;
     const auto before = static_cast<std::uint32_t>(std::popcount(mask & ((std::uint32_t{1} << first) - 1)));
-    for (std::size_t byte = 0; byte < block * at.values.slot_bytes(); byte += 64) {
+    for (std::size_t byte = 0; byte < block * sizeof(V); byte += 64) {  // as much as there is of whole values
       prefetch_ahead(at.values.address(before), 2 * prefetch_bytes + byte);
     }
     const auto values = [&]() __attribute__((always_inline)) { return at.values.read(before, std::popcount(mine), room); };
@@ -144,7 +144,7 @@ template <run_kind Kind, scalar V, class Vectors>
 
 /// The sums of the lanes [first, first + block) of one slice; moves on to the next slice.
 template <scalar V, class Vectors>
-[[gnu::always_inline]] inline void add_lanes(packed_cursor<V>& at, index_t first, const Vectors& x, V* sum) {
+[[gnu::always_inline]] inline void add_lanes(packed_cursor<V, false>& at, index_t first, const Vectors& x, V* sum) {
   for (;;) {
     const run_header run = run_header::of(*at.words++);
     if (run.permuted) at.words += packed_lanes;
@@ -167,10 +167,10 @@ void multiply_part(isa level, const packed_part& part, const packed_values<V>& v
   constexpr index_t block = Vectors::block;
   with_isa(
       level, [&]() __attribute__((always_inline)) {
-        packed_cursor<V> at(part, values);
+        packed_cursor<V, false> at(part, values);
         for (index_t slice = part.first; slice < part.last; slice += packed_lanes) {
           at.values.align();
-          const packed_cursor<V> begin = at;
+          const packed_cursor<V, false> begin = at;
           const bool permuted = run_header::of(*begin.words).permuted;
           for (index_t first = 0; first < packed_lanes; first += block) {
             V sum[block * Width] = {};

@@ -103,12 +103,10 @@ void multiply_avx512(const packed_part& part, const packed_values<V>& values, co
 }
 #endif
 
-}  // namespace
-
-template <scalar V, class Finish>
-void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
+template <bool Whole, scalar V, class Finish>
+void multiply_portable(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
   const auto body = [&]() __attribute__((always_inline)) {
-    packed_cursor<V> at(part, values);
+    packed_cursor<V, Whole> at(part, values);
     for (index_t first = part.first; first < part.last; first += packed_lanes) {
       alignas(64) V sum[packed_lanes] = {};
       const std::uint32_t* rows = add_slice(at, x, sum);
@@ -116,11 +114,21 @@ void multiply_packed(isa level, const packed_part& part, const packed_values<V>&
     }
   };
 #if TULLE_X86
-  if (level == isa::avx512) return multiply_avx512(part, values, x, out);
   if (level == isa::avx2) return run_avx2(body);
 #endif
   (void)level;
   body();
+}
+
+}  // namespace
+
+template <scalar V, class Finish>
+void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
+#if TULLE_X86
+  if (level == isa::avx512) return multiply_avx512(part, values, x, out);
+#endif
+  if (values.storage == value_storage::whole) return multiply_portable<true>(level, part, values, x, out);
+  multiply_portable<false>(level, part, values, x, out);
 }
 
 #define TULLE_INSTANTIATE_ONE(V, FINISH) \

@@ -27,8 +27,8 @@ template <std::size_t Width>
   for (std::size_t line = 0; line <= packed_lanes * Width; line += 64) prefetch_ahead(words, prefetch_bytes / 2 + line);
 }
 
-/// Where values are read, as numbers of V.
-template <scalar V>
+/// Where values are read, as numbers of V. Whole: that is known to be their storage.
+template <scalar V, bool Whole>
 class value_cursor {
  public:
   value_cursor(const packed_values<V>& values, const packed_part& part)
@@ -37,6 +37,7 @@ class value_cursor {
   /// `count` numbers from `skip` on: where they are, or in `room`.
   [[gnu::always_inline]] const V* read(std::size_t skip, int count, V* room) const {
     const std::byte* from = address(skip);
+    if (Whole || storage_ == value_storage::whole) [[likely]] return reinterpret_cast<const V*>(from);
     switch (storage_) {
       case value_storage::f32:
         return widen<float>(from, count, room, [](float v) { return static_cast<V>(v); });
@@ -44,10 +45,8 @@ class value_cursor {
         return widen<std::uint16_t>(from, count, room, [](std::uint16_t v) {
           return static_cast<V>(std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16));
         });
-      case value_storage::listed:
-        return widen<std::uint8_t>(from, count, room, [list = list_](std::uint8_t v) { return list[v]; });
       default:
-        return reinterpret_cast<const V*>(from);
+        return widen<std::uint8_t>(from, count, room, [list = list_](std::uint8_t v) { return list[v]; });
     }
   }
   [[gnu::always_inline]] void skip(int count) { at_ = address(static_cast<std::size_t>(count)); }
@@ -58,9 +57,9 @@ class value_cursor {
     return values;
   }
   /// To where a slice may begin.
-  [[gnu::always_inline]] void align() { at_ = aligned_address(at_, 64 / sizeof(V) * slot_bytes_); }
-  [[gnu::always_inline]] const std::byte* address(std::size_t slot) const { return at_ + slot * slot_bytes_; }
-  [[gnu::always_inline]] std::size_t slot_bytes() const { return slot_bytes_; }
+  [[gnu::always_inline]] void align() { at_ = aligned_address(at_, 64 / sizeof(V) * slot_bytes()); }
+  [[gnu::always_inline]] const std::byte* address(std::size_t slot) const { return at_ + slot * slot_bytes(); }
+  [[gnu::always_inline]] std::size_t slot_bytes() const { return Whole ? sizeof(V) : slot_bytes_; }
 
  private:
   template <class S, class F>
@@ -80,10 +79,10 @@ class value_cursor {
 };
 
 /// Where the next slice begins.
-template <scalar V>
+template <scalar V, bool Whole>
 struct packed_cursor {
   const std::uint32_t* words;
-  value_cursor<V> values;
+  value_cursor<V, Whole> values;
 
   packed_cursor(const packed_part& part, const packed_values<V>& of) : words(part.words), values(of, part) {}
 };
@@ -102,8 +101,8 @@ template <class Offset, scalar V>
   }
 }
 
-template <scalar V>
-[[gnu::always_inline]] inline void add_run(packed_cursor<V>& at, run_header run, const V* x, V* sum) {
+template <scalar V, bool Whole>
+[[gnu::always_inline]] inline void add_run(packed_cursor<V, Whole>& at, run_header run, const V* x, V* sum) {
   alignas(64) V room[packed_lanes];
   for (std::uint32_t i = 0; i < run.count; ++i) {
     prefetch_position<2>(at.words, at.values.address(0), at.values.slot_bytes());
@@ -135,8 +134,8 @@ template <scalar V>
 }
 
 /// Adds the products of one slice to `sum`, which holds 32 of them, and moves on. Returns its row numbers, or null.
-template <scalar V>
-[[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<V>& at, const V* x, V* sum) {
+template <scalar V, bool Whole>
+[[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<V, Whole>& at, const V* x, V* sum) {
   at.values.align();
   run_header run = run_header::of(*at.words++);
   const std::uint32_t* rows = run.permuted ? at.words : nullptr;
