@@ -1,4 +1,6 @@
 // Values stored in fewer bytes than they have: which are, and that no bit of a result shows it.
+#include "cpu/spmv/narrow_values.hpp"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -8,7 +10,6 @@
 #include <tulle/tulle.hpp>
 #include <vector>
 
-#include "cpu/spmv/narrow_values.hpp"
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "support/spmv.hpp"
@@ -23,7 +24,8 @@ double to_bf16(double v) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) & 0xffff0000u);
 }
 double one_of_8(double v) {
-  constexpr double all[] = {1e300, 1e-300, std::numeric_limits<double>::denorm_min(), infinity, -infinity, -0.0, 0.0, 1.1};
+  constexpr double all[] = {1e300, 1e-300, std::numeric_limits<double>::denorm_min(), infinity, -infinity, -0.0,
+                            0.0,   1.1};
   return all[std::min(7, static_cast<int>(std::abs(v) * 8))];
 }
 
@@ -95,7 +97,8 @@ plain_csr<T> filled(const plain_csr<>& pattern, const kind& k, bool last_row_too
   plain_csr<T> m = typed<T>(pattern);
   const std::vector<double> random = random_numbers(m.values.size(), 7);
   const auto others = static_cast<std::size_t>(last_row_too ? m.nnz() : m.nnz() - 300);
-  for (std::size_t i = 0; i < random.size(); ++i) m.values[i] = static_cast<T>(i < others ? k.make(random[i]) : random[i]);
+  for (std::size_t i = 0; i < random.size(); ++i)
+    m.values[i] = static_cast<T>(i < others ? k.make(random[i]) : random[i]);
   return m;
 }
 
@@ -110,7 +113,9 @@ template <scalar V>
 std::vector<std::vector<V>> results(const context& ctx, const any_spmv_plan& plan) {
   const index_t n = plan.dimensions().rows;
   const auto size = static_cast<std::size_t>(n);
-  const auto random = [&](std::uint64_t seed, std::size_t count) { return to_buffer(ctx, random_vector<V>(count, seed)); };
+  const auto random = [&](std::uint64_t seed, std::size_t count) {
+    return to_buffer(ctx, random_vector<V>(count, seed));
+  };
   const buffer<V> x = random(1, size), w = random(2, size), d = random(3, size), many = random(4, 5 * size);
   std::vector<std::vector<V>> all;
   const auto keep = [&](const buffer<V>& y) { all.push_back(to_vector(ctx, y)); };
@@ -169,11 +174,13 @@ TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32UnderF64) { expect_same_as_whole
 
 /// One a row: of two, either may give its payload.
 TEST_P(NarrowValues, NansStayNans) {
-  for (const std::uint64_t bits : {0x7ff8000000000000u, 0x7ff8123400000000u, 0x7ff8000000000001u, 0xfff0000000000001u}) {
+  for (const std::uint64_t bits :
+       {0x7ff8000000000000u, 0x7ff8123400000000u, 0x7ff8000000000001u, 0xfff0000000000001u}) {
     for (const kind& k : kinds) {
       SCOPED_TRACE(k.name);
       plain_csr<> m = filled<double>(with_last_row(banded("", 20000, 3)), k, true);
-      for (index_t row = 0; row < m.rows / 2; row += 7) m.values[static_cast<std::size_t>(m.rowptr[row])] = std::bit_cast<double>(bits);
+      for (index_t row = 0; row < m.rows / 2; row += 7)
+        m.values[static_cast<std::size_t>(m.rowptr[row])] = std::bit_cast<double>(bits);
       plain_csr<> other = m;
       std::ranges::copy(random_numbers(300, 9), other.values.end() - 300);
       const csr<double> narrow = m.on(ctx()), kept = other.on(ctx());
@@ -243,7 +250,8 @@ TEST(ValueKinds, OneValueDecides) {
     halves[i] = to_bf16(floats[i]);
     few[i] = 0.1 * static_cast<double>(i % 256);
   }
-  const double payload = std::bit_cast<double>(0x7ff8000000000001u), signaling = std::bit_cast<double>(0x7ff4000000000000u);
+  const double payload = std::bit_cast<double>(0x7ff8000000000001u),
+               signaling = std::bit_cast<double>(0x7ff4000000000000u);
   for (const int threads : {1, 3}) {
     EXPECT_EQ(found(floats, threads), "f32");
     EXPECT_EQ(found(halves, threads), "bf16");

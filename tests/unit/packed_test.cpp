@@ -1,5 +1,6 @@
 // The slices of `packed`: the kinds chosen at the edges of 8 and 16 bits, ragged slices, sorted windows, and every
-// instruction set and storage of values that this machine has. Numbers are small integers, so sums are exact in any order.
+// instruction set and storage of values that this machine has. Numbers are small integers, so sums are exact in any
+// order.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,7 +17,9 @@
 namespace tulle::cpu {
 namespace {
 
-struct rows_matrix : test::plain_csr<double, std::int32_t> {
+using test::plain_csr;
+
+struct rows_matrix : plain_csr<double, std::int32_t> {
   void add(const std::vector<index_t>& columns) {
     for (const index_t c : columns) {
       values.push_back(static_cast<double>(1 + (values.size() + 1) % 7));
@@ -36,28 +39,32 @@ value_storage storage_of(stored_as as) {
   if (as == stored_as::f32) return value_storage::f32;
   return as == stored_as::bf16 ? value_storage::bf16 : value_storage::listed;
 }
-std::vector<double> list_of(stored_as as) {
-  std::vector<double> list;
+template <scalar V>
+std::vector<V> list_of(stored_as as) {
+  std::vector<V> list;
   if (storage_of(as) != value_storage::listed) return list;
   for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) list.push_back(v);
   return list;
 }
 
+template <scalar V>
 struct packed_matrix {
   std::vector<std::uint32_t> words;
   packed_part part;
-  value_writer<double> writer;
-  std::vector<double> list;
+  value_writer<V> writer;
+  std::vector<V> list;
   buffer<std::byte> values;
-  packed_values<double> stored;
+  packed_values<V> stored;
 
   packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
-      : writer(storage_of(as), list_of(as)), list(list_of(as)) {
-    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(double));
+      : writer(storage_of(as), list_of<V>(as)), list(list_of<V>(as)) {
+    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V));
     std::int64_t slots = 0;
-    for (index_t row = 0; row < m.rows; row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows), words);
+    for (index_t row = 0; row < m.rows; row += sigma)
+      slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
-    values = buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
+    values =
+        buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
     const int listed = static_cast<int>(list.size());
     list.resize(most_listed_values);
     stored = {storage_of(as), values.data(), list.data(), listed};
@@ -66,7 +73,8 @@ struct packed_matrix {
   }
 
   [[nodiscard]] bool fill(const rows_matrix& m) {
-    return fill_values(m.view(), part, writer, stored.alignment(), values.data());
+    const plain_csr<V, std::int32_t> of_v{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
+    return fill_values(of_v.view(), part, writer, stored.alignment(), values.data());
   }
 
   /// Of the first slice.
@@ -93,50 +101,57 @@ std::vector<isa> levels() {
 }
 
 /// y[j] = (j + 1) A x of `count` vectors, both by rows or both by columns; `x` and `y` are one vector each.
-void expect_many_right(isa level, const packed_matrix& packed, int count, bool by_row, const std::vector<double>& x,
-                       const std::vector<double>& y) {
+template <scalar V>
+void expect_many_right(isa level, const packed_matrix<V>& packed, int count, bool by_row, const std::vector<V>& x,
+                       const std::vector<V>& y) {
   const auto at = [=](std::size_t size, std::size_t i, int j) { return by_row ? i * count + j : j * size + i; };
-  const auto ref = [=](std::vector<double>& v) {
+  const auto ref = [=](std::vector<V>& v) {
     const auto size = static_cast<std::int64_t>(v.size()) / count;
     return strided_vectors{v.data(), count, by_row ? count : 1, by_row ? 1 : size};
   };
-  std::vector<double> many(x.size() * count), result(y.size() * count, std::numeric_limits<double>::quiet_NaN());
+  std::vector<V> many(x.size() * count), result(y.size() * count, std::numeric_limits<V>::quiet_NaN());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = (j + 1) * x[i];
+    for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = static_cast<V>(j + 1) * x[i];
   }
   multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result));
   for (std::size_t i = 0; i < y.size(); ++i) {
     for (int j = 0; j < count; ++j) {
-      ASSERT_EQ(result[at(y.size(), i, j)], (j + 1) * y[i]) << "row " << i << " of vector " << j << ", " << name(level);
+      ASSERT_EQ(result[at(y.size(), i, j)], static_cast<V>(j + 1) * y[i])
+          << "row " << i << " of vector " << j << ", " << name(level);
     }
   }
 }
 
 /// x is NaN where no entry is.
-void expect_right(const rows_matrix& m, const packed_matrix& packed) {
+template <scalar V>
+void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
   SCOPED_TRACE(name(packed.stored.storage));
-  std::vector<double> x(static_cast<std::size_t>(m.cols), std::numeric_limits<double>::quiet_NaN());
-  for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = 1 + c % 5;
+  std::vector<V> x(static_cast<std::size_t>(m.cols), std::numeric_limits<V>::quiet_NaN());
+  for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = static_cast<V>(1 + c % 5);
   for (const isa level : levels()) {
-    std::vector<double> y(static_cast<std::size_t>(m.rows), std::numeric_limits<double>::quiet_NaN());
-    scaled<double> out{{1, 0}, y.data()};
+    std::vector<V> y(static_cast<std::size_t>(m.rows), std::numeric_limits<V>::quiet_NaN());
+    scaled<V> out{{1, 0}, y.data()};
     multiply_packed(level, packed.part, packed.stored, x.data(), out);
     for (index_t row = 0; row < m.rows; ++row) {
       double sum = 0;
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
       ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
     }
-    expect_many_right(level, packed, 27, true, x, y);  // 16, 8, 2 and 1
+    if (packed_takes_rows<V>) expect_many_right(level, packed, 27, true, x, y);  // 16, 8, 2 and 1
     expect_many_right(level, packed, 15, false, x, y);
   }
 }
 void expect_right(const rows_matrix& m, index_t sigma) {
-  for (const stored_as as : storages) expect_right(m, packed_matrix(m, sigma, as));
+  for (const stored_as as : storages) {
+    expect_right(m, packed_matrix<double>(m, sigma, as));
+    expect_right(m, packed_matrix<float>(m, sigma, as));
+  }
 }
 
 TEST(Packed, HeadersComeBackWhole) {
   for (std::uint32_t kind = 0; kind < 8; ++kind) {
-    const run_header h = run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most}.word());
+    const run_header h =
+        run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most}.word());
     EXPECT_EQ(static_cast<std::uint32_t>(h.kind), kind);
     EXPECT_TRUE(h.last);
     EXPECT_EQ(h.permuted, kind % 2 == 0);
@@ -149,8 +164,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
   const struct {
     std::uint32_t range;
     run_kind part, full;
-  } edges[] = {{0, diagonal, full_diagonal}, {1, offsets8, full8},          {0xff, offsets8, full8},
-               {0x100, offsets16, full16},   {0xffff, offsets16, full16},   {0x10000, offsets32, full32},
+  } edges[] = {{0, diagonal, full_diagonal},    {1, offsets8, full8},           {0xff, offsets8, full8},
+               {0x100, offsets16, full16},      {0xffff, offsets16, full16},    {0x10000, offsets32, full32},
                {0x7fffffff, offsets32, full32}, {0xffffffff, offsets32, full32}};
   for (const auto& e : edges) {
     EXPECT_EQ(kind_for(e.range, 5), e.part) << e.range;
@@ -163,8 +178,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
   EXPECT_EQ(position_words(full16, 32), 17u);
 }
 
-/// One column per row, stored twice: the diagonal, but in one row `range` further. Rows that are not strictly increasing
-/// keep the slice from being split by diagonal.
+/// One column per row, stored twice: the diagonal, but in one row `range` further. Rows that are not strictly
+/// increasing keep the slice from being split by diagonal.
 TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
   for (const index_t range : {1, 254, 255, 256, 65534, 65535, 65536, 100000}) {
     for (const index_t rows : {32, 31, 3}) {
@@ -173,7 +188,7 @@ TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
         const index_t column = row + (row == 1 ? range : 0);
         m.add({column, column});
       }
-      const packed_matrix packed(m, 1024);
+      const packed_matrix<double> packed(m, 1024);
       const std::uint32_t mask = rows == 32 ? all_lanes : (1u << rows) - 1;
       EXPECT_EQ(packed.kinds(), std::set{kind_for(static_cast<std::uint32_t>(range), mask)}) << range << ", " << rows;
       expect_right(m, 1024);
@@ -191,7 +206,7 @@ TEST(Packed, StencilsAreDiagonalsWithTheirEndsCutOff) {
     }
     m.add(columns);
   }
-  const packed_matrix packed(m, 1024);
+  const packed_matrix<double> packed(m, 1024);
   EXPECT_EQ(packed.kinds(), (std::set{run_kind::diagonal, run_kind::full_diagonal}));
   expect_right(m, 1024);
 }
@@ -221,7 +236,7 @@ TEST(Packed, ValuesOfAnotherPatternAreRefused) {
     shorter.add(row == 35 ? std::vector<index_t>{row} : std::vector<index_t>{row, row + 3});
     longer.add(row == 35 ? std::vector<index_t>{row, row + 1, row + 3} : std::vector<index_t>{row, row + 3});
   }
-  packed_matrix packed(m, 1024);
+  packed_matrix<double> packed(m, 1024);
   EXPECT_TRUE(packed.fill(m));
   EXPECT_FALSE(packed.fill(shorter));
   EXPECT_FALSE(packed.fill(longer));

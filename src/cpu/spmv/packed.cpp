@@ -70,10 +70,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   }
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
-  /// time that masks and narrow offsets take. By rows in f64 CSR is as fast or faster: docs/notes/0002-cpu-spmv.md.
+  /// time that masks and narrow offsets take.
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     const bool by_row = x.vector_stride == 1;
-    if (!mostly_diagonal_ || (by_row && sizeof(V) == 8)) return many_.run(a_, alpha, x, beta, y);
+    if (!mostly_diagonal_ || (by_row && !packed_takes_rows<V>)) return many_.run(a_, alpha, x, beta, y);
     multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y);
   }
 

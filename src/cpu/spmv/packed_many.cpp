@@ -104,8 +104,8 @@ struct vectors_by_column {
 
 /// sum += the entries of a run of `kind` that the lanes [first, first + block) have; moves on to the next run.
 /// `Kind` is known to the compiler where it matters: offsets32 stands for all that are not on diagonals.
-template <run_kind Kind, scalar V, class Vectors>
-[[gnu::always_inline]] inline void add_run(packed_cursor<V, false>& at, run_header run, index_t first, const Vectors& x,
+template <run_kind Kind, scalar V, bool Whole, class Vectors>
+[[gnu::always_inline]] inline void add_run(packed_cursor<V, Whole>& at, run_header run, index_t first, const Vectors& x,
                                            V* sum) {
   constexpr index_t block = Vectors::block;
   constexpr std::uint32_t block_mask = (std::uint32_t{1} << block) - 1;
@@ -117,7 +117,7 @@ template <run_kind Kind, scalar V, class Vectors>
     const std::uint32_t mask = is_full(kind) ? all_lanes : *at.words++;
     const std::uint32_t mine = mask >> first & block_mask;
     const auto before = static_cast<std::uint32_t>(std::popcount(mask & ((std::uint32_t{1} << first) - 1)));
-    for (std::size_t byte = 0; byte < block * sizeof(V); byte += 64) {  // as much as there is of whole values
+    for (std::size_t byte = 0; byte < block * at.values.slot_bytes(); byte += 64) {
       prefetch_ahead(at.values.address(before), 2 * prefetch_bytes + byte);
     }
     const auto values = [&]() __attribute__((always_inline)) { return at.values.read(before, std::popcount(mine), room); };
@@ -143,8 +143,8 @@ template <run_kind Kind, scalar V, class Vectors>
 }
 
 /// The sums of the lanes [first, first + block) of one slice; moves on to the next slice.
-template <scalar V, class Vectors>
-[[gnu::always_inline]] inline void add_lanes(packed_cursor<V, false>& at, index_t first, const Vectors& x, V* sum) {
+template <scalar V, bool Whole, class Vectors>
+[[gnu::always_inline]] inline void add_lanes(packed_cursor<V, Whole>& at, index_t first, const Vectors& x, V* sum) {
   for (;;) {
     const run_header run = run_header::of(*at.words++);
     if (run.permuted) at.words += packed_lanes;
@@ -162,15 +162,15 @@ template <scalar V, class Vectors>
   }
 }
 
-template <int Width, class Vectors, scalar V>
+template <int Width, bool Whole, class Vectors, scalar V>
 void multiply_part(isa level, const packed_part& part, const packed_values<V>& values, Vectors x, many_output<V> y) {
   constexpr index_t block = Vectors::block;
   with_isa(
       level, [&]() __attribute__((always_inline)) {
-        packed_cursor<V, false> at(part, values);
+        packed_cursor<V, Whole> at(part, values);
         for (index_t slice = part.first; slice < part.last; slice += packed_lanes) {
           at.values.align();
-          const packed_cursor<V, false> begin = at;
+          const packed_cursor<V, Whole> begin = at;
           const bool permuted = run_header::of(*begin.words).permuted;
           for (index_t first = 0; first < packed_lanes; first += block) {
             V sum[block * Width] = {};
@@ -187,18 +187,31 @@ void multiply_part(isa level, const packed_part& part, const packed_values<V>& v
       });
 }
 
+template <bool Whole, scalar V>
+void multiply_parts(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
+                    double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+  in_chunks<V>(alpha, x, beta, y,
+               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
+                 if constexpr (!ByRow || packed_takes_rows<V>) {
+                   using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
+                   parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
+                     const packed_part& part = parts[static_cast<std::size_t>(i)];
+                     multiply_part<Width, Whole>(level, part, values, vectors{from, stride}, to);
+                   });
+                 }
+               });
+}
+
 }  // namespace
 
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
                           double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
-  in_chunks<V>(alpha, x, beta, y,
-               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
-                 using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
-                 parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
-                   multiply_part<Width>(level, parts[static_cast<std::size_t>(i)], values, vectors{from, stride}, to);
-                 });
-               });
+  if (values.storage == value_storage::whole) {
+    multiply_parts<true>(level, threads, parts, values, alpha, x, beta, y);
+  } else {
+    multiply_parts<false>(level, threads, parts, values, alpha, x, beta, y);
+  }
 }
 
 template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<float>&, double,

@@ -27,7 +27,7 @@ template <std::size_t Width>
   for (std::size_t line = 0; line <= packed_lanes * Width; line += 64) prefetch_ahead(words, prefetch_bytes / 2 + line);
 }
 
-/// Where values are read, as numbers of V. Whole: that is known to be their storage.
+/// Where values are read, as numbers of V. Whole: that is how they are stored, and is told when this is compiled.
 template <scalar V, bool Whole>
 class value_cursor {
  public:
@@ -37,7 +37,7 @@ class value_cursor {
   /// `count` numbers from `skip` on: where they are, or in `room`.
   [[gnu::always_inline]] const V* read(std::size_t skip, int count, V* room) const {
     const std::byte* from = address(skip);
-    if (Whole || storage_ == value_storage::whole) [[likely]] return reinterpret_cast<const V*>(from);
+    if constexpr (Whole) return reinterpret_cast<const V*>(from);
     switch (storage_) {
       case value_storage::f32:
         return widen<float>(from, count, room, [](float v) { return static_cast<V>(v); });
@@ -45,8 +45,10 @@ class value_cursor {
         return widen<std::uint16_t>(from, count, room, [](std::uint16_t v) {
           return static_cast<V>(std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16));
         });
-      default:
+      case value_storage::listed:
         return widen<std::uint8_t>(from, count, room, [list = list_](std::uint8_t v) { return list[v]; });
+      default:
+        return reinterpret_cast<const V*>(from);
     }
   }
   [[gnu::always_inline]] void skip(int count) { at_ = address(static_cast<std::size_t>(count)); }
