@@ -90,8 +90,9 @@ class matching {
   /// Searches would find them, too, after all others.
   void refuse_empty() const {
     const auto refuse = [](const char* what, std::int64_t i) {
-      throw error(status::invalid_structure,
-                  fmt::format("A is structurally singular: {} {}, counted from 0, has no entry that is not 0", what, i));
+      throw error(
+          status::invalid_structure,
+          fmt::format("A is structurally singular: {} {}, counted from 0, has no entry that is not 0", what, i));
     };
     for (index_t i = 0; i < costs_.rows(); ++i) {
       if (costs_.row(i).empty()) refuse("row", i);
