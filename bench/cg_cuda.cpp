@@ -1,6 +1,6 @@
 // Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
 // kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
-// Usage: tulle_cg_cuda large [rows.json] | tiny [solver]
+// Usage: tulle_cg_cuda large [rows.json [matrix]] | onepass [rows.json] | tiny [solvers|all [rows.json]]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "cg_naive.hpp"
+#include "cg_one_pass.hpp"
+
 
 namespace {
 
@@ -43,11 +45,17 @@ double microseconds_of(cudaStream_t s, const std::function<void()>& work) {
   cudaEventDestroy(end);
   return 1e3 * ms;
 }
-double best_of(int times, const std::function<double()>& f) {
-  double best = 1e300;
-  for (int i = 0; i < times; ++i) best = std::min(best, f());
-  return best;
+/// The least and the median of so many.
+struct spread {
+  double least, median;
+};
+spread spread_of(int times, const std::function<double()>& f) {
+  std::vector<double> all;
+  for (int i = 0; i < times; ++i) all.push_back(f());
+  std::sort(all.begin(), all.end());
+  return {all.front(), all[all.size() / 2]};
 }
+double best_of(int times, const std::function<double()>& f) { return spread_of(times, f).least; }
 
 /// Per iteration, by a graph of 20 of them.
 double naive(const context& ctx, const matrix_ref& a) {
@@ -106,17 +114,20 @@ double true_residual(const context& ctx, const matrix_ref& a, const buffer<T>& b
 }
 
 bool failed = false;
-std::string wanted;  // of the solvers: all where it is empty
+std::string wanted;  // of the solvers, or a part of a matrix's name: all where it is empty
+
+constexpr const char* tiny_kernels[] = {"cg.cluster", "cg.persistent", "cg.graph", "cg.operations"};
 
 struct measured {
   double microseconds = 0;  // an iteration
+  double median = 0;        // of the repeats
   int iterations = 0;       // to the tolerance
   std::string how;
 };
 
 /// A kernel's time per iteration, from two solves that are cut off.
 template <class T>
-measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many) {
+measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many, int times = 3) {
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   const auto n = static_cast<std::size_t>(a.rows);
   std::vector<T> rhs(n);
@@ -125,7 +136,7 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
   const buffer<T> b = to_buffer(ctx, rhs);
   buffer<T> x = to_buffer(ctx, std::vector<T>(n));
   measured m;
-  double time[2];
+  spread time[2];
   int iterations[2];
   for (const int i : {0, 1}) {
     o.rtol = 0;
@@ -134,7 +145,7 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
     const cg_solver solver(ctx, a, o);
     cg_result result = solver.solve(b, x);
     iterations[i] = result.iterations;  // fewer where nothing was left to reduce
-    time[i] = best_of(3, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
+    time[i] = spread_of(times, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
   }
   if (iterations[1] <= iterations[0]) fmt::print("    only {} of {} iterations\n", iterations[1], many);
   o.rtol = sizeof(T) == 8 ? 1e-8 : 1e-4;
@@ -149,7 +160,8 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
     failed = true;
   }
   m.iterations = result.iterations;
-  m.microseconds = (time[1] - time[0]) / (iterations[1] - iterations[0]);
+  m.microseconds = (time[1].least - time[0].least) / (iterations[1] - iterations[0]);
+  m.median = (time[1].median - time[0].median) / (iterations[1] - iterations[0]);
   return m;
 }
 
@@ -207,6 +219,7 @@ void large(const context& ctx, const char* json) {
   table_file table({"f64, Jacobi, µs an iteration", "bytes at 4.3 TB/s", "naive, three kernels", "`cg.operations`",
                     "`cg.graph`", "of the model", "with block Jacobi"});
   for (const auto& c : cases) {
+    if (std::string(c.spec).find(wanted) == std::string::npos) continue;
     const matrix_ref a = made(ctx, c.spec, c.shift);
     const any_spmv_plan plan(ctx, a);
     const double matrix_bytes = static_cast<double>(plan.matrix_bytes()), base = naive(ctx, a);
@@ -235,6 +248,56 @@ void large(const context& ctx, const char* json) {
     table.row({c.spec, fmt::format("{:.1f}", model), fmt::format("{:.1f}", base), fmt::format("{:.1f}", operations),
                fmt::format("{:.1f}", graph), fmt::format("{:.0f}%", 100 * model / graph),
                fmt::format("{:.1f}", blocks)});
+  }
+  if (json != nullptr) table.write(json);
+}
+
+/// One kernel an iteration beside cg.graph and the naive loop.
+void one_pass_forms(const context& ctx, const char* json) {
+  struct {
+    const char* spec;
+    int few, many;
+  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 60, 180},
+                     {"gen:stencil:points=7,n=200,values=spd", 40, 120},
+                     {"gen:stencil:points=27,n=128,values=spd", 40, 120},
+                     {"gen:fem:n=40,dof=3,values=spd", 40, 160}};
+  constexpr double moved = 7;
+  table_file table({"f64, Jacobi, µs an iteration", "7 n at 4.3 TB/s", "waits", "gathers", "`cg.graph`",
+                    "`cg.graph` by `packed`", "naive, three kernels", "iterations"});
+  for (const auto& c : cases) {
+    const matrix_ref a = made(ctx, c.spec, 0);
+    const any_spmv_plan plan(ctx, a, {.kernel = "packed"});
+    const double model = (static_cast<double>(plan.matrix_bytes()) + 8 * moved * a.rows) / bandwidth;
+    const double base = naive(ctx, a);
+    cg_options o;
+    o.preconditioner = preconditioner_kind::jacobi;
+    o.kernel = "cg.graph";
+    const measured ours = per_iteration<double>(ctx, a, o, c.few, c.many);
+    o.spmv.kernel = "packed";
+    const measured packed = per_iteration<double>(ctx, a, o, c.few, c.many);
+    fmt::print("{}: 7 n {:.1f}; naive {:.2f}, cg.graph {:.2f} ({}), by packed {:.2f}\n", c.spec, model, base,
+               ours.microseconds, ours.iterations, packed.microseconds);
+    std::fflush(stdout);
+    std::vector<double> rhs(static_cast<std::size_t>(a.rows));
+    std::mt19937 random(3);
+    for (double& v : rhs) v = random() / 4294967296.0 - 0.5;
+    const buffer<double> b = to_buffer(ctx, rhs);
+    double bb = 0;
+    for (const double v : rhs) bb += v * v;
+    const int wave = 7 * ctx.info().multiprocessors;
+    one_pass_result best[2];
+    for (const one_pass_form form : {one_pass_form::waits, one_pass_form::gathers}) {
+      buffer<double> x = to_buffer(ctx, std::vector<double>(rhs.size()));
+      const one_pass_result it = best[static_cast<int>(form)] = one_pass(ctx, a, b, x, 1e-8, form, wave);
+      const double truth = true_residual(ctx, a, b, x) / std::sqrt(bb);
+      fmt::print("  {} {:8.2f} us, {} iterations, residual {:.2e}\n",
+                 form == one_pass_form::waits ? "waits  " : "gathers", it.microseconds, it.iterations, truth);
+      if (!(truth < 1e-7)) failed = true;
+    }
+    table.row({c.spec, fmt::format("{:.1f}", model), fmt::format("{:.1f}", best[0].microseconds),
+               fmt::format("{:.1f}", best[1].microseconds),
+               fmt::format("{:.1f}", ours.microseconds), fmt::format("{:.1f}", packed.microseconds),
+               fmt::format("{:.1f}", base), fmt::format("{}, {}; {}", best[0].iterations, best[1].iterations, ours.iterations)});
   }
   if (json != nullptr) table.write(json);
 }
@@ -277,7 +340,7 @@ host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) 
 }
 
 template <class T>
-void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what) {
+void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what, table_file& table) {
   const host_bsr<T> h = block_graph<T>(rows, 6, 12, reach);
   const buffer<std::int64_t> rowptr = to_buffer(ctx, h.rowptr);
   const buffer<index_t> colind = to_buffer(ctx, h.colind);
@@ -288,24 +351,21 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
                                        values.data(), nullptr,  memory_space::device};
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
-  fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows,
-             sizeof(T) == 4 ? "f32" : "f64");
-  struct {
-    const char* kernel;
-    int threads;
-  } const runs[] = {
-      {"cg.cluster", 0}, {"cg.persistent", 0}, {"cg.persistent", 128}, {"cg.graph", 0}, {"cg.operations", 0}};
-  for (const auto& [kernel, variant] : runs) {
-    if (!wanted.empty() && wanted != kernel) continue;
+  const std::string name = fmt::format("{} blocks of 6, {}, {:.1f} a row, {}", rows, what,
+                                       static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
+  fmt::print("{}\n", name);
+  std::vector<std::string> cells{name};
+  for (const char* const kernel : tiny_kernels) {
+    cells.push_back("-");
+    if (!wanted.empty() && wanted.find(kernel) == std::string::npos) continue;
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
     o.kernel = kernel;
-    o.spmv.block_size = variant;
     try {
       o.replace_interval = -1;
       // Not so many that nothing is left to reduce.
-      const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20).microseconds;
+      const measured m = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 30, 15);
       o.rtol = 0;
       o.max_iterations = 10;
       o.zero_guess = true;
@@ -314,23 +374,38 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
       buffer<T> x = to_buffer(ctx, std::vector<T>(static_cast<std::size_t>(6 * rows)));
       buffer<cg_record> record(ctx, 1);
       const auto queue = [&] { solver.enqueue(b, x, record.data()); };
-      queue();
-      const double queued = best_of(20, [&] { return microseconds_of(s, queue); });
+      const auto refresh = [&] {
+        solver.update_values(values);
+        queue();
+      };
+      refresh();
       const graph g(ctx, queue);
       g.launch();
-      const double replayed = best_of(20, [&] { return microseconds_of(s, [&] { g.launch(); }); });
-      const double refreshed = best_of(20, [&] {
-        return microseconds_of(s, [&] {
-          solver.update_values(values);
-          queue();
-        });
-      });
-      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n",
-                 kernel, variant, us, queued, replayed, refreshed);
+      const spread replayed = spread_of(31, [&] { return microseconds_of(s, [&] { g.launch(); }); });
+      const spread refreshed = spread_of(31, [&] { return microseconds_of(s, refresh); });
+      fmt::print("  {:14} {:6.2f} (median {:.2f}) us an iteration; 10: graph {:.1f} ({:.1f}), update_values {:.1f} ({:.1f})\n",
+                 kernel, m.microseconds, m.median, replayed.least, replayed.median, refreshed.least, refreshed.median);
+      cells.back() = fmt::format("{:.2f}, {:.2f} ({:.1f}, {:.1f})", m.microseconds, m.median, replayed.least,
+                                 refreshed.least);
     } catch (const std::exception& e) {
-      fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
+      fmt::print("  {}: {}\n", kernel, short_of(e.what()));
     }
   }
+  table.row(cells);
+}
+
+void tiny(const context& ctx, const char* json) {
+  std::vector<std::string> header{"µs an iteration: least, median (10 in a graph, 10 with `update_values`)"};
+  for (const char* const kernel : tiny_kernels) header.push_back(fmt::format("`{}`", kernel));
+  table_file table(header);
+  tiny_case<float>(ctx, 4096, 4096, "random neighbours", table);
+  tiny_case<float>(ctx, 4096, 40, "near neighbours", table);
+  tiny_case<double>(ctx, 4096, 4096, "random neighbours", table);
+  tiny_case<double>(ctx, 4096, 40, "near neighbours", table);
+  tiny_case<float>(ctx, 512, 512, "random neighbours", table);
+  tiny_case<float>(ctx, 512, 20, "near neighbours", table);
+  tiny_case<double>(ctx, 512, 20, "near neighbours", table);
+  if (json != nullptr) table.write(json);
 }
 
 }  // namespace
@@ -338,17 +413,14 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
 int main(int argc, char** argv) {
   const context ctx = context::cuda();
   const std::string what = argc > 1 ? argv[1] : "large";
-  if (what == "large") {
+  if (what == "onepass") {
+    one_pass_forms(ctx, argc > 2 ? argv[2] : nullptr);
+  } else if (what == "large") {
+    wanted = argc > 3 ? argv[3] : "";
     large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
-    wanted = argc > 2 ? argv[2] : "";
-    tiny_case<float>(ctx, 4096, 4096, "random neighbours");
-    tiny_case<float>(ctx, 4096, 40, "near neighbours");
-    tiny_case<double>(ctx, 4096, 4096, "random neighbours");
-    tiny_case<double>(ctx, 4096, 40, "near neighbours");
-    tiny_case<float>(ctx, 512, 512, "random neighbours");
-    tiny_case<float>(ctx, 512, 20, "near neighbours");
-    tiny_case<double>(ctx, 512, 20, "near neighbours");
+    wanted = argc > 2 && std::string(argv[2]) != "all" ? argv[2] : "";
+    tiny(ctx, argc > 3 ? argv[3] : nullptr);
   }
   return failed ? 1 : 0;
 }

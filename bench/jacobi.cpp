@@ -1,18 +1,15 @@
 // What a sweep of Jacobi's method takes in its three forms, beside the product alone and the bytes that a sweep adds,
 // on meshes in their natural order and renumbered at random: `tulle_jacobi [cpu|cuda] [-o FILE] [--small]`.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
-#include <numeric>
-#include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
+
+#include "record.hpp"
 
 namespace {
 
@@ -26,7 +23,7 @@ constexpr mesh large_meshes[] = {{"7-point 128^3", "gen:stencil:points=7,n=128,v
                                  {"7-point 200^3", "gen:stencil:points=7,n=200,values=spd"},
                                  {"27-point 100^3", "gen:stencil:points=27,n=100,values=spd"}};
 constexpr mesh small_meshes[] = {{"7-point 40^3", "gen:stencil:points=7,n=40,values=spd"}};
-constexpr int sweeps = 200;
+constexpr int sweeps = 100;
 
 template <class F>
 double median_of(int runs, const F& f) {
@@ -35,21 +32,25 @@ double median_of(int runs, const F& f) {
     const double time = f();
     if (i >= 2) times.push_back(time);
   }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
+  return bench::median(times);
 }
 
 /// Microseconds of one of `many` calls on the stream.
 template <class F>
 double microseconds(const context& ctx, int many, const F& f) {
-  event begin(ctx), end(ctx);
-  return median_of(7, [&] {
-    begin.record(ctx.stream());
-    for (int i = 0; i < many; ++i) f();
-    end.record(ctx.stream());
-    end.synchronize();
-    return end.microseconds_since(begin) / many;
-  });
+  return median_of(7, [&] { return bench::sample(ctx, many, f); });
+}
+
+/// Microseconds in which 8 bytes of each of 3 vectors move, per element, where no cache holds the vectors: the matrix
+/// passes through the caches between one sweep and the next.
+double microseconds_per_element(const context& ctx) {
+  const std::size_t n = ctx.backend() == backend_kind::cpu ? 1U << 23U : 1U << 26U;
+  buffer<double> x(ctx, n);
+  buffer<double> y(ctx, n);
+  fill_bytes(ctx, x.data(), ctx.space(), 0, x.bytes());
+  fill_bytes(ctx, y.data(), ctx.space(), 0, y.bytes());
+  const vector_ops ops(ctx);
+  return microseconds(ctx, 4, [&] { ops.axpby(0.5, x, 0.5, y); }) / static_cast<double>(n);
 }
 
 /// Of a sweep in the solver: what a solve of twice as many takes more, one residual included.
@@ -64,7 +65,7 @@ double sweep_of(const context& ctx, const matrix_ref& a, jacobi_options options,
     options.max_iterations = count;
     const jacobi_solver solver(ctx, a, options);
     kernel = solver.kernel();
-    return median_of(5, [&] {
+    return median_of(3, [&] {
       const auto begin = std::chrono::steady_clock::now();
       (void)solver.solve(b, x);
       return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -74,26 +75,19 @@ double sweep_of(const context& ctx, const matrix_ref& a, jacobi_options options,
   return (solve(2 * sweeps) - once) / sweeps;
 }
 
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
-}
+using bench::row;
+const row header = {"f64",           "A x, µs", "3 vectors, µs", "sweep, plain",      "over product and 3 vectors",
+                    "and 2 vectors", "rows",    "symmetric",     "plain / symmetric", "kernel",
+                    "of symmetric"};
 
-using row = std::vector<std::string>;
-const row header = {"f64",  "A x, µs",   "a sweep adds, µs",  "together", "plain",       "over that",
-                    "rows", "symmetric", "plain / symmetric", "kernel",   "of symmetric"};
-
-row measure(const context& ctx, const std::string& name, const matrix_ref& a) {
+row measure(const context& ctx, const std::string& name, const matrix_ref& a, double per_element) {
   const auto n = static_cast<std::size_t>(a.rows);
-  double product = 0, added = 0;
+  double product = 0;
   {
     const any_spmv_plan plan(ctx, a);
-    buffer<double> x(ctx, n), y(ctx, n), b(ctx, n);
-    const vector_ops ops(ctx);
-    ops.random(1, x);
-    ops.random(2, y);
+    buffer<double> x(ctx, n), y(ctx, n);
+    vector_ops(ctx).random(1, x);
+    vector_ops(ctx).random(2, y);
     // As a sweep does: what was written last is read next.
     product = microseconds(ctx, 20,
                            [&] {
@@ -101,13 +95,9 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a) {
                              plan.apply(0.1, y, 0, x);
                            }) /
               2;
-    // b, the inverse diagonal and x again: as many bytes as y = a x + b y moves, without what a launch costs.
-    ops.random(3, b);
-    const double whole = microseconds(ctx, 20, [&] { ops.axpby(0.5, x, 0.5, b); });
-    const double launch = microseconds(
-        ctx, 20, [&] { ops.fill(0, vector_ref(scalar_type::f64, y.data(), 1, ctx.space(), ctx.device())); });
-    added = std::max(0.0, whole - launch);
   }
+  // b, the inverse diagonal, and x at the row, which in a good order was a column a moment ago.
+  const double added = per_element * static_cast<double>(n);
   jacobi_options options;
   std::string kernel, of_symmetric;
   const double plain = sweep_of(ctx, a, options, kernel);
@@ -117,43 +107,24 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a) {
   options.form = jacobi_form::symmetric;
   options.order = ordering::rcm;
   const double symmetric = sweep_of(ctx, a, options, of_symmetric);
+  const double over = plain / (product + added), over_two = plain / (product + 2 * added / 3);
   fmt::print(
-      "{}: A x {:.1f} us, bytes {:.1f}; sweep: plain {:.1f} ({}), {:.2f} of that; rows {:.1f}, symmetric {:.1f} ({}), "
-      "{:.2f} times plain's speed\n",
-      name, product, added, plain, kernel, plain / (product + added), rows, symmetric, of_symmetric, plain / symmetric);
+      "{}: A x {:.1f} us, 3 vectors {:.1f}; sweep: plain {:.1f} ({}), {:.3f} of both, {:.3f} with two; rows {:.1f}, "
+      "symmetric {:.1f} ({}), {:.2f} times plain's speed\n",
+      name, product, added, plain, kernel, over, over_two, rows, symmetric, of_symmetric, plain / symmetric);
   std::fflush(stdout);
   const auto us = [](double t) { return fmt::format("{:.1f}", t); };
   return {name,
           us(product),
           us(added),
-          us(product + added),
           us(plain),
-          fmt::format("{:.2f}", plain / (product + added)),
+          fmt::format("{:.2f}", over),
+          fmt::format("{:.2f}", over_two),
           us(rows),
           us(symmetric),
           fmt::format("{:.2f}", plain / symmetric),
           fmt::format("`{}`", kernel),
           fmt::format("`{}`", of_symmetric)};
-}
-
-std::string json(const row& cells) {
-  std::string out;
-  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
-  return "[" + out + "]";
-}
-
-/// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const std::vector<row>& rows) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  std::string text;
-  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(
-      out,
-      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-      " \"rows\": [{}\n ]\n}}\n",
-      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
-  return std::fclose(out);
 }
 
 }  // namespace
@@ -168,12 +139,13 @@ int main(int argc, char** argv) {
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
   }
   const context ctx = on_cpu ? context::cpu() : context::cuda();
+  const double per_element = microseconds_per_element(ctx);
   std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-    rows.push_back(measure(ctx, m.name, natural));
-    rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name),
-                           permute_symmetric(ctx, natural, random_order(ctx, natural.rows))));
+    const matrix_ref renumbered = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
+    rows.push_back(measure(ctx, m.name, natural, per_element));
+    rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name), renumbered, per_element));
   }
-  return file.empty() ? 0 : write(file, ctx, rows);
+  return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }

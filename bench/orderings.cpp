@@ -1,29 +1,25 @@
 // Orderings: how long reverse Cuthill-McKee takes on meshes whose unknowns are numbered at random, and what each
 // ordering gains in SpMV on matrices from files. Usage: tulle_orderings [cpu|cuda] [--meshes SPEC...] [--check]
-// [--files FILE...] [-o FILE]; on the CPU --threads N
-#include <fmt/chrono.h>
+// [--files FILE...] [--orders FOLDER] [-o FILE]; on the CPU --threads N
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
 
+#include "record.hpp"
+
 namespace {
 
 using namespace tulle;
-using row = std::vector<std::string>;
-
-struct table {
-  row header;
-  std::vector<row> rows;
-};
+using bench::row;
 
 template <class F>
 double milliseconds(const F& f) {
@@ -101,61 +97,51 @@ row measure_mesh(const context& ctx, const std::string& spec, bool check) {
           fmt::format("{:.2f}", a_us / b_us)};
 }
 
-/// Of every ordering that this build has: the time, the sectors per nonzero, and SpMV.
-/// Where this build has not the library, the order comes from FOLDER/MATRIX.ORDERING.txt, one number per line, if that
-/// is there.
-void measure_file(const context& ctx, const std::string& file, const std::string& folder, table& to) {
+/// The order that the library gives or, where this build has not the library, that of FOLDER/MATRIX.ORDERING.txt, one
+/// number per line. Nothing where there is neither.
+std::optional<permutation> order_of(const context& ctx, const matrix_ref& a, ordering how, const std::string& file) {
+  if (std::ranges::find(orderings(), how) != orderings().end()) return order(ctx, a, how);
+  std::vector<index_t> elsewhere;
+  std::ifstream numbers(file);
+  for (index_t i = 0; numbers >> i;) elsewhere.push_back(i);
+  if (elsewhere.empty()) return {};
+  return permutation(ctx, elsewhere);
+}
+
+/// What each ordering gains by plans of effort max, each applied by turns with the plan in A's order.
+void measure_file(const context& ctx, const std::string& file, const std::string& folder, std::vector<row>& to) {
   const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
-  const double plain = application(ctx, a);
   const std::string name = std::filesystem::path(file).stem().string();
   const order_quality before = measure_order(ctx, a);
+  spmv_options options;
+  options.effort = spmv_effort::max;
+  const any_spmv_plan plain(ctx, a, options);
+  bench::applications applications(ctx, a.dimensions());
   for (const ordering how : {ordering::rcm, ordering::amd, ordering::nd, ordering::partition, ordering::degree,
                              ordering::length, ordering::random}) {
-    const bool here = std::ranges::find(orderings(), how) != orderings().end();
-    std::vector<index_t> elsewhere;
-    std::ifstream numbers(folder + "/" + name + "." + std::string(tulle::name(how)) + ".txt");
-    for (index_t i = 0; !here && numbers >> i;) elsewhere.push_back(i);
-    if (!here && elsewhere.empty()) continue;
-    const bool of_rows = how == ordering::length || a.rows != a.cols;
     if (a.rows != a.cols && how != ordering::length && how != ordering::random) continue;
-    permutation p(ctx);
+    const bool here = std::ranges::find(orderings(), how) != orderings().end();
+    std::optional<permutation> p;
     const double ms = milliseconds([&] {
-      p = here ? order(ctx, a, how) : permutation(ctx, elsewhere);
+      p = order_of(ctx, a, how, fmt::format("{}/{}.{}.txt", folder, name, tulle::name(how)));
       ctx.synchronize();
     });
-    const matrix_ref b = of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p);
+    if (!p) continue;
+    const bool of_rows = how == ordering::length || a.rows != a.cols;
+    const matrix_ref b = of_rows ? permute_rows(ctx, a, *p) : permute_symmetric(ctx, a, *p);
     const order_quality after = measure_order(ctx, b);
-    const double us = application(ctx, b);
-    fmt::print(
-        "{:<24} {:<9} {:>9.2f} ms, bandwidth {:>7}, sectors {:.2f} -> {:.2f}, SpMV {:.2f} -> {:.2f} us: {:.2f}\n", name,
-        tulle::name(how), ms, after.bandwidth, before.sectors[0], after.sectors[0], plain, us, plain / us);
-    to.rows.push_back({name, fmt::format("{}", a.nnz), std::string(tulle::name(how)),
-                       here ? fmt::format("{:.1f}", ms) : "-",
-                       fmt::format("{} → {}", before.bandwidth, after.bandwidth),
-                       fmt::format("{:.2f} → {:.2f}", before.sectors[0], after.sectors[0]),
-                       fmt::format("{:.2f}", plain), fmt::format("{:.2f}", us), fmt::format("{:.2f}", plain / us)});
+    const any_spmv_plan ordered(ctx, b, options);
+    const std::vector<double> us = applications.by_turns({&plain, &ordered, &plain});
+    to.push_back({name, fmt::format("{}", a.nnz), std::string(tulle::name(how)), here ? fmt::format("{:.1f}", ms) : "-",
+                  fmt::format("{} → {}", before.bandwidth, after.bandwidth),
+                  fmt::format("{:.2f} → {:.2f}", before.sectors[0], after.sectors[0]),
+                  fmt::format("{:.2f} (`{}`)", us[0], plain.kernel()),
+                  fmt::format("{:.2f} (`{}`)", us[1], ordered.kernel()), fmt::format("{:.2f}", us[0] / us[1]),
+                  fmt::format("{:.2f}", us[0] / us[2])});
+    for (const std::string& cell : to.back()) fmt::print("{} ", cell);
+    fmt::print("\n");
   }
   std::fflush(stdout);
-}
-
-std::string json(const row& cells) {
-  std::string out;
-  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
-  return "[" + out + "]";
-}
-
-/// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const table& t) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  std::string text;
-  for (const row& cells : t.rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(
-      out,
-      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-      " \"rows\": [{}\n ]\n}}\n",
-      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(t.header), text);
-  return std::fclose(out);
 }
 
 }  // namespace
@@ -191,15 +177,16 @@ int main(int argc, char** argv) {
     }
   }
   const context ctx = on_cpu ? context::cpu(threads) : context::cuda();
-  table t;
+  row header;
+  std::vector<row> rows;
   if (!meshes.empty()) {
-    t.header = {"mesh, renumbered",  "rcm, ms",    "bandwidth", "after rcm", "sectors per nonzero",
-                "SpMV: natural, µs", "renumbered", "after rcm", "gain"};
-    for (const std::string& spec : meshes) t.rows.push_back(measure_mesh(ctx, spec, check));
+    header = {"mesh, renumbered",  "rcm, ms",    "bandwidth", "after rcm", "sectors per nonzero",
+              "SpMV: natural, µs", "renumbered", "after rcm", "gain"};
+    for (const std::string& spec : meshes) rows.push_back(measure_mesh(ctx, spec, check));
   } else {
-    t.header = {"matrix",          "nonzeros", "ordering", "ms", "bandwidth", "sectors per nonzero",
-                "SpMV before, µs", "after",    "gain"};
-    for (const std::string& file : files) measure_file(ctx, file, folder, t);
+    header = {"matrix",          "nonzeros", "ordering", "ms",           "bandwidth", "sectors per nonzero",
+              "SpMV before, µs", "after",    "gain",     "before, again"};
+    for (const std::string& file : files) measure_file(ctx, file, folder, rows);
   }
-  return output.empty() ? 0 : write(output, ctx, t);
+  return output.empty() ? 0 : bench::write_record(output, ctx, header, rows);
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 
 #include "common/backend.hpp"
@@ -110,10 +109,8 @@ void measure_gathers(const settings& s, const matrix_ref& a, info_result& r) {
   const context ctx = context::cpu(s.run.threads);
   r.gathers = measure_order(ctx, a);
   if (s.method.empty()) return;
-  const ordering how = ordering_named(s.method);
-  const permutation p = order(ctx, a, how);
-  const bool of_rows = how == ordering::length || a.rows != a.cols;
-  r.reordered = measure_order(ctx, of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p));
+  const auto [b, of_rows] = in_order(ctx, a, s.method);
+  r.reordered = measure_order(ctx, b);
   r.method = fmt::format("{} of {}", s.method, of_rows ? "rows" : "rows and columns");
 }
 
@@ -140,7 +137,7 @@ void add_info(CLI::App& app, int& result) {
                                   "Example: tulle info cant.mtx.gz --json", run);
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
-  add_method_option(command, s.method, "With --gather: the same after this ordering");
+  add_ordering(command, "--method", s.method, "With --gather: the same after this ordering");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

@@ -53,7 +53,8 @@ std::string unknown_command(std::span<CLI::App* const> commands, const std::stri
 int fail(int code, std::string_view status_name, std::string_view message, bool as_json) {
   if (as_json) print_record(object(field("error", object(field("status", status_name), field("message", message)))));
   put_styled(stderr, look::red, "tulle:");
-  put_raw(stderr, fmt::format(" {}\n", printable(message)));
+  const std::string_view named = code == not_converged ? status_name : "";
+  put_raw(stderr, fmt::format(" {}{}{}\n", named, named.empty() ? "" : ": ", printable(message)));
   return code;
 }
 

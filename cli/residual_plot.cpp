@@ -6,7 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <tulle/io/write_file.hpp>
+#include <utility>
+
+#include "common/matrix.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -74,7 +76,7 @@ void write_residual_plot(const std::string& file, const std::string& title, cons
                    y_of(std::log10(residuals[i])));
   }
   fmt::format_to(to, "\"/>\n</svg>\n");
-  write_file(file, {out.data(), out.size()});
+  write_text(file, {out.data(), out.size()});
 }
 
 }  // namespace tulle::cli

@@ -6,7 +6,8 @@
 
 namespace tulle::cli {
 
-/// On a logarithmic scale, with a line where the target is. Throws FILE_IO.
+/// On a logarithmic scale, with a line where the target is. Throws FILE_IO, and
+/// reader_gone for "-".
 void write_residual_plot(const std::string& file, const std::string& title, const std::vector<double>& residuals,
                          double target);
 

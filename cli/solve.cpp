@@ -40,6 +40,7 @@ struct settings {
   int check_interval = 10;
   int max_iterations = 10'000;
   int replace_interval = 0;
+  std::vector<CLI::Option*> of_cg, of_jacobi, of_blocks, of_chebyshev;  // options that others have no use for
 };
 
 struct solve_result {
@@ -118,7 +119,11 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
+  if (!s.permutation.empty()) {
+    if (options.spmv.reorder == spmv_reorder::never) options.spmv.reorder = spmv_reorder::always;
+    options.spmv.reorder_method = read_permutation(ctx, s.permutation, a.rows).to_vector();
+  }
   options.progress = progress;
   auto begin = clock::now();
   const cg_solver solver(ctx, a, options);
@@ -145,7 +150,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   if (!s.permutation.empty()) options.order = read_permutation(ctx, s.permutation, a.rows).to_vector();
   options.match = s.match;
   options.spmv.kernel = s.run.kernel;
-  options.spmv.reorder = reorder_option(s.run);
+  take_reorder_option(s.run, options.spmv);
   options.progress = progress;
   auto begin = clock::now();
   const jacobi_solver solver(ctx, a, options);
@@ -158,7 +163,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
 }
 
 template <scalar T>
-int solve(const settings& s) {
+int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
   const named_matrix loaded = load(s.matrix, s.run);
   const index_t n = loaded.matrix.rows;
@@ -180,16 +185,32 @@ int solve(const settings& s) {
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
   if (!s.plot.empty())
     write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
-  if (s.run.json || s.output != "-") print(r, s.run.json);
+  if (!stdout_taken) print(r, s.run.json);
   if (r.end.converged()) return ok;
   note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
                    r.end.iterations, r.end.residual, r.target));
   return not_converged;
 }
 
+/// An option that would say nothing is an error.
+void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with) {
+  for (const CLI::Option* o : options) {
+    if (o->count() > 0) {
+      throw error(status::invalid_argument, fmt::format("{} goes with {}", o->get_name(), goes_with));
+    }
+  }
+}
+
 int run(const settings& s) {
-  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
-  return s.run.precision == "f32" ? solve<float>(s) : solve<double>(s);
+  if (s.method != "cg") refuse_idle(s.of_cg, "--method cg");
+  if (!s.order.empty() && !s.permutation.empty()) {
+    throw error(status::invalid_argument, "--order and --permutation exclude each other");
+  }
+  if (s.method != "jacobi") refuse_idle(s.of_jacobi, "--method jacobi");
+  if (s.preconditioner != "block_jacobi") refuse_idle(s.of_blocks, "--preconditioner block_jacobi");
+  if (s.preconditioner != "chebyshev") refuse_idle(s.of_chebyshev, "--preconditioner chebyshev");
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}, {"--plot", s.plot}});
+  return s.run.precision == "f32" ? solve<float>(s, stdout_taken) : solve<double>(s, stdout_taken);
 }
 
 }  // namespace
@@ -204,26 +225,31 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
   command.add_option("-o,--output", s.output,
                      "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  command.add_option("--plot", s.plot, "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
+  command.add_option("--plot", s.plot,
+                     "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
-  add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
-             "Of cg: the diagonal, its blocks, or a polynomial in A");
-  add_count(command, "--block", s.block, 0, 8, "Rows of the blocks of block_jacobi; 0: chosen");
-  add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial");
+  s.of_cg = {add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
+                        "Of cg: the diagonal, its blocks, or a polynomial in A"),
+             add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
+                       "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never")};
+  s.of_blocks = {add_count(command, "--block", s.block, 0, 8, "Rows of the blocks of block_jacobi; 0: chosen")};
+  s.of_chebyshev = {add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial")};
   command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
-  command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str();
-  add_choice(command, "--form", s.form, {"plain", "rows", "symmetric"},
-             "Of --method jacobi: rows where they are, rows in another order that the sweep undoes, or rows and columns in one");
-  add_choice(command, "--order", s.order, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"},
-             "That order; otherwise length for rows, rcm for symmetric");
-  command.add_option("--permutation", s.permutation, "File with that order instead: one number per line, from 0");
-  command.add_flag("--match", s.match, "Of --method jacobi: first bring large entries to the diagonal by the order of rows");
-  add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
-            "Iterations of --method jacobi between two computations of the residual");
+  s.of_jacobi = {
+      command.add_option("--omega", s.omega, "Weight of a step of --method jacobi")->capture_default_str(),
+      add_choice(command, "--form", s.form, {"plain", "rows", "symmetric"},
+                 "Of --method jacobi: rows where they are, rows in another order that the sweep undoes, or rows and "
+                 "columns in one"),
+      add_ordering(command, "--order", s.order,
+                   "Of --form rows and symmetric: that order; otherwise length for rows, rcm for symmetric"),
+      command.add_flag("--match", s.match,
+                       "Of --method jacobi: first bring large entries to the diagonal by the order of rows"),
+      add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
+                "Iterations of --method jacobi between two computations of the residual")};
+  command.add_option("--permutation", s.permutation,
+                     "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
-  add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
-            "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never");
   command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_reorder_option(command, s.run);
   add_backend_options(command, s.run);

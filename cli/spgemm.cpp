@@ -137,7 +137,7 @@ spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) 
 }
 
 int run(const settings& s) {
-  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
@@ -156,7 +156,7 @@ int run(const settings& s) {
   r.hash = matrix_hash(c);
   if (s.verify) r.verdict = in_memory_for(names, [&] { return verify(p, s, c); });
   if (!s.output.empty()) write_matrix(s.output, c);
-  if (s.run.json || s.output != "-") print(r, s.run.json);
+  if (!stdout_taken) print(r, s.run.json);
   return !r.verdict || r.verdict->ok() ? ok : not_converged;
 }
 

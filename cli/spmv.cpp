@@ -161,7 +161,7 @@ int run(const settings& s) {
   if (s.request.work.rhs > 1 && !s.request.x.empty()) {
     throw error(status::invalid_argument, "--x goes with one right-hand side");
   }
-  if (s.output == "-" && s.run.json) throw error(status::invalid_argument, "--output - and --json both want stdout");
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
   const context ctx = make_context(s.run);
   spmv_problem p = make_problem(ctx, s.request, s.run);
   spmv_result r{p, name(ctx.backend()), s.run.kernel == "all", s.explain};
@@ -172,7 +172,7 @@ int run(const settings& s) {
     r.records.push_back(run_kernel(ctx, p, s, s.run.kernel));
     if (!s.output.empty()) with_precision(s.run, [&]<class T>() { write_result<T>(ctx, s, p); });
   }
-  if (s.run.json || s.output != "-") print(r, s.run.json);
+  if (!stdout_taken) print(r, s.run.json);
   return r.verified() ? ok : not_converged;
 }
 

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <tulle/ops/matrix.hpp>
 
 #include "common/command.hpp"
 #include "common/matrix.hpp"
@@ -21,7 +20,7 @@ struct settings {
   std::string output;
   int size = 800;
   bool compare = false;
-  std::string method = "rcm";
+  std::string method;  // of --compare; empty: rcm
 };
 
 constexpr double widest_aspect = 20;  // beyond it the shorter side would be too thin to see
@@ -72,17 +71,15 @@ pattern_grid draw_pattern(const matrix_ref& a, int longest) {
 
 /// The same matrix in another order.
 spy_panel draw_reordered(const settings& s, const named_matrix& a, int longest) {
-  const context ctx = context::cpu(s.run.threads);
-  const ordering how = ordering_named(s.method);
-  const permutation p = order(ctx, a.matrix, how);
-  const bool of_rows = how == ordering::length || a.matrix.rows != a.matrix.cols;
-  const matrix_ref b = of_rows ? permute_rows(ctx, a.matrix, p) : permute_symmetric(ctx, a.matrix, p);
+  const std::string method = s.method.empty() ? "rcm" : s.method;
+  const matrix_ref b = in_order(context::cpu(s.run.threads), a.matrix, method).matrix;
   matrix_facts facts = a.facts();
-  facts.name = fmt::format("{} by {}", facts.name, s.method);
+  facts.name = fmt::format("{} by {}", facts.name, method);
   return {draw_pattern(b, longest), facts};
 }
 
 int run(const settings& s) {
+  if (!s.compare && !s.method.empty()) throw error(status::invalid_argument, "--method goes with --compare");
   const bool png = s.output.ends_with(".png");
   if (!png && !s.output.ends_with(".svg")) {
     throw error(status::invalid_argument, fmt::format("-o {}: the name must end in .svg or .png", s.output));
@@ -107,7 +104,7 @@ void add_spy(CLI::App& app, int& result) {
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_option("-o,--output", s.output, "Picture to write: .svg or .png")->required();
   command.add_flag("--compare", s.compare, "Beside it the same matrix in another order");
-  add_method_option(command, s.method, "Ordering of --compare");
+  add_ordering(command, "--method", s.method, "Ordering of --compare; rcm otherwise");
   add_count(command, "--size", s.size, 16, 16384, "Pixels of the longer side");
   add_strict_option(command, s.run);
   add_threads_option(command, s.run);

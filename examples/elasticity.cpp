@@ -189,7 +189,7 @@ int run(const tulle::context& ctx, int cells, const std::string& file) {
 
 int main(int argc, char** argv) try {
   const tulle::context ctx = take_context(argc, argv);
-  return run(ctx, std::clamp(argc > 1 ? std::atoi(argv[1]) : 6, 1, 100), argc > 2 ? argv[2] : "");
+  return run(ctx, std::clamp(argc > 1 ? std::atoi(argv[1]) : 6, 2, 100), argc > 2 ? argv[2] : "");
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

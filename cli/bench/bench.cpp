@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "common/command.hpp"
 #include "options.hpp"
@@ -39,6 +40,12 @@ void check(const bench_options& o) {
     throw error(status::invalid_argument,
                 fmt::format("bench {} goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs",
                             o.operation));
+  }
+  if (o.operation == "spgemm" && o.run.reorder != "never") {
+    throw error(status::invalid_argument, "bench spgemm goes without --reorder");
+  }
+  if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) {
+    throw error(status::invalid_argument, fmt::format("--rtol {}: must be a number, 0 or above", o.rtol));
   }
 }
 
@@ -110,18 +117,24 @@ void add_bench(CLI::App& app, int& result) {
       ->capture_default_str();
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
       ->check(CLI::IsMember(bench::sweep_parameters()));
-  command.add_option("--preconditioner", o->preconditioners, "Of solve: none, jacobi, block_jacobi, chebyshev")
-      ->delimiter(',')
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(bench::preconditioner_names), std::end(bench::preconditioner_names))))
-      ->capture_default_str();
-  command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
+  const std::vector<std::string> words(std::begin(bench::preconditioner_names), std::end(bench::preconditioner_names));
+  const auto* preconditioner =
+      command.add_option("--preconditioner", o->preconditioners, "Of solve: none, jacobi, block_jacobi, chebyshev")
+          ->delimiter(',')
+          ->check(CLI::IsMember(words))
+          ->capture_default_str();
+  const auto* rtol =
+      command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
   command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
       ->excludes("--sweep", "--errors");
   command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
       ->excludes("--cold", "--sweep", "--errors");
-  command.callback([o, kernels, repeat, &result] {
+  command.callback([o, kernels, repeat, preconditioner, rtol, &result] {
     take_operation(*o);
+    if (o->operation != "solve" && preconditioner->count() + rtol->count() > 0) {
+      throw error(status::invalid_argument, "--preconditioner and --rtol go with bench solve");
+    }
     if (o->latency && kernels->count() == 0) o->kernels = {"chosen", "vendor"};
     if (o->latency && repeat->count() == 0) o->repeat = 200;
     check(*o);

@@ -19,7 +19,10 @@ planned plan_kernel(const trial& t) {
   spmv_options options = t.options;
   options.kernel = t.kernel.name;
   options.transpose = t.s.work.transpose;
-  if (t.s.reorder == spmv_reorder::always) options.reorder = t.s.reorder;
+  if (t.s.reorder == spmv_reorder::always) {
+    options.reorder = t.s.reorder;
+    options.reorder_method = t.s.reorder_method;
+  }
   if (reads_untransposed(t.kernel)) options.effort = spmv_effort::none;  // it needs no analysis
   planned p;
   for (int i = 0; i < 3; ++i) {

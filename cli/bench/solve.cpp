@@ -52,6 +52,7 @@ solve_case make_case(const session& bench, const case_name& which, const run_opt
 
 cg_options options_for(const bench_options& o, preconditioner_kind m, std::string kernel) {
   cg_options options;
+  options.spmv = plan_options(o.run, o.work);
   options.preconditioner = m;
   options.kernel = std::move(kernel);
   options.zero_guess = true;

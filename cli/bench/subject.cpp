@@ -15,6 +15,7 @@ void choose(const context& ctx, const run_options& o, subject& s) try {
   s.reason = plan.explain();
   s.effort = plan.effort();
   s.reorder = options.reorder;
+  s.reorder_method = options.reorder_method;
   s.chosen_plan_us = std::min(first, plan.plan_microseconds());
   options.effort = spmv_effort::none;
   s.base = any_spmv_plan(ctx, s.a, options).kernel();

@@ -13,6 +13,7 @@ struct subject : spmv_problem {
   spmv_effort effort = spmv_effort::standard;  // of that plan
   double chosen_plan_us = 0;                   // what that plan took, once
   spmv_reorder reorder = spmv_reorder::never;  // of every plan
+  order_choice reorder_method = {};
   std::string base = {};                       // the kernel that effort none takes
 };
 

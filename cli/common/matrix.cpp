@@ -13,6 +13,7 @@
 #include <tulle/io/write_file.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <type_traits>
+#include <utility>
 
 namespace tulle::cli {
 namespace {
@@ -48,6 +49,13 @@ void guard_pipe(const std::string& file, const F& write) {
 
 }  // namespace
 
+void take_stdin() {
+  static bool taken = false;
+  if (std::exchange(taken, true)) {
+    throw error(status::invalid_argument, "- is named twice: standard input can be read once");
+  }
+}
+
 json to_json(const matrix_facts& a) {
   return object(field("matrix", a.name), field("rows", a.rows), field("cols", a.cols), field("nnz", a.nnz));
 }
@@ -67,6 +75,7 @@ json to_json(const csr_stats& s) {
 }
 
 named_matrix load(const std::string& spec, const run_options& o) {
+  if (spec == "-") take_stdin();
   named_matrix a;
   const matrix_market_options options{o.strict, o.threads};
   with_precision(o, [&]<class T>() {
@@ -92,9 +101,8 @@ std::optional<bin_padding> padding_in_bins(const matrix_ref& a, const csr_stats&
   index_t block = 8;
   while (block > 1 && stats.block_fill[static_cast<std::size_t>(block)] < least_fill) --block;
   if (block < 2 || a.nnz == 0) return {};
-  return with_precision(o, [&]<class T>() {
-    return tulle::padding_in_bins(context::cpu(o.threads), a.as<T, std::int64_t>(), block);
-  });
+  return with_precision(
+      o, [&]<class T>() { return tulle::padding_in_bins(context::cpu(o.threads), a.as<T, std::int64_t>(), block); });
 }
 
 double read_rate(const matrix_market_info& info) {
@@ -129,13 +137,17 @@ void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric, 
                    bytes / seconds / 1e6));
 }
 
+void write_text(const std::string& file, std::string_view text) {
+  guard_pipe(file, [&] { write_file(file, text); });
+}
+
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns) {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
                  std::is_integral_v<T> ? "integer" : "real", x.size() / static_cast<std::size_t>(columns), columns);
   for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-  guard_pipe(file, [&] { write_file(file, {text.data(), text.size()}); });
+  write_text(file, {text.data(), text.size()});
 }
 
 matrix_ref transposed(const matrix_ref& a, const run_options& o) {

@@ -41,6 +41,8 @@ struct named_matrix {
     return matrix.as<T, std::int64_t>();
   }
 };
+/// Throws INVALID_ARGUMENT where standard input was taken before.
+void take_stdin();
 /// Notes (duplicates summed and the like) go to stderr.
 named_matrix load(const std::string& spec, const run_options& o);
 /// Returns f(); where memory does not suffice, the message begins with the name of what it was for.
@@ -71,6 +73,8 @@ inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx
 /// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and
 /// reader_gone for "-".
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false, mm_field wish = mm_field::real);
+/// write_file; also throws reader_gone for "-".
+void write_text(const std::string& file, std::string_view text);
 /// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
 /// same number. Throws FILE_IO, and reader_gone for "-".
 template <scalar T>

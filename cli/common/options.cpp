@@ -1,8 +1,8 @@
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -10,6 +10,8 @@
 #include <limits>
 #include <string_view>
 #include <thread>
+#include <tulle/io/write_file.hpp>
+#include <tulle/reorder/orderings.hpp>
 #include <utility>
 
 namespace tulle::cli {
@@ -17,6 +19,14 @@ namespace tulle::cli {
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help) {
   return app.add_option(name, value, help)->check(CLI::IsMember(words))->capture_default_str();
+}
+
+CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, const char* help,
+                          std::vector<std::string> besides) {
+  for (auto o = ordering::natural; o <= ordering::random; o = static_cast<ordering>(static_cast<int>(o) + 1)) {
+    besides.emplace_back(tulle::name(o));
+  }
+  return add_choice(app, name, value, besides, help);
 }
 
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help) {
@@ -45,13 +55,38 @@ void add_plan_options(CLI::App& app, run_options& o) {
 }
 
 void add_reorder_option(CLI::App& app, run_options& o) {
-  add_choice(app, "--reorder", o.reorder, {"never", "auto", "always", "rcm"},
-             "Keep rows and columns in another order inside, so that x is read from fewer places: where that pays (auto), "
-             "or in any case, by reverse Cuthill-McKee (always, rcm)");
+  add_ordering(app, "--reorder", o.reorder,
+               "Keep rows and columns in another order inside, so that x is read from fewer places: reverse "
+               "Cuthill-McKee's where that pays (auto) or in any case (always), or the one named",
+               {"never", "auto", "always"});
 }
 
-spmv_reorder reorder_option(const run_options& o) {
-  return o.reorder == "never" ? spmv_reorder::never : o.reorder == "auto" ? spmv_reorder::automatic : spmv_reorder::always;
+void take_reorder_option(const run_options& o, spmv_options& options) {
+  constexpr spmv_reorder by_name[] = {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always};
+  for (const spmv_reorder when : by_name) {
+    if (o.reorder == name(when)) return void(options.reorder = when);
+  }
+  options.reorder = spmv_reorder::always;
+  options.reorder_method = ordering_named(o.reorder);
+}
+
+bool check_outputs(bool json, std::initializer_list<output_option> outputs) {
+  bool takes_stdout = false;
+  for (const output_option* o = outputs.begin(); o != outputs.end(); ++o) {
+    if (o->file.empty()) continue;
+    const bool to_stdout = o->file == "-";
+    if (to_stdout && json)
+      throw error(status::invalid_argument, fmt::format("{} - and --json both want stdout", o->name));
+    const output_option* const same =
+        std::find_if(outputs.begin(), o, [&](const output_option& other) { return other.file == o->file; });
+    if (same != o) {
+      throw error(status::invalid_argument, fmt::format("{} and {} both want {}", same->name, o->name,
+                                                        to_stdout ? "stdout" : "the file " + o->file));
+    }
+    takes_stdout |= to_stdout;
+    if (!to_stdout) check_writable(o->file);
+  }
+  return takes_stdout;
 }
 
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tulle/core/status.hpp>
@@ -13,11 +14,12 @@
 namespace CLI {
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace tulle::cli {
 
-/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning everywhere.
+/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning
+/// everywhere.
 struct run_options {
   std::string backend = "auto";
   int threads = 0;
@@ -25,7 +27,7 @@ struct run_options {
   std::string kernel;
   std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
-  std::string reorder = "never";    // never, auto, always, rcm
+  std::string reorder = "never";    // never, auto, always, an ordering's name
   std::string precision = "f64";    // f32, f64, i32
   bool json = false;
   bool strict = false;
@@ -36,6 +38,9 @@ inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:..
 /// One of the words given.
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help);
+/// The name of an ordering, or one of `besides`.
+CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, const char* help,
+                          std::vector<std::string> besides = {});
 /// A whole number from `least` to `most`.
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help);
 
@@ -47,7 +52,16 @@ void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::
 void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
 
-spmv_reorder reorder_option(const run_options& o);
+void take_reorder_option(const run_options& o, spmv_options& options);
+
+/// An option that names a file to write, and what was given; empty: nothing is written.
+struct output_option {
+  const char* name;
+  const std::string& file;
+};
+/// Before any work is done. Returns whether one of them is "-", so that nothing else goes to standard output. Throws
+/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
+bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
 template <class F>

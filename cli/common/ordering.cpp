@@ -9,19 +9,13 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <tulle/io/write_file.hpp>
+#include <tulle/ops/matrix.hpp>
 
 namespace tulle::cli {
 namespace {
 
-std::string contents(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
-    throw error(status::file_io, fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
-  }
-  return text;
-}
+/// Longer than any number, with spaces to look at.
+constexpr std::size_t longest_line = 64;
 
 /// The number that a whole line is. Throws INVALID_FORMAT naming the line.
 index_t number_in(const std::string& file, std::size_t line, std::string_view text, index_t n) {
@@ -43,16 +37,19 @@ std::string whole(N before, const std::optional<N>& after) {
 
 }  // namespace
 
-void add_method_option(CLI::App& app, std::string& method, const char* help) {
-  add_choice(app, "--method", method, {"natural", "rcm", "amd", "nd", "partition", "degree", "length", "random"}, help);
-}
-
 void add_order_options(CLI::App& app, order_request& o) {
-  add_method_option(app, o.method, "Ordering");
+  add_ordering(app, "--method", o.method, "Ordering");
   app.add_option("--permutation", o.file, "File with the order instead: one number per line, from 0");
   add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
   add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
-  app.add_option("--seed", o.options.seed, "random: another order for each")->capture_default_str();
+  app.add_option("--seed", o.options.seed, "random: another order for each")
+      ->check([](const std::string& text) {
+        std::uint64_t seed = 0;
+        const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        const bool whole = failure == std::errc() && rest == text.data() + text.size();
+        return whole ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
+      })
+      ->capture_default_str();
 }
 
 permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o) {
@@ -64,15 +61,19 @@ permutation make_order(const context& ctx, const matrix_ref& a, const order_requ
 }
 
 permutation read_permutation(const context& ctx, const std::string& file, index_t n) {
-  const std::string text = contents(file);
-  std::string_view left = text;
-  while (left.ends_with('\n') || left.ends_with('\r')) left.remove_suffix(1);
+  if (file == "-") take_stdin();
+  std::ifstream in(file == "-" ? "/dev/stdin" : file, std::ios::binary);
   std::vector<index_t> order;
   std::vector<std::size_t> line_of(static_cast<std::size_t>(n));
-  for (std::size_t line = 1; !left.empty(); ++line) {
-    const std::size_t end = std::min(left.find('\n'), left.size());
-    const index_t value = number_in(file, line, left.substr(0, end), n);
-    left.remove_prefix(std::min(end + 1, left.size()));
+  char text[longest_line];
+  std::size_t blank = 0;  // the first line of those that are empty up to here
+  for (std::size_t line = 1; in.getline(text, longest_line) || in.gcount() > 0; ++line) {
+    const std::string_view word(text);
+    if (word.empty() || word == "\r") {
+      if (blank == 0) blank = line;
+      continue;
+    }
+    const index_t value = blank != 0 ? number_in(file, blank, "", n) : number_in(file, line, word, n);
     std::size_t& before = line_of[static_cast<std::size_t>(value)];
     if (before != 0) {
       throw error(status::invalid_format,
@@ -81,16 +82,31 @@ permutation read_permutation(const context& ctx, const std::string& file, index_
     before = line;
     order.push_back(value);
   }
+  if (!in.is_open() || in.bad()) {
+    throw error(status::file_io, fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
+  }
   if (order.size() != static_cast<std::size_t>(n)) {
     throw error(status::invalid_dimensions, fmt::format("{}: has {} numbers, A has {} rows", file, order.size(), n));
   }
   return {ctx, order};
 }
 
+void check_permutation_name(const std::string& file) {
+  if (!file.ends_with(".gz") && !file.ends_with(".zst")) return;
+  throw error(status::invalid_argument, fmt::format("--save-permutation {}: orders are plain text", file));
+}
+
 void write_permutation(const std::string& file, const permutation& p) {
   fmt::memory_buffer text;
   for (const index_t i : p.to_vector()) fmt::format_to(std::back_inserter(text), "{}\n", i);
-  write_file(file, {text.data(), text.size()});
+  write_text(file, {text.data(), text.size()});
+}
+
+ordered_matrix in_order(const context& ctx, const matrix_ref& a, const std::string& method) {
+  const ordering how = ordering_named(method);
+  const permutation p = order(ctx, a, how);
+  const bool of_rows = how == ordering::length || a.rows != a.cols;
+  return {of_rows ? permute_rows(ctx, a, p) : permute_symmetric(ctx, a, p), of_rows};
 }
 
 json to_json(const order_quality& q) {

@@ -24,15 +24,25 @@ struct order_request {
   [[nodiscard]] std::string name() const { return file.empty() ? method : file; }
 };
 void add_order_options(CLI::App& app, order_request& o);
-void add_method_option(CLI::App& app, std::string& method, const char* help);
 
 /// Of the rows of a matrix in the memory of `ctx`.
 permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o);
 
-/// A text file with one number per line, n of them, from 0: line i + 1 says what comes to place i. Empty lines at the
-/// end count for nothing. Throws FILE_IO, INVALID_FORMAT naming the line, INVALID_DIMENSIONS.
+/// The matrix in the order of a method: rows and columns alike, or rows alone where it is about them or A is not
+/// square.
+struct ordered_matrix {
+  matrix_ref matrix;
+  bool of_rows;
+};
+ordered_matrix in_order(const context& ctx, const matrix_ref& a, const std::string& method);
+
+/// A plain text file ("-": standard input) with one number per line, n of them, from 0: line i + 1 says what comes to
+/// place i. Empty lines at the end count for nothing. Throws FILE_IO, INVALID_FORMAT naming the line,
+/// INVALID_DIMENSIONS.
 permutation read_permutation(const context& ctx, const std::string& file, index_t n);
-/// Throws FILE_IO.
+/// Throws INVALID_ARGUMENT for the name of a compressed file, which read_permutation would not take.
+void check_permutation_name(const std::string& file);
+/// Throws FILE_IO, and reader_gone for "-".
 void write_permutation(const std::string& file, const permutation& p);
 
 json to_json(const order_quality& q);

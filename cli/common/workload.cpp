@@ -80,7 +80,7 @@ spmv_options plan_options(const run_options& o, const workload& work, std::strin
   for (const spmv_effort effort : {spmv_effort::none, spmv_effort::max}) {
     if (o.effort == name(effort)) options.effort = effort;
   }
-  options.reorder = reorder_option(o);
+  take_reorder_option(o, options);
   if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
   return options;
 }

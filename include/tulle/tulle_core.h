@@ -277,6 +277,8 @@ tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_cs
 typedef int32_t tulle_spmv_effort;
 enum { TULLE_EFFORT_STANDARD = 0, TULLE_EFFORT_NONE = 1, TULLE_EFFORT_MAX = 2 };
 
+struct tulle_permutation; /* tulle_reorder.h: tulle_order makes one by name, tulle_permutation_create of any numbers */
+
 /* Whether a plan may keep rows and columns in another order inside; spmv_reorder in tulle/ops/spmv_options.hpp. */
 typedef int32_t tulle_spmv_reorder;
 enum { TULLE_REORDER_NEVER = 0, TULLE_REORDER_AUTO = 1, TULLE_REORDER_ALWAYS = 2 };
@@ -291,6 +293,8 @@ typedef struct tulle_spmv_options {
   const tulle_scalar_type* vector_type; /* of x and y, where it is not A's scalar type; NULL: it is. UNSUPPORTED where no
                                            kernel has the combination */
   tulle_spmv_reorder reorder;
+  const struct tulle_permutation* order; /* that `reorder` is about, of the rows and columns of a square matrix; it may be
+                                            destroyed afterwards. NULL: reverse Cuthill-McKee */
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */

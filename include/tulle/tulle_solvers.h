@@ -35,6 +35,9 @@ typedef struct tulle_cg_options {
   int32_t rhs;              /* right-hand sides of tulle_cg_solver_solve_many, at most; 0: 1 */
   const tulle_scalar_type* vector_type; /* of b and x, where it is not A's scalar type: TULLE_F64 where that is TULLE_F32.
                                            NULL: it is */
+  tulle_spmv_reorder reorder; /* whether the solver may keep the unknowns in another order: never, where the iterations that
+                                 may be expected repay it, always. b and x are as before, as are rows in records */
+  const struct tulle_permutation* order; /* as in tulle_spmv_options */
 } tulle_cg_options;
 
 /* How a solve ended. */
@@ -73,13 +76,56 @@ tulle_status tulle_cg_solver_explain(tulle_cg_solver* solver, const char** sente
 tulle_status tulle_cg_solver_workspace(const tulle_cg_solver* solver, size_t* bytes);
 void tulle_cg_solver_destroy(tulle_cg_solver* solver);
 
+/* ---- A x = b where A is strictly diagonally dominant, by the weighted Jacobi method ---- */
+
+typedef struct tulle_jacobi_solver tulle_jacobi_solver;
+
+/* The order that a sweep works in; the iterates are the same but for rounding. */
+typedef int32_t tulle_jacobi_form;
+enum {
+  TULLE_JACOBI_PLAIN = 0,
+  TULLE_JACOBI_ROWS = 1,     /* of rows alone, each stored where it belongs by the sweep */
+  TULLE_JACOBI_SYMMETRIC = 2 /* of rows and columns: b and x are moved before a solve, x after it */
+};
+
+/* All zeros are the defaults. */
+typedef struct tulle_jacobi_options {
+  double rtol;            /* as in tulle_cg_options */
+  double atol;
+  int32_t max_iterations; /* 0: 10000; -1: none */
+  int32_t check_interval; /* iterations between two computations of the residual; 0: 10 */
+  double omega;           /* x += omega D^-1 (b - A x); 0: 1 */
+  tulle_jacobi_form form;
+  const struct tulle_permutation* order; /* of _ROWS and _SYMMETRIC; NULL: by the lengths of rows, reverse Cuthill-McKee */
+  int32_t match;          /* 1: first an order of the rows that brings large entries to the diagonal */
+  const char* kernel;     /* of y = A x, a name that `tulle kernels` prints; NULL or "": choose */
+  const tulle_scalar_type* vector_type; /* as in tulle_cg_options */
+} tulle_jacobi_options;
+
+/* As tulle_cg_solver_create; A need not be symmetric. INVALID_STRUCTURE names a row whose diagonal entry is 0 or missing,
+ * or, of `match`, one of a structurally singular matrix. */
+tulle_status tulle_jacobi_solver_create(const tulle_context* context, const tulle_csr* matrix,
+                                        const tulle_jacobi_options* options, tulle_jacobi_solver** solver);
+/* As tulle_cg_solver_solve; record->code is SUCCESS, NOT_CONVERGED or NOT_FINITE. */
+tulle_status tulle_jacobi_solver_solve(tulle_jacobi_solver* solver, const void* b, void* x, int64_t size,
+                                       tulle_cg_record* record);
+/* New numbers in the same pattern, as in tulle_spmv_plan_update_values; orders stay. Waits. After INVALID_STRUCTURE, as of
+ * _create, other values must come before the next solve. */
+tulle_status tulle_jacobi_solver_update_values(tulle_jacobi_solver* solver, const void* values, int64_t count,
+                                               tulle_memory_space space);
+/* One sentence: the form, its order and the kernel. Valid until the solver is destroyed or explained again. */
+tulle_status tulle_jacobi_solver_explain(tulle_jacobi_solver* solver, const char** sentence);
+/* Bytes that the solver owns, on the host or the device. */
+tulle_status tulle_jacobi_solver_workspace(const tulle_jacobi_solver* solver, size_t* bytes);
+void tulle_jacobi_solver_destroy(tulle_jacobi_solver* solver);
+
 /* ---- Many small systems at once: each is solved for itself, by one thread of a CPU or one block of threads of a GPU ---- */
 
 typedef struct tulle_cg_batch tulle_cg_batch;
 
 /* `count` systems with one pattern, that of `pattern`, whose own values do not count: `values` has those of all, system
  * after system, where the pattern is. In the context's memory they are read at every solve and must outlive the batch or
- * the next update; else they are copied. Of the options kernel, rhs and vector_type must not be set; `options` may be
+ * the next update; else they are copied. Of the options kernel, rhs, vector_type and reorder must not be set; `options` may be
  * NULL. UNSUPPORTED for TULLE_PRECONDITIONER_CHEBYSHEV and, on a GPU, for systems of more than about 5000 unknowns. */
 tulle_status tulle_cg_batch_create(const tulle_context* context, const tulle_csr* pattern, const void* values,
                                    int64_t count, const tulle_cg_options* options, tulle_cg_batch** batch);

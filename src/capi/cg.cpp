@@ -4,8 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "capi/guard.hpp"
-#include "capi/handles.hpp"
+#include "capi/vectors.hpp"
 
 using namespace tulle::capi;
 
@@ -20,8 +19,7 @@ static_assert(offsetof(tulle_cg_record, row) == offsetof(cg_record, row));
 
 template <class Void>
 basic_vector_ref<Void> vector(const tulle_cg_solver& solver, Void* data, std::int64_t size, const char* name) {
-  if (checked_size(size, "size") > 0) require(data, name);
-  return {solver.vector_type, data, size, solver.value.ctx().space(), solver.value.ctx().device()};
+  return vector_in(solver.value.ctx(), solver.vector_type, data, size, name);
 }
 
 multivector_ref multivector(const tulle_cg_solver& solver, const tulle_multivector& v, const std::string& name) {
@@ -56,6 +54,7 @@ cg_options cg_options_of(const tulle_cg_options* from) {
   if (from->rhs != 0) options.rhs = from->rhs;
   if (from->vector_type != nullptr)
     options.spmv.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
+  set_order(options.spmv, from->reorder, from->order);
   return options;
 }
 
@@ -95,11 +94,8 @@ tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, voi
 
 tulle_status tulle_cg_solver_update_values(tulle_cg_solver* solver, const void* values, int64_t count,
                                            tulle_memory_space space) {
-  return guard({{solver, "solver"}}, [&] {
-    const std::int64_t size = checked_size(count, "count");
-    if (size > 0) require(values, "values");
-    solver->value.update_values(tulle::const_vector_ref(solver->type, values, size, space_of(space, "space")));
-  });
+  return guard({{solver, "solver"}},
+               [&] { solver->value.update_values(new_values(solver->type, values, count, space)); });
 }
 
 tulle_status tulle_cg_solver_explain(tulle_cg_solver* solver, const char** sentence) {

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "capi/guard.hpp"
-#include "capi/handles.hpp"
+#include "capi/vectors.hpp"
 
 using namespace tulle::capi;
 
@@ -13,8 +12,7 @@ namespace {
 
 template <class Void>
 basic_vector_ref<Void> vector(const tulle_cg_batch& batch, Void* data, std::int64_t size, const char* name) {
-  if (checked_size(size, "size") > 0) require(data, name);
-  return {batch.type, data, size, batch.context.space(), batch.context.device()};
+  return vector_in(batch.context, batch.type, data, size, name);
 }
 
 }  // namespace
@@ -64,11 +62,7 @@ tulle_status tulle_cg_batch_enqueue(tulle_cg_batch* batch, const void* b, void* 
 
 tulle_status tulle_cg_batch_update_values(tulle_cg_batch* batch, const void* values, int64_t count,
                                           tulle_memory_space space) {
-  return guard({{batch, "batch"}}, [&] {
-    const std::int64_t size = checked_size(count, "count");
-    if (size > 0) require(values, "values");
-    batch->value.update_values(tulle::const_vector_ref(batch->type, values, size, space_of(space, "space")));
-  });
+  return guard({{batch, "batch"}}, [&] { batch->value.update_values(new_values(batch->type, values, count, space)); });
 }
 
 tulle_status tulle_cg_batch_unknowns(const tulle_cg_batch* batch, int64_t* unknowns) {

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
+#include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/solvers/cg.hpp>
 #include <tulle/solvers/cg_batch.hpp>
+#include <tulle/solvers/jacobi.hpp>
 
 struct tulle_context {
   tulle::context value;
@@ -28,6 +30,10 @@ struct tulle_csr {
   std::uint64_t maker = 0;  // the number of the plan that made the matrix
 };
 
+struct tulle_permutation {
+  tulle::permutation value;
+};
+
 struct tulle_spmv_plan {
   tulle::any_spmv_plan value;
   tulle::scalar_type type;  // of A's values
@@ -36,6 +42,13 @@ struct tulle_spmv_plan {
 
 struct tulle_cg_solver {
   tulle::cg_solver value;
+  tulle::scalar_type type;         // of A's values
+  tulle::scalar_type vector_type;  // of b and x
+  std::string explanation;
+};
+
+struct tulle_jacobi_solver {
+  tulle::jacobi_solver value;
   tulle::scalar_type type;         // of A's values
   tulle::scalar_type vector_type;  // of b and x
   std::string explanation;
@@ -78,6 +91,9 @@ std::int64_t checked_count(std::int64_t value, std::string_view name, std::int64
 index_t checked_index(std::int64_t value, std::string_view name);
 /// Throws INVALID_DIMENSIONS where the number is negative.
 std::int64_t checked_size(std::int64_t size, const char* name);
+
+/// `reorder` and `order` of a caller's options. Throws INVALID_ARGUMENT.
+void set_order(spmv_options& options, tulle_spmv_reorder reorder, const tulle_permutation* order);
 
 /// Throws what is wrong with one of them.
 cg_options cg_options_of(const tulle_cg_options* from);

@@ -9,10 +9,6 @@
 #include "capi/handles.hpp"
 #include "formats/matrix_arrays.hpp"
 
-struct tulle_permutation {
-  tulle::permutation value;
-};
-
 using namespace tulle::capi;
 
 namespace {

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "capi/guard.hpp"
-#include "capi/handles.hpp"
+#include "capi/vectors.hpp"
 
 using namespace tulle::capi;
 
@@ -40,19 +39,29 @@ spmv_options options_of(const tulle_spmv_options* from) {
   constexpr spmv_effort efforts[] = {spmv_effort::standard, spmv_effort::none, spmv_effort::max};  // as C numbers them
   options.effort = efforts[checked_choice(from->effort, "options->effort", TULLE_EFFORT_STANDARD, TULLE_EFFORT_MAX)];
   options.transpose = checked_flag(from->transpose, "options->transpose");
-  constexpr spmv_reorder orders[] = {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always};
-  options.reorder = orders[checked_choice(from->reorder, "options->reorder", TULLE_REORDER_NEVER, TULLE_REORDER_ALWAYS)];
+  set_order(options, from->reorder, from->order);
   if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   return options;
 }
 
 }  // namespace
+
+void set_order(spmv_options& options, tulle_spmv_reorder reorder, const tulle_permutation* order) {
+  constexpr spmv_reorder orders[] = {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always};
+  options.reorder = orders[checked_choice(reorder, "options->reorder", TULLE_REORDER_NEVER, TULLE_REORDER_ALWAYS)];
+  if (order == nullptr) return;
+  if (options.reorder == spmv_reorder::never) {
+    throw error(status::invalid_argument, "options->order: options->reorder is TULLE_REORDER_NEVER");
+  }
+  options.reorder_method = order->value.to_vector();
+}
+
 }  // namespace tulle::capi
 
 tulle_status tulle_spmv_plan_create(const tulle_context* context, const tulle_csr* matrix, const char* kernel,
                                     tulle_spmv_plan** plan) {
-  const tulle_spmv_options options{
-      .kernel = kernel, .effort = TULLE_EFFORT_STANDARD, .transpose = 0, .vector_type = nullptr, .reorder = TULLE_REORDER_NEVER};
+  tulle_spmv_options options{};
+  options.kernel = kernel;
   return tulle_spmv_plan_create_with(context, matrix, &options, plan);
 }
 
@@ -93,11 +102,7 @@ tulle_status tulle_spmv_plan_jacobi(tulle_spmv_plan* plan, double omega, const v
 
 tulle_status tulle_spmv_plan_update_values(tulle_spmv_plan* plan, const void* values, int64_t count,
                                            tulle_memory_space space) {
-  return guard({{plan, "plan"}}, [&] {
-    const std::int64_t size = checked_size(count, "count");
-    if (size > 0) require(values, "values");
-    plan->value.update_values(tulle::const_vector_ref(plan->type, values, size, space_of(space, "space")));
-  });
+  return guard({{plan, "plan"}}, [&] { plan->value.update_values(new_values(plan->type, values, count, space)); });
 }
 
 tulle_status tulle_spmv_plan_explain(tulle_spmv_plan* plan, const char** sentence) {

@@ -9,10 +9,10 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
+#include <tulle/reorder/orderings.hpp>
 #include <unordered_set>
 
 #include "kernels/backends.hpp"
-#include "ops/cuthill_mckee.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -79,13 +79,6 @@ double touched_per_entry(const context& ctx, const matrix_ref& a, bool grow) {
   return entries > 0 ? static_cast<double>(touched) / static_cast<double>(entries) : 0;
 }
 
-/// A + A^T, or A itself where it is that: its columns increase strictly.
-matrix_ref symmetric_pattern(const context& ctx, const matrix_ref& a) {
-  const pattern_counts found = to_vector(ctx, matrices_of(ctx.backend()).inspect(ctx, {&a, 1})).front();
-  if (found.increasing() && reorders_of(ctx.backend()).symmetric(ctx, a)) return a;
-  return add(ctx, 0, a, 0, transpose(ctx, a).matrix);
-}
-
 /// The pattern of the blocks of A as a matrix.
 matrix_ref pattern_of_blocks(const context& ctx, const matrix_ref& a, index_t block) {
   return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> matrix_ref {
@@ -100,8 +93,8 @@ matrix_ref pattern_of_blocks(const context& ctx, const matrix_ref& a, index_t bl
   });
 }
 
-permutation order_of_blocks(const context& ctx, const matrix_ref& a, index_t block) {
-  const permutation of_blocks = detail::cuthill_mckee(ctx, symmetric_pattern(ctx, pattern_of_blocks(ctx, a, block)));
+permutation order_of_blocks(const context& ctx, const matrix_ref& a, ordering how, index_t block) {
+  const permutation of_blocks = order(ctx, pattern_of_blocks(ctx, a, block), how);
   std::vector<index_t> order;
   order.reserve(static_cast<std::size_t>(a.rows));
   for (const index_t b : of_blocks.to_vector()) {
@@ -129,10 +122,15 @@ matrix_orders order_of_rows_and_columns(const context& ctx, const matrix_ref& a)
   const auto n = static_cast<index_t>(vertices);
   coo<float> graph{n, n, to_buffer(ctx, from), to_buffer(ctx, to), buffer<float>(ctx, from.size())};
   fill_bytes(ctx, graph.values.data(), ctx.space(), 0, graph.values.bytes());
-  const permutation both = detail::cuthill_mckee(ctx, sum_duplicates(ctx, matrix_ref(std::move(graph))));
+  const permutation both = order(ctx, matrix_ref(std::move(graph)), ordering::rcm);
   std::vector<index_t> of_rows, of_columns;
   for (const index_t v : both.to_vector()) v < a.rows ? of_rows.push_back(v) : of_columns.push_back(v - a.rows);
   return {permutation(ctx, of_rows), permutation(ctx, of_columns)};
+}
+
+ordering name_of(const order_choice& how) {
+  const ordering* const named = std::get_if<ordering>(&how);
+  return named == nullptr ? ordering::rcm : *named;
 }
 
 }  // namespace
@@ -153,11 +151,20 @@ order_probe probe_order(const context& ctx, const matrix_ref& a) {
 
 /// What finding an order costs, in iterations, and what the iterations of a mesh are: a few times the unknowns along a
 /// side.
-bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations) {
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations, std::string& why) {
   constexpr double cost = 100, per_side = 3, least_gain = 2;
+  constexpr double saved = 0.5;  // of an iteration, the rest being vectors and values
   const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));
-  const double saved = 0.5;  // of an iteration, the rest being vectors and values
-  return expected * saved > cost && probe_order(ctx, a).gain() >= least_gain;
+  const std::string when =
+      fmt::format("another order pays after {:.0f} iterations, {:.0f} are expected", cost / saved, expected);
+  if (expected * saved <= cost) {
+    why = fmt::format("in A's order: {}", when);
+    return false;
+  }
+  const order_probe seen = probe_order(ctx, a);
+  const bool pays = seen.gain() >= least_gain;
+  why = pays ? fmt::format("{}: {}", seen.describe(), when) : fmt::format("in A's order: {}", seen.describe());
+  return pays;
 }
 
 std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types) {
@@ -165,10 +172,32 @@ std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types)
   return choose_spmv(stats, types, ctx.info()).kernel;
 }
 
-matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block) {
-  if (a.rows != a.cols) return order_of_rows_and_columns(ctx, a);
-  if (block > 1 && a.rows % block == 0) return {order_of_blocks(ctx, a, block)};
-  return {detail::cuthill_mckee(ctx, symmetric_pattern(ctx, a))};
+void check_order(const matrix_ref& a, const order_choice& how, spmv_reorder when) {
+  const auto* const given = std::get_if<std::vector<index_t>>(&how);
+  if (when == spmv_reorder::never && how.index() != 0) {
+    throw error(status::invalid_argument, "reorder_method: reorder is never");
+  }
+  if (a.rows != a.cols && (given != nullptr || name_of(how) != ordering::rcm)) {
+    throw error(status::invalid_dimensions,
+                fmt::format("A is {} x {}: {} is of a square matrix", a.rows, a.cols, describe(how)));
+  }
+  if (given != nullptr && given->size() != static_cast<std::size_t>(a.rows)) {
+    throw error(status::invalid_dimensions, fmt::format("order is of {} rows, A has {}", given->size(), a.rows));
+  }
+}
+
+matrix_orders find_orders(const context& ctx, const matrix_ref& a, const order_choice& how, index_t block) {
+  if (const auto* given = std::get_if<std::vector<index_t>>(&how)) return {permutation(ctx, *given)};
+  const ordering named = name_of(how);
+  if (a.rows != a.cols && named == ordering::rcm) return order_of_rows_and_columns(ctx, a);
+  if (block > 1 && a.rows % block == 0) return {order_of_blocks(ctx, a, named, block)};
+  return {order(ctx, a, named)};
+}
+
+std::string describe(const order_choice& how) {
+  if (std::holds_alternative<std::vector<index_t>>(how)) return "the order that was given";
+  const ordering named = name_of(how);
+  return fmt::format("{} order", named == ordering::rcm ? "reverse Cuthill-McKee" : name(named));
 }
 
 }  // namespace tulle::detail

@@ -4,6 +4,7 @@
 #include <string>
 #include <tulle/formats/matrix_ref.hpp>
 #include <tulle/formats/stats.hpp>
+#include <tulle/ops/spmv_options.hpp>
 
 #include "ops/reordering.hpp"
 
@@ -31,14 +32,21 @@ order_probe probe_order(const context& ctx, const matrix_ref& a);
 double sectors_per_nonzero(const context& ctx, const matrix_ref& a);
 
 /// Whether an order pays within an iterative solution of so many iterations at most, whose vectors stay in it.
-bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations);
+/// `why` says it as part of a sentence, with the iterations after which it does.
+bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations, std::string& why);
 
 /// The kernel whose iterations are fastest on a matrix in such an order, which fills blocks by chance: those with holes say
 /// nothing of it.
 std::string kernel_in_order(const context& ctx, csr_stats stats, type_key types);
 
-/// Reverse Cuthill-McKee of a CSR with sound structure: of A + A^T, by blocks of `block` rows where those are whole; of
-/// the graph of rows and columns where A is not square.
-matrix_orders find_orders(const context& ctx, const matrix_ref& a, index_t block);
+/// Throws INVALID_ARGUMENT where an order is set that will not be taken, INVALID_DIMENSIONS where A is of another size
+/// or, but for reverse Cuthill-McKee, not square.
+void check_order(const matrix_ref& a, const order_choice& how, spmv_reorder when);
+
+/// Of a CSR with sound structure: none is reverse Cuthill-McKee, where A is not square of the graph of rows and
+/// columns. By blocks of `block` rows where those are whole and the order is not the caller's own. Throws as `order`.
+matrix_orders find_orders(const context& ctx, const matrix_ref& a, const order_choice& how, index_t block);
+/// "reverse Cuthill-McKee order", "amd order", "the order that was given".
+std::string describe(const order_choice& how);
 
 }  // namespace tulle::detail

@@ -10,6 +10,7 @@
 #include "formats/matrix_arrays.hpp"
 #include "kernels/backends.hpp"
 #include "ops/owned_csr.hpp"
+#include "ops/vector_checks.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -201,6 +202,14 @@ void operand::fit_offsets(offset_type type) {
 void operand::borrow_offsets(const matrix_ref& same) noexcept {
   ref_.rowptr = same.rowptr;
   ref_.types.offset = same.types.offset;
+}
+
+void operand::check_values(const const_vector_ref& values) const {
+  if (values.size > 0 && values.space == memory_space::device && ctx_.backend() == backend_kind::cpu) {
+    throw error(status::invalid_argument, fmt::format("values is in device memory, {} is used on cpu", name_));
+  }
+  vector_rules{values.space, ctx_.device(), given_.types.value}.check_size("values", values, value_count_);
+  require_no_stride("update_values", {{"values", values}});
 }
 
 void operand::lend(const void* values, memory_space space) {

@@ -66,6 +66,8 @@ class operand {
   [[nodiscard]] const matrix_ref& lent() const noexcept { return lent_; }
   /// Elements that update_values takes.
   [[nodiscard]] std::int64_t value_count() const { return value_count_; }
+  /// Throws what is wrong with values for those that follow.
+  void check_values(const const_vector_ref& values) const;
   /// Other values in the order of the matrix that was given; borrowed where that is possible. `refresh` comes next.
   void update_values(const void* values, memory_space space);
   /// The same for what reads `on_backend` alone: the source and the pattern's values stay as they were.

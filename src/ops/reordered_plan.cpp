@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tulle/ops/matrix.hpp>
 
 #include "core/memory_status.hpp"
 #include "kernels/bsr_block.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 /// From this gain in sectors on an order is worth a plan that is then timed.
 constexpr double least_gain = 1.25;
-/// Of the plain plan's time, what the reordered one must stay below.
-constexpr double least_speedup = 0.98;
 
 /// Of the matrix's own blocks, or of those that its entries fill.
 index_t block_of(const detail::operand& a) {
@@ -65,13 +64,13 @@ class any_spmv_plan::impl::own_order_operator final : public linear_operator {
 void any_spmv_plan::impl::reorder(bool transposes) {
   const auto begin = std::chrono::steady_clock::now();
   const double before = detail::sectors_per_nonzero(ctx, source.ref());
-  detail::matrix_orders orders = detail::find_orders(ctx, source.ref(), block_of(source));
+  const order_choice how = std::exchange(options.reorder_method, {});
+  detail::matrix_orders orders = detail::find_orders(ctx, source.ref(), how, block_of(source));
   source.permute(orders.rows, orders.columns());
   source.refresh();
   order_reason = fmt::format(
-      "in reverse Cuthill-McKee order: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; "
-      "{:.0f} us to find it",
-      detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
+      "in {}: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; {:.0f} us to find it",
+      detail::describe(how), detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
   order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
   own_order = std::make_unique<own_order_operator>(*this);
@@ -80,31 +79,33 @@ void any_spmv_plan::impl::reorder(bool transposes) {
 /// Times the plan in another order beside this one, where there seems to be one that pays, and keeps the faster.
 void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
   impl& plain = *impl_;
+  spmv_options options = plain.options;
+  plain.options.reorder_method = {};
   if (effort() != spmv_effort::max) {
     plain.order_reason = "in A's order: reorder auto acts at effort max";
     return;
   }
-  if (plain.stays_blocks()) {
-    plain.order_reason = "in A's order: A came in blocks";
-    return;
-  }
   const auto begin = std::chrono::steady_clock::now();
-  const detail::order_probe seen = detail::probe_order(plain.ctx, plain.source.ref());
-  plain.order_reason = fmt::format("in A's order: {}", seen.describe());
-  if (seen.gain() < least_gain) return;
-  spmv_options options = plain.options;
+  plain.order_reason = "in A's order";
   options.reorder = spmv_reorder::always;
   try {
+    const matrix_ref& source = plain.source.ref();
+    const detail::order_probe seen =
+        detail::probe_order(plain.ctx, plain.stays_blocks() ? to_csr(plain.ctx, source) : source);
+    plain.order_reason += fmt::format(": {}", seen.describe());
+    if (seen.gain() < least_gain) return;
+    const std::string order = detail::describe(options.reorder_method);
     any_spmv_plan other(plain.ctx, a, options);
-    const double time = microseconds_per_application(*this), reordered = microseconds_per_application(other);
+    const comparison times = compare(*this, other);
     const double cost = microseconds_since(begin);
-    if (reordered < least_speedup * time) {
+    if (times.second_is_faster) {
       other.impl_->plan_microseconds += plain.plan_microseconds;
-      other.impl_->order_reason += fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications",
-                                               reordered, time, std::ceil(cost / (time - reordered)));
+      other.impl_->order_reason +=
+          fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications", times.second,
+                      times.first, std::ceil(cost / (times.first - times.second)));
       impl_ = std::move(other.impl_);
     } else {
-      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in reverse Cuthill-McKee order", time, reordered);
+      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in {}", times.first, times.second, order);
     }
   } catch (const error& e) {
     if (!is_out_of_memory(e) && e.code() != status::unsupported) throw;

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
-#include "ops/vector_checks.hpp"
 #include "plan/autotune.hpp"
 #include "plan/autotune_cache.hpp"
 
@@ -33,6 +34,12 @@ const spmv_options& checked_options(const spmv_options& o) {
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
+  if (!(o.values.tolerance >= 0 && o.values.tolerance < 1)) {
+    throw error(status::invalid_argument, fmt::format("values.tolerance = {}: must be at least 0 and below 1", o.values.tolerance));
+  }
+  if (o.values.bound > error_bound::norm) {
+    refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
+  }
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
 }
@@ -42,6 +49,7 @@ const spmv_options& checked_options(const spmv_options& o) {
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
     : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   options.vector_type = types().vector;
+  detail::check_order(a, options.reorder_method, options.reorder);
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
   const bool transposes = options.transpose != source.is_transpose();
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
@@ -123,12 +131,25 @@ void any_spmv_plan::impl::choose(bool quick) {
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
+    if (options.values.tolerance > 0 && build_narrower(*chosen)) return;
     build(*chosen, choice.reason);
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
     build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
+}
+
+/// The first kernel that stores values of this matrix in fewer bits, where `chosen` would not; false where none does.
+bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
+  if (chosen.listens_to.values) return false;
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) continue;
+    if (!k.supports(stats, source.ref().types, ctx.info()).ok) continue;
+    build(k, fmt::format("values take fewer bits within {} {}", name(options.values.bound), options.values.tolerance));
+    if (op->narrows_values()) return true;
+  }
+  return false;
 }
 
 void any_spmv_plan::impl::analyse() {
@@ -176,16 +197,27 @@ spmv_operator& any_spmv_plan::impl::many_operator() {
   return *many;
 }
 
+/// Null where there is none, or none that takes this matrix.
+const spmv_kernel* any_spmv_plan::impl::remembered(const std::string& key) const {
+  const auto known = cached_winner(key);
+  const spmv_kernel* k = known ? spmv_kernel_for(ctx.backend(), *known, types()) : nullptr;
+  const bool fits =
+      k != nullptr && k->role == kernel_role::production && k->supports(stats, source.ref().types, ctx.info()).ok;
+  return fits ? k : nullptr;
+}
+
 void any_spmv_plan::impl::tune(double budget) {
   const matrix_ref& a = source.ref();
   const std::string key = fmt::format("{}/{}/{}/{}", statistics_hash(stats), types_label(types()), ctx.info().name,
                                       ctx.info().multiprocessors);
-  if (const auto known = cached_winner(key)) {
-    for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-      if (k.name == *known && k.role == kernel_role::production && contains(k.types, types()) &&
-          k.supports(stats, a.types, ctx.info()).ok) {
-        return build(k, "the fastest when a matrix with these statistics was measured on this device before");
-      }
+  // Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
+  const std::string within_budget = std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
+  for (const std::string& k : {key, within_budget}) {
+    if (const spmv_kernel* known = remembered(k)) {
+      const char* const why = "the fastest when a matrix with these statistics was measured on this device before";
+      if (known != kernel) return build(*known, why);
+      reason = why;
+      return;
     }
   }
   tuning result = fastest_kernel(ctx, {a, stats, options}, {kernel, op.get()}, budget);
@@ -198,7 +230,7 @@ void any_spmv_plan::impl::tune(double budget) {
   const std::string left_out =
       result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
   reason = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
-  if (result.complete) remember_winner(key, kernel->name);
+  if (!result.lacked_memory) remember_winner(result.skipped == 0 ? key : within_budget, kernel->name);
 }
 
 any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)
@@ -248,12 +280,7 @@ void any_spmv_plan::do_jacobi(double omega, const const_vector_ref& x, const con
 }
 
 void any_spmv_plan::read_values(const const_vector_ref& values) {
-  if (values.size > 0 && values.space == memory_space::device && ctx().backend() == backend_kind::cpu) {
-    throw error(status::invalid_argument, "values is in device memory, the plan runs on cpu");
-  }
-  const detail::vector_rules rules{values.space, ctx().device(), impl_->types().value};
-  rules.check_size("values", values, impl_->source.value_count());
-  detail::require_no_stride("update_values", {{"values", values}});
+  impl_->source.check_values(values);
   impl_->source.update_values(values.data, values.space);
   impl_->source.refresh();
   impl_->op->update_values(impl_->source.ref());

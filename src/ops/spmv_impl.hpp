@@ -29,8 +29,10 @@ struct any_spmv_plan::impl {
   void take_transposing_kernel(const std::string& reason);
   bool transpose(const std::string& wanted);
   void choose(bool quick);
+  bool build_narrower(const spmv_kernel& chosen);
   void analyse();
   void count();
+  [[nodiscard]] const spmv_kernel* remembered(const std::string& key) const;
   void tune(double budget);
   class own_order_operator;
   void reorder(bool transposes);

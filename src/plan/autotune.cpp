@@ -6,8 +6,12 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/stream.hpp>
+#include <utility>
+#include <vector>
 
 #include "core/memory_status.hpp"
 #include "core/split_mix.hpp"
@@ -19,12 +23,24 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr int warm_up_runs = 3;
-constexpr int timed_runs = 10;
+/// A launch of a few microseconds takes by itself as long by one kernel as by another: short applications are timed
+/// some in a row, until this many microseconds or so have gone by.
+constexpr double sample_microseconds = 30;
+constexpr int most_in_a_row = 6;
+constexpr int samples = 10, samples_of_rows = 5, samples_to_confirm = 15;
+/// What is not faster than this is as fast: the kernel that was there first stays, so that chance does not choose.
+constexpr double clearly = 0.97;
 /// A kernel this many times slower than the fastest is not timed to the end.
 constexpr double hopeless = 4;
 /// What planning may take before one was seen, in applications: a conversion sorts or copies the whole matrix.
 constexpr double conversion_guess = 50;
 constexpr double in_place_guess = 3;
+
+/// Microseconds of one application: by itself, launch and all, and among some in a row.
+struct timing {
+  double alone = 0;
+  double in_a_row = 0;
+};
 
 /// x = 0 and a scratch y, and what times an application.
 class bench_stand {
@@ -38,30 +54,56 @@ class bench_stand {
     fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
   }
 
-  /// Median microseconds of one application, apply(x, y); the last warm-up run where that is beyond hope of passing
-  /// `fastest`.
-  template <class F>
-  double measure(const F& apply, double fastest) {
-    double last = 0;
-    for (int i = 0; i < warm_up_runs; ++i) last = once(apply);
-    if (last > hopeless * fastest) return last;
-    std::array<double, timed_runs> times{};
-    for (double& t : times) t = once(apply);
-    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    return times[times.size() / 2];
+  auto applying(spmv_operator& op) {
+    return [this, &op](const void* x, void* y) { op.apply(1, x, 0, y, ctx_.stream()); };
   }
-  double measure(spmv_operator& op, double fastest) {
-    return measure([&](const void* x, void* y) { op.apply(1, x, 0, y, ctx_.stream()); }, fastest);
+  /// Medians; only the last warm-up run where that is beyond hope of passing `fastest`.
+  timing measure(spmv_operator& op, double fastest = std::numeric_limits<double>::infinity()) {
+    const auto apply = applying(op);
+    double last = 0;
+    for (int i = 0; i < warm_up_runs; ++i) last = sample(apply, 1);
+    if (last > hopeless * fastest) return {last, last};
+    const int count = in_a_row(last);
+    std::array<double, samples> times{};
+    const auto end = times.begin() + (count > 1 ? samples_of_rows : samples);
+    for (auto t = times.begin(); t != end; ++t) *t = sample(apply, count);
+    return {last, median(times.begin(), end)};
+  }
+
+  /// Medians of a and b, some samples of each by turns: what a device does besides, or its clock, slows both.
+  template <class F, class G>
+  std::pair<double, double> by_turns(const F& a, const G& b, int least_samples) {
+    const int count = in_a_row(std::max(sample(a, 1), sample(b, 1)));
+    const int n = std::max(least_samples, count > 1 ? samples_of_rows : samples);
+    std::vector<double> of_a, of_b;
+    for (int i = 0; i < n; ++i) {
+      of_a.push_back(sample(a, count));
+      of_b.push_back(sample(b, count));
+    }
+    return {median(of_a.begin(), of_a.end()), median(of_b.begin(), of_b.end())};
+  }
+  bool is_faster(spmv_operator& other, spmv_operator& than, int least_samples = 0) {
+    const auto [of_other, of_than] = by_turns(applying(other), applying(than), least_samples);
+    return of_other < clearly * of_than;
   }
 
  private:
+  static int in_a_row(double alone) {
+    return static_cast<int>(std::clamp(std::ceil(sample_microseconds / alone), 1.0, double{most_in_a_row}));
+  }
+  template <class Iterator>
+  static double median(Iterator begin, Iterator end) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end);
+    return *middle;
+  }
   template <class F>
-  double once(const F& apply) {
+  double sample(const F& apply, int count) {
     begin_.record(ctx_.stream());
-    apply(x_.data(), y_.data());
+    for (int i = 0; i < count; ++i) apply(x_.data(), y_.data());
     end_.record(ctx_.stream());
     end_.synchronize();
-    return end_.microseconds_since(begin_);
+    return end_.microseconds_since(begin_) / count;
   }
 
   context ctx_;
@@ -77,16 +119,19 @@ double microseconds_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
-double microseconds_per_application(const linear_operator& a) {
+comparison compare(const linear_operator& a, const linear_operator& b) {
   const context& ctx = a.ctx();
   const shape s = a.dimensions();
   bench_stand stand(ctx, s, a.vector_type());
-  return stand.measure(
-      [&](const void* x, void* y) {
-        a.apply(1, const_vector_ref(a.vector_type(), x, s.cols, ctx.space(), ctx.device()), 0,
-                vector_ref(a.vector_type(), y, s.rows, ctx.space(), ctx.device()));
-      },
-      std::numeric_limits<double>::infinity());
+  const auto applying = [&](const linear_operator& op) {
+    return [&](const void* x, void* y) {
+      op.apply(1, const_vector_ref(op.vector_type(), x, s.cols, ctx.space(), ctx.device()), 0,
+               vector_ref(op.vector_type(), y, s.rows, ctx.space(), ctx.device()));
+    };
+  };
+  (void)stand.by_turns(applying(a), applying(b), 0);  // warm
+  const auto [first, second] = stand.by_turns(applying(a), applying(b), samples_to_confirm);
+  return {first, second, second < clearly * first};
 }
 
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
@@ -94,17 +139,19 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   const auto begin = clock::now();
   const operation_types types = types_of(subject.a, subject.options);
   bench_stand stand(ctx, subject.a.dimensions(), types.vector);
-  tuning result{first.first, nullptr, stand.measure(*first.second, std::numeric_limits<double>::infinity()), 1};
-  double longest_conversion = conversion_guess * result.microseconds;
+  const timing of_first = stand.measure(*first.second);
+  timing best = of_first;
+  tuning result;
+  result.kernel = first.first;
+  double longest_conversion = conversion_guess * best.alone;
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
     if (k.role != kernel_role::production || &k == first.first || !contains(k.types, types)) continue;
     if (!k.supports(subject.stats, types.matrix(), ctx.info()).ok) continue;
     const bool converts = k.needs_set_up;
-    const double planning = converts ? longest_conversion : in_place_guess * result.microseconds;
-    const double measuring = (warm_up_runs + timed_runs) * result.microseconds;
-    if (microseconds_since(begin) + planning + measuring > budget * result.microseconds) {
+    const double planning = converts ? longest_conversion : in_place_guess * best.alone;
+    const double measuring = (warm_up_runs + 2 * samples) * best.alone;
+    if (microseconds_since(begin) + planning + measuring > budget * best.alone) {
       ++result.skipped;
-      result.complete = false;
       continue;
     }
     try {
@@ -112,19 +159,27 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
       auto candidate = k.make(ctx, subject.a, subject.stats, subject.options);
       ctx.synchronize();
       if (converts) longest_conversion = std::max(longest_conversion, microseconds_since(planning_began));
-      const double time = stand.measure(*candidate, result.microseconds);
+      const timing time = stand.measure(*candidate, best.alone);
       ++result.measured;
-      if (time < result.microseconds) {
+      spmv_operator& so_far = result.faster != nullptr ? *result.faster : *first.second;
+      if (time.in_a_row < clearly * best.in_a_row && stand.is_faster(*candidate, so_far)) {
         result.kernel = &k;
         result.faster = std::move(candidate);
-        result.microseconds = time;
+        best = time;
       }
     } catch (const error& e) {
       if (e.code() == status::unsupported) continue;  // what only the set-up could see
       if (!is_out_of_memory(e)) throw;
-      result.complete = false;
+      result.lacked_memory = true;
     }
   }
+  // Once more, some time later and by more samples: what slowed the first for a while is over.
+  if (result.faster != nullptr && !stand.is_faster(*result.faster, *first.second, samples_to_confirm)) {
+    result.kernel = first.first;
+    result.faster.reset();
+    best = of_first;
+  }
+  result.microseconds = best.in_a_row;
   return result;
 }
 

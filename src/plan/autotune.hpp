@@ -13,8 +13,13 @@ namespace tulle {
 
 double microseconds_since(std::chrono::steady_clock::time_point begin);
 
-/// The median of some applications, with x = 0.
-double microseconds_per_application(const linear_operator& a);
+/// Median microseconds of an application of two operators that were applied by turns, with x = 0.
+struct comparison {
+  double first = 0;
+  double second = 0;
+  bool second_is_faster = false;  // by more than chance
+};
+comparison compare(const linear_operator& a, const linear_operator& b);
 
 /// What every candidate is planned with.
 struct tuning_subject {
@@ -26,15 +31,16 @@ struct tuning_subject {
 struct tuning {
   const spmv_kernel* kernel = nullptr;    // the fastest
   std::unique_ptr<spmv_operator> faster;  // its operator; null where the one given stays the fastest
-  double microseconds = 0;                // of one application
-  int measured = 0;
-  int skipped = 0;       // that suit the matrix but would have passed the budget
-  bool complete = true;  // every kernel that suits the matrix was measured
+  double microseconds = 0;                // of one application among some in a row
+  int measured = 1;
+  int skipped = 0;             // that suit the matrix but would have passed the budget
+  bool lacked_memory = false;  // for kernels that suit the matrix
 };
 
 /// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate
 /// is not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of the
-/// fastest one so far. Kernels for which there is no memory are left out.
+/// fastest one so far, each by itself. Kernels for which there is no memory are left out. Where two are as fast as one
+/// another the first stays.
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget);
 

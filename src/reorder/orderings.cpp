@@ -11,7 +11,7 @@
 #include "core/parallel.hpp"
 #include "core/split_mix.hpp"
 #include "kernels/backends.hpp"
-#include "ops/cuthill_mckee.hpp"
+#include "reorder/cuthill_mckee.hpp"
 #include "reorder/libraries.hpp"
 
 namespace tulle {

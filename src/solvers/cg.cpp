@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <tulle/ops/matrix.hpp>
 #include <tulle/solvers/cg.hpp>
 
 #include "kernels/backends.hpp"
@@ -11,6 +12,7 @@
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_operations.hpp"
 #include "solvers/cg_options.hpp"
+#include "solvers/preconditioner.hpp"
 #include "solvers/reordered_systems.hpp"
 
 namespace tulle {
@@ -52,6 +54,9 @@ class problem_source {
       throw error(status::unsupported, "cg takes values of f32 and f64, not of i32");
     if (options.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
     problem.options = detail::filled_in(options, ctx, a);
+    const spmv_reorder asked = std::exchange(problem.options.spmv.reorder, spmv_reorder::never);
+    const order_choice how = std::exchange(problem.options.spmv.reorder_method, {});
+    detail::check_order(a, how, asked);
     scalar_type& vectors = problem.options.spmv.vector_type.emplace(options.spmv.vector_type.value_or(a.types.value));
     if (vectors != a.types.value && vectors != scalar_type::f64) {
       throw error(status::unsupported,
@@ -60,7 +65,7 @@ class problem_source {
     if (options.spmv.effort != spmv_effort::none) given_.validate();
     if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
-    if (reorders(ctx)) reorder(ctx, a.block);
+    if (reorders(ctx, asked)) reorder(ctx, how, detail::given_block(a));
     const pattern_counts found = counts(ctx);
     if (!found.increasing()) given_.sort();
     given_.refresh();
@@ -73,12 +78,7 @@ class problem_source {
 
   /// `blocks_alone`: the CSR of a BSR keeps the values that it had.
   void update_values(const const_vector_ref& values, bool blocks_alone) {
-    if (values.size > 0 && values.space == memory_space::device && problem.csr.space == memory_space::host) {
-      throw error(status::invalid_argument, "values is in device memory, the solver runs on cpu");
-    }
-    const detail::vector_rules rules{values.space, problem.csr.device, problem.csr.types.value};
-    rules.check_size("values", values, given_.value_count());
-    detail::require_no_stride("update_values", {{"values", values}});
+    given_.check_values(values);
     if (blocks_alone) {
       given_.lend(values.data, values.space);
     } else {
@@ -89,22 +89,25 @@ class problem_source {
     if (problem.blocks.block > 0) problem.blocks.values = given_.on_backend().values;
   }
 
+  [[nodiscard]] std::size_t bytes() const noexcept { return given_.bytes(); }
+
   cg_problem problem;
   std::optional<permutation> order;  // of the problem's unknowns; none: as they are in A
+  std::string order_name;            // where there is one
+  std::string order_reason;          // why, or why not; empty: it was not to be decided
 
  private:
   /// Whether an order of its own pays for the problem.
-  [[nodiscard]] bool reorders(const context& ctx) {
-    const cg_options& o = problem.options;
-    const spmv_reorder asked = std::exchange(problem.options.spmv.reorder, spmv_reorder::never);
-    return asked == spmv_reorder::always ||
-           (asked == spmv_reorder::automatic && detail::order_pays(ctx, given_.ref(), o.max_iterations));
+  [[nodiscard]] bool reorders(const context& ctx, spmv_reorder asked) {
+    if (asked != spmv_reorder::automatic) return asked == spmv_reorder::always;
+    return detail::order_pays(ctx, given_.ref(), problem.options.max_iterations, order_reason);
   }
   /// Blocks stay together.
-  void reorder(const context& ctx, index_t block) {
+  void reorder(const context& ctx, const order_choice& how, index_t block) {
     const cg_options& o = problem.options;
     if (block == 0 && o.preconditioner == preconditioner_kind::block_jacobi) block = o.block;
-    order = detail::find_orders(ctx, given_.ref(), block).rows;
+    order = detail::find_orders(ctx, given_.ref(), how, block).rows;
+    order_name = detail::describe(how);
     given_.permute(*order, *order);
     problem.blocks = {};
   }
@@ -151,8 +154,9 @@ struct cg_solver::impl {
     reads_blocks = k.blocks;
     if (source->order) {
       detour.emplace(ctx, std::move(*source->order), type, options.rhs);
-      reason += "; in reverse Cuthill-McKee order";
+      reason += "; in " + source->order_name;
     }
+    if (!source->order_reason.empty()) reason += (source->order ? ": " : "; ") + source->order_reason;
     in_own_rows([&] { op = k.make(ctx, source->problem); });
     take_memory();
   }
@@ -191,14 +195,25 @@ struct cg_solver::impl {
     detour->put_back(given, stream);
   }
 
+  /// What is wrong with the diagonal, by the numbers that A has. Returns where nothing is: blocks of A's that were
+  /// taken apart are others in the solver's order.
+  void refuse_in_rows_of_a() const {
+    const matrix_ref a = permute_symmetric(ctx, source->problem.csr, detour->order().inverse());
+    const index_t block = options.preconditioner == preconditioner_kind::block_jacobi ? options.block : 1;
+    const scalar_type values = a.types.value;
+    buffer<std::byte> inverses(ctx, static_cast<std::size_t>((n + block) * block) * size_of(values));
+    if (block > 1) return invert_diagonal_blocks(ctx, a, block, inverses.data());
+    detail::invert_diagonal(ctx, a, {values, inverses.data(), n, ctx.space(), ctx.device()});
+  }
   /// Calls f, whose errors name rows in the solver's order.
   template <class F>
   void in_own_rows(const F& f) const {
     try {
       f();
     } catch (const error& e) {
+      if (detour && e.code() == status::indefinite) refuse_in_rows_of_a();
       if (!detour || e.code() != status::indefinite) throw;
-      throw error(e.code(), fmt::format("{}, in reverse Cuthill-McKee order", e.what()));
+      throw error(e.code(), fmt::format("{}, in {}", e.what(), source->order_name));
     }
   }
 
@@ -303,7 +318,7 @@ std::string cg_solver::explain() const {
 
 std::size_t cg_solver::workspace_bytes() const noexcept {
   return impl_->op->workspace_bytes() + impl_->record.bytes() + impl_->history.bytes() +
-         (impl_->detour ? impl_->detour->bytes() : 0);
+         (impl_->detour ? impl_->detour->bytes() : 0) + (impl_->source ? impl_->source->bytes() : 0);
 }
 
 }  // namespace tulle

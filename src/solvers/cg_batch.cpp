@@ -29,6 +29,7 @@ void check_options(const cg_options& o, scalar_type type) {
   if (!o.kernel.empty()) refuse_option("kernel");
   if (o.rhs != 1) refuse_option("rhs");
   if (o.spmv.transpose) refuse_option("spmv.transpose");
+  if (o.spmv.reorder != spmv_reorder::never) refuse_option("spmv.reorder");
   if (o.spmv.vector_type.value_or(type) != type) refuse_option("spmv.vector_type");
 }
 
@@ -105,6 +106,7 @@ class batch_patterns {
 struct cg_batch::impl {
   impl(const context& c, const matrix_ref& first, index_t count, const cg_options& o) : ctx(c), given(first) {
     if (count < 0) throw error(status::invalid_argument, fmt::format("count = {}: must be 0 or above", count));
+    check_options(o, first.types.value);
     batch_patterns all;
     all.add(ctx, "A", first, first);
     for (index_t i = 1; i < count; ++i) all.repeat(first);
@@ -113,6 +115,7 @@ struct cg_batch::impl {
     update(first.values, first.space);
   }
   impl(const context& c, std::span<const matrix_ref> matrices, const cg_options& o) : ctx(c), own_patterns(true) {
+    check_options(o, matrices.empty() ? type : matrices.front().types.value);
     batch_patterns all;
     for (std::size_t i = 0; i < matrices.size(); ++i)
       all.add(ctx, fmt::format("system {}", i), matrices[i], matrices.front());
@@ -129,7 +132,6 @@ struct cg_batch::impl {
 
   void make(batch_patterns all, const matrix_ref& first, const cg_options& o) {
     type = first.types.value;
-    check_options(o, type);
     value_count = all.values;
     unknowns = all.unknowns;
     systems = std::move(all.systems);

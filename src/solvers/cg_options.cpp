@@ -14,6 +14,10 @@ template <class Value>
 
 }  // namespace
 
+index_t given_block(const matrix_ref& a) {
+  return a.format == matrix_format::bsr || a.format == matrix_format::bin_bsr ? a.block : 0;
+}
+
 cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
   if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) refuse("rtol", o.rtol, "a number, 0 or above");
   if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
@@ -31,7 +35,8 @@ cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
   // Periodic replacement costs iterations, and all accuracy once rounding is what is left: docs/notes/0010. What has
   // arrived by the recursive residual alone goes on from the true one in any case, where the host looks.
   if (o.replace_interval == 0) o.replace_interval = -1;
-  if (o.block == 0) o.block = a.block > 0 && a.block <= 8 ? a.block : a.rows % 6 == 0 ? 6 : a.rows % 3 == 0 ? 3 : 4;
+  if (o.block == 0) o.block = given_block(a);
+  if (o.block == 0) o.block = a.rows % 6 == 0 ? 6 : a.rows % 3 == 0 ? 3 : 4;
   return o;
 }
 

@@ -12,6 +12,7 @@
 #include <tulle/solvers/jacobi.hpp>
 #include <utility>
 
+#include "formats/matrix_arrays.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/types.hpp"
 #include "ops/hidden_order.hpp"
@@ -28,14 +29,13 @@ void refuse(std::string_view what, double value, std::string_view right) {
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
 }
 
-void check_options(const matrix_ref& a, const jacobi_options& o) {
-  if (!(o.rtol >= 0)) refuse("rtol", o.rtol, "0 or above");
-  if (!(o.atol >= 0)) refuse("atol", o.atol, "0 or above");
+const matrix_ref& checked(const matrix_ref& a, const jacobi_options& o) {
+  if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) refuse("rtol", o.rtol, "a number, 0 or above");
+  if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
   if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
   if (o.check_interval < 1) refuse("check_interval", o.check_interval, "1 or above");
   if (!std::isfinite(o.omega)) refuse("omega", o.omega, "a number");
-  if (o.form == jacobi_form::plain && o.spmv.reorder == spmv_reorder::never &&
-      !std::holds_alternative<std::monostate>(o.order)) {
+  if (o.form == jacobi_form::plain && o.spmv.reorder == spmv_reorder::never && o.order.index() != 0) {
     throw error(status::invalid_argument, "order: form plain takes none");
   }
   if (o.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
@@ -45,6 +45,9 @@ void check_options(const matrix_ref& a, const jacobi_options& o) {
   }
   if (a.types.value == scalar_type::i32)
     throw error(status::unsupported, "jacobi takes values of f32 and f64, not of i32");
+  detail::check_order(a, o.spmv.reorder_method, o.spmv.reorder);
+  if (o.order.index() != 0) detail::check_order(a, o.order, spmv_reorder::always);
+  return a;
 }
 
 /// The diagonal of a matrix on the host.
@@ -55,33 +58,6 @@ std::vector<double> diagonal_of(const context& ctx, const matrix_ref& a) {
     const std::vector<T> values = to_vector(ctx, d);
     return std::vector<double>(values.begin(), values.end());
   });
-}
-
-/// As vectors are.
-buffer<std::byte> bytes_of(const context& ctx, scalar_type type, const std::vector<double>& values) {
-  return dispatch<type_set::floating>({type}, [&]<class T, class>() {
-    const std::vector<T> typed(values.begin(), values.end());
-    buffer<std::byte> out(ctx, typed.size() * sizeof(T));
-    copy_bytes(ctx, out.data(), ctx.space(), typed.data(), memory_space::host, out.bytes());
-    ctx.synchronize();  // before what was copied goes
-    return out;
-  });
-}
-
-/// What is asked for, or `otherwise`; says which.
-permutation order_of(const context& ctx, const matrix_ref& a, const jacobi_options& o, ordering otherwise,
-                     std::string& what) {
-  if (const auto* given = std::get_if<std::vector<index_t>>(&o.order)) {
-    if (given->size() != static_cast<std::size_t>(a.rows)) {
-      throw error(status::invalid_dimensions, fmt::format("order is of {} rows, A has {}", given->size(), a.rows));
-    }
-    what = "an order that was given";
-    return {ctx, *given};
-  }
-  const ordering* const named = std::get_if<ordering>(&o.order);
-  const ordering how = named != nullptr ? *named : otherwise;
-  what = fmt::format("order {}", name(how));
-  return order(ctx, a, how);
 }
 
 }  // namespace
@@ -99,53 +75,75 @@ std::string_view name(jacobi_form form) noexcept {
 }
 
 struct jacobi_solver::impl {
-  impl(const context& c, const matrix_ref& a, const jacobi_options& given) : ctx(c), options(given), ops(c) {
-    check_options(a, options);
-    prepare(a);
-    take_memory();
-  }
-
-  /// The system that sweeps work on: A with its rows matched, then in the order of the form.
-  void prepare(const matrix_ref& a) {
+  impl(const context& c, const matrix_ref& a, const jacobi_options& given)
+      : ctx(c), options(given), ops(c), system(c, "A", checked(a, given)) {
     const spmv_reorder reorder = std::exchange(options.spmv.reorder, spmv_reorder::never);
-    const bool may_move = options.form != jacobi_form::plain || options.match || reorder != spmv_reorder::never;
-    if (may_move && options.spmv.effort != spmv_effort::none) detail::operand(ctx, "A", a).validate();
-    matrix_ref system = may_move ? to_csr(ctx, a) : a;
-    if (options.match) {
-      rows = match_diagonal(ctx, system);
-      system = permute_rows(ctx, system, *rows);
-    }
-    const bool pays = reorder == spmv_reorder::always ||
-                      (reorder == spmv_reorder::automatic && detail::order_pays(ctx, system, options.max_iterations));
-    if (options.form == jacobi_form::plain && pays) options.form = jacobi_form::symmetric;
-    if (options.form == jacobi_form::symmetric) {
-      unknowns = order_of(ctx, system, options, ordering::rcm, order_name);
-      system = permute_symmetric(ctx, system, *unknowns);
-      rows = rows ? rows->then(*unknowns) : unknowns->on(ctx);
-    }
-    const matrix_ref ordered = options.form == jacobi_form::rows ? in_row_order(system) : system;
-    plan.emplace(ctx, ordered, options.spmv);
+    if (options.order.index() == 0) options.order = std::exchange(options.spmv.reorder_method, {});
+    n = a.rows;
+    prepare(reorder);
+    plan.emplace(ctx, swept(), options.spmv);
     type = plan->vector_type();
     if (stored && !detail::operator_of(*plan).store_in_order(stored->order().data(), true)) {
       throw error(status::unsupported,
                   fmt::format("form = rows: kernel {} cannot store rows in an order", plan->kernel()));
     }
-    n = a.rows;
-    inverse = bytes_of(ctx, type, inverse_diagonal(system));
+    take_memory();
+    read_diagonal();
+    capture();
+    ctx.synchronize();
   }
 
-  matrix_ref in_row_order(const matrix_ref& system) {
-    stored = order_of(ctx, system, options, ordering::length, order_name);
-    return permute_rows(ctx, system, *stored);
+  /// The system that sweeps work on: A with its rows matched, then in the order of the form.
+  void prepare(spmv_reorder reorder) {
+    const bool may_move = options.form != jacobi_form::plain || options.match || reorder != spmv_reorder::never;
+    if ((may_move || system.is_transpose()) && options.spmv.effort != spmv_effort::none) system.validate();
+    if (system.is_transpose()) system.transpose();
+    if (may_move) system.to_csr();
+    system.refresh();
+    if (options.match) rows = match_diagonal(ctx, system.ref());
+    const matrix_ref matched = rows ? permute_rows(ctx, system.ref(), *rows) : system.ref();
+    if (options.form == jacobi_form::plain && reorders(matched, reorder)) options.form = jacobi_form::symmetric;
+    if (options.form == jacobi_form::symmetric) {
+      unknowns = take_order(matched, ordering::rcm);
+      rows = rows ? rows->then(*unknowns) : unknowns->on(ctx);
+    }
+    const permutation natural = permutation::identity(ctx, n);
+    if (rows) system.permute(*rows, unknowns ? *unknowns : natural);
+    system.refresh();
+    if (options.form != jacobi_form::rows) return;
+    stored = take_order(system.ref(), ordering::length);
+    in_row_order.emplace(ctx, "A", system.ref()).permute(*stored, natural);
+    in_row_order->refresh();
   }
+  bool reorders(const matrix_ref& a, spmv_reorder asked) {
+    if (asked != spmv_reorder::automatic) return asked == spmv_reorder::always;
+    const bool pays = detail::order_pays(ctx, a, options.max_iterations, order_reason);
+    order_reason.insert(0, pays ? ": " : ", ");
+    return pays;
+  }
+  /// What is asked for, or `otherwise`.
+  permutation take_order(const matrix_ref& a, ordering otherwise) {
+    const order_choice how = options.order.index() == 0 ? order_choice(otherwise) : std::exchange(options.order, {});
+    order_name = detail::describe(how);
+    return detail::find_orders(ctx, a, how, 1).rows;
+  }
+  [[nodiscard]] const matrix_ref& swept() const { return in_row_order ? in_row_order->ref() : system.ref(); }
 
-  [[nodiscard]] std::vector<double> inverse_diagonal(const matrix_ref& system) const {
-    std::vector<double> d = diagonal_of(ctx, system);
+  /// Of the system as it is. Waits.
+  void read_diagonal() {
+    std::vector<double> d = diagonal_of(ctx, system.ref());
     for (std::size_t i = 0; i < d.size(); ++i) {
       if (d[i] == 0) refuse_row(i);
       d[i] = 1 / d[i];
     }
-    return d;
+    write(d);
+  }
+  void write(const std::vector<double>& inverses) {
+    dispatch<type_set::floating>({type}, [&]<class T, class>() {
+      const std::vector<T> typed(inverses.begin(), inverses.end());
+      copy_bytes(ctx, inverse.data(), ctx.space(), typed.data(), memory_space::host, inverse.bytes());
+      ctx.synchronize();  // before what was copied goes
+    });
   }
   /// By its number in A.
   [[noreturn]] void refuse_row(std::size_t i) const {
@@ -158,16 +156,16 @@ struct jacobi_solver::impl {
   }
 
   void take_memory() {
-    for (buffer<std::byte>* v : {&b, &residual, &iterate[0], &iterate[1]}) {
+    for (buffer<std::byte>* v : {&inverse, &b, &residual, &iterate[0], &iterate[1]}) {
       *v = buffer<std::byte>(ctx, static_cast<std::size_t>(n) * size_of(type));
     }
     norm = buffer<double>(ctx, 1);
-    const int together = std::min({options.check_interval, options.max_iterations, sweeps_together}) / 2 * 2;
-    if (ctx.backend() == backend_kind::cuda && together > 0 && n > 0) capture(together);
-    ctx.synchronize();
   }
   /// Sweeps that begin and end with the first iterate. A stream that cannot be captured goes without.
-  void capture(int count) {
+  void capture() {
+    const int count = std::min({options.check_interval, options.max_iterations, sweeps_together}) / 2 * 2;
+    if (ctx.backend() != backend_kind::cuda || count == 0 || n == 0) return;
+    sweeps.reset();
     try {
       sweeps.emplace(ctx, [&] {
         for (int i = 0; i < count; ++i) sweep(i % 2);
@@ -252,6 +250,21 @@ struct jacobi_solver::impl {
     return code == status::not_converged && result.iterations < options.max_iterations;
   }
 
+  void update_values(const const_vector_ref& values) {
+    system.check_values(values);
+    system.update_values(values.data, values.space);
+    system.refresh();
+    if (in_row_order) {
+      in_row_order->update_values(system.ref().values, ctx.space());
+      in_row_order->refresh();
+    }
+    read_diagonal();
+    const matrix_ref& a = swept();
+    plan->update_values(const_vector_ref(a.types.value, a.values, arrays_of(ctx, a).values, a.space, a.device));
+    capture();  // a kernel may read values where they are
+    ctx.synchronize();
+  }
+
   cg_result solve(const const_vector_ref& rhs, const vector_ref& x) const {
     check(rhs, x);
     load(rhs, x);
@@ -272,10 +285,13 @@ struct jacobi_solver::impl {
   context ctx;
   jacobi_options options;
   vector_ops ops;
+  detail::operand system;
   std::optional<permutation> rows;      // of A, in the order of the system's; none: as they are
   std::optional<permutation> unknowns;  // the same of columns
   std::optional<permutation> stored;    // rows of the system, in the order of the plan's
+  std::optional<detail::operand> in_row_order;  // the system, its rows in that order
   std::string order_name;
+  std::string order_reason;  // why, or why not; empty: it was not to be decided
   std::optional<any_spmv_plan> plan;
   index_t n = 0;
   scalar_type type = scalar_type::f64;
@@ -292,20 +308,21 @@ jacobi_solver& jacobi_solver::operator=(jacobi_solver&&) noexcept = default;
 jacobi_solver::~jacobi_solver() = default;
 
 cg_result jacobi_solver::solve(const const_vector_ref& b, const vector_ref& x) const { return impl_->solve(b, x); }
+void jacobi_solver::update_values(const const_vector_ref& values) { impl_->update_values(values); }
 const context& jacobi_solver::ctx() const noexcept { return impl_->ctx; }
 std::string_view jacobi_solver::kernel() const noexcept { return impl_->plan->kernel(); }
 
 std::string jacobi_solver::explain() const {
   const impl& s = *impl_;
   return fmt::format("jacobi: x += {} D^-1 (b - A x), form {}{}{}{}; {}", s.options.omega, name(s.options.form),
-                     s.order_name.empty() ? "" : ", ", s.order_name, s.options.match ? ", rows matched" : "",
-                     s.plan->explain());
+                     s.order_name.empty() ? "" : ", ", s.order_name + s.order_reason,
+                     s.options.match ? ", rows matched" : "", s.plan->explain());
 }
 
 std::size_t jacobi_solver::workspace_bytes() const noexcept {
   const impl& s = *impl_;
-  std::size_t sum = s.plan->workspace_bytes() + s.inverse.bytes() + s.b.bytes() + s.residual.bytes() +
-                    s.iterate[0].bytes() + s.iterate[1].bytes();
+  std::size_t sum = s.plan->workspace_bytes() + s.system.bytes() + (s.in_row_order ? s.in_row_order->bytes() : 0);
+  sum += s.inverse.bytes() + s.b.bytes() + s.residual.bytes() + s.iterate[0].bytes() + s.iterate[1].bytes();
   for (const auto* p : {&s.rows, &s.unknowns, &s.stored}) sum += *p ? 2 * (*p)->order().bytes() : 0;
   return sum;
 }

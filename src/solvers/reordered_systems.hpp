@@ -42,6 +42,7 @@ class reordered_systems {
          vectors(given.x, given.ld_x, given.count), stream);
     for (index_t j = 0; j < given.count; ++j) name_row(given.record[j], stream);
   }
+  [[nodiscard]] const permutation& order() const noexcept { return order_; }
   [[nodiscard]] std::size_t bytes() const noexcept {
     return b_.bytes() + x_.bytes() + 2 * order_.order().bytes() + rows_.bytes();
   }

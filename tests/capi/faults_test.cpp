@@ -37,9 +37,27 @@ TEST(capi_faults, every_host_allocation) {
     fail_each<plan_handle>("plan", tulle_spmv_plan_create, context, matrix, kernel);
   }
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
-    const tulle_spmv_options options{nullptr, effort, 1, nullptr, TULLE_REORDER_NEVER};
+    const tulle_spmv_options options{nullptr, effort, 1, nullptr, TULLE_REORDER_NEVER, nullptr};
     fail_each<plan_handle>("transposed plan", tulle_spmv_plan_create_with, context, matrix, &options);
   }
+}
+
+TEST(capi_faults, every_host_allocation_of_an_order_and_of_solvers_that_take_it) {
+  const context_handle context = cpu_context(1);
+  const csr_handle a = placed(context, plain_csr<>{3, 3, {0, 2, 5, 7}, {0, 1, 0, 1, 2, 1, 2}, {4, 1, 1, 5, 1, 1, 3}});
+  const auto order = made<permutation_handle>(tulle_order, context, a, tulle_ordering{TULLE_ORDER_DEGREE}, nullptr);
+  fail_each<permutation_handle>("order", tulle_order, context, a, tulle_ordering{TULLE_ORDER_RCM}, nullptr);
+  const tulle_spmv_options of_plan{nullptr, TULLE_EFFORT_STANDARD, 0, nullptr, TULLE_REORDER_ALWAYS, order.get()};
+  fail_each<plan_handle>("plan in an order", tulle_spmv_plan_create_with, context, a, &of_plan);
+  tulle_cg_options of_cg{};
+  of_cg.reorder = TULLE_REORDER_ALWAYS;
+  of_cg.order = order.get();
+  fail_each<cg_handle>("conjugate gradients", tulle_cg_solver_create, context, a, &of_cg);
+  tulle_jacobi_options of_jacobi{};
+  of_jacobi.form = TULLE_JACOBI_ROWS;
+  of_jacobi.order = order.get();
+  of_jacobi.match = 1;
+  fail_each<jacobi_handle>("Jacobi", tulle_jacobi_solver_create, context, a, &of_jacobi);
 }
 
 TEST(capi_faults, every_host_allocation_of_a_product) {

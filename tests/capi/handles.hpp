@@ -23,6 +23,8 @@ using buffer_handle = std::unique_ptr<tulle_buffer, destroyer<tulle_buffer, tull
 using csr_handle = std::unique_ptr<tulle_csr, destroyer<tulle_csr, tulle_csr_destroy>>;
 using plan_handle = std::unique_ptr<tulle_spmv_plan, destroyer<tulle_spmv_plan, tulle_spmv_plan_destroy>>;
 using cg_handle = std::unique_ptr<tulle_cg_solver, destroyer<tulle_cg_solver, tulle_cg_solver_destroy>>;
+using jacobi_handle = std::unique_ptr<tulle_jacobi_solver, destroyer<tulle_jacobi_solver, tulle_jacobi_solver_destroy>>;
+using permutation_handle = std::unique_ptr<tulle_permutation, destroyer<tulle_permutation, tulle_permutation_destroy>>;
 using batch_handle = std::unique_ptr<tulle_cg_batch, destroyer<tulle_cg_batch, tulle_cg_batch_destroy>>;
 using spgemm_handle = std::unique_ptr<tulle_spgemm_plan, destroyer<tulle_spgemm_plan, tulle_spgemm_plan_destroy>>;
 

@@ -71,7 +71,7 @@ TEST_P(capi_spmv, beta_zero_overwrites_nan) {
 TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
   const csr_handle matrix = placed(context, small_matrix());
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
-    const tulle_spmv_options options{nullptr, effort, 1, nullptr, 0};
+    const tulle_spmv_options options{nullptr, effort, 1, nullptr, 0, nullptr};
     const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
     EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));
     const std::vector<double> values{10, 20, 30, 40, 50};
@@ -83,7 +83,7 @@ TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
 TEST_P(capi_spmv, f32_values_under_f64_vectors) {
   const csr_handle matrix = placed(context, small_matrix<float>());
   const tulle_scalar_type f64 = TULLE_F64;
-  const tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0, &f64, 0};
+  const tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0, &f64, 0, nullptr};
   const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
   const double third = 1.0 / 3;
   EXPECT_EQ(apply<double>(plan, 1, {third, 1, 1, 1}, 0, {0, 0, 0}), (std::vector<double>{third + 2, 0, -3 * third + 4 + 5}));

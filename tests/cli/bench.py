@@ -87,6 +87,8 @@ class Bench(unittest.TestCase):
         for arguments in ([], [*QUICK, "--kernels", "csr.nonsense"], [*QUICK, "--repeat", 0], [*QUICK, "--sweep", "nonsense"],
                           ["--suite", "nonsense"], [*QUICK, "--latency", "--cold"], [*QUICK, "--latency", "--sweep", "sigma"],
                           [*QUICK, "--kernels", "default"],  # a word of earlier versions
+                          [*QUICK, "--preconditioner", "none"], [*QUICK, "--rtol", 1e-6],
+                          ["solve", "gen:stencil:n=4,values=spd", "--rtol", "nan"], ["spgemm", "gen:stencil:n=4", "--reorder", "rcm"],
                           ["spgemm"], ["spgemm", "gen:stencil:n=4", "--sweep", "sigma"],
                           ["spgemm", "gen:stencil:n=4", "--kernels", "csr.balanced"]):
             with self.subTest(arguments):

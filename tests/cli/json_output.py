@@ -1,12 +1,14 @@
 """What --json prints parses, and has its keys; help has an example; limits are kept: json_output.py BINARY."""
 import json
+import pathlib
 import sys
+import tempfile
 import unittest
 
 from tool import Outcome
 
 BINARY = sys.argv.pop(1)
-COMMANDS = ["info", "kernels", "spmv", "spgemm", "bench", "convert", "generate", "permute", "spy", "doctor"]
+COMMANDS = ["info", "kernels", "spmv", "spgemm", "solve", "bench", "convert", "generate", "permute", "spy", "doctor"]
 
 
 class JsonOutput(unittest.TestCase):
@@ -56,6 +58,18 @@ class JsonOutput(unittest.TestCase):
         names = {k["name"] for k in self.parsed("kernels", "--json")["kernels"]}
         self.assertIn(self.parsed("spmv", "gen:short:n=500", "--autotune", "--json")["kernel"], names)
 
+    def test_solve(self):
+        for more in ([], ["--method", "jacobi"], ["--reorder", "rcm", "--preconditioner", "block_jacobi"]):
+            record = self.parsed("solve", "gen:stencil:n=9,values=spd", "--json", *more)
+            self.assertEqual((record["rows"], record["status"], record["converged"]), (729, "SUCCESS", True))
+            self.assertLessEqual(record["residual"], record["target"])
+            self.assertAlmostEqual(record["target"], 1e-8 * record["rhs"])
+            self.assertAlmostEqual(record["relative_residual"], record["residual"] / record["rhs"])
+            self.assertLessEqual({"matrix", "nnz", "precision", "backend", "method", "reason", "setup_us", "solve_us", "iteration_us"},
+                                 set(record))
+        record = self.parsed("solve", "gen:stencil:n=9,values=spd", "--json", "--max-iterations", 2, code=4)
+        self.assertEqual((record["status"], record["converged"], record["iterations"]), ("NOT_CONVERGED", False, 2))
+
     def test_spgemm(self):
         record = self.parsed("spgemm", "gen:stencil:points=5,n=9", "gen:stencil:points=5,n=9", "--verify", "--json")
         self.assertLessEqual({"kernel", "reason", "backend", "microseconds", "numeric_us", "rows", "cols", "nnz", "products",
@@ -97,6 +111,19 @@ class JsonOutput(unittest.TestCase):
         record = self.parsed("info", "gen:stencil:n=6,points=7", "--gather", "--method", "rcm", "--json")
         self.assertEqual(record["gather"]["bandwidth"], 36)
         self.assertLessEqual(record["gather_reordered"]["quality"]["bandwidth"], 36)
+
+    def test_reorder(self):
+        mesh = "gen:stencil:n=6,points=7,values=spd"
+        for method, order in [("always", "reverse Cuthill-McKee"), ("rcm", "reverse Cuthill-McKee"), ("degree", "degree")]:
+            for command in (["spmv", mesh, "--repeat", 1], ["solve", mesh], ["solve", mesh, "--method", "jacobi"]):
+                with self.subTest(method=method, command=command):
+                    self.assertIn(f"{order} order", self.parsed(*command, "--reorder", method, "--json")["reason"])
+        self.assertNotIn("Cuthill", self.parsed("solve", mesh, "--reorder", "never", "--json")["reason"])
+        with tempfile.TemporaryDirectory() as folder:
+            order = pathlib.Path(folder) / "order.txt"
+            order.write_text("".join(f"{i}\n" for i in reversed(range(216))))
+            self.assertIn("in the order that was given",
+                          self.parsed("solve", mesh, "--permutation", str(order), "--json")["reason"])
 
     def test_doctor(self):
         record = self.parsed("doctor", "--json", "--threads", 1)

@@ -29,6 +29,8 @@ def complaints(entry, file):
             yield f"{method}: no JSON: {outcome.stdout[:80]!r}"
             continue
         theirs = SCIPY.get(entry["name"]) if method == "rcm" else None
+        if method == "rcm" and theirs is None and entry["symmetry"] == "symmetric":
+            yield "rcm: oracle/rcm_scipy.json lacks this symmetric matrix"
         for measure, most in MOST.items():
             if theirs and record["after"][measure] > most * theirs[measure]:
                 yield f"rcm: {measure} {record['after'][measure]}, SciPy's is {theirs[measure]}"

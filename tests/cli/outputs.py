@@ -1,8 +1,10 @@
 """What commands leave behind: streams that are closed or full, files that cannot be written, signals, names that are not
 to be overwritten: outputs.py BINARY."""
+import contextlib
 import errno
 import os
 import pathlib
+import pty
 import resource
 import signal
 import subprocess
@@ -15,11 +17,15 @@ from tool import environment
 
 BINARY = os.path.abspath(sys.argv.pop(1))
 ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "generate --list", "--help", "--version",
-          "spmv --help", "convert a.mtx -o -", "spmv a.mtx -o -"]  # what these print is what they are for
+          "spmv --help", "convert a.mtx -o -", "spmv a.mtx -o -", "solve gen:stencil:n=4,values=spd",
+          "solve gen:stencil:n=4,values=spd -o -", "solve gen:stencil:n=4,values=spd --plot -",
+          "permute a.mtx --repeat 0 --save-permutation -"]  # what these print is what they are for
 FILES = [("convert a.mtx -o c.mtx", "c.mtx"), ("convert a.mtx -o c.mtx.gz", "c.mtx.gz"),
          ("convert a.mtx -o c.mtx.zst", "c.mtx.zst"), ("generate stencil:n=12 -o c.mtx", "c.mtx"),
          ("spgemm a.mtx a.mtx -o c.mtx", "c.mtx"), ("spmv a.mtx -o y.mtx", "y.mtx"), ("spmv a.mtx -o y.mtx.gz", "y.mtx.gz"),
          ("permute a.mtx --repeat 0 -o c.mtx", "c.mtx"), ("permute a.mtx --repeat 0 --save-permutation p.txt", "p.txt"),
+         ("solve gen:stencil:n=8,values=spd -o x.mtx", "x.mtx"), ("solve gen:stencil:n=8,values=spd -o x.mtx.gz", "x.mtx.gz"),
+         ("solve gen:stencil:n=8,values=spd --plot r.svg", "r.svg"), ("spy a.mtx --compare -o b.svg", "b.svg"),
          ("spy a.mtx -o a.svg", "a.svg"), ("spy a.mtx --size 2000 -o a.png", "a.png")]
 FAILING = {"info nofile": 3, "nocommand": 2, "info": 2, "spgemm a.mtx a.mtx --kernel nothing": 2, "info nofile --json": 3,
            "convert nofile -o c.mtx": 3}
@@ -55,7 +61,7 @@ class Outputs(unittest.TestCase):
         out = [{"stdout": full}, {"preexec_fn": lambda: os.close(1)}]
         err = [{"stderr": full}, {"preexec_fn": lambda: os.close(2)}]
         both = [{"stdout": full, "stderr": full}, {"preexec_fn": lambda: os.closerange(1, 3)}]
-        written = {command: 0 for command, _ in FILES if command.split()[0] not in ("spmv", "spgemm", "permute")}
+        written = {command: 0 for command, _ in FILES if command.split()[0] not in ("spmv", "spgemm", "permute", "solve")}
         for commands, of_out in (({c: 0 for c in ALWAYS}, 3), (written, 0), (FAILING, None)):
             for command, code in commands.items():
                 for options, expected in [(o, of_out if of_out is not None else code) for o in out + both] + [(o, code) for o in err]:
@@ -105,8 +111,15 @@ class Outputs(unittest.TestCase):
             self.assertIn(code, (2, 3), command)
             self.assertEqual((self.folder / file).read_text(), "old")
         (self.folder / "y.mtx").write_text("old")
-        self.assertEqual(self.run_it("spmv a.mtx --kernel nothing -o y.mtx")[0], 2)
-        self.assertEqual((self.folder / "y.mtx").read_text(), "old")
+        for command in ("spmv a.mtx", "solve a.mtx", "solve a.mtx --method jacobi"):
+            self.assertEqual(self.run_it(f"{command} --kernel nothing -o y.mtx")[0], 2)
+            self.assertEqual((self.folder / "y.mtx").read_text(), "old")
+
+    def test_nothing_is_solved_for_a_file_that_cannot_be_written(self):
+        for command in ("solve - -o none/x.mtx", "solve - --plot none/r.svg", "permute - --save-permutation none/p.txt", "spmv - -o none/y.mtx"):
+            code, out, err = self.run_it(command)
+            self.assertEqual((code, out), (3, b""))
+            self.assertIn(b"cannot be written", err)
 
     def test_bench_overwrites_its_own_records_alone(self):
         matrix = (self.folder / "a.mtx").read_bytes()
@@ -168,6 +181,21 @@ class Outputs(unittest.TestCase):
         for number in range(os.getpid(), os.getpid() + 500):
             (self.folder / f"c.mtx.{number}.tmp").touch()
         self.assertEqual(self.run_it("convert a.mtx -o c.mtx")[0], 0)
+
+    def test_progress_is_shown_on_a_terminal_alone_and_erased(self):
+        command = "solve gen:stencil:n=20,values=spd --method jacobi --rtol 0 --max-iterations 50000"  # longer than a fifth of a second
+        terminal, end = pty.openpty()
+        process = self.start(command, stderr=end)
+        os.close(end)
+        out, said = process.communicate(timeout=60)[0], b""
+        with contextlib.suppress(OSError):  # that is how a terminal ends
+            while piece := os.read(terminal, 4096):
+                said += piece
+        os.close(terminal)
+        self.assertEqual(process.returncode, 4)
+        self.assertRegex(said, rb"^(\r\x1b\[K\d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
+        self.assertIn(b"NOT_CONVERGED", out)
+        self.assertNotIn(b"\r", self.run_it(command)[2])
 
     def test_dev_stdout_is_standard_output(self):
         with (self.folder / "both").open("wb") as out:

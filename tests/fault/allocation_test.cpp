@@ -72,6 +72,32 @@ TEST(fault_allocation, matrix_operations) {
   fail_each_allocation("identity", [&] { identity(cpu(), 5, scalar_type::i32); });
 }
 
+TEST(fault_allocation, orders) {
+  const csr<double> a = generate<double>(cpu(), "gen:stencil:points=5,n=6");
+  const matrix_ref wide = extract(cpu(), a, {0, a.rows}, {0, a.cols / 2});
+  for (const ordering how : orderings()) {
+    fail_each_allocation("order " + std::string(name(how)), [&] { (void)order(cpu(), a, how); });
+  }
+  const permutation p = order(cpu(), a, ordering::random);
+  fail_each_allocation("permutation", [&] { EXPECT_TRUE(p.then(p.inverse()).is_identity()); });
+  fail_each_allocation("permute", [&] { permute(cpu(), a, p, p); });
+  expect_no_allocations("measure_order", [&] { measure_order(cpu(), a); });
+  fail_each_allocation("match_diagonal", [&] { (void)match_diagonal(cpu(), a); });
+  spmv_options options;
+  options.reorder = spmv_reorder::always;
+  const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
+  std::vector<double> y(x.size()), z(x.size());
+  fail_each_allocation("a plan with orders of rows and of columns", [&] { any_spmv_plan(cpu(), wide, options); });
+  fail_each_allocation("a plan in another order", [&] { any_spmv_plan(cpu(), a, options).update_values(); });
+  any_spmv_plan plan(cpu(), a, options);
+  double dots[2];
+  expect_no_allocations("calls of a plan in another order", [&] {
+    plan.apply(2, x, 0, y);
+    plan.apply_dots(1, y, 0, z, x, vector_ref(scalar_type::f64, dots, 2, memory_space::host));
+    plan.jacobi(0.5, y, x, x, z);
+  });
+}
+
 TEST(fault_allocation, inspection) {
   const csr<double> a = small_matrix();
   const std::vector<double> x(static_cast<std::size_t>(a.cols), 1);
@@ -257,6 +283,12 @@ TEST(fault_allocation, solvers) {
       expect_no_allocations("enqueue " + what, [&] { solver.enqueue(b, x, &record); });
     }
   }
+  cg_options reordered;
+  reordered.spmv.reorder = spmv_reorder::always;
+  reordered.zero_guess = true;
+  fail_each_allocation("make cg in another order", [&] { cg_solver(cpu(), a, reordered); });
+  const cg_solver in_order(cpu(), a, reordered);
+  expect_no_allocations("solve in another order", [&] { EXPECT_TRUE(in_order.solve(b, x).converged()); });
   fail_each_allocation("jacobi", [&] { solve_jacobi(cpu(), a, b, x); });
   for (const jacobi_form form : {jacobi_form::plain, jacobi_form::rows, jacobi_form::symmetric}) {
     jacobi_options options;

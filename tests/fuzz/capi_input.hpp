@@ -152,6 +152,16 @@ inline csr_input random_csr(input& in, arena& memory) {
   return out;
 }
 
+inline tulle_multivector vectors(input& in, arena& memory, std::int64_t rows, std::int64_t count,
+                                 tulle_scalar_type type) {
+  const tulle_vector_order order = in.below(2);
+  const std::int64_t least = order == TULLE_ROW_MAJOR ? count : rows, stripes = order == TULLE_ROW_MAJOR ? rows : count;
+  const std::int64_t ld = least + in.below(3);
+  const std::int64_t elements = stripes == 0 ? 0 : (stripes - 1) * ld + least;
+  return {in.size(rows), count, in.rarely() ? least - 1 : ld, in.rarely() ? 2 : order,
+          memory.numbers(in, elements, type)};
+}
+
 /// A matrix in another format, its contents broken now and then.
 inline tulle_matrix_arrays random_arrays(input& in, arena& memory) {
   tulle_matrix_arrays a{};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capi_handles.hpp"
+#include "capi_orders.hpp"
 
 namespace tulle::fuzz {
 
@@ -15,6 +16,12 @@ struct cg {
   std::int32_t rhs = 1;
 };
 
+struct jacobi {
+  tulle_jacobi_solver* handle = nullptr;
+  std::int64_t rows = 0, nnz = 0;
+  tulle_scalar_type type = TULLE_F64, vector = TULLE_F64;
+};
+
 struct batch {
   tulle_cg_batch* handle = nullptr;
   std::int64_t systems = 0, rows = 0, values = 0;  // rows and values of all
@@ -22,11 +29,12 @@ struct batch {
 };
 
 inline void destroy(const cg& c) { tulle_cg_solver_destroy(c.handle); }
+inline void destroy(const jacobi& j) { tulle_jacobi_solver_destroy(j.handle); }
 inline void destroy(const batch& b) { tulle_cg_batch_destroy(b.handle); }
 
 class solver_steps {
  public:
-  solver_steps(input& in, arena& memory) : in_(in), memory_(memory) {}
+  solver_steps(input& in, arena& memory, order_steps& orders) : in_(in), memory_(memory), orders_(orders) {}
 
   /// A solver or a batch of `m`, or of a system that is made for it.
   void make(tulle_context* context, tulle_csr* m, const char* kernel) {
@@ -34,10 +42,15 @@ class solver_steps {
     if (in_.byte() < 220) m = made = system(context);
     tulle_csr_arrays a{};
     if (m != nullptr) require(ok(tulle_csr_get_arrays(m, &a)), "no arrays");
-    if (in_.below(2) == 0) {
-      make_solver(context, m, a, kernel);
-    } else {
-      make_batch(context, m, a);
+    switch (in_.below(3)) {
+      case 0:
+        make_solver(context, m, a, kernel);
+        break;
+      case 1:
+        make_jacobi(context, m, a, kernel);
+        break;
+      default:
+        make_batch(context, m, a);
     }
     if (in_.byte() < 200) {
       owned_.add({made, false});
@@ -47,16 +60,22 @@ class solver_steps {
   }
 
   void use() {
-    if (in_.below(2) == 0) {
-      use_solver();
-    } else {
-      use_batch();
+    switch (in_.below(3)) {
+      case 0:
+        return use_solver();
+      case 1:
+        return use_jacobi();
+      default:
+        return use_batch();
     }
   }
 
   void destroy_one() {
-    if (in_.below(2) == 0 && !solvers_.all.empty()) return solvers_.destroy_one(in_.byte() % solvers_.all.size());
-    if (!batches_.all.empty()) batches_.destroy_one(in_.byte() % batches_.all.size());
+    const auto of = [&](auto& pool) {
+      if (!pool.all.empty()) pool.destroy_one(in_.byte() % pool.all.size());
+    };
+    const int what = in_.below(3);
+    what == 0 ? of(solvers_) : what == 1 ? of(jacobis_) : of(batches_);
   }
 
  private:
@@ -118,6 +137,8 @@ class solver_steps {
     if (in_.byte() > 200) o.vector_type = &vector;
     if (o.vector_type != nullptr) c.vector = vector;
     c.rhs = std::max(o.rhs, 1);
+    if (in_.byte() > 200) o.reorder = in_.rarely() ? 3 : 1 + in_.below(2);
+    if (o.reorder != TULLE_REORDER_NEVER) o.order = orders_.of_size(a.rows);
     if (!ok(tulle_cg_solver_create(context, m, &o, &c.handle))) {
       return require(c.handle == nullptr, "a handle goes with SUCCESS alone");
     }
@@ -127,6 +148,32 @@ class solver_steps {
             "no explanation");
     require(a.rows == a.cols, "a solver of what is not square");
     solvers_.add(c);
+  }
+
+  void make_jacobi(tulle_context* context, tulle_csr* m, const tulle_csr_arrays& a, const char* kernel) {
+    jacobi j{nullptr, a.rows, a.nnz, a.scalar_type, a.scalar_type};
+    tulle_jacobi_options o{};
+    o.rtol = in_.rarely() ? in_.factor() : in_.one_of({0.0, 1e-3, 1e-12});
+    o.max_iterations = in_.rarely() ? -2 : 1 + in_.below(60);
+    o.check_interval = in_.rarely() ? -1 : in_.below(9);
+    o.omega = in_.rarely() ? in_.factor() : in_.one_of({0.0, 0.5, 1.0});
+    o.form = in_.rarely() ? 3 : in_.below(3);
+    if (o.form != TULLE_JACOBI_PLAIN) o.order = orders_.of_size(a.rows);
+    o.match = in_.rarely() ? 2 : in_.below(2);
+    o.kernel = in_.byte() < 200 ? nullptr : kernel;
+    const tulle_scalar_type vector = in_.rarely() ? 3 : in_.below(2);
+    if (in_.byte() > 200) o.vector_type = &vector;
+    const bool by_default = in_.rarely();
+    if (o.vector_type != nullptr && !by_default) j.vector = vector;
+    if (!ok(tulle_jacobi_solver_create(context, m, by_default ? nullptr : &o, &j.handle))) {
+      return require(j.handle == nullptr, "a handle goes with SUCCESS alone");
+    }
+    const char* sentence = nullptr;
+    std::size_t bytes = 0;
+    require(ok(tulle_jacobi_solver_explain(j.handle, &sentence)) && ok(tulle_jacobi_solver_workspace(j.handle, &bytes)),
+            "no explanation");
+    require(a.rows == a.cols, "a solver of what is not square");
+    jacobis_.add(j);
   }
 
   void make_batch(tulle_context* context, tulle_csr* m, const tulle_csr_arrays& a) {
@@ -197,6 +244,20 @@ class solver_steps {
     }
   }
 
+  void use_jacobi() {
+    jacobi& j = jacobis_.pick(in_);
+    if (in_.below(3) == 0) {
+      const void* const values = memory_.numbers(in_, j.nnz, j.type);
+      ok(tulle_jacobi_solver_update_values(j.handle, values, in_.size(j.nnz),
+                                           in_.rarely() ? TULLE_DEVICE : TULLE_HOST));
+      return;
+    }
+    const void* const b = memory_.numbers(in_, j.rows, j.vector);
+    void* const x = in_.rarely() ? nullptr : memory_.numbers(in_, j.rows, j.vector);
+    tulle_cg_record record{};
+    if (ok(tulle_jacobi_solver_solve(j.handle, b, x, in_.size(j.rows), &record))) check(record);
+  }
+
   void use_batch() {
     batch& s = batches_.pick(in_);
     const void* const b = memory_.numbers(in_, s.rows, s.type);
@@ -215,8 +276,10 @@ class solver_steps {
 
   input& in_;
   arena& memory_;
+  order_steps& orders_;
   pool<matrix> owned_;
   pool<cg> solvers_;
+  pool<jacobi> jacobis_;
   pool<batch> batches_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capi_handles.hpp"
+#include "capi_orders.hpp"
 #include "capi_solvers.hpp"
 #include "support/files.hpp"
 
@@ -33,7 +34,8 @@ class session {
                                                    &session::numeric,      &session::new_factors,
                                                    &session::one_shot,     &session::buffer,
                                                    &session::make_solver,  &session::use_solver,
-                                                   &session::use_solver};
+                                                   &session::use_solver,   &session::make_order,
+                                                   &session::permute,      &session::move_vector};
     while (!in_.empty()) (this->*steps[in_.byte() % std::size(steps)])();
   }
 
@@ -79,11 +81,13 @@ class session {
     const auto of = [&](auto& pool, std::size_t least) {
       if (pool.all.size() > least) pool.destroy_one(in_.byte() % pool.all.size());
     };
-    switch (in_.below(6)) {
+    switch (in_.below(7)) {
       case 0:
         return of(contexts_, 1);
       case 5:
         return solvers_.destroy_one();
+      case 6:
+        return orders_.destroy_one();
       case 1:
         return of(matrices_, 0);
       case 2:
@@ -192,6 +196,7 @@ class session {
       options.transpose = in_.rarely() ? 2 : in_.below(2);
       options.vector_type = in_.byte() < 200 ? nullptr : &vector;
       options.reorder = in_.rarely() ? 3 : in_.byte() < 200 ? TULLE_REORDER_NEVER : 1 + in_.below(2);
+      if (options.reorder != TULLE_REORDER_NEVER) options.order = orders_.of_size(a.rows);
     }
     spmv p{nullptr, a.rows, a.cols, a.nnz, a.scalar_type, options.vector_type == nullptr ? a.scalar_type : vector, {}};
     if (!ok(tulle_spmv_plan_create_with(context(), m.handle, by_default ? nullptr : &options, &p.handle))) {
@@ -222,30 +227,21 @@ class session {
       expected[static_cast<std::size_t>(p.a->rows[k])] += term;
       magnitude[static_cast<std::size_t>(p.a->rows[k])] += std::abs(term) + std::abs(p.a->values[k]);
     }
-    const bool overlap = in_.rarely();
+    const bool overlap = in_.rarely() && p.rows >= p.cols;  // else y has not the elements of x
     if (!ok(tulle_spmv_plan_apply(p.handle, alpha, overlap ? y : x, in_.size(p.cols), beta, y, in_.size(p.rows))))
       return;
-    require(!overlap || p.rows == 0 || p.cols == 0, "x and y overlap");
+    require(!overlap || p.cols == 0, "x and y overlap");
     for (std::size_t i = 0; p.a && i < expected.size(); ++i) {
       // What f32 cannot hold is infinite there, and infinity times 0 is NaN.
       const bool exact = std::abs(alpha) + std::abs(beta) < 1e10 && magnitude[i] < 1 << 22;
       require(!exact || number_at(y, i, p.vector) == expected[i], "a wrong product");
     }
   }
-  tulle_multivector vectors(std::int64_t rows, std::int64_t count, tulle_scalar_type type) {
-    const tulle_vector_order order = in_.below(2);
-    const std::int64_t least = order == TULLE_ROW_MAJOR ? count : rows,
-                       stripes = order == TULLE_ROW_MAJOR ? rows : count;
-    const std::int64_t ld = least + in_.below(3);
-    const std::int64_t elements = stripes == 0 ? 0 : (stripes - 1) * ld + least;
-    return {in_.size(rows), count, in_.rarely() ? least - 1 : ld, in_.rarely() ? 2 : order,
-            memory_.numbers(in_, elements, type)};
-  }
   void apply_many() {
     spmv& p = spmvs_.pick(in_);
     const std::int64_t count = in_.below(5);
-    tulle_multivector x = vectors(p.cols, count, p.vector);
-    const tulle_multivector y = vectors(p.rows, count, p.vector);
+    tulle_multivector x = vectors(in_, memory_, p.cols, count, p.vector);
+    const tulle_multivector y = vectors(in_, memory_, p.rows, count, p.vector);
     x.count = in_.size(x.count);
     ok(tulle_spmv_plan_apply_many(p.handle, in_.factor(), &x, in_.factor(), &y));
   }
@@ -360,12 +356,26 @@ class session {
     buffers_.add(made);
   }
 
+  void make_order() {
+    tulle_csr* const m = sound();
+    orders_.make(context(), m, arrays_of(m).rows);
+  }
+  void permute() {
+    tulle_csr *const m = sound(), *made = nullptr;
+    const tulle_csr_arrays a = arrays_of(m);
+    const tulle_permutation *const rows = orders_.of_size(a.rows), *const columns = orders_.of_size(a.cols);
+    const tulle_status status = tulle_permute(context(), m, rows, columns, &made);
+    keep(status, made);
+  }
+  void move_vector() { orders_.move_vector(); }
+
   void make_solver() { solvers_.make(context(), sound(), kernel()); }
   void use_solver() { solvers_.use(); }
 
   input in_;
   arena memory_;  // outlives what borrows from it
-  solver_steps solvers_{in_, memory_};
+  order_steps orders_{in_, memory_};
+  solver_steps solvers_{in_, memory_, orders_};
   pool<tulle_context*> contexts_;
   pool<matrix> matrices_;
   pool<spmv> spmvs_;

@@ -1,4 +1,6 @@
 // Plans that keep rows and columns in another order than A's: the orders, vectors in them, and when there is one.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -187,6 +189,34 @@ TEST_P(reordered_plan_test, applying_takes_no_memory) {
   }
 }
 
+TEST_P(reordered_plan_test, applying_can_be_captured) {
+  if (ctx().backend() == backend_kind::cpu) GTEST_SKIP() << "a CPU has no graphs";
+  const matrix_ref a = renumbered("gen:stencil:points=7,n=12");
+  const any_spmv_plan reordered = plan(a);
+  const auto n = static_cast<std::size_t>(a.rows);
+  const buffer<double> x = to_buffer(ctx(), random_numbers(n, 1)), w = to_buffer(ctx(), random_numbers(n, 2)),
+                       y0 = to_buffer(ctx(), random_numbers(n, 3));
+  buffer<double> y(ctx(), n), z(ctx(), n), dots(ctx(), 2);
+  const auto work = [&] {
+    copy_bytes(ctx(), y.data(), ctx().space(), y0.data(), ctx().space(), y.bytes());
+    reordered.apply(2, x, -1, y);
+    reordered.apply_dots(1, y, 0, z, w, dots);
+    reordered.jacobi(0.5, z, w, x, y);
+  };
+  const auto outcome = [&] {
+    ctx().synchronize();
+    return std::tuple(to_vector(ctx(), y), to_vector(ctx(), z), to_vector(ctx(), dots));
+  };
+  work();
+  const auto want = outcome();
+  const graph g(ctx(), work);
+  for (int again = 0; again < 2; ++again) {
+    vector_ops(ctx()).fill(0, y);
+    g.launch();
+    EXPECT_EQ(outcome(), want);
+  }
+}
+
 /// Vectors that are larger than a cache take two steps on a device; the bits are those of one.
 TEST_P(reordered_plan_test, an_order_in_two_steps_gives_what_one_step_does) {
   const matrix_ref a = renumbered("gen:stencil:points=7,n=15");
@@ -253,6 +283,77 @@ TEST_P(reordered_plan_test, what_decides_is_told) {
   EXPECT_EQ(natural.row_order(), nullptr);
   const matrix_ref random(generate<double>(context::cpu(2), "gen:uniform:n=20000,degree=8"));
   EXPECT_EQ(plan(random, spmv_reorder::automatic, spmv_effort::max).row_order(), nullptr) << "no order is hidden";
+}
+
+TEST_P(reordered_plan_test, the_order_may_be_named_or_given) {
+  const matrix_ref a = renumbered("gen:stencil:points=5,n=25");
+  const vec x = numbers(a.cols);
+  const auto reordered = [&](const matrix_ref& m, order_choice how, spmv_reorder when = spmv_reorder::always) {
+    spmv_options options;
+    options.reorder = when;
+    options.reorder_method = std::move(how);
+    return any_spmv_plan(ctx(), m, options);
+  };
+  for (const ordering o : orderings()) {
+    SCOPED_TRACE(name(o));
+    const any_spmv_plan made = reordered(a, o);
+    EXPECT_EQ(made.row_order()->to_vector(), order(ctx(), a, o).to_vector());
+    expect_product(a, x, apply(made, x));
+    if (o == ordering::rcm) continue;
+    EXPECT_NE(made.explain().find(fmt::format("in {} order", name(o))), std::string::npos) << made.explain();
+  }
+  const std::vector<index_t> own = shuffled_numbers(a.rows);
+  EXPECT_EQ(reordered(a, own).row_order()->to_vector(), own);
+  expect_product(a, x, apply(reordered(a, own), x));
+
+  const auto refused = [&](status code, const char* words, const matrix_ref& m, const order_choice& how,
+                           spmv_reorder when = spmv_reorder::always) {
+    expect_error(code, words, [&] { (void)reordered(m, how, when); });
+  };
+  refused(status::invalid_argument, "reorder_method: reorder is never", a, ordering::rcm, spmv_reorder::never);
+  for (const spmv_reorder when : {spmv_reorder::automatic, spmv_reorder::always}) {
+    refused(status::invalid_dimensions, "order is of 2 rows, A has 625", a, std::vector<index_t>{1, 0}, when);
+    const matrix_ref wide = extract(ctx(), a, {0, 600}, {0, 625});
+    refused(status::invalid_dimensions, "A is 600 x 625: degree order is of a square matrix", wide, ordering::degree,
+            when);
+    EXPECT_EQ(apply(reordered(wide, ordering::rcm, when), x).size(), 600u);
+  }
+  std::vector<index_t> twice = own;
+  twice[3] = twice[2];
+  refused(status::invalid_argument, "order[3]", a, twice);
+}
+
+TEST_P(reordered_plan_test, named_orders_keep_blocks_together) {
+  constexpr index_t block = 3;
+  const matrix_ref given(generate<double>(context::cpu(2), "gen:fem:dof=3,n=5"));
+  const matrix_ref a = permute_symmetric(ctx(), given, permutation::identity(ctx(), given.rows));
+  const matrix_ref blocks(to_bsr(ctx(), a.as<double, std::int32_t>(), block));
+  for (const ordering o : orderings()) {
+    SCOPED_TRACE(name(o));
+    spmv_options options;
+    options.reorder = spmv_reorder::always;
+    options.reorder_method = o;
+    const any_spmv_plan made(ctx(), blocks, options);
+    const std::vector<index_t> own = made.row_order()->to_vector();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      EXPECT_EQ(own[i], own[i - i % block] + static_cast<index_t>(i % block));
+    const vec x = numbers(a.cols);
+    expect_product(a, x, apply(made, x));
+  }
+}
+
+TEST_P(reordered_plan_test, auto_looks_at_blocks_too) {
+  const temporary_directory cache;
+  const environment_variable cache_directory{"TULLE_CACHE_DIR", cache.path()};
+  const matrix_ref a(generate<double>(context::cpu(2), "gen:fem:dof=2,n=12"));
+  std::vector<index_t> order;
+  for (const index_t b : shuffled_numbers(a.rows / 2)) order.insert(order.end(), {2 * b, 2 * b + 1});
+  const matrix_ref nodes = permute_symmetric(ctx(), a, permutation(ctx(), order));
+  const any_spmv_plan made =
+      plan(matrix_ref(to_bsr(ctx(), nodes.as<double, std::int32_t>(), 2)), spmv_reorder::automatic, spmv_effort::max);
+  EXPECT_NE(made.explain().find("reverse Cuthill-McKee order"), std::string::npos) << "timed: " << made.explain();
+  const vec x = numbers(a.cols);
+  expect_product(nodes, x, apply(made, x));
 }
 
 TEST_P(reordered_plan_test, an_option_out_of_range_is_named) {

@@ -46,6 +46,30 @@ TEST_P(device_solvers, a_whole_solve_in_a_graph_gives_the_same_bits_each_time) {
   }
 }
 
+TEST_P(device_solvers, progress_is_told_on_the_way_and_changes_no_bits) {
+  const std::string spec = "gen:stencil:points=7,n=24,values=spd";
+  const std::vector<double> rhs = random_rhs<double>(24 * 24 * 24);
+  const matrix_ref a = generate<double>(context::cpu(2), spec);
+  for (const preconditioner_kind m :
+       {preconditioner_kind::none, preconditioner_kind::jacobi, preconditioner_kind::block_jacobi}) {
+    cg_options o = with("cg.graph", m);
+    o.block = 2;
+    o.rtol = 1e-12;
+    const auto silent = solve(cg_solver(ctx(), a, o), rhs);
+    std::vector<std::pair<int, double>> told;
+    o.progress = [&](int iterations, double residual) { told.emplace_back(iterations, residual); };
+    const auto said = solve(cg_solver(ctx(), a, o), rhs);
+    EXPECT_EQ(said.result.iterations, silent.result.iterations);
+    EXPECT_EQ(said.x, silent.x);
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(told, {}, &std::pair<int, double>::first));
+    EXPECT_LE(told.back().first, said.result.iterations);
+    for (const auto& [iterations, residual] : told)
+      EXPECT_TRUE(iterations >= 0 && residual > 0 && std::isfinite(residual));
+    EXPECT_LT(told.back().second, 1e-3 * norm_of(rhs));
+  }
+}
+
 TEST_P(device_solvers, single_precision_converges_as_classical_double_does) {
   for (const char* spec : {"gen:stencil:points=5,n=48,values=spd", "gen:fem:dof=3,n=8,values=spd"}) {
     const plain_csr<float> a = generated<float>(spec);
@@ -313,6 +337,31 @@ TEST_P(device_solvers, blocks_of_every_size_are_solved_with) {
           EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
           expect_true_report(a, b, s, o);
         }
+      }
+    }
+  });
+}
+
+/// More than a cluster of 16 has threads for.
+TEST_P(device_solvers, rows_beyond_those_in_registers_are_solved_with) {
+  for_types<float, double>([&]<class T>() {
+    for (const auto& [spec, block] : {std::pair{"gen:stencil:points=5,n=72,values=spd", 1},
+                                      std::pair{"gen:fem:dof=3,n=10,values=spd", 3}}) {
+      const plain_csr<T> a = generated<T>(spec);
+      const csr<T> host = generate<T>(context::cpu(2), spec);
+      const std::vector<T> b = random_rhs<T>(a.rows);
+      for (const bool zero_guess : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {}", spec, zero_guess));
+        cg_options o = with("cg.cluster", preconditioner_kind::block_jacobi);
+        o.block = block;
+        o.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-10;
+        o.zero_guess = zero_guess;
+        o.replace_interval = 7;
+        const matrix_ref matrix =
+            block > 1 ? matrix_ref(to_bsr(context::cpu(2), host.view(), block)) : matrix_ref(host);
+        const solved<T> s = solve(cg_solver(ctx(), matrix, o), b);
+        EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+        expect_true_report(a, b, s, o);
       }
     }
   });

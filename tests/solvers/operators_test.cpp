@@ -73,6 +73,38 @@ TEST_P(cg_operators_test, no_matrix_is_needed) {
   }
 }
 
+TEST_P(cg_operators_test, any_format_is_solved_with) {
+  const context host = context::cpu(2);
+  const plain_csr<double> a = generated<double>("gen:fem:dof=2,n=4,values=spd");  // rows of up to 54
+  const auto view = a.view();
+  const matrix_ref formats[] = {view,
+                                to_csc(host, view),
+                                to_coo(host, view),
+                                to_ell(host, view),
+                                to_sell(host, view),
+                                to_bsr(host, view, 2),
+                                to_bsr(host, view, 8),
+                                to_bin_bsr(host, view, 3),
+                                // 27 slots of a row, which divide the 216 rows, are no blocks.
+                                to_ell(host, generated<double>("gen:stencil:points=27,n=6,values=spd").view())};
+  using enum preconditioner_kind;
+  for (const matrix_ref& given : formats) {
+    const plain_csr<double> system = plain<double>(host, to_csr(host, given));
+    const std::vector<double> rhs = random_rhs<double>(system.rows);
+    for (const preconditioner_kind m : {jacobi, block_jacobi}) {
+      for (const spmv_reorder reorder : {spmv_reorder::never, spmv_reorder::always}) {
+        SCOPED_TRACE(fmt::format("format {}, {}, reorder {}", static_cast<int>(given.format), name(m), name(reorder)));
+        cg_options options;
+        options.preconditioner = m;
+        options.spmv.reorder = reorder;
+        const auto s = solve(cg_solver(ctx(), given, options), rhs);
+        EXPECT_EQ(solver_fixture::status_of(s.result), "SUCCESS");
+        expect_true_report(system, rhs, s, options);
+      }
+    }
+  }
+}
+
 TEST_P(cg_operators_test, a_preconditioner_that_is_not_positive_breaks_down) {
   const shifts a(ctx(), 1000);
   const scaling m(ctx(), 1000, -1);
@@ -93,6 +125,29 @@ TEST_P(cg_operators_test, a_residual_that_drifts_is_set_right) {
       const auto s = solve(solver, b);
       EXPECT_EQ(solver_fixture::status_of(s.result), "NOT_CONVERGED");
       expect_true_report(a, b, s, options);
+    });
+  }
+}
+
+TEST_P(cg_operators_test, what_is_queued_tells_the_truth_where_rounding_is_what_is_left) {
+  const plain_csr<float> a = generated<float>("gen:stencil:points=5,n=60,values=spd");
+  const std::vector<float> b = random_rhs<float>(a.rows);
+  const buffer<float> rhs = to_buffer(ctx(), b);
+  for (const double rtol : {1e-6, 3e-7, 1e-7, 1e-9}) {
+    cg_options options;
+    options.rtol = rtol;
+    options.max_iterations = 100;
+    options.zero_guess = true;
+    for_kernels(a, options, [&](const cg_solver& solver) {
+      buffer<float> x(ctx(), b.size());
+      buffer<cg_record> record(ctx(), 1);
+      solver.enqueue(rhs, x, record.data());
+      ctx().synchronize();
+      const solved<float> queued{{to_vector(ctx(), record).front(), {}}, to_vector(ctx(), x)};
+      expect_true_report(a, b, queued, options);
+      if (solver.kernel() != "cg.operations") {
+        EXPECT_EQ(queued.result.code, solve(solver, b).result.code);
+      }
     });
   }
 }

@@ -44,6 +44,8 @@ TEST_P(reorder_test, answers_are_in_the_callers_order) {
         options.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-10;
         for_kernels(a, options, [&](const cg_solver& solver) {
           EXPECT_NE(solver.explain().find("in reverse Cuthill-McKee order"), std::string::npos) << solver.explain();
+          // A of its own, in that order.
+          EXPECT_GE(solver.workspace_bytes(), static_cast<std::size_t>(a.nnz()) * (sizeof(T) + sizeof(index_t)));
           const solved<T> s = solve(solver, b, random_rhs<T>(a.rows, 3));
           EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
           expect_true_report(a, b, s, options);
@@ -114,19 +116,80 @@ TEST_P(reorder_test, a_diagonal_that_is_not_positive_is_an_error_that_names_the_
     if (bad.colind[static_cast<std::size_t>(k)] == 17) bad.values[static_cast<std::size_t>(k)] = -1;
   }
   cg_options options = reordering();
+  const auto expect_row = [](const std::string& message) {
+    EXPECT_NE(message.find("17"), std::string::npos) << message;
+    EXPECT_EQ(message.find("order"), std::string::npos) << message;
+  };
   for_kernels(good, options, [&](cg_solver& solver) {
-    if (failure_of([&] { solver.update_values(bad.values); }).first == status::indefinite) return;
+    const auto [code, message] = failure_of([&] { solver.update_values(bad.values); });
+    if (code == status::indefinite) return expect_row(message);
     const solved<double> s = solve(solver, random_rhs<double>(good.rows));
     EXPECT_EQ(status_of(s.result), "INDEFINITE");
     EXPECT_EQ(s.result.row, 17);
   });
 }
 
+TEST_P(reorder_test, a_block_that_is_not_positive_definite_is_named_as_a_has_it) {
+  plain_csr<double> bad = renumbered<double>("gen:fem:dof=3,n=4,values=spd", 3);
+  const index_t row = 3 * 17 + 1;
+  for (auto k = bad.rowptr[row]; k < bad.rowptr[row + 1]; ++k) {
+    if (bad.colind[static_cast<std::size_t>(k)] == row) bad.values[static_cast<std::size_t>(k)] = 1e-3;
+  }
+  cg_options options = reordering();
+  options.kernel = "cg.operations";
+  options.preconditioner = preconditioner_kind::block_jacobi;
+  options.block = 3;
+  const std::string message =
+      expect_error(status::indefinite, "block 17", [&] { cg_solver(ctx(), matrix_ref(bad.view()), options); });
+  EXPECT_EQ(message.find("order"), std::string::npos) << message;
+}
+
+TEST_P(reorder_test, auto_finds_a_hidden_order_in_a_system_large_enough_to_repay_it) {
+  cg_options options;
+  options.spmv.reorder = spmv_reorder::automatic;
+  const plain_csr<double> a = renumbered<double>("gen:stencil:points=7,n=67,values=spd");
+  const auto expect_said = [&](const char* words) {
+    const std::string sentence = cg_solver(ctx(), matrix_ref(a.view()), options).explain();
+    EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
+  };
+  expect_said("in reverse Cuthill-McKee order: ");
+  expect_said("another order pays after 200 iterations, 201 are expected");
+  options.max_iterations = 10;
+  expect_said("in A's order: another order pays after 200 iterations, 10 are expected");
+}
+
+TEST_P(reorder_test, the_order_may_be_named_or_given) {
+  const plain_csr<double> a = renumbered<double>("gen:stencil:points=5,n=20,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  std::vector<index_t> backwards(static_cast<std::size_t>(a.rows));
+  std::iota(backwards.rbegin(), backwards.rend(), 0);
+  for (const auto& [how, said] : {std::pair<order_choice, const char*>{ordering::degree, "in degree order"},
+                                  {backwards, "in the order that was given"}}) {
+    cg_options options = reordering();
+    options.spmv.reorder_method = how;
+    for_kernels(a, options, [&](const cg_solver& solver) {
+      EXPECT_NE(solver.explain().find(said), std::string::npos) << solver.explain();
+      const solved<double> s = solve(solver, b);
+      EXPECT_EQ(status_of(s.result), "SUCCESS");
+      expect_true_report(a, b, s, options);
+    });
+  }
+  cg_options options;
+  options.spmv.reorder_method = ordering::degree;
+  expect_error(status::invalid_argument, "reorder_method", [&] { cg_solver(ctx(), matrix_ref(a.view()), options); });
+  options = reordering();
+  options.spmv.reorder_method = std::vector<index_t>{1, 0};
+  expect_error(status::invalid_dimensions, "order is of 2 rows",
+               [&] { cg_solver(ctx(), matrix_ref(a.view()), options); });
+}
+
 TEST_P(reorder_test, auto_leaves_alone_what_has_no_hidden_order) {
   cg_options options;
   options.spmv.reorder = spmv_reorder::automatic;
   const plain_csr<double> a = generated<double>("gen:stencil:points=5,n=30,values=spd");
-  EXPECT_EQ(cg_solver(ctx(), matrix_ref(a.view()), options).explain().find("Cuthill"), std::string::npos);
+  const std::string sentence = cg_solver(ctx(), matrix_ref(a.view()), options).explain();
+  EXPECT_EQ(sentence.find("Cuthill"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("in A's order: "), std::string::npos) << sentence;
 }
 
 }  // namespace

@@ -6,22 +6,11 @@
 #include <string_view>
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrix_ref.hpp>
+#include <tulle/ops/ordering.hpp>
 #include <tulle/ops/permutation.hpp>
 
 namespace tulle {
 
-/// Those of the unknowns of a square matrix work on the pattern of A + A^T without its diagonal.
-enum class ordering : std::uint8_t {
-  natural,
-  rcm,        // reverse Cuthill-McKee (Cuthill, McKee, ACM 1969; George, Liu, 1981): small bandwidth and profile
-  amd,        // approximate minimum degree (Amestoy, Davis, Duff, SIMAX 1996), by SuiteSparse: little fill
-  nd,         // nested dissection (Karypis, Kumar, SISC 1998), by METIS: little fill, large systems
-  partition,  // the parts of a k-way partition one after another, by METIS: each fits a cache, and is in rcm's order
-  degree,     // neighbours ascending, stable
-  length,     // rows of like length together inside windows, longest first: of rows alone
-  random,
-};
-std::string_view name(ordering o) noexcept;
 /// Throws INVALID_ARGUMENT that lists what there is.
 ordering ordering_named(std::string_view name);
 /// Those that this build has: amd and METIS's two may be missing.

@@ -78,8 +78,8 @@ class cg_solver {
   /// A X = B for several right-hand sides, options.rhs at most: each as in `solve`, but without history, and all in one
   /// walk over the matrix an iteration where the kernel has that. B and X are column-major.
   std::vector<cg_result> solve_many(const const_multivector_ref& b, const multivector_ref& x) const;
-  /// Queues a whole solve and returns: `record` is in the context's memory. Neither allocates nor waits, and can be
-  /// captured in a CUDA graph; what is queued beyond convergence does nothing.
+  /// Queues a whole solve, in a CUDA graph too. `record` is in the context's memory. Neither allocates nor waits. Where
+  /// the recursive residual arrives before the true one, cg.operations ends NOT_CONVERGED, but goes on in `solve`.
   void enqueue(const const_vector_ref& b, const vector_ref& x, cg_record* record,
                std::optional<stream_view> stream = {}) const;
 

@@ -14,7 +14,6 @@
 #include <tulle/ops/spmv_options.hpp>
 #include <tulle/reorder/orderings.hpp>
 #include <tulle/solvers/cg.hpp>
-#include <variant>
 #include <vector>
 
 namespace tulle {
@@ -37,11 +36,12 @@ struct jacobi_options {
   bool keep_history = false;  // the residual's norm at every look
   double omega = 1;
   jacobi_form form = jacobi_form::plain;
-  /// Of rows and symmetric, by its name or as permutation::to_vector gives it. None: `length` of rows, `rcm` of both.
-  std::variant<std::monostate, ordering, std::vector<index_t>> order = {};
+  /// Of rows and symmetric. None: `length` of rows, `rcm` of both.
+  order_choice order = {};
   /// The rows of A are first put in the order of match_diagonal: for an A whose large entries are not on its diagonal.
   bool match = false;
-  /// `reorder` makes the plain form symmetric: always, or, where it is automatic, where max_iterations repay that.
+  /// `reorder` makes the plain form symmetric: always, or, where it is automatic, where max_iterations repay that; in
+  /// the order of `reorder_method`, unless `order` is set.
   spmv_options spmv;
   std::function<void(int iterations, double residual)> progress = {};
 };
@@ -63,6 +63,10 @@ class jacobi_solver {
   /// as soon as a look finds that; what does not converge is told by the code. Waits; allocates nothing but the
   /// history.
   cg_result solve(const const_vector_ref& b, const vector_ref& x) const;
+
+  /// New numbers in the same pattern, as any_spmv_plan::update_values; orders, that of `match` too, stay. Waits. Throws
+  /// INVALID_STRUCTURE as the constructor: no solve then, before other values have come.
+  void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;
   /// Of y = A x.

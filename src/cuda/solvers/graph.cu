@@ -77,8 +77,9 @@ class graph_operator final : public cg_operator {
   void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     const device_guard guard(ctx_.device());
     const cudaStream_t s = native(stream);
-    const auto* const seen = static_cast<const volatile std::int32_t*>(progress_.data());
-    if (n_ == 0 || seen == nullptr || has_conditional_nodes(ctx_.info().driver_version)) {
+    const auto* const seen = static_cast<const volatile graph_told*>(told_.data());
+    const bool loops = has_conditional_nodes(ctx_.info().driver_version);
+    if (n_ == 0 || seen == nullptr || (loops && !options_.progress)) {
       enqueue(b, x, record, history, stream);
     } else {
       call(b, x, record, history, 0, s);
@@ -91,7 +92,8 @@ class graph_operator final : public cg_operator {
           rounds_.launch(s);
           check(cudaEventRecord(events_[last ^ 1], s), "cudaEventRecord");
           check(cudaEventSynchronize(events_[last]), "cudaEventSynchronize");
-          at = static_cast<graph_progress>(*seen);
+          at = static_cast<graph_progress>(seen->progress);
+          if (options_.progress) options_.progress(seen->iterations, seen->residual);
           last ^= 1;
         } while (at == graph_progress::runs);
       }
@@ -228,12 +230,13 @@ class graph_operator final : public cg_operator {
             move_shares_.data(),
             product_.data,
             product_.count,
-            static_cast<std::int32_t*>(progress_.data()),
+            static_cast<graph_told*>(told_.data()),
             options_.rtol,
             options_.atol,
             options_.max_iterations,
             options_.replace_interval,
-            options_.zero_guess};
+            options_.zero_guess,
+            options_.progress && told_.data() != nullptr};
   }
   [[nodiscard]] const_vector_ref ref(const buffer<T>& v) const {
     return {scalar_type_of<T>, v.data(), n_, memory_space::device, ctx_.device()};
@@ -362,7 +365,7 @@ class graph_operator final : public cg_operator {
   buffer<double> shares_, move_shares_;
   buffer<graph_state> state_;
   buffer<double> dots_, range_;
-  pinned_slot progress_;
+  pinned_slot told_;
   std::optional<any_spmv_plan> plan_;
   std::optional<any_spmv_plan> truth_;  // of A itself, where it is
   graph_segment anew_, rounds_, loop_;

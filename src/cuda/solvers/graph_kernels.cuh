@@ -11,18 +11,12 @@
 #include "cuda/device/grid.cuh"
 #include "cuda/solvers/block_sums.cuh"
 #include "cuda/solvers/graph_state.cuh"
+#include "cuda/solvers/quads.cuh"
 
 namespace tulle::cuda {
 
 inline constexpr int graph_threads = 256;
 inline constexpr int graph_blocks = 4;  // per multiprocessor, all resident
-
-/// 16 bytes of a vector.
-template <class T>
-struct alignas(16) quad {
-  static constexpr int size = 16 / sizeof(T);
-  T v[size];
-};
 
 /// All threads of all blocks call it with their shares; true in thread 0 of the last block, with the sums in a and b.
 __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shares, unsigned* arrived) {
@@ -56,17 +50,6 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
   a = sum;
   if (threadIdx.x == 0) *arrived = 0;
   return threadIdx.x == 0;
-}
-
-/// Adds the pairs first, first + step, ... to a and b.
-__device__ __forceinline__ void add_pairs(const double* pairs, std::int64_t first, std::int64_t end, std::int64_t step,
-                                          double& a, double& b) {
-#pragma unroll 8
-  for (std::int64_t i = first; i < end; i += step) {
-    const double2 pair = __ldcg(reinterpret_cast<const double2*>(pairs) + i);
-    a += pair.x;
-    b += pair.y;
-  }
 }
 
 /// A solve begins: one thread.

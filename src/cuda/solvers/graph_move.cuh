@@ -9,22 +9,6 @@
 
 namespace tulle::cuda {
 
-template <class T>
-__device__ __forceinline__ quad<T> load_streaming(const quad<T>* from) {
-  const int4 bits = __ldcs(reinterpret_cast<const int4*>(from));
-  return reinterpret_cast<const quad<T>&>(bits);
-}
-template <class T>
-__device__ __forceinline__ quad<T> load_l2(const quad<T>* from) {
-  const int4 bits = __ldcg(reinterpret_cast<const int4*>(from));
-  return reinterpret_cast<const quad<T>&>(bits);
-}
-template <class T>
-__device__ __forceinline__ void axpy(T factor, const quad<T>& x, quad<T>& y) {
-#pragma unroll
-  for (int v = 0; v < quad<T>::size; ++v) y.v[v] = fma(factor, x.v[v], y.v[v]);
-}
-
 /// What is decided of this move, in the block's copy of the state; block 0 leaves it for the next. The sums of the move
 /// before are in `of_move`.
 template <class T>
@@ -35,6 +19,7 @@ __device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, in
     const double rr = __shfl_sync(full_warp, both, 16);
     if (threadIdx.x == 0) {
       const bool runs = s.running != 0;
+      if (blockIdx.x == 0 && runs && s.owes && s.exact) tell(a, s.iterations, rr);
       judge_move(a, {product.pq, product.qq, both, rr}, slot, parity ^ 1, s);
       if (blockIdx.x == 0) {
         if (runs && !s.running) tell_pause(a, s);

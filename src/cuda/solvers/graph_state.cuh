@@ -37,8 +37,14 @@ struct graph_state {
   unsigned arrived;      // blocks of a sum
 };
 
-/// What the host sees of it.
 enum class graph_progress : std::int32_t { runs, pauses, stopped };
+
+/// What the host sees of it, in pinned memory.
+struct graph_told {
+  std::int32_t progress;
+  std::int32_t iterations;
+  double residual;
+};
 
 /// What does not change from solve to solve.
 template <class T>
@@ -57,10 +63,11 @@ struct graph_vectors {
   double* move_shares;           // the same, of r.r and ||r||^2, in two places as well
   const double* product_shares;  // pairs of p.q and q.q
   std::int64_t product_count;
-  std::int32_t* progress;  // in pinned memory
+  graph_told* told;
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
+  bool tells;  // of every iteration
 };
 
 __device__ __forceinline__ bool graph_finite(double v) { return v - v == 0; }
@@ -71,9 +78,17 @@ __device__ __forceinline__ void set_condition(unsigned long long handle, bool va
 
 template <class T>
 __device__ __forceinline__ void report(const graph_vectors<T>& a, graph_progress p) {
-  if (a.progress == nullptr) return;
-  *static_cast<volatile std::int32_t*>(a.progress) = static_cast<std::int32_t>(p);
+  if (a.told == nullptr) return;
+  *static_cast<volatile std::int32_t*>(&a.told->progress) = static_cast<std::int32_t>(p);
   __threadfence_system();
+}
+
+/// ||r||^2 after so many iterations.
+template <class T>
+__device__ __forceinline__ void tell(const graph_vectors<T>& a, std::int32_t iterations, double rr) {
+  if (!a.tells) return;
+  *static_cast<volatile std::int32_t*>(&a.told->iterations) = iterations;
+  *static_cast<volatile double*>(&a.told->residual) = sqrt(rr);
 }
 
 /// What a pause means beyond the state; of all that decide alike one tells it.
@@ -94,7 +109,7 @@ template <class T>
 __device__ __forceinline__ bool comes_close(const graph_vectors<T>& a, const graph_state& s, double rz) {
   const double least = a.range[0], greatest = a.range[1];
   if (least == greatest) return false;
-  return s.history != nullptr || least * rz <= 16 * s.target * s.target;
+  return s.history != nullptr || a.tells || least * rz <= 16 * s.target * s.target;
 }
 
 /// From the sums of r behind an iteration; rr is ||r||^2 where `exact`, else unknown. False: it was the last for now.
@@ -135,6 +150,7 @@ __device__ void judge_step(const graph_vectors<T>& a, double rz, double rr) {
   s.beta = rz / s.rz;
   s.rz_before = s.rz;
   s.rz = rz;
+  tell(a, s.iterations, rr);
   const bool goes_on = judge_sums(a, rz, rr, true, s);
   s.turns = !s.failed || s.code != static_cast<std::int32_t>(status::not_finite);
   if (goes_on && replaces(a, s)) {
@@ -190,6 +206,7 @@ __device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
     report(a, graph_progress::stopped);
   };
   s.residual = s.rhs == 0 ? 0 : sqrt(rr);
+  tell(a, s.iterations, rr);
   if (s.first && s.history != nullptr) s.history[0] = s.residual;
   s.first = s.turns = s.owes = s.pending = 0;
   if (!graph_finite(s.residual) || !graph_finite(s.rhs)) return stop(status::not_finite);

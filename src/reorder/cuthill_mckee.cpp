@@ -1,4 +1,4 @@
-#include "ops/cuthill_mckee.hpp"
+#include "reorder/cuthill_mckee.hpp"
 
 #include <tulle/ops/matrix.hpp>
 
