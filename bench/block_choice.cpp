@@ -51,25 +51,32 @@ block_rows scattered(index_t count, int least, int most, std::int64_t reach) {
   return rows;
 }
 
-template <scalar T>
-csr<T> fill_blocks(const context& ctx, const block_rows& blocks, index_t b, double fill) {
-  std::mt19937_64 random(5);
-  const auto limit = static_cast<std::uint64_t>(fill * static_cast<double>(1ull << 32));
+struct pattern {
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
+
+  template <scalar T>
+  [[nodiscard]] csr<T> matrix(const context& ctx) const {
+    const auto n = static_cast<index_t>(rowptr.size() - 1);
+    return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(colind.size(), T{1}))};
+  }
+};
+
+pattern fill_blocks(const block_rows& blocks, index_t b, double fill) {
+  std::mt19937_64 random(5);
+  const auto limit = static_cast<std::uint64_t>(fill * static_cast<double>(1ull << 32));
+  pattern p;
   for (const auto& row : blocks) {
     for (index_t i = 0; i < b; ++i) {
       for (const index_t c : row) {
         for (index_t j = 0; j < b; ++j) {
-          if (fill >= 1 || random() >> 32 < limit) colind.push_back(c * b + j);
+          if (fill >= 1 || random() >> 32 < limit) p.colind.push_back(c * b + j);
         }
       }
-      rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+      p.rowptr.push_back(static_cast<std::int64_t>(p.colind.size()));
     }
   }
-  const auto n = static_cast<index_t>(blocks.size()) * b;
-  const std::size_t nnz = colind.size();
-  return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(nnz, T{1}))};
+  return p;
 }
 
 struct family {
@@ -90,36 +97,56 @@ std::vector<family> families(double entries) {
           {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }}};
 }
 
-constexpr const char* kernels[] = {"", "bin_bsr.compact", "bsr", "packed", "csr5"};
+/// One of the kernels that take a matrix, or what `default` takes (no name).
+struct candidate {
+  std::string name;
+  any_spmv_plan plan;
+  std::vector<double> times;
+};
 
-/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks.
+std::vector<candidate> candidates(const context& ctx, const matrix_ref& a) {
+  std::vector<candidate> made;
+  for (const std::string name : {"", "bin_bsr.compact", "bsr", "packed", "csr5"}) {
+    try {
+      spmv_options options;
+      options.kernel = name;
+      made.push_back({name, any_spmv_plan(ctx, a, options), {}});
+    } catch (const error&) {  // the kernel does not take the matrix
+    }
+  }
+  return made;
+}
+
+/// JSON of one matrix: microseconds by kernel, and of 4 right-hand sides those of kernels of blocks. Kernels take
+/// turns, so that what disturbs one disturbs all.
 template <scalar T>
 std::string time_kernels(const context& ctx, const csr<T>& a, const std::string& label, bool fitted) {
+  constexpr int turns = 4;
   const auto n = static_cast<std::size_t>(a.rows);
   buffer<T> x = to_buffer(ctx, std::vector<T>(4 * n, T{1})), y(ctx, 4 * n);
   const auto single = [&](buffer<T>& v) { return vector_ref(scalar_type_of<T>, v.data(), a.rows, ctx.space()); };
   const auto four = [&](buffer<T>& v) {
     return multivector_view<T>{a.rows, 4, 4, vector_order::row_major, v.data(), ctx.space()};
   };
+  std::vector<candidate> all = candidates(ctx, matrix_ref(a.view()));
+  for (int turn = 0; turn < turns; ++turn) {
+    for (candidate& c : all) {
+      c.times.push_back(microseconds(ctx, [&] { c.plan.apply(1, single(x), 0, single(y)); }));
+    }
+  }
   std::string us, many, chosen;
   double best = 0, taken = 0;
-  for (const std::string kernel : kernels) {
-    try {
-      spmv_options options;
-      options.kernel = kernel;
-      const any_spmv_plan plan(ctx, matrix_ref(a.view()), options);
-      const double time = microseconds(ctx, [&] { plan.apply(1, single(x), 0, single(y)); });
-      if (kernel.empty()) {
-        chosen = plan.kernel(), taken = time;
-        continue;
-      }
-      best = best == 0 ? time : std::min(best, time);
-      us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", kernel, time);
-      if (kernel == "csr5") continue;
-      many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", kernel,
-                          microseconds(ctx, [&] { plan.apply_many(1, four(x), 0, four(y)); }));
-    } catch (const error&) {  // the kernel does not take the matrix
+  for (const candidate& c : all) {
+    const double time = std::ranges::min(c.times);
+    if (c.name.empty()) {
+      chosen = c.plan.kernel(), taken = time;
+      continue;
     }
+    best = best == 0 ? time : std::min(best, time);
+    us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", c.name, time);
+    if (c.name == "csr5") continue;
+    many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", c.name,
+                        microseconds(ctx, [&] { c.plan.apply_many(1, four(x), 0, four(y)); }));
   }
   fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
              taken, taken / best, us, many);
@@ -138,8 +165,9 @@ std::string time_choices(const context& ctx, int smaller) {
       const block_rows blocks = f.make(b);
       for (const double fill : {1.0, f.fitted ? 0.8 : 0.9, f.fitted ? 0.6 : 0.7}) {
         const std::string label = fmt::format("{}, {} x {}, {:.0f}%", f.name, b, b, 100 * fill);
-        add(time_kernels(ctx, fill_blocks<double>(ctx, blocks, b, fill), label, f.fitted));
-        if (fill >= 0.8) add(time_kernels(ctx, fill_blocks<float>(ctx, blocks, b, fill), label, f.fitted));
+        const pattern p = fill_blocks(blocks, b, fill);
+        add(time_kernels(ctx, p.matrix<double>(ctx), label, f.fitted));
+        if (fill >= 0.8) add(time_kernels(ctx, p.matrix<float>(ctx), label, f.fitted));
       }
     }
   }

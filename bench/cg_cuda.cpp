@@ -383,10 +383,11 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
       g.launch();
       const spread replayed = spread_of(31, [&] { return microseconds_of(s, [&] { g.launch(); }); });
       const spread refreshed = spread_of(31, [&] { return microseconds_of(s, refresh); });
-      fmt::print("  {:14} {:6.2f} (median {:.2f}) us an iteration; 10: graph {:.1f} ({:.1f}), update_values {:.1f} ({:.1f})\n",
-                 kernel, m.microseconds, m.median, replayed.least, replayed.median, refreshed.least, refreshed.median);
-      cells.back() = fmt::format("{:.2f}, {:.2f} ({:.1f}, {:.1f})", m.microseconds, m.median, replayed.least,
-                                 refreshed.least);
+      fmt::print(
+          "  {:14} {:6.2f} (median {:.2f}) us an iteration; 10: graph {:.1f} ({:.1f}), update_values {:.1f} ({:.1f})\n",
+          kernel, m.microseconds, m.median, replayed.least, replayed.median, refreshed.least, refreshed.median);
+      cells.back() =
+          fmt::format("{:.2f}, {:.2f} ({:.1f}, {:.1f})", m.microseconds, m.median, replayed.least, refreshed.least);
     } catch (const std::exception& e) {
       fmt::print("  {}: {}\n", kernel, short_of(e.what()));
     }

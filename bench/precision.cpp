@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstdio>
 #include <ctime>
 #include <random>
@@ -90,14 +89,6 @@ row measure(const context& ctx, const std::string& name, const way& w, double& w
   buffer<double> device_x = to_buffer(ctx, x), device_y(ctx, y.size());
   const double time = median_microseconds(ctx, plan, device_x, device_y);
   if (whole == 0) whole = time;
-  if (std::getenv("TRY") != nullptr) {
-    for (const char* v : {"1", "2", "3", "4", "5", "6", "7"}) {
-      setenv("TULLE_TRY_NARROW", v, 1);
-      fmt::print(" try {}: {:.1f}", v, median_microseconds(ctx, plan, device_x, device_y));
-    }
-    unsetenv("TULLE_TRY_NARROW");
-    fmt::print("\n");
-  }
   y = to_vector(ctx, device_y);
   std::string error = "-";
   if (!w.f32) {

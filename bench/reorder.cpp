@@ -1,7 +1,9 @@
 // What a plan in another order gains on meshes whose unknowns were numbered at random, beside the natural order, the
-// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--moves]`; or
-// what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
-// --moves: ways of bringing vectors into an order, by themselves.
+// vendor and every kernel without one: `reorder [cpu|cuda] [-o FILE] [--small] [--only NAME] [--kernels] [--efforts]
+// [--moves]`; or what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by
+// each kernel;
+// --efforts: what is chosen at each effort without an order; --moves: ways of bringing vectors into an order, by
+// themselves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,6 +42,13 @@ double application(const context& ctx, const linear_operator& a) {
   buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
   vector_ops(ctx).random(1, x);
   return bench::microseconds(ctx, [&] { a.apply(1, x, 0, y); });
+}
+
+spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::standard) {
+  spmv_options options;
+  options.reorder = reorder;
+  options.effort = effort;
+  return options;
 }
 
 /// The fastest of some kernels that take the matrix, without an order.
@@ -136,6 +145,28 @@ void measure_kernels(const context& ctx, const mesh& m) {
 }
 
 using bench::row;
+const row effort_header = {"f64, renumbered",     "effort none, µs", "standard", "max",
+                           "best kernel of ours", "vendor's best"};
+
+/// What is chosen at every effort, without an order.
+row measure_efforts(const context& ctx, const mesh& m) {
+  const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
+  const matrix_ref a = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
+  row made = {m.name};
+  const auto add = [&](const timed& t) {
+    made.push_back(t.kernel.empty() ? "-" : fmt::format("{:.1f} (`{}`)", t.microseconds, t.kernel));
+  };
+  for (const spmv_effort effort : {spmv_effort::none, spmv_effort::standard, spmv_effort::max}) {
+    const any_spmv_plan plan(ctx, a, options_of(spmv_reorder::never, effort));
+    add({std::string(plan.kernel()), application(ctx, plan)});
+  }
+  add(best_of(ctx, a, false));
+  add(best_of(ctx, a, true));
+  fmt::print("{}\n", fmt::join(made, " | "));
+  std::fflush(stdout);
+  return made;
+}
+
 const row file_header = {"f64",
                          "nonzeros",
                          "effort max, µs",
@@ -204,13 +235,6 @@ const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel o
                          "natural / own",   "planning, ms",      "pays after",          "iteration of cg: natural",
                          "renumbered",      "reordered",         "natural / reordered"};
 
-spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::standard) {
-  spmv_options options;
-  options.reorder = reorder;
-  options.effort = effort;
-  return options;
-}
-
 row measure(const context& ctx, const mesh& m, bool moves) {
   using enum spmv_reorder;
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
@@ -276,7 +300,7 @@ row measure(const context& ctx, const mesh& m, bool moves) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool on_cpu = false, small = false, moves = false, kernels = false;
+  bool on_cpu = false, small = false, moves = false, kernels = false, efforts = false;
   std::string file, only;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
@@ -285,6 +309,7 @@ int main(int argc, char** argv) {
     small = small || argument == "--small";
     moves = moves || argument == "--moves";
     kernels = kernels || argument == "--kernels";
+    efforts = efforts || argument == "--efforts";
     if (argument == "-o" && i + 1 < argc) file = argv[++i];
     if (argument == "--files") files.assign(argv + i + 1, argv + argc);
     if (argument == "--only" && i + 1 < argc) only = argv[++i];
@@ -304,9 +329,11 @@ int main(int argc, char** argv) {
     if (std::string(m.name).find(only) == std::string::npos) continue;
     if (kernels) {
       measure_kernels(ctx, m);
+    } else if (efforts) {
+      rows.push_back(measure_efforts(ctx, m));
     } else {
       rows.push_back(measure(ctx, m, moves));
     }
   }
-  return file.empty() ? 0 : bench::write_record(file, ctx, mesh_header, rows);
+  return file.empty() ? 0 : bench::write_record(file, ctx, efforts ? effort_header : mesh_header, rows);
 }

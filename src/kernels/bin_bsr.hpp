@@ -2,11 +2,20 @@
 // copy that the kernel of that name reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/matrices.hpp>
+#include <type_traits>
 
 namespace tulle {
+
+/// The mask of a block in bin_bsr.compact: bit i * block + j as in bsr_view, in as few bytes as have all of them.
+template <int Block>
+using compact_mask = std::conditional_t<
+    Block <= 2, std::uint8_t,
+    std::conditional_t<Block <= 4, std::uint16_t, std::conditional_t<Block == 5, std::uint32_t, std::uint64_t>>>;
+constexpr int compact_mask_bytes(index_t block) { return block <= 2 ? 1 : block <= 4 ? 2 : block == 5 ? 4 : 8; }
 
 /// Bins of 32 block rows, one lane each, block rows sorted by decreasing length within windows of `sigma`. Block k of
 /// lane l of bin i is number binptr[i] + 32 k + l of colind (-1: padding) and of mask. On a device the 32 blocks of a
@@ -23,7 +32,7 @@ struct compact_view {
   const index_t* perm = nullptr;         // 32 * bins; null when no block row moved
   const index_t* colind = nullptr;       // binptr[bins]
   const T* values = nullptr;             // binptr[bins] * block * block
-  const std::uint64_t* mask = nullptr;   // binptr[bins], or null; bit i * block + j as in bsr_view
+  const std::byte* mask = nullptr;       // binptr[bins] of compact_mask_bytes(block), or null
 };
 
 /// Where value `e` (of block * block, by rows) of the block of lane `lane` is among the values of 32 blocks side by
@@ -50,7 +59,7 @@ struct compact_bin_bsr {
   buffer<index_t> perm;
   buffer<index_t> colind;
   buffer<T> values;
-  buffer<std::uint64_t> mask;
+  buffer<std::byte> mask;
 
   [[nodiscard]] compact_view<T> view() const noexcept {
     return {rows, cols, block, bins, binptr.data(), perm.data(), colind.data(), values.data(), mask.data()};

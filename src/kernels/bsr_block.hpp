@@ -6,15 +6,17 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/stats.hpp>
 
+#include "kernels/bin_bsr.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle {
 
-/// Bytes per nonzero in blocks of `block`: values, one index and (where blocks are not full) one mask per block.
+/// Bytes per nonzero in blocks of `block`: values, one index and (where blocks are not full) one mask per block, as
+/// narrow as bin_bsr.compact has it.
 inline double bsr_bytes_per_nonzero(const csr_stats& s, index_t block, std::size_t value_size) {
   const double fill = std::max(s.block_fill[static_cast<std::size_t>(block)], 1e-9);
   const double area = static_cast<double>(block) * block;
-  return (area * static_cast<double>(value_size) + (fill < 1 ? 12 : 4)) / (area * fill);
+  return (area * static_cast<double>(value_size) + (fill < 1 ? 4 + compact_mask_bytes(block) : 4)) / (area * fill);
 }
 
 /// The block (2 to 8) with the fewest bytes per nonzero.

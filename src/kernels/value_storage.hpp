@@ -1,6 +1,7 @@
 // How a converted copy of a matrix holds its values: in as few bytes as give back every bit of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -12,6 +13,20 @@ enum class value_storage : std::uint8_t {
   bf16,    // every value is the upper half of a float
   listed,  // a byte each: the place in a list of the values that there are
 };
+
+/// Of one value that takes `whole` bytes as it is.
+constexpr std::size_t bytes_of(value_storage s, std::size_t whole) {
+  switch (s) {
+    case value_storage::f32:
+      return 4;
+    case value_storage::bf16:
+      return 2;
+    case value_storage::listed:
+      return 1;
+    default:
+      return whole;
+  }
+}
 
 /// Most values in a list.
 inline constexpr int most_listed_values = 256;

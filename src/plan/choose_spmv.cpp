@@ -45,11 +45,13 @@ bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
 /// Why csr5 beats packed, or nullptr.
-const char* suits_csr5(const csr_stats& s) {
+const char* suits_csr5(const csr_stats& s, std::size_t value, const device_info& device) {
   if (s.nnz < (s.mean > long_mean ? least_packed_nnz_long : least_packed_nnz)) return "few nonzeros";
   if (s.mean < 4 && s.max > 1.1 * s.mean) return "short rows of different lengths";
   if (!rows_alike(s) && s.nnz < least_packed_nnz_uneven) return "few nonzeros in rows of very different lengths";
   if (!rows_alike(s) && scattered(s)) return "rows of very different lengths that read x from all over";
+  // H200, f64, renumbered: 27-point 100^3 217 us packed, 204 by csr5; 7-point 128^3 120 and 112. uniform, 34 MB: 603, 614.
+  if (scattered(s) && 2 * static_cast<std::size_t>(s.cols) * value < device.l2_bytes) return "x read from all over L2";
   return nullptr;
 }
 
@@ -70,14 +72,13 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
 }
 
 /// Bytes per nonzero of a copy in blocks, where rows are alike and that is less than csr5's (a column index of 4 bytes, half
-/// a byte of places of rows; the reads of x by blocks of more than 2 save a little more): both come close to the
-/// bandwidth. Nothing where blocks were not looked at.
+/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at.
 /// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
 std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
   const index_t b = best_bsr_block(s, value);
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.block_fill[static_cast<std::size_t>(b)] == 0) return std::nullopt;
   const double bytes = bsr_bytes_per_nonzero(s, b, value);
-  return bytes < static_cast<double>(value) + (b > 2 ? 4.9 : 4.5) ? std::optional(bytes) : std::nullopt;
+  return bytes < static_cast<double>(value) + 4.5 ? std::optional(bytes) : std::nullopt;
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
@@ -122,7 +123,7 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
     return {b == 8 ? "bsr" : "bin_bsr.compact", fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.1f} bytes a nonzero", b,
                                            100 * s.block_fill[static_cast<std::size_t>(b)], *bytes)};
   }
-  if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s)) {
+  if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s, size_of(types.value), device)) {
     return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
                                 s.max)};
   }

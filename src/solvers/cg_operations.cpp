@@ -78,8 +78,7 @@ std::string plan_kernel(const context& ctx, const cg_problem& problem) {
   const std::string& wanted = problem.options.spmv.kernel;
   if (ctx.backend() != backend_kind::cpu || !wanted.empty()) return wanted;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return wanted;
-  if (problem.types().vector != problem.csr.types.value) return wanted;  // those that have that cut no row
-  if (problem.blocks.block > 0) return "bsr";
+  if (problem.blocks.block > 0 && spmv_kernel_for(ctx.backend(), "bsr", problem.types()) != nullptr) return "bsr";
   const type_key types = problem.csr.types;
   const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", problem.types());
   const bool slices =

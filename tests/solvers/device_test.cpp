@@ -345,8 +345,8 @@ TEST_P(device_solvers, blocks_of_every_size_are_solved_with) {
 /// More than a cluster of 16 has threads for.
 TEST_P(device_solvers, rows_beyond_those_in_registers_are_solved_with) {
   for_types<float, double>([&]<class T>() {
-    for (const auto& [spec, block] : {std::pair{"gen:stencil:points=5,n=72,values=spd", 1},
-                                      std::pair{"gen:fem:dof=3,n=10,values=spd", 3}}) {
+    for (const auto& [spec, block] :
+         {std::pair{"gen:stencil:points=5,n=72,values=spd", 1}, std::pair{"gen:fem:dof=3,n=10,values=spd", 3}}) {
       const plain_csr<T> a = generated<T>(spec);
       const csr<T> host = generate<T>(context::cpu(2), spec);
       const std::vector<T> b = random_rhs<T>(a.rows);

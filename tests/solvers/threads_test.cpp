@@ -55,6 +55,22 @@ TEST(cg_threads, nor_with_several_right_hand_sides) {
   }
 }
 
+TEST(cg_threads, nor_with_f32_values_under_f64_vectors) {
+  for (const char* spec :
+       {"gen:stencil:points=7,n=30,values=spd", "gen:arrow:n=30000,dense=1,columns=1,values=spd"}) {
+    const auto a = generate<float>(context::cpu(1), spec);
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    std::vector<std::vector<double>> found;
+    for (const int threads : {1, 2, 3, 7}) {
+      std::vector<double>& x = found.emplace_back(b.size());
+      cg_options options;
+      options.spmv.vector_type = scalar_type::f64;
+      EXPECT_TRUE(cg_solver(context::cpu(threads), a, options).solve(b, x).converged()) << spec;
+      EXPECT_EQ(x, found.front()) << spec;
+    }
+  }
+}
+
 TEST(cg_choice, a_cpu_fuses_what_it_can_and_says_so) {
   const auto a = generate<double>(context::cpu(1), "gen:stencil:points=5,n=80,values=spd");
   const auto chosen = [&](auto set) {

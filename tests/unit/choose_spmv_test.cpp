@@ -101,6 +101,9 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(s), "packed");
   s.block_fill[2] = 0.7;
   EXPECT_EQ(standard(s), "csr5");
+  s.block_fill[2] = 0.8;  // a mask takes a byte
+  EXPECT_EQ(standard(s), "bin_bsr.compact");
+  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
   s.block_fill.fill(0.6);
   EXPECT_EQ(standard(s), "packed");  // a band of runs
   s = regular(20'000, 80);
@@ -115,6 +118,12 @@ TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
   EXPECT_EQ(standard(with_longest(regular(325'000, 10), 2700)), "csr5");
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 2.5), 4)), "csr5");
   EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
+}
+
+TEST(ChooseSpmv, TilesWhatReadsXFromAllOverL2) {
+  const csr_stats mesh = regular(1'000'000, 27);
+  EXPECT_EQ(standard(mesh), "packed");
+  EXPECT_EQ(standard(with(mesh, &csr_stats::gather_sectors, 31.9)), "csr5");  // renumbered
 }
 
 /// As gen:uniform gives.

@@ -235,18 +235,33 @@ TEST(Products, FillArraysOfTheCaller) {
   EXPECT_EQ(status_of([&] { plan.multiply_into({}); }), status::null_pointer);
 }
 
-class DotsOfManyParts : public on_backend {};
+class DotsOfManyParts : public on_backend {
+ protected:
+  /// One row of `longest` entries, then rows of 1500, then short ones: parts of rows begin where groups of blocks end.
+  csr<double> with_long_rows(index_t longest) {
+    constexpr index_t n = 2600, long_rows = 700;
+    std::vector<std::int64_t> rowptr{0};
+    std::vector<index_t> colind;
+    for (index_t row = 0; row < n; ++row) {
+      const index_t length = row == 0 ? longest : row <= long_rows ? 1500 : 3;
+      for (index_t k = 0; k < length; ++k) colind.push_back(k);
+      rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+    }
+    const vec values(colind.size(), 0.5);
+    return {n, n, to_buffer(ctx(), rowptr), to_buffer(ctx(), colind), to_buffer(ctx(), values)};
+  }
+};
 
 /// Several groups of blocks on a GPU, and rows that blocks share; a NaN arrives as one and leaves nothing behind.
 TEST_P(DotsOfManyParts, AreThoseOfYOnEveryRun) {
   const bool cuda = ctx().backend() == backend_kind::cuda;
-  for (const char* spec : {"gen:stencil:points=7,n=100", "gen:rmat:scale=17,degree=12"}) {
-    const auto a = generate<double>(ctx(), spec);
+  for (const std::string spec : {"gen:stencil:points=7,n=100", "gen:rmat:scale=17,degree=12", "1500", "2500"}) {
+    const auto a = spec.starts_with("gen") ? generate<double>(ctx(), spec) : with_long_rows(std::stoi(spec));
     const auto n = static_cast<std::size_t>(a.rows);
     vec x(n);
     for (std::size_t i = 0; i < n; ++i) x[i] = 1 / static_cast<double>(i % 97 + 3);
     for (const char* kernel : cuda ? std::vector{"csr.stream", "csr5", "packed"} : std::vector{"csr.balanced", "packed"}) {
-      SCOPED_TRACE(std::string(spec) + " " + kernel);
+      SCOPED_TRACE(spec + " " + kernel);
       spmv_options options;
       options.kernel = kernel;
       const spmv_plan<double> plan(ctx(), a, options);

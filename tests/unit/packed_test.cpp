@@ -1,21 +1,25 @@
 // The slices of `packed`: the kinds chosen at the edges of 8 and 16 bits, ragged slices, sorted windows, and every
-// instruction set that this machine has. Numbers are small integers, so sums are exact in any order.
+// instruction set and storage of values that this machine has. Numbers are small integers, so sums are exact in any
+// order.
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
+#include <tulle/core/buffer.hpp>
 #include <vector>
 
 #include "cpu/spmv/packed_encode.hpp"
-#include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 #include "support/plain_csr.hpp"
 
 namespace tulle::cpu {
 namespace {
 
-struct rows_matrix : test::plain_csr<double, std::int32_t> {
+using test::plain_csr;
+
+struct rows_matrix : plain_csr<double, std::int32_t> {
   void add(const std::vector<index_t>& columns) {
     for (const index_t c : columns) {
       values.push_back(static_cast<double>(1 + (values.size() + 1) % 7));
@@ -25,19 +29,52 @@ struct rows_matrix : test::plain_csr<double, std::int32_t> {
   }
 };
 
+/// Values stored as floats, bf16 or in lists hold as they are what the tests use.
+enum class stored_as { whole, f32, bf16, list_of_7, list_of_40 };
+constexpr stored_as storages[] = {stored_as::whole, stored_as::f32, stored_as::bf16, stored_as::list_of_7,
+                                  stored_as::list_of_40};
+
+value_storage storage_of(stored_as as) {
+  if (as == stored_as::whole) return value_storage::whole;
+  if (as == stored_as::f32) return value_storage::f32;
+  return as == stored_as::bf16 ? value_storage::bf16 : value_storage::listed;
+}
+template <scalar V>
+std::vector<V> list_of(stored_as as) {
+  std::vector<V> list;
+  if (storage_of(as) != value_storage::listed) return list;
+  for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) list.push_back(v);
+  return list;
+}
+
+template <scalar V>
 struct packed_matrix {
   std::vector<std::uint32_t> words;
-  std::vector<double> values;
-  packed_part<double> part;
+  packed_part part;
+  value_writer<V> writer;
+  std::vector<V> list;
+  buffer<std::byte> values;
+  packed_values<V> stored;
 
-  packed_matrix(const rows_matrix& m, index_t sigma) {
-    packed_encoder<double, std::int32_t> windows(m.view());
-    std::int64_t slots = 8;  // to start on a cache line
-    for (index_t row = 0; row < m.rows; row += sigma) slots += windows.encode(row, std::min(row + sigma, m.rows), words);
+  packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
+      : writer(storage_of(as), list_of<V>(as)), list(list_of<V>(as)) {
+    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V));
+    std::int64_t slots = 0;
+    for (index_t row = 0; row < m.rows; row += sigma)
+      slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
-    values.resize(static_cast<std::size_t>(slots));
-    part = {0, m.rows, words.data(), aligned_values(values.data())};
-    EXPECT_TRUE(fill_values(m.view(), part));
+    values =
+        buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
+    const int listed = static_cast<int>(list.size());
+    list.resize(most_listed_values);
+    stored = {storage_of(as), values.data(), list.data(), listed};
+    part = {0, m.rows, words.data(), 0};
+    EXPECT_TRUE(fill(m));
+  }
+
+  [[nodiscard]] bool fill(const rows_matrix& m) {
+    const plain_csr<V, std::int32_t> of_v{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
+    return fill_values(of_v.view(), part, writer, stored.alignment(), values.data());
   }
 
   /// Of the first slice.
@@ -63,51 +100,58 @@ std::vector<isa> levels() {
   return all;
 }
 
-/// y[j] = (j + 1) A x, both by rows or both by columns; `x` and `y` are one vector each.
-template <int Width, bool ByRow>
-void expect_many_right(isa level, const packed_part<double>& part, const std::vector<double>& x,
-                       const std::vector<double>& y) {
-  using vectors = std::conditional_t<ByRow, vectors_by_row<double, Width>, vectors_by_column<double, Width>>;
-  const auto at = [](std::size_t size, std::size_t i, int j) { return ByRow ? i * Width + j : j * size + i; };
-  std::vector<double> many(x.size() * Width), result(y.size() * Width, std::numeric_limits<double>::quiet_NaN());
+/// y[j] = (j + 1) A x of `count` vectors, both by rows or both by columns; `x` and `y` are one vector each.
+template <scalar V>
+void expect_many_right(isa level, const packed_matrix<V>& packed, int count, bool by_row, const std::vector<V>& x,
+                       const std::vector<V>& y) {
+  const auto at = [=](std::size_t size, std::size_t i, int j) { return by_row ? i * count + j : j * size + i; };
+  const auto ref = [=](std::vector<V>& v) {
+    const auto size = static_cast<std::int64_t>(v.size()) / count;
+    return strided_vectors{v.data(), count, by_row ? count : 1, by_row ? 1 : size};
+  };
+  std::vector<V> many(x.size() * count), result(y.size() * count, std::numeric_limits<V>::quiet_NaN());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    for (int j = 0; j < Width; ++j) many[at(x.size(), i, j)] = (j + 1) * x[i];
+    for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = static_cast<V>(j + 1) * x[i];
   }
-  const many_output<double> out{
-      {1, 0}, result.data(), ByRow ? Width : 1, ByRow ? 1 : static_cast<std::int64_t>(y.size())};
-  multiply_packed_many<Width>(level, part, vectors{many.data(), ByRow ? Width : static_cast<std::int64_t>(x.size())},
-                              out);
+  multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result));
   for (std::size_t i = 0; i < y.size(); ++i) {
-    for (int j = 0; j < Width; ++j) {
-      ASSERT_EQ(result[at(y.size(), i, j)], (j + 1) * y[i]) << "row " << i << " of vector " << j << ", " << name(level);
+    for (int j = 0; j < count; ++j) {
+      ASSERT_EQ(result[at(y.size(), i, j)], static_cast<V>(j + 1) * y[i])
+          << "row " << i << " of vector " << j << ", " << name(level);
     }
   }
 }
 
 /// x is NaN where no entry is.
-void expect_right(const rows_matrix& m, const packed_matrix& packed) {
-  std::vector<double> x(static_cast<std::size_t>(m.cols), std::numeric_limits<double>::quiet_NaN());
-  for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = 1 + c % 5;
+template <scalar V>
+void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
+  SCOPED_TRACE(name(packed.stored.storage));
+  std::vector<V> x(static_cast<std::size_t>(m.cols), std::numeric_limits<V>::quiet_NaN());
+  for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = static_cast<V>(1 + c % 5);
   for (const isa level : levels()) {
-    std::vector<double> y(static_cast<std::size_t>(m.rows), std::numeric_limits<double>::quiet_NaN());
-    scaled<double> out{{1, 0}, y.data()};
-    multiply_packed(level, packed.part, x.data(), out);
+    std::vector<V> y(static_cast<std::size_t>(m.rows), std::numeric_limits<V>::quiet_NaN());
+    scaled<V> out{{1, 0}, y.data()};
+    multiply_packed(level, packed.part, packed.stored, x.data(), out);
     for (index_t row = 0; row < m.rows; ++row) {
       double sum = 0;
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
       ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
     }
-    expect_many_right<16, true>(level, packed.part, x, y);
-    expect_many_right<8, true>(level, packed.part, x, y);
-    expect_many_right<1, true>(level, packed.part, x, y);
-    expect_many_right<8, false>(level, packed.part, x, y);
-    expect_many_right<2, false>(level, packed.part, x, y);
+    if (packed_takes_rows<V>) expect_many_right(level, packed, 27, true, x, y);  // 16, 8, 2 and 1
+    expect_many_right(level, packed, 15, false, x, y);
+  }
+}
+void expect_right(const rows_matrix& m, index_t sigma) {
+  for (const stored_as as : storages) {
+    expect_right(m, packed_matrix<double>(m, sigma, as));
+    expect_right(m, packed_matrix<float>(m, sigma, as));
   }
 }
 
 TEST(Packed, HeadersComeBackWhole) {
   for (std::uint32_t kind = 0; kind < 8; ++kind) {
-    const run_header h = run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most}.word());
+    const run_header h =
+        run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most}.word());
     EXPECT_EQ(static_cast<std::uint32_t>(h.kind), kind);
     EXPECT_TRUE(h.last);
     EXPECT_EQ(h.permuted, kind % 2 == 0);
@@ -120,8 +164,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
   const struct {
     std::uint32_t range;
     run_kind part, full;
-  } edges[] = {{0, diagonal, full_diagonal}, {1, offsets8, full8},          {0xff, offsets8, full8},
-               {0x100, offsets16, full16},   {0xffff, offsets16, full16},   {0x10000, offsets32, full32},
+  } edges[] = {{0, diagonal, full_diagonal},    {1, offsets8, full8},           {0xff, offsets8, full8},
+               {0x100, offsets16, full16},      {0xffff, offsets16, full16},    {0x10000, offsets32, full32},
                {0x7fffffff, offsets32, full32}, {0xffffffff, offsets32, full32}};
   for (const auto& e : edges) {
     EXPECT_EQ(kind_for(e.range, 5), e.part) << e.range;
@@ -134,8 +178,8 @@ TEST(Packed, OffsetsAreAsNarrowAsTheirRange) {
   EXPECT_EQ(position_words(full16, 32), 17u);
 }
 
-/// One column per row, stored twice: the diagonal, but in one row `range` further. Rows that are not strictly increasing
-/// keep the slice from being split by diagonal.
+/// One column per row, stored twice: the diagonal, but in one row `range` further. Rows that are not strictly
+/// increasing keep the slice from being split by diagonal.
 TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
   for (const index_t range : {1, 254, 255, 256, 65534, 65535, 65536, 100000}) {
     for (const index_t rows : {32, 31, 3}) {
@@ -144,10 +188,10 @@ TEST(Packed, SlicesAtTheEdgesOfEachWidth) {
         const index_t column = row + (row == 1 ? range : 0);
         m.add({column, column});
       }
-      const packed_matrix packed(m, 1024);
+      const packed_matrix<double> packed(m, 1024);
       const std::uint32_t mask = rows == 32 ? all_lanes : (1u << rows) - 1;
       EXPECT_EQ(packed.kinds(), std::set{kind_for(static_cast<std::uint32_t>(range), mask)}) << range << ", " << rows;
-      expect_right(m, packed);
+      expect_right(m, 1024);
     }
   }
 }
@@ -162,9 +206,9 @@ TEST(Packed, StencilsAreDiagonalsWithTheirEndsCutOff) {
     }
     m.add(columns);
   }
-  const packed_matrix packed(m, 1024);
+  const packed_matrix<double> packed(m, 1024);
   EXPECT_EQ(packed.kinds(), (std::set{run_kind::diagonal, run_kind::full_diagonal}));
-  expect_right(m, packed);
+  expect_right(m, 1024);
 }
 
 TEST(Packed, RaggedSlicesAndSortedWindows) {
@@ -179,7 +223,7 @@ TEST(Packed, RaggedSlicesAndSortedWindows) {
           if (row % 3 != 0) std::sort(columns.begin(), columns.end());
           m.add(columns);
         }
-        expect_right(m, packed_matrix(m, sigma));
+        expect_right(m, sigma);
       }
     }
   }
@@ -192,10 +236,10 @@ TEST(Packed, ValuesOfAnotherPatternAreRefused) {
     shorter.add(row == 35 ? std::vector<index_t>{row} : std::vector<index_t>{row, row + 3});
     longer.add(row == 35 ? std::vector<index_t>{row, row + 1, row + 3} : std::vector<index_t>{row, row + 3});
   }
-  const packed_matrix packed(m, 1024);
-  EXPECT_TRUE(fill_values(m.view(), packed.part));
-  EXPECT_FALSE(fill_values(shorter.view(), packed.part));
-  EXPECT_FALSE(fill_values(longer.view(), packed.part));
+  packed_matrix<double> packed(m, 1024);
+  EXPECT_TRUE(packed.fill(m));
+  EXPECT_FALSE(packed.fill(shorter));
+  EXPECT_FALSE(packed.fill(longer));
 }
 
 }  // namespace

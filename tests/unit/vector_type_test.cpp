@@ -59,15 +59,24 @@ TEST(VectorType, OtherVectorsAreRefused) {
   const std::vector<float> x(static_cast<std::size_t>(a.cols), 1);
   std::vector<float> y(static_cast<std::size_t>(a.rows));
   EXPECT_EQ(status_of([&] { plan.apply(1, x, 0, y); }), status::invalid_argument);
-  EXPECT_FALSE(plan.can(operation::apply_many));
 }
 
 TEST(VectorType, WhatNoKernelHasIsRefused) {
   const csr<double> a = generate<double>(ctx, "gen:stencil:n=20");
   expect_error(status::unsupported, "f64 values under f32 vectors",
                [&] { any_spmv_plan(ctx, a, {.vector_type = scalar_type::f32}); });
-  expect_error(status::invalid_argument, "no kernel 'csr.serial' on backend cpu for f32 values under f64 vectors",
-               [&] { any_spmv_plan(ctx, thirds(5), {.kernel = "csr.serial", .vector_type = scalar_type::f64}); });
+  expect_error(status::invalid_argument, "no kernel 'bsr' on backend cpu for f32 values under f64 vectors",
+               [&] { any_spmv_plan(ctx, thirds(5), {.kernel = "bsr", .vector_type = scalar_type::f64}); });
+}
+
+TEST(VectorType, TheKernelIsThatOfF64) {
+  for (const char* spec : {"gen:stencil:n=10", "gen:stencil:n=40", "gen:uniform:n=300000,degree=8"}) {
+    const any_spmv_plan narrow(ctx, generate<float>(ctx, spec), under_f64), wide(ctx, generate<double>(ctx, spec));
+    EXPECT_EQ(narrow.kernel(), wide.kernel()) << spec;
+    for (const operation what : {operation::apply_many, operation::apply_dots, operation::jacobi}) {
+      EXPECT_TRUE(narrow.can(what)) << spec;
+    }
+  }
 }
 
 TEST(VectorType, TheMatrixsOwnTypeChangesNothing) {

@@ -1,5 +1,7 @@
 // BSR -> bin_bsr.compact (kernels/bin_bsr.hpp).
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -26,9 +28,16 @@ buffer<index_t> sorted_lanes(const context& ctx, bsr_view<T, O> a, index_t bins,
   return perm;
 }
 
+/// Mask number `at`.
+void put_mask(std::byte* masks, index_t block, std::int64_t at, std::uint64_t bits) {
+  static_assert(std::endian::native == std::endian::little);  // the low bytes come first
+  const int bytes = compact_mask_bytes(block);
+  std::memcpy(masks + at * bytes, &bits, static_cast<std::size_t>(bytes));
+}
+
 /// One bin: its values, and unless `colind` is null its columns and masks.
 template <scalar T, offset O>
-void fill_bin(bsr_view<T, O> a, const compact_bin_bsr<T>& layout, index_t bin, index_t* colind, std::uint64_t* mask,
+void fill_bin(bsr_view<T, O> a, const compact_bin_bsr<T>& layout, index_t bin, index_t* colind, std::byte* mask,
               T* values) {
   const int area = a.block * a.block;
   const std::int64_t* binptr = layout.binptr.data();
@@ -38,7 +47,7 @@ void fill_bin(bsr_view<T, O> a, const compact_bin_bsr<T>& layout, index_t bin, i
       const bool used = R >= 0 && k < a.rowptr[R + 1] - a.rowptr[R];
       const std::int64_t from = used ? a.rowptr[R] + k : 0;
       if (colind != nullptr) colind[at + l] = used ? a.colind[from] : -1;
-      if (mask != nullptr) mask[at + l] = used ? a.mask[from] : 0;
+      if (mask != nullptr) put_mask(mask, a.block, at + l, used ? a.mask[from] : 0);
       for (int e = 0; e < area; ++e) {
         values[at * area + compact_host_place(a.block, l, e / a.block, e % a.block)] =
             used ? a.values[from * area + e] : T{0};
@@ -48,7 +57,7 @@ void fill_bin(bsr_view<T, O> a, const compact_bin_bsr<T>& layout, index_t bin, i
 }
 
 template <scalar T, offset O>
-void fill(const context& ctx, bsr_view<T, O> a, compact_bin_bsr<T>& out, index_t* colind, std::uint64_t* mask) {
+void fill(const context& ctx, bsr_view<T, O> a, compact_bin_bsr<T>& out, index_t* colind, std::byte* mask) {
   parallel_for(threads_for(ctx.threads(), static_cast<std::int64_t>(out.values.size())), out.bins, 16,
                [&](index_t bin) { fill_bin(a, out, bin, colind, mask, out.values.data()); });
 }
@@ -75,7 +84,7 @@ compact_bin_bsr<T> bsr_to_compact(const context& ctx, bsr_view<T, O> a, index_t 
   const auto slots = static_cast<std::size_t>(out.binptr.data()[out.bins]);
   out.colind = buffer<index_t>(ctx, slots);
   out.values = buffer<T>(ctx, slots * static_cast<std::size_t>(a.block * a.block));
-  if (a.mask != nullptr) out.mask = buffer<std::uint64_t>(ctx, slots);
+  if (a.mask != nullptr) out.mask = buffer<std::byte>(ctx, slots * compact_mask_bytes(a.block));
   fill(ctx, a, out, out.colind.data(), out.mask.data());
   return out;
 }

@@ -32,20 +32,20 @@ template <class V>
 inline constexpr int row_lanes = 8;
 
 /// sum of values[k] x[colind[k]] over k in [begin, end).
-template <scalar T, offset O>
-[[gnu::always_inline]] inline sum_of<T> row_sum(const T* values, const index_t* colind, const T* x, O begin, O end) {
-  sum_of<T> lane[row_lanes] = {};
+template <scalar T, scalar V, offset O>
+[[gnu::always_inline]] inline sum_of<V> row_sum(const T* values, const index_t* colind, const V* x, O begin, O end) {
+  sum_of<V> lane[row_lanes] = {};
   O k = begin;
   for (; end - k >= row_lanes; k += row_lanes) {
     prefetch_stream(values + k, colind + k);
 #pragma omp simd
     for (int l = 0; l < row_lanes; ++l) {
-      lane[l] += static_cast<sum_of<T>>(values[k + l]) * static_cast<sum_of<T>>(x[colind[k + l]]);
+      lane[l] += static_cast<sum_of<V>>(values[k + l]) * static_cast<sum_of<V>>(x[colind[k + l]]);
     }
   }
   prefetch_stream(values + k, colind + k);
-  sum_of<T> sum = 0;
-  for (; k < end; ++k) sum += static_cast<sum_of<T>>(values[k]) * static_cast<sum_of<T>>(x[colind[k]]);
+  sum_of<V> sum = 0;
+  for (; k < end; ++k) sum += static_cast<sum_of<V>>(values[k]) * static_cast<sum_of<V>>(x[colind[k]]);
 #pragma omp simd reduction(+ : sum)
   for (int l = 0; l < row_lanes; ++l) sum += lane[l];
   return sum;

@@ -1,8 +1,8 @@
 // bin_bsr.compact: bins of 32 block rows of like length (kernels/bin_bsr.hpp), one column index per block. A step takes
 // one block, by columns, of each of 32 block rows. One thread takes consecutive bins with an equal number of slots.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
-// with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass takes 4.
-// Chosen for a matrix that comes in bins.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2
+// fill) more with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass
+// takes 4. Chosen for a matrix that comes in bins.
 #include "cpu/spmv/bin_vectors.hpp"
 #include "cpu/spmv/supports.hpp"
 
@@ -34,13 +34,14 @@ template <int B, scalar T, scalar V, class X>
 [[gnu::always_inline]] inline void add_bin(const compact_view<T>& a, std::int64_t bin, const X& x,
                                            V (&sum)[bin_rows][X::width][B]) {
   constexpr std::uint64_t full = ~std::uint64_t{0} >> (64 - B * B);
+  const auto* const masks = reinterpret_cast<const compact_mask<B>*>(a.mask);
   for (std::int64_t at = a.binptr[bin]; at < a.binptr[bin + 1]; ++at) {
     const T* block = a.values + at * B * B;
     if (a.colind[at] < 0) continue;
     for (std::size_t line = 0; line < B * B * sizeof(T); line += 64) {
       prefetch_stream(block + line / sizeof(T), a.colind + at);
     }
-    add_block<B>(block, a.mask == nullptr ? full : a.mask[at], std::int64_t{a.colind[at]} * B, x, sum[at % bin_rows]);
+    add_block<B>(block, masks == nullptr ? full : masks[at], std::int64_t{a.colind[at]} * B, x, sum[at % bin_rows]);
   }
 }
 

@@ -14,25 +14,25 @@
 namespace tulle::cpu {
 namespace {
 
-template <class T, class O>
-class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, O>, T>> {
+template <class T, class V, class O>
+class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, V, O>, V>> {
  public:
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_balanced, T>>(a, threads_for(ctx, a), threads_for(ctx, a) + 1),
+      : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for(ctx, a), threads_for(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)) {
     for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
 
   /// The rows that are cut between parts are the last share.
   template <class Finish, class Done>
-  void multiply(Finish start, const T* x, const Done& done) {
+  void multiply(Finish start, const V* x, const Done& done) {
     const int parts = this->threads_;
     for_each_part(parts, [&](int i) {
       Finish finish = start;
       take(parts_[i], x, finish);
       done(i, finish);
     });
-    join<T>(parts_, start);
+    join<V>(parts_, start);
     done(parts, start);
   }
 
@@ -40,12 +40,12 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     many_.run(this->a_, alpha, x, beta, y);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return parts_.size() * sizeof(part<T>) + many_.bytes();
+    return parts_.size() * sizeof(part<V>) + many_.bytes();
   }
 
  private:
   template <class Finish>
-  void take(part<T>& p, const T* x, Finish& out) const {
+  void take(part<V>& p, const V* x, Finish& out) const {
     index_t row = p.first;
     auto entry = static_cast<O>(p.begin);
     if (row < p.last) {
@@ -56,8 +56,8 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     p.tail = multiply_piece(this->isa_, this->a_, entry, static_cast<O>(p.end), x);
   }
 
-  std::vector<part<T>> parts_;
-  csr_many<T, O> many_{this->a_, this->threads_};
+  std::vector<part<V>> parts_;
+  csr_many<T, V, O> many_{this->a_, this->threads_};
 };
 
 }  // namespace
@@ -67,10 +67,10 @@ spmv_kernel csr_balanced_entry() {
       .name = "csr.balanced",
       .summary = "equal rows + nonzeros per thread",
       .backend = backend_kind::cpu,
-      .types = type_set::all,
+      .types = csr_types,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .make = make_operator<csr_balanced, type_set::all>,
+      .make = make_operator<csr_balanced, csr_types>,
   };
 }
 

@@ -55,16 +55,16 @@ struct alignas(64) many_part : part_range {
 /// Method: as csr.balanced, with 16, 8, 4, 2 or 1 vectors in registers for each pass over the matrix (8 to 1 when x is
 /// column-major). A row-major x is read in runs of that many values, by vector instructions.
 /// Bytes per nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a fixed order.
-template <scalar T, offset O>
+template <scalar T, scalar V, offset O>
 class csr_many {
  public:
   csr_many(csr_view<T, O> a, int threads);
   /// `a` has the pattern given to the constructor. Allocates nothing.
   void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y);
-  [[nodiscard]] std::size_t bytes() const noexcept { return parts_.size() * sizeof(many_part<T>); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return parts_.size() * sizeof(many_part<V>); }
 
  private:
-  std::vector<many_part<T>> parts_;
+  std::vector<many_part<V>> parts_;
   isa isa_ = best_isa();
 };
 

@@ -12,6 +12,9 @@
 
 namespace tulle::cpu {
 
+/// What they are built for.
+inline constexpr type_set csr_types = type_set::all | type_set::narrow;
+
 /// Base: spmv_operator, or a finishing_operator of `shares` shares.
 template <scalar T, offset O, class Base = spmv_operator>
 class csr_operator : public Base {

@@ -9,14 +9,14 @@
 namespace tulle::cpu {
 namespace {
 
-template <class T, class O>
-class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, O>, T>> {
+template <class T, class V, class O>
+class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
   csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_serial, T>>(a, 1, 1) {}
+      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {}
 
   template <class Finish, class Done>
-  void multiply(Finish finish, const T* x, const Done& done) const {
+  void multiply(Finish finish, const V* x, const Done& done) const {
     multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
@@ -25,7 +25,7 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
   }
 
  private:
-  csr_many<T, O> many_{this->a_, 1};
+  csr_many<T, V, O> many_{this->a_, 1};
 };
 
 }  // namespace
@@ -35,10 +35,10 @@ spmv_kernel csr_serial_entry() {
       .name = "csr.serial",
       .summary = "one thread, row after row: the control",
       .backend = backend_kind::cpu,
-      .types = type_set::all,
+      .types = csr_types,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .make = make_operator<csr_serial, type_set::all>,
+      .make = make_operator<csr_serial, csr_types>,
   };
 }
 

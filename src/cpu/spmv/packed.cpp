@@ -5,12 +5,14 @@
 // sparse matrix vector product using block-based kernels without zero padding on processors with AVX-512
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
 // is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. A part is consecutive slices
-// with an equal number of rows and entries, from memory that its thread wrote first. Bytes per nonzero: sizeof(T) and,
-// on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and
-// reading the matrix costs more than the conversion repays: see choose_cpu.
+// with an equal number of rows and entries, from memory that its thread wrote first. Values that can be are stored in
+// fewer bytes (1, 2 or 4), with the same result bit for bit. Bytes per nonzero: those of a value and, on diagonals, 1/8 to
+// 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the matrix costs
+// more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <numeric>
 #include <tulle/core/status.hpp>
@@ -18,20 +20,25 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
-#include "cpu/spmv/packed_many.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 #include "cpu/spmv/slots.hpp"
 
 namespace tulle::cpu {
 namespace {
 
-template <class T, class O>
-class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
+/// Bytes of values for a thread below which they stay in its second-level cache and are stored whole: reading them costs
+/// nothing there, but widening them does. Looking them up in memory costs more.
+constexpr std::int64_t least_narrow_bytes = 1 << 20, least_looked_up_bytes = 4 * least_narrow_bytes;
+
+template <class T, class V, class O>
+class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V> {
  public:
   packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
-      : finishing_operator<packed_kernel, T>(parts_for(a)),
+      : finishing_operator<packed_kernel, V>(parts_for(a)),
+        ctx_(ctx),
         threads_(threads_for(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
         a_(a),
@@ -44,45 +51,47 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
       parts_[i].first = first;
       parts_[i].last = first = std::max(first, last);
     }
-    encode(ctx, a);
-    fill(a);
-    const std::size_t vectors = (static_cast<std::size_t>(a.rows) + static_cast<std::size_t>(a.cols)) * sizeof(T);
-    streams_ = matrix_bytes() + vectors > ctx.info().l2_bytes;
+    encode();
+    fill();
   }
 
   template <class Finish, class Done>
-  void multiply(Finish start, const T* x, const Done& done) {
-    if constexpr (std::same_as<Finish, scaled<T>> || std::same_as<Finish, scaled_dots<T>>) {
-      using streaming = std::conditional_t<std::same_as<Finish, scaled<T>>, streamed<T>, streamed_dots<T>>;
+  void multiply(Finish start, const V* x, const Done& done) {
+    if constexpr (std::same_as<Finish, scaled<V>> || std::same_as<Finish, scaled_dots<V>>) {
+      using streaming = std::conditional_t<std::same_as<Finish, scaled<V>>, streamed<V>, streamed_dots<V>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
       if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;
-      multiply_packed(isa_, parts_[i], x, finish);
+      multiply_packed(isa_, parts_[i], values(), x, finish);
       done(i, finish);
     });
   }
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
-  /// time that masks and narrow offsets take. By rows in f64 CSR is as fast or faster: docs/notes/0002-cpu-spmv.md.
+  /// time that masks and narrow offsets take.
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
     const bool by_row = x.vector_stride == 1;
-    if (!mostly_diagonal_ || (by_row && sizeof(T) == 8)) return many_.run(a_, alpha, x, beta, y);
-    in_chunks<T>(alpha, x, beta, y,
-                 [this]<int Width, bool ByRow>(const T* from, std::int64_t stride, const many_output<T>& to) {
-                   using vectors = std::conditional_t<ByRow, vectors_by_row<T, Width>, vectors_by_column<T, Width>>;
-                   in_parts([&](int i) { multiply_packed_many<Width>(isa_, parts_[i], vectors{from, stride}, to); });
-                 });
+    if (!mostly_diagonal_ || (by_row && !packed_takes_rows<V>)) return many_.run(a_, alpha, x, beta, y);
+    multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y);
   }
 
-  void update_values(const matrix_ref& a) override { fill(a_ = a.as<T, O>()); }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + parts_.size() * sizeof(packed_part<T>) + many_.bytes();
+  /// Where values are not stored whole, how they are is decided again.
+  void update_values(const matrix_ref& a) override {
+    a_ = a.as<T, O>();
+    fill();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return words_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
+    return matrix_bytes() + parts_.size() * sizeof(packed_part) + many_.bytes();
+  }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
+    return words_.bytes() + values_.bytes() + static_cast<std::size_t>(listed_) * sizeof(V);
+  }
   [[nodiscard]] std::string parameters() const override {
-    return fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
+    std::string out = fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
+    if (storage_ != value_storage::whole) out += fmt::format(" values={}", name(storage_));
+    return out;
   }
 
  private:
@@ -95,13 +104,13 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     parallel_for(threads_, static_cast<int>(parts_.size()), body);
   }
 
-  void encode(const context& ctx, csr_view<T, O> a) {
+  void encode() {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
     std::vector<std::int64_t> full_diagonals(parts_.size());
     try {
       in_parts([&](int i) {
-        packed_encoder<T, O> windows(a);
+        packed_encoder<O> windows(a_.rowptr, a_.colind, sizeof(V));
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
@@ -111,40 +120,73 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, O>, T> {
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "packed: no memory for the column indices");
     }
-    const auto sum = [](const auto& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
-    mostly_diagonal_ = 2 * packed_lanes * sum(full_diagonals) >= static_cast<std::int64_t>(a.nnz);
+    const std::int64_t full = std::accumulate(full_diagonals.begin(), full_diagonals.end(), std::int64_t{0});
+    mostly_diagonal_ = 2 * packed_lanes * full >= static_cast<std::int64_t>(a_.nnz);
     std::size_t total = 0;
     for (const auto& w : words) total += w.size() + packed_slack;
-    words_ = buffer<std::uint32_t>(ctx, total);
-    values_ = buffer<T>(ctx, static_cast<std::size_t>(aligned_slots<T>(sum(slots) + 1)));
+    words_ = buffer<std::uint32_t>(ctx_, total);
     std::uint32_t* to = words_.data();
-    T* values = values_.data();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
-      parts_[i].values = std::exchange(values, values + slots[i]);
+      parts_[i].slot = std::exchange(slots_, slots_ + slots[i]);
     }
     in_parts([&](int i) { std::fill_n(std::ranges::copy(words[i], parts_[i].words).out, packed_slack, 0u); });
   }
 
-  void fill(csr_view<T, O> a) {
+  void fill() {
+    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
+    const bool look = mine >= least_narrow_bytes && (values_.empty() || storage_ != value_storage::whole);
+    const value_kinds<T> kinds = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
+    const value_storage storage = narrowest(kinds, mine);
+    const value_writer<T> writer(storage, kinds.list);
+    const std::size_t bytes = static_cast<std::size_t>(slots_) * writer.slot_bytes() + packed_value_slack;
+    if (values_.size() != bytes) values_ = buffer<std::byte>(ctx_, bytes);
+    storage_ = storage;
+    listed_ = storage == value_storage::listed ? static_cast<int>(kinds.list.size()) : 0;
+    std::ranges::copy(kinds.list, list_.begin());
+    const packed_values<V> stored = values();
     std::atomic<bool> same = true;
     in_parts([&](int i) {
-      if (!fill_values(a, parts_[i])) same = false;
+      std::byte* to = values_.data() + (stored.of(parts_[i]) - stored.data);
+      if (!fill_values(a_, parts_[i], writer, stored.alignment(), to)) same = false;
     });
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
+    const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
+    streams_ = matrix_bytes() + vectors > ctx_.info().l2_bytes;
   }
 
+  /// `bytes`: of the values of a thread.
+  static value_storage narrowest(const value_kinds<T>& kinds, std::int64_t bytes) {
+    const auto listed = static_cast<int>(kinds.list.size());
+    if (listed > 0 && listed <= few_values<V>) return value_storage::listed;
+    if (kinds.bf16) return value_storage::bf16;
+    if (listed > 0 && bytes >= least_looked_up_bytes) return value_storage::listed;
+    return kinds.f32 ? value_storage::f32 : value_storage::whole;
+  }
+
+  [[nodiscard]] packed_values<V> values() const {
+    const bool narrow = storage_ == value_storage::whole && sizeof(T) < sizeof(V);
+    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), listed_};
+  }
+
+  context ctx_;
   int threads_;
   index_t sigma_;  // rows of a window that may be sorted
   csr_view<T, O> a_;
   bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
-  buffer<T> values_;
-  std::vector<packed_part<T>> parts_;
-  csr_many<T, O> many_{a_, threads_};
+  value_storage storage_ = value_storage::whole;
+  buffer<std::byte> values_;
+  std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says
+  std::array<V, most_listed_values> list_{};
+  int listed_ = 0;
+  std::vector<packed_part> parts_;
+  csr_many<T, V, O> many_{a_, threads_};
   isa isa_ = best_isa();
 };
+
+constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
 }  // namespace
 
@@ -153,11 +195,11 @@ spmv_kernel packed_entry() {
       .name = "packed",
       .summary = "slices of 32 rows by diagonal, or with narrow column offsets",
       .backend = backend_kind::cpu,
-      .types = type_set::floating,
+      .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.sigma = true},
       .supports = supports_slices,
-      .make = make_operator<packed_kernel, type_set::floating>,
+      .make = make_operator<packed_kernel, packed_types>,
   };
 }
 

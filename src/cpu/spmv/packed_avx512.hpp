@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cpu/spmv/packed_slice.hpp"
-#include "cpu/spmv/row_avx512.hpp"
+#include "cpu/spmv/packed_values_avx512.hpp"
 
 #if TULLE_X86
 namespace tulle::cpu {
@@ -21,9 +21,6 @@ struct lanes_avx512<double> {
   [[gnu::always_inline, TULLE_AVX512]] static vector zero() { return _mm512_setzero_pd(); }
   [[gnu::always_inline, TULLE_AVX512]] static vector load(const double* p) { return _mm512_loadu_pd(p); }
   [[gnu::always_inline, TULLE_AVX512]] static vector load(mask m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
-  [[gnu::always_inline, TULLE_AVX512]] static vector expand(mask m, const double* p) {
-    return _mm512_maskz_expandloadu_pd(m, p);
-  }
   [[gnu::always_inline, TULLE_AVX512]] static vector madd(vector a, vector b, vector c) { return _mm512_fmadd_pd(a, b, c); }
   [[gnu::always_inline, TULLE_AVX512]] static void store(double* p, vector v) { _mm512_storeu_pd(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const double* x) {
@@ -61,9 +58,6 @@ struct lanes_avx512<float> {
   [[gnu::always_inline, TULLE_AVX512]] static vector zero() { return _mm512_setzero_ps(); }
   [[gnu::always_inline, TULLE_AVX512]] static vector load(const float* p) { return _mm512_loadu_ps(p); }
   [[gnu::always_inline, TULLE_AVX512]] static vector load(mask m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
-  [[gnu::always_inline, TULLE_AVX512]] static vector expand(mask m, const float* p) {
-    return _mm512_maskz_expandloadu_ps(m, p);
-  }
   [[gnu::always_inline, TULLE_AVX512]] static vector madd(vector a, vector b, vector c) { return _mm512_fmadd_ps(a, b, c); }
   [[gnu::always_inline, TULLE_AVX512]] static void store(float* p, vector v) { _mm512_storeu_ps(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(mask m, index i, const float* x) {
@@ -93,52 +87,61 @@ struct lanes_avx512<float> {
   }
 };
 
-/// The 32 sums of a slice.
-template <scalar T>
+/// The 32 sums of a slice, whose values are read by `Slots`.
+template <class Slots>
 struct slice_sums_avx512 {
-  using simd = lanes_avx512<T>;
+  using V = typename Slots::value;
+  using raw = typename Slots::raw;
+  using simd = lanes_avx512<V>;
   static constexpr int vectors = packed_lanes / simd::lanes;
+  /// Where the next slice begins.
+  struct cursor {
+    const std::uint32_t* words;
+    const raw* values;
+  };
+
+  Slots slots;
   typename simd::vector sum[vectors];
 
   [[gnu::always_inline, TULLE_AVX512]] static typename simd::mask part(std::uint32_t mask, int v) {
     return static_cast<typename simd::mask>(mask >> (v * simd::lanes));
   }
   /// Masked lanes load nothing, so the address may lie outside x.
-  [[gnu::always_inline, TULLE_AVX512]] static const T* at(const T* x, std::uint32_t column) {
-    return reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(x) +
+  [[gnu::always_inline, TULLE_AVX512]] static const V* at(const V* x, std::uint32_t column) {
+    return reinterpret_cast<const V*>(reinterpret_cast<std::uintptr_t>(x) +
                                       static_cast<std::uintptr_t>(static_cast<std::intptr_t>(static_cast<std::int32_t>(column)) *
-                                                                  static_cast<std::intptr_t>(sizeof(T))));
+                                                                  static_cast<std::intptr_t>(sizeof(V))));
   }
 
-  [[gnu::always_inline, TULLE_AVX512]] void add_full_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] void add_full_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<0>(c);
-      const T* from = x + static_cast<std::int32_t>(*c.words++);
+      prefetch_position<0>(c.words, c.values, sizeof(raw));
+      const V* from = x + static_cast<std::int32_t>(*c.words++);
       for (int v = 0; v < vectors; ++v) {
-        sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::load(from + v * simd::lanes), sum[v]);
+        sum[v] = simd::madd(slots.load(c.values + v * simd::lanes), simd::load(from + v * simd::lanes), sum[v]);
       }
       c.values += packed_lanes;
     }
   }
 
-  [[gnu::always_inline, TULLE_AVX512]] void add_diagonals(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] void add_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
-      prefetch_position<0>(c);
+      prefetch_position<0>(c.words, c.values, sizeof(raw));
       const std::uint32_t base = c.words[0], mask = c.words[1];
       for (int v = 0; v < vectors; ++v) {
         const auto m = part(mask, v);
         const auto from_x = simd::load(m, at(x, base + static_cast<std::uint32_t>(v * simd::lanes)));
-        sum[v] = simd::madd(simd::expand(m, c.values), from_x, sum[v]);
+        sum[v] = simd::madd(slots.expand(m, c.values), from_x, sum[v]);
         c.values += __builtin_popcount(m);
       }
     }
   }
 
   template <class Offset>
-  [[gnu::always_inline, TULLE_AVX512]] void add_offsets(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
     constexpr bool padded = offsets_are_padded(sizeof(Offset));
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c);
+      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(raw));
       const auto base = simd::all(c.words[0]);
       const std::uint32_t mask = c.words[1];
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words + 2);
@@ -147,7 +150,7 @@ struct slice_sums_avx512 {
         const int entries = __builtin_popcount(m);
         const auto stored = simd::template offsets<Offset>(bytes);
         const auto column = simd::add(simd::add(base, simd::lane(v)), padded ? stored : simd::spread(m, stored));
-        sum[v] = simd::madd(simd::expand(m, c.values), simd::gather(m, column, x), sum[v]);
+        sum[v] = simd::madd(slots.expand(m, c.values), simd::gather(m, column, x), sum[v]);
         c.values += entries;
         bytes += (padded ? simd::lanes : entries) * static_cast<int>(sizeof(Offset));
       }
@@ -156,22 +159,22 @@ struct slice_sums_avx512 {
   }
 
   template <class Offset>
-  [[gnu::always_inline, TULLE_AVX512]] void add_full(packed_cursor<T>& c, std::uint32_t count, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] void add_full(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c);
+      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(raw));
       const auto base = simd::all(*c.words++);
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words);
       for (int v = 0; v < vectors; ++v) {
         const auto offset = simd::template offsets<Offset>(bytes + v * simd::lanes * static_cast<int>(sizeof(Offset)));
         const auto column = simd::add(simd::add(base, simd::lane(v)), offset);
-        sum[v] = simd::madd(simd::load(c.values + v * simd::lanes), simd::gather(column, x), sum[v]);
+        sum[v] = simd::madd(slots.load(c.values + v * simd::lanes), simd::gather(column, x), sum[v]);
       }
       c.values += packed_lanes;
       c.words += packed_lanes * sizeof(Offset) / 4;
     }
   }
 
-  [[gnu::always_inline, TULLE_AVX512]] void add_run(packed_cursor<T>& c, run_header run, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] void add_run(cursor& c, run_header run, const V* x) {
     switch (run.kind) {
       case run_kind::full_diagonal: return add_full_diagonals(c, run.count, x);
       case run_kind::diagonal: return add_diagonals(c, run.count, x);
@@ -185,9 +188,9 @@ struct slice_sums_avx512 {
   }
 
   /// Leaves the sums of one slice and moves on. Returns its row numbers, or null where they are in order.
-  [[gnu::always_inline, TULLE_AVX512]] const std::uint32_t* add_slice(packed_cursor<T>& c, const T* x) {
+  [[gnu::always_inline, TULLE_AVX512]] const std::uint32_t* add_slice(cursor& c, const V* x) {
     for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
-    c.values = aligned_values(c.values);
+    c.values = aligned_address(c.values, simd::lanes * sizeof(raw));
     run_header run = run_header::of(*c.words++);
     const std::uint32_t* rows = run.permuted ? c.words : nullptr;
     if (run.permuted) c.words += packed_lanes;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/spmv/isa.hpp"
+#include "cpu/spmv/narrow_values.hpp"
 #include "cpu/spmv/packed_format.hpp"
 
 namespace tulle::cpu {
@@ -27,21 +28,22 @@ struct packed_position {
 };
 
 /// Cycles that a position takes, about: a load or a gather of x and, under a mask, the expansions of each cache line of
-/// values, and the bytes besides the values.
-template <scalar T>
-double position_cost(run_kind kind, int count) {
-  constexpr double lines = packed_lanes * sizeof(T) / 64.0;
-  constexpr double gather = sizeof(T) == 8 ? 6 : 10;
+/// numbers of `value_bytes`, and the bytes besides the values.
+inline double position_cost(run_kind kind, int count, std::size_t value_bytes) {
+  const double lines = static_cast<double>(packed_lanes * value_bytes) / 64.0;
+  const double gather = value_bytes == 8 ? 6 : 10;
   const double load = offset_bytes(kind) == 0 ? 1.5 : gather;
   const double expand = is_full(kind) ? 0 : offset_bytes(kind) == 0 ? 2.5 : 5;
   return lines * (load + expand) + 0.75 * position_words(kind, count);
 }
 
 /// Writes windows of a matrix one after another. Keeps its scratch between them.
-template <scalar T, offset O>
+template <offset O>
 class packed_encoder {
  public:
-  explicit packed_encoder(csr_view<T, O> a) : a_(a) {}
+  /// Sums are in numbers of `value_bytes`.
+  packed_encoder(const O* rowptr, const index_t* colind, std::size_t value_bytes)
+      : rowptr_(rowptr), colind_(colind), value_bytes_(value_bytes) {}
 
   /// Appends the words of the rows [first, last), in order, or sorted by length where that is cheaper. Returns the
   /// slots that their values take.
@@ -66,7 +68,7 @@ class packed_encoder {
  private:
   static constexpr double enough_filled = 1.05;
 
-  [[nodiscard]] O length(index_t row) const { return a_.rowptr[row + 1] - a_.rowptr[row]; }
+  [[nodiscard]] O length(index_t row) const { return rowptr_[row + 1] - rowptr_[row]; }
 
   /// Appends rows_ slice by slice and returns the cost.
   double slices(bool permuted, std::vector<std::uint32_t>& words) {
@@ -99,7 +101,7 @@ class packed_encoder {
     ranks_.clear();
     std::int64_t values = 0;
     for (index_t l = 0; l < count_; ++l) {
-      const index_t* columns = a_.colind + a_.rowptr[row_[l]];
+      const index_t* columns = colind_ + rowptr_[row_[l]];
       const auto entries = static_cast<std::size_t>(length(row_[l]));
       if (entries > ranks_.size()) ranks_.resize(entries);
       packed_position* p = ranks_.data();
@@ -112,7 +114,7 @@ class packed_encoder {
       values += static_cast<std::int64_t>(entries);
     }
     entries_ += static_cast<double>(values);
-    value_slots_ += aligned_slots<T>(values);
+    value_slots_ += aligned_slots(values, value_bytes_);
     slots_ += static_cast<double>(ranks_.size()) * packed_lanes;
   }
 
@@ -133,8 +135,8 @@ class packed_encoder {
           O end[packed_lanes] = {};
           std::int32_t place[packed_lanes];
           for (index_t l = 0; l < packed_lanes; ++l) {
-            if (l < count_) next[l] = a_.rowptr[row_[l]], end[l] = a_.rowptr[row_[l] + 1];
-            place[l] = next[l] < end[l] ? a_.colind[next[l]] - l : none;
+            if (l < count_) next[l] = rowptr_[row_[l]], end[l] = rowptr_[row_[l] + 1];
+            place[l] = next[l] < end[l] ? colind_[next[l]] - l : none;
           }
           for (std::int32_t last = std::numeric_limits<std::int32_t>::min(); cost < most;) {
             std::int32_t least = none;
@@ -147,23 +149,23 @@ class packed_encoder {
 #pragma omp simd reduction(| : mask)
             for (index_t l = 0; l < packed_lanes; ++l) mask |= (place[l] == least ? std::uint32_t{1} : 0u) << l;
             diagonals_.push_back({mask, least, least});
-            cost += position_cost<T>(kind_for(0, mask), std::popcount(mask));
+            cost += position_cost(kind_for(0, mask), std::popcount(mask), value_bytes_);
             if (mask == all_lanes) {
-              for (index_t l = 0; l < packed_lanes; ++l) place[l] = ++next[l] < end[l] ? a_.colind[next[l]] - l : none;
+              for (index_t l = 0; l < packed_lanes; ++l) place[l] = ++next[l] < end[l] ? colind_[next[l]] - l : none;
               continue;
             }
             for (std::uint32_t left = mask; left != 0; left &= left - 1) {
               const index_t l = std::countr_zero(left);
-              place[l] = ++next[l] < end[l] ? a_.colind[next[l]] - l : none;
+              place[l] = ++next[l] < end[l] ? colind_[next[l]] - l : none;
             }
           }
         });
     return complete;
   }
 
-  static double cost_of(const std::vector<packed_position>& positions) {
+  [[nodiscard]] double cost_of(const std::vector<packed_position>& positions) const {
     double cost = 0;
-    for (const packed_position& p : positions) cost += position_cost<T>(p.kind(), std::popcount(p.mask));
+    for (const packed_position& p : positions) cost += position_cost(p.kind(), std::popcount(p.mask), value_bytes_);
     return cost;
   }
 
@@ -201,7 +203,7 @@ class packed_encoder {
     int count = 0;
     for (std::uint32_t left = p.mask; left != 0; left &= left - 1) {
       const int l = std::countr_zero(left);
-      const index_t column = a_.colind[a_.rowptr[row_[l]] + static_cast<O>(j)];
+      const index_t column = colind_[rowptr_[row_[l]] + static_cast<O>(j)];
       const auto offset = static_cast<std::uint32_t>(column - l) - static_cast<std::uint32_t>(p.least);
       offsets[offsets_are_padded(sizeof(Offset)) ? l : count] = static_cast<Offset>(offset);
       ++count;
@@ -211,7 +213,9 @@ class packed_encoder {
     std::memcpy(words.data() + at, offsets, more * sizeof(std::uint32_t));
   }
 
-  csr_view<T, O> a_;
+  const O* rowptr_;
+  const index_t* colind_;
+  std::size_t value_bytes_;
   isa isa_ = best_isa();
   std::vector<index_t> rows_;           // of the window, in the order of its lanes
   std::vector<std::uint32_t> sorted_;   // the window's words, rows sorted
@@ -241,14 +245,15 @@ template <scalar T, offset O>
 
 /// As fill_values, for the instruction set of the caller.
 template <scalar T, offset O>
-[[gnu::always_inline]] inline bool fill_values_inline(csr_view<T, O> a, const packed_part<T>& part) {
+[[gnu::always_inline]] inline bool fill_values_inline(csr_view<T, O> a, const packed_part& part,
+                                                      const value_writer<T>& writer, std::size_t alignment,
+                                                      std::byte* to) {
   const std::uint32_t* words = part.words;
-  T* to = part.values;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const index_t count = std::min(packed_lanes, part.last - first);
     O next[packed_lanes] = {};
     O end[packed_lanes] = {};
-    to = aligned_values(to);
+    to = aligned_address(to, alignment);
     run_header run = run_header::of(*words++);
     for (index_t l = 0; l < count; ++l) {
       const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;
@@ -260,16 +265,19 @@ template <scalar T, offset O>
       for (std::uint32_t i = 0; i < run.count; ++i) {
         const std::uint32_t mask = is_full(run.kind) ? all_lanes : words[1];
         words += position_words(run.kind, std::popcount(mask));
+        T taken[packed_lanes];
         if (mask == all_lanes) {
-          if (!take_all(a.values, next, end, to)) return false;
-          to += packed_lanes;
+          if (!take_all(a.values, next, end, taken)) return false;
+          to = writer.write(taken, packed_lanes, to);
           continue;
         }
+        int count_taken = 0;
         for (std::uint32_t left = mask; left != 0; left &= left - 1) {
           const int l = std::countr_zero(left);
           if (next[l] == end[l]) return false;
-          *to++ = a.values[next[l]++];
+          taken[count_taken++] = a.values[next[l]++];
         }
+        to = writer.write(taken, count_taken, to);
       }
       if (run.last) break;
     }
@@ -278,12 +286,14 @@ template <scalar T, offset O>
   return true;
 }
 
-/// Writes the values of a part in the order of its words. False when the rows do not have the part's pattern.
+/// Writes the values of a part in the order of its words, from `to` on; slices start at multiples of `alignment`. False
+/// when the rows do not have the part's pattern.
 template <scalar T, offset O>
-bool fill_values(csr_view<T, O> a, const packed_part<T>& part) {
+bool fill_values(csr_view<T, O> a, const packed_part& part, const value_writer<T>& writer, std::size_t alignment,
+                 std::byte* to) {
   bool same = false;
   with_isa(
-      best_isa(), [&]() __attribute__((always_inline)) { same = fill_values_inline(a, part); });
+      best_isa(), [&]() __attribute__((always_inline)) { same = fill_values_inline(a, part, writer, alignment, to); });
   return same;
 }
 

@@ -1,4 +1,5 @@
-// The storage of `packed`: slices of 32 rows as runs of positions, values without padding.
+// The storage of `packed`: slices of 32 rows as runs of positions, values without padding and, where that loses nothing,
+// in fewer bytes than they are used in.
 //
 // A position takes at most one entry of each of the slice's rows ("lanes"), those of its mask. Their columns are
 // base + lane + offset: offsets of 8, 16 or 32 bits, or none where the position lies on one diagonal. The j-th entry of a
@@ -16,22 +17,28 @@
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
+#include "kernels/value_storage.hpp"
+
 namespace tulle::cpu {
 
 inline constexpr index_t packed_lanes = 32;
 inline constexpr std::uint32_t all_lanes = ~std::uint32_t{0};
-/// The values of a slice start on a cache line, so that loads of full positions do not straddle two.
-template <scalar T>
-constexpr std::int64_t aligned_slots(std::int64_t slots) {
-  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
-  return (slots + line - 1) / line * line;
+/// The values of a slice start in a slot whose number is a multiple of this, of what is used in numbers of `value_bytes`:
+/// a load of full positions takes so many, and does not straddle two cache lines.
+constexpr std::int64_t slots_at_once(std::size_t value_bytes) { return static_cast<std::int64_t>(64 / value_bytes); }
+constexpr std::int64_t aligned_slots(std::int64_t slots, std::size_t value_bytes) {
+  const std::int64_t multiple = slots_at_once(value_bytes);
+  return (slots + multiple - 1) / multiple * multiple;
 }
-template <class T>
-T* aligned_values(T* p) {
-  return reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(p) + 63) / 64 * 64);
+/// p, or the next address that is a multiple of `bytes`, a power of 2.
+template <class S>
+[[gnu::always_inline]] inline S* aligned_address(S* p, std::size_t bytes) {
+  return reinterpret_cast<S*>((reinterpret_cast<std::uintptr_t>(p) + bytes - 1) & ~(bytes - 1));
 }
 /// Words past the end that a reader may load, though not use.
 inline constexpr std::size_t packed_slack = 16;
+/// The same of values, in bytes.
+inline constexpr std::size_t packed_value_slack = 64;
 
 /// Bytes of an offset: none, 1, 2 or 4; and whether all lanes have an entry.
 enum class run_kind : std::uint32_t { diagonal, offsets8, offsets16, offsets32, full_diagonal, full8, full16, full32 };
@@ -73,12 +80,31 @@ struct run_header {
 };
 
 /// The share of one thread, who also wrote it first: slices of the rows [first, last), in arrays that all parts share.
-template <scalar T>
 struct packed_part {
   index_t first = 0;
   index_t last = 0;
   std::uint32_t* words = nullptr;
-  T* values = nullptr;
+  std::int64_t slot = 0;  // of its first value
+};
+
+/// Values of a list that two vectors of 64 bytes hold: they are looked up without reading memory.
+template <scalar V>
+inline constexpr int few_values = 128 / sizeof(V);
+
+/// Values to be used as numbers of V.
+template <scalar V>
+struct packed_values {
+  value_storage storage = value_storage::whole;  // whole: as a V
+  const std::byte* data = nullptr;               // of slot 0, on a cache line
+  const V* list = nullptr;                       // room for few_values at least
+  int listed = 0;
+
+  [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage, sizeof(V)); }
+  /// What the values of a slice are aligned to.
+  [[nodiscard]] std::size_t alignment() const { return static_cast<std::size_t>(slots_at_once(sizeof(V))) * slot_bytes(); }
+  [[nodiscard]] const std::byte* of(const packed_part& part) const {
+    return data + part.slot * static_cast<std::int64_t>(slot_bytes());
+  }
 };
 
 }  // namespace tulle::cpu

@@ -1,6 +1,7 @@
 // The sums of one slice of packed_format.hpp, in portable code.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -9,79 +10,135 @@
 
 namespace tulle::cpu {
 
-/// Where the next slice begins.
-template <scalar T>
-struct packed_cursor {
-  const std::uint32_t* words;
-  const T* values;
-};
-
 /// Asks for the cache line `ahead` bytes past p. Always inline: GCC takes a function that only prefetches for one that
 /// does nothing, and drops the call.
 [[gnu::always_inline]] inline void prefetch_ahead(const void* p, std::size_t ahead) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + ahead));
 }
 
-/// Asks for the values of a position that lies prefetch_bytes ahead, and for as many words as one of `Width` bytes an
-/// offset takes.
-template <std::size_t Width, scalar T>
-[[gnu::always_inline]] inline void prefetch_position(packed_cursor<T> at) {
-  for (std::size_t line = 0; line < packed_lanes * sizeof(T); line += 64) {
-    prefetch_ahead(at.values, prefetch_bytes + line);
+/// Asks for the values of a position, of `slot_bytes` each, that lies prefetch_bytes ahead, and for as many words as one
+/// of `Width` bytes an offset takes.
+template <std::size_t Width>
+[[gnu::always_inline]] inline void prefetch_position(const std::uint32_t* words, const void* values,
+                                                     std::size_t slot_bytes) {
+  for (std::size_t line = 0; line < packed_lanes * slot_bytes; line += 64) {
+    prefetch_ahead(values, prefetch_bytes + line);
   }
-  for (std::size_t line = 0; line <= packed_lanes * Width; line += 64) {
-    prefetch_ahead(at.words, prefetch_bytes / 2 + line);
-  }
+  for (std::size_t line = 0; line <= packed_lanes * Width; line += 64) prefetch_ahead(words, prefetch_bytes / 2 + line);
 }
 
+/// Where values are read, as numbers of V. Whole: that is how they are stored, and is told when this is compiled.
+template <scalar V, bool Whole>
+class value_cursor {
+ public:
+  value_cursor(const packed_values<V>& values, const packed_part& part)
+      : at_(values.of(part)), storage_(values.storage), slot_bytes_(values.slot_bytes()), list_(values.list) {}
+
+  /// `count` numbers from `skip` on: where they are, or in `room`.
+  [[gnu::always_inline]] const V* read(std::size_t skip, int count, V* room) const {
+    const std::byte* from = address(skip);
+    if constexpr (Whole) return reinterpret_cast<const V*>(from);
+    switch (storage_) {
+      case value_storage::f32:
+        return widen<float>(from, count, room, [](float v) { return static_cast<V>(v); });
+      case value_storage::bf16:
+        return widen<std::uint16_t>(from, count, room, [](std::uint16_t v) {
+          return static_cast<V>(std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16));
+        });
+      case value_storage::listed:
+        return widen<std::uint8_t>(from, count, room, [list = list_](std::uint8_t v) { return list[v]; });
+      default:
+        return reinterpret_cast<const V*>(from);
+    }
+  }
+  [[gnu::always_inline]] void skip(int count) { at_ = address(static_cast<std::size_t>(count)); }
+  /// The same and moves on.
+  [[gnu::always_inline]] const V* take(int count, V* room) {
+    const V* values = read(0, count, room);
+    skip(count);
+    return values;
+  }
+  /// To where a slice may begin.
+  [[gnu::always_inline]] void align() { at_ = aligned_address(at_, 64 / sizeof(V) * slot_bytes()); }
+  [[gnu::always_inline]] const std::byte* address(std::size_t slot) const { return at_ + slot * slot_bytes(); }
+  [[gnu::always_inline]] std::size_t slot_bytes() const { return Whole ? sizeof(V) : slot_bytes_; }
+
+ private:
+  template <class S, class F>
+  [[gnu::always_inline]] static const V* widen(const std::byte* from, int count, V* room, const F& f) {
+    for (int i = 0; i < count; ++i) {
+      S stored;
+      std::memcpy(&stored, from + static_cast<std::size_t>(i) * sizeof(S), sizeof(S));
+      room[i] = f(stored);
+    }
+    return room;
+  }
+
+  const std::byte* at_;
+  value_storage storage_;
+  std::size_t slot_bytes_;
+  const V* list_;
+};
+
+/// Where the next slice begins.
+template <scalar V, bool Whole>
+struct packed_cursor {
+  const std::uint32_t* words;
+  value_cursor<V, Whole> values;
+
+  packed_cursor(const packed_part& part, const packed_values<V>& of) : words(part.words), values(of, part) {}
+};
+
 /// sum[l] += the entries of one position whose columns are base + lane + offset.
-template <class Offset, scalar T>
-[[gnu::always_inline]] inline void add_offsets(packed_cursor<T>& at, std::uint32_t base, std::uint32_t mask, const T* x,
-                                               T* sum) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(at.words);
+template <class Offset, scalar V>
+[[gnu::always_inline]] inline void add_offsets(const std::uint32_t* words, const V* values, std::uint32_t base,
+                                               std::uint32_t mask, const V* x, V* sum) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(words);
   std::uint32_t stored = 0;
   for (std::uint32_t left = mask; left != 0; left &= left - 1, ++stored) {
     const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
     Offset offset;
     std::memcpy(&offset, bytes + (offsets_are_padded(sizeof(Offset)) ? l : stored) * sizeof(Offset), sizeof(Offset));
-    sum[l] += *at.values++ * x[base + l + offset];
+    sum[l] += *values++ * x[base + l + offset];
   }
 }
 
-template <scalar T>
-[[gnu::always_inline]] inline void add_run(packed_cursor<T>& at, run_header run, const T* x, T* sum) {
+template <scalar V, bool Whole>
+[[gnu::always_inline]] inline void add_run(packed_cursor<V, Whole>& at, run_header run, const V* x, V* sum) {
+  alignas(64) V room[packed_lanes];
   for (std::uint32_t i = 0; i < run.count; ++i) {
-    prefetch_position<2>(at);
+    prefetch_position<2>(at.words, at.values.address(0), at.values.slot_bytes());
     const std::uint32_t base = *at.words++;
     if (run.kind == run_kind::full_diagonal) {
-      const T* from = x + static_cast<std::int32_t>(base);
+      const V* from = x + static_cast<std::int32_t>(base);
+      const V* values = at.values.take(packed_lanes, room);
 #pragma omp simd
-      for (index_t l = 0; l < packed_lanes; ++l) sum[l] += at.values[l] * from[l];
-      at.values += packed_lanes;
+      for (index_t l = 0; l < packed_lanes; ++l) sum[l] += values[l] * from[l];
       continue;
     }
     const std::uint32_t mask = is_full(run.kind) ? all_lanes : *at.words++;
     const std::uint32_t width = offset_bytes(run.kind);
+    const V* values = at.values.take(std::popcount(mask), room);
     if (width == 0) {
       for (std::uint32_t left = mask; left != 0; left &= left - 1) {
         const auto l = static_cast<std::uint32_t>(std::countr_zero(left));
-        sum[l] += *at.values++ * x[base + l];
+        sum[l] += *values++ * x[base + l];
       }
     } else if (width == 1) {
-      add_offsets<std::uint8_t>(at, base, mask, x, sum);
+      add_offsets<std::uint8_t>(at.words, values, base, mask, x, sum);
     } else if (width == 2) {
-      add_offsets<std::uint16_t>(at, base, mask, x, sum);
+      add_offsets<std::uint16_t>(at.words, values, base, mask, x, sum);
     } else {
-      add_offsets<std::uint32_t>(at, base, mask, x, sum);
+      add_offsets<std::uint32_t>(at.words, values, base, mask, x, sum);
     }
     at.words += offset_words(run.kind, std::popcount(mask));
   }
 }
 
 /// Adds the products of one slice to `sum`, which holds 32 of them, and moves on. Returns its row numbers, or null.
-template <scalar T>
-[[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<T>& at, const T* x, T* sum) {
-  at.values = aligned_values(at.values);
+template <scalar V, bool Whole>
+[[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<V, Whole>& at, const V* x, V* sum) {
+  at.values.align();
   run_header run = run_header::of(*at.words++);
   const std::uint32_t* rows = run.permuted ? at.words : nullptr;
   if (run.permuted) at.words += packed_lanes;

@@ -9,19 +9,27 @@
 
 namespace tulle::cpu {
 
-/// The 512-bit operations for one value type. `index` registers hold one column per lane.
-template <scalar T>
+/// The 512-bit operations for vectors of one type.
+template <scalar V>
 struct avx512;
 
 template <>
 struct avx512<double> {
   static constexpr int lanes = 8;
-  [[gnu::always_inline, TULLE_AVX512]] static __m512d madd(__m512d sum, __mmask16 mask, const double* values,
+  [[gnu::always_inline, TULLE_AVX512]] static __m512d load(__mmask8 mask, const double* values) {
+    return _mm512_maskz_loadu_pd(mask, values);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] static __m512d load(__mmask8 mask, const float* values) {
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, values));
+  }
+  template <scalar T>
+  [[gnu::always_inline, TULLE_AVX512]] static __m512d madd(__m512d sum, __mmask16 mask, const T* values,
                                                            const index_t* colind, const double* x) {
     const auto m = static_cast<__mmask8>(mask);
-    const __m512d gathered =
-        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, _mm256_maskz_loadu_epi32(m, colind), x, 8);
-    return _mm512_fmadd_pd(_mm512_maskz_loadu_pd(m, values), gathered, sum);
+    __m512d into = _mm512_setzero_pd();
+    asm("" : "+v"(into));  // else a full mask lets it be any register: one that waits for the sum of the row before
+    const __m512d gathered = _mm512_mask_i32gather_pd(into, m, _mm256_maskz_loadu_epi32(m, colind), x, 8);
+    return _mm512_fmadd_pd(load(m, values), gathered, sum);
   }
   [[gnu::always_inline, TULLE_AVX512]] static __m512d zero() { return _mm512_setzero_pd(); }
   [[gnu::always_inline, TULLE_AVX512]] static double total(__m512d sum) { return _mm512_reduce_add_pd(sum); }
@@ -56,10 +64,10 @@ struct avx512<std::int32_t> {
 };
 
 /// row_sum with 512-bit vectors.
-template <scalar T, offset O>
-[[gnu::always_inline, TULLE_AVX512]] inline sum_of<T> row_sum_avx512(const T* values, const index_t* colind, const T* x,
+template <scalar T, scalar V, offset O>
+[[gnu::always_inline, TULLE_AVX512]] inline sum_of<V> row_sum_avx512(const T* values, const index_t* colind, const V* x,
                                                                      O begin, O end) {
-  using simd = avx512<T>;
+  using simd = avx512<V>;
   auto sum = simd::zero();
   O k = begin;
   for (; end - k >= simd::lanes; k += simd::lanes) {

@@ -9,30 +9,30 @@
 
 namespace tulle::cpu {
 
-template <scalar T, offset O, class Finish>
-void multiply_rows(csr_view<T, O> a, index_t first, index_t last, const T* x, Finish& out) {
+template <scalar T, offset O, scalar V, class Finish>
+void multiply_rows(csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
   for (index_t row = first; row < last; ++row) {
     out(row, row_sum(a.values, a.colind, x, a.rowptr[row], a.rowptr[row + 1]));
   }
 }
 
 #if TULLE_X86
-template <scalar T, offset O, class Finish>
-[[TULLE_AVX512]] void multiply_rows_avx512(csr_view<T, O> a, index_t first, index_t last, const T* x, Finish& out) {
+template <scalar T, offset O, scalar V, class Finish>
+[[TULLE_AVX512]] void multiply_rows_avx512(csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
   for (index_t row = first; row < last; ++row) {
     out(row, row_sum_avx512(a.values, a.colind, x, a.rowptr[row], a.rowptr[row + 1]));
   }
 }
-template <scalar T, offset O>
-[[TULLE_AVX512]] sum_of<T> multiply_piece_avx512(csr_view<T, O> a, O begin, O end, const T* x) {
+template <scalar T, offset O, scalar V>
+[[TULLE_AVX512]] sum_of<V> multiply_piece_avx512(csr_view<T, O> a, O begin, O end, const V* x) {
   return row_sum_avx512(a.values, a.colind, x, begin, end);
 }
 #endif
 
 /// Hands the sums of the rows [first, last) to `out`. Without AVX-512 the baseline's code is as fast as AVX2's, whose
 /// gathers are slower than single loads.
-template <scalar T, offset O, class Finish>
-void multiply_rows(isa level, csr_view<T, O> a, index_t first, index_t last, const T* x, Finish& out) {
+template <scalar T, offset O, scalar V, class Finish>
+void multiply_rows(isa level, csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
 #if TULLE_X86
   if (level == isa::avx512) return multiply_rows_avx512(a, first, last, x, out);
 #endif
@@ -41,8 +41,8 @@ void multiply_rows(isa level, csr_view<T, O> a, index_t first, index_t last, con
 }
 
 /// The sum over the entries [begin, end) of one row.
-template <scalar T, offset O>
-sum_of<T> multiply_piece(isa level, csr_view<T, O> a, O begin, O end, const T* x) {
+template <scalar T, offset O, scalar V>
+sum_of<V> multiply_piece(isa level, csr_view<T, O> a, O begin, O end, const V* x) {
 #if TULLE_X86
   if (level == isa::avx512) return multiply_piece_avx512(a, begin, end, x);
 #endif

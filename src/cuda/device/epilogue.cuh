@@ -5,6 +5,7 @@
 //                                   finishes; `slot` numbers such rows from 0;
 //   epilogue.finish()               every thread of every block, once, after its last row;
 //   epilogue.fetch(row)             early, where the row is known: what operator() will read comes closer.
+// Instead of operator(), in two steps: inputs in = epilogue.read(row), then epilogue.put(in, sum).
 // scale_and_store costs nothing beyond the store; jacobi_step and store_with_dots read what they say besides. Each
 // writes row r to y[order[r]] where it is given an order (spmv_operator::store_in_order).
 #pragma once
@@ -38,13 +39,17 @@ struct scale_and_store {
   T* y;
   const T* from = y;
   row_places place = {};
+  static constexpr bool reads_more = false;
 
-  /// For the element `at`, which is not a row's number where there is an order.
-  __device__ __forceinline__ T put(index_t at, T sum) const {
+  struct inputs {
+    index_t at;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const { return {place(row)}; }
+  __device__ __forceinline__ T put(const inputs& in, T sum) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return y[at] = beta == T{0} ? scaled : multiply_add(beta, from[at], scaled);
+    return y[in.at] = beta == T{0} ? scaled : multiply_add(beta, from[in.at], scaled);
   }
-  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(place(row), sum); }
+  __device__ __forceinline__ T operator()(index_t row, T sum) const { return put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
   __device__ __forceinline__ void fetch(index_t row) const { place.fetch(row); }
@@ -66,17 +71,25 @@ struct jacobi_step {
   const T* inverse_diagonal;
   T* y;
   row_places place = {};
+  static constexpr bool reads_more = true;
 
   __device__ __forceinline__ void fetch(index_t row) const {
     if (place.order != nullptr) return place.fetch(row);
     prefetch_l2(b + row);
     prefetch_l2(inverse_diagonal + row);
   }
-  __device__ __forceinline__ void operator()(index_t row, T sum) const {
+  struct inputs {
+    index_t at;
+    T inverse_diagonal, b, x;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const {
     const index_t at = place(row);
-    y[at] = fma(omega * __ldg(inverse_diagonal + at), __ldg(b + at) - sum,
-                __ldg(x + (place.x_too ? at : row)));
+    return {at, __ldg(inverse_diagonal + at), __ldg(b + at), __ldg(x + (place.x_too ? at : row))};
   }
+  __device__ __forceinline__ void put(const inputs& in, T sum) const {
+    y[in.at] = fma(omega * in.inverse_diagonal, in.b - sum, in.x);
+  }
+  __device__ __forceinline__ void operator()(index_t row, T sum) const { put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t /*slot*/, index_t row, T sum) const { (*this)(row, sum); }
   __device__ __forceinline__ void finish() const {}
 };
@@ -84,17 +97,19 @@ struct jacobi_step {
 /// Where the blocks of a launch leave their shares of two dot products; a share is a pair of values. Where shares
 /// arrive by themselves one that is not there yet is `missing`, so that its arrival needs no counter and no fence: the
 /// last block of every group of `together` waits for the shares of its group, adds them and leaves the sum; the last
-/// block of the grid adds those of groups, too, and writes the result. What was read is missing again before the next
-/// launch. Blocks that wait are fewer than multiprocessors, so that others always run.
+/// block of the grid adds those of groups and, so that it waits once, those of the blocks from `direct` on, which run
+/// beside it, and writes the result. What was read is missing again before the next launch. Blocks that wait are fewer
+/// than multiprocessors, so that others always run.
 struct dot_shares {
-  double* share;          // of each block, then of each shared row (0 where unused), then of each group
-  std::int64_t count;     // of blocks and shared rows: what is to be added
-  unsigned together = 0;  // a power of 2; 0: who comes behind the launch adds all
-  bool left = false;      // the sums of groups stay as they are
+  double* share;           // of each block, then of each shared row (0 where unused), then of each group
+  std::int64_t count;      // of blocks and shared rows: what is to be added
+  std::int64_t first_row;  // place of shared row 0; 0 where a row is named by its first block, which leaves no share
+  unsigned together = 0;   // a power of 2; 0: who comes behind the launch adds all
+  unsigned direct = 0;     // a multiple of `together`
+  bool left = false;       // the sums of groups stay as they are
 
-  __device__ __forceinline__ unsigned groups() const { return (gridDim.x + together - 1) / together; }
   __device__ __forceinline__ double* of_block(std::int64_t i) const { return share + 2 * i; }
-  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(gridDim.x + slot); }
+  __device__ __forceinline__ double* of_shared_row(std::int64_t slot) const { return of_block(first_row + slot); }
   __device__ __forceinline__ double* of_group(std::int64_t i) const { return of_block(count + i); }
 };
 
@@ -146,12 +161,12 @@ __device__ __forceinline__ void leave_share(double* to, double sum) {
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-/// Waits for the shares of the blocks from `first` to the calling one and, where that is the grid's last, of the groups
-/// before; adds the thread's part of them to a and b, and makes them missing.
-__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, bool last, double& a, double& b) {
+/// Waits for the shares of `members` blocks from `first` on and of the first `groups` groups; adds the thread's part of
+/// them to a and b, and makes them missing.
+__device__ __forceinline__ void take_shares(const dot_shares& shares, unsigned first, int members, int groups,
+                                            double& a, double& b) {
   constexpr int flight = 4;
-  const int members = static_cast<int>(blockIdx.x - first);
-  const int all = members + (last ? static_cast<int>(shares.groups()) - 1 : 0), step = static_cast<int>(blockDim.x);
+  const int all = members + groups, step = static_cast<int>(blockDim.x);
   for (int i = static_cast<int>(threadIdx.x); i < all; i += flight * step) {
     double* from[flight];
     double v[flight][2];
@@ -197,43 +212,81 @@ struct store_with_dots {
   dot_shares shares;
   double wy = 0;
   double yy = 0;
+  bool awaited = false;  // the block's share comes from elsewhere
+  static constexpr bool reads_more = true;
 
+  struct inputs {
+    typename scale_and_store<T>::inputs store;
+    T w;
+  };
+  __device__ __forceinline__ inputs read(index_t row) const {
+    const auto in = store.read(row);
+    return {in, __ldg(w + in.at)};
+  }
+  __device__ __forceinline__ void put(const inputs& in, T sum) {
+    const double y = store.put(in.store, sum);
+    wy = fma(static_cast<double>(in.w), y, wy);
+    yy = fma(y, y, yy);
+  }
   __device__ __forceinline__ void fetch(index_t row) const {
     if (store.place.order != nullptr) return store.fetch(row);
     prefetch_l2(w + row);
   }
-  __device__ __forceinline__ void operator()(index_t row, T sum) {
-    const index_t at = store.place(row);
-    const double y = store.put(at, sum);
-    wy = fma(static_cast<double>(__ldg(w + at)), y, wy);
-    yy = fma(y, y, yy);
-  }
+  __device__ __forceinline__ void operator()(index_t row, T sum) { put(read(row), sum); }
   __device__ __forceinline__ void shared_row(index_t slot, index_t row, T sum) const {
-    const index_t at = store.place(row);
-    const double y = store.put(at, sum);
+    const inputs in = read(row);
+    const double y = store.put(in.store, sum);
     double* const share = shares.of_shared_row(slot);
-    share[0] = static_cast<double>(__ldg(w + at)) * y;
-    share[1] = y * y;
+    leave_share(share, static_cast<double>(in.w) * y);
+    leave_share(share + 1, y * y);
   }
+  /// The calling block is the first of those that share a row, and named it so.
+  __device__ __forceinline__ void await_share() { awaited = true; }
   __device__ __forceinline__ void finish() {
     start_dependents();
-    const double sum = block_sum_pair(wy, yy);
-    if constexpr (Arrives) {
-      const unsigned block = blockIdx.x, member = block & (shares.together - 1);
-      if (shares.together > 0 && (member + 1 == shares.together || block + 1 == gridDim.x)) {
-        return add_up(sum, block - member);
+    leave(block_sum_pair(wy, yy));
+  }
+  /// finish() where the first `Lanes` threads have all that is to be added.
+  template <int Lanes>
+  __device__ __forceinline__ void finish_of_lanes() {
+    start_dependents();
+    double a = wy, b = yy;
+    if (threadIdx.x < 32) {
+#pragma unroll
+      for (int d = Lanes / 2; d > 0; d /= 2) {
+        a += __shfl_xor_sync(full_warp, a, d);
+        b += __shfl_xor_sync(full_warp, b, d);
       }
     }
-    if (threadIdx.x < 2) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
+    leave(threadIdx.x == 0 ? a : b);
+  }
+  /// The warp's sums in lanes 0 to 15 and in the others; the lanes begin anew.
+  __device__ __forceinline__ double take_warp_sum() {
+    const double sum = warp_sum_pair(wy, yy);
+    wy = yy = 0;
+    return sum;
   }
 
  private:
-  /// Threads 0 and 1 have the block's own share. The group begins with block `first`.
+  /// Threads 0 and 1 have the block's share.
+  __device__ __forceinline__ void leave(double sum) {
+    if constexpr (Arrives) {
+      const unsigned block = blockIdx.x;
+      if (shares.together > 0) {
+        if (block + 1 == gridDim.x) return add_up(sum, shares.direct);
+        const unsigned first = block & ~(shares.together - 1);
+        if (block + 1 == first + shares.together && block < shares.direct) return add_up(sum, first);
+      }
+    }
+    if (threadIdx.x < 2 && !awaited) leave_share(shares.of_block(blockIdx.x) + threadIdx.x, sum);
+  }
+  /// Threads 0 and 1 have the block's own share. The blocks to wait for begin with `first`.
   __device__ __forceinline__ void add_up(double own, unsigned first) {
     const bool last = !shares.left && blockIdx.x + 1 == gridDim.x;
     wy = threadIdx.x == 0 ? own : 0;
     yy = threadIdx.x == 1 ? own : 0;
-    take_shares(shares, first, last, wy, yy);
+    const int members = static_cast<int>(blockIdx.x - first) + (awaited ? 1 : 0);
+    take_shares(shares, first, members, last ? static_cast<int>(first / shares.together) : 0, wy, yy);
     __syncthreads();
     const double sum = block_sum_pair(wy, yy);
     if (threadIdx.x >= 2) return;

@@ -23,11 +23,28 @@ struct compact_arrays {
   const std::int64_t* binptr;
   const index_t* perm;
   index_t* colind;
-  std::uint64_t* mask;
+  std::byte* mask;
   T* values;
 };
 
-/// 16 bytes of a block.
+/// Mask number `at`.
+__device__ __forceinline__ void put_mask(std::byte* masks, index_t block, std::int64_t at, std::uint64_t bits) {
+  switch (compact_mask_bytes(block)) {
+    case 1:
+      reinterpret_cast<std::uint8_t*>(masks)[at] = static_cast<std::uint8_t>(bits);
+      return;
+    case 2:
+      reinterpret_cast<std::uint16_t*>(masks)[at] = static_cast<std::uint16_t>(bits);
+      return;
+    case 4:
+      reinterpret_cast<std::uint32_t*>(masks)[at] = static_cast<std::uint32_t>(bits);
+      return;
+    default:
+      reinterpret_cast<std::uint64_t*>(masks)[at] = bits;
+  }
+}
+
+/// 16 bytes of a block, or what there is of them; zeros where the slot is not used. `wide`: blocks begin where 16 bytes do.
 template <class T>
 struct alignas(16) piece {
   static constexpr int size = 16 / sizeof(T);
@@ -96,7 +113,8 @@ void fill_by(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<
       const std::int64_t at = to.binptr[bin] + s * bin_rows, k = begin + s;
       for (std::int64_t u = 0; u < Slots && s + u < width; ++u) {
         if (to.colind != nullptr) to.colind[at + u * bin_rows + lane] = k + u < end ? a.colind[k + u] : -1;
-        if (to.mask != nullptr) to.mask[at + u * bin_rows + lane] = k + u < end ? a.mask[k + u] : 0;
+        if (to.mask != nullptr)
+          put_mask(to.mask, a.block, at + u * bin_rows + lane, k + u < end ? a.mask[k + u] : 0);
       }
       copy_slots<Slots, Together>(a.values + k * area, end - k, width - s, wide, area, lane, to.values + at * area);
     }
@@ -138,7 +156,7 @@ compact_bin_bsr<T> bsr_to_compact(const context& ctx, bsr_view<T, O> a, index_t 
   const auto slots = static_cast<std::size_t>(read_back(ctx, out.binptr.data() + out.bins));
   out.colind = buffer<index_t>(ctx, slots);
   out.values = buffer<T>(ctx, slots * static_cast<std::size_t>(a.block * a.block));
-  if (a.mask != nullptr) out.mask = buffer<std::uint64_t>(ctx, slots);
+  if (a.mask != nullptr) out.mask = buffer<std::byte>(ctx, slots * compact_mask_bytes(a.block));
   fill(ctx, a, out.bins,
        compact_arrays<T>{out.binptr.data(), out.perm.data(), out.colind.data(), out.mask.data(), out.values.data()});
   return out;

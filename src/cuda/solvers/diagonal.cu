@@ -73,7 +73,7 @@ __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int6
     if (at < end && a.colind[at] == row * Block + j) part[j] = a.values[at++];
     numbers = numbers && part[j] == part[j];
   }
-  bool positive = invert_block<Block>(part, slot * Block % 32, i);
+  bool positive = invert_block(part, i, [&](int k) { return slot * Block % 32 + k; });
   const unsigned all_numbers = __ballot_sync(full_warp, numbers);
   if (!active) return;
   const unsigned mine = ((1u << Block) - 1) << (slot * Block);

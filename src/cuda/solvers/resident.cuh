@@ -18,9 +18,9 @@ namespace tulle::cuda {
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double resident_share = 0.999;
 
-template <int Block, class T, class Exchange, int Trial>
-class resident_solver : resident_part<Block, T, Trial> {
-  using part = resident_part<Block, T, Trial>;
+template <int Block, class T, class Exchange>
+class resident_solver : resident_part<Block, T> {
+  using part = resident_part<Block, T>;
   using part::a_;
   using part::begin_loading;
   using part::finish_loading;
@@ -42,29 +42,23 @@ class resident_solver : resident_part<Block, T, Trial> {
 
  public:
   __device__ resident_solver(const resident_problem<T>& a, const typename Exchange::memory& memory,
-                             resident_scratch& scratch, unsigned char* shared, unsigned (&stamps)[8][32])
+                             resident_scratch& scratch, unsigned char* shared)
       : part(a, shared),
         scratch_(scratch),
         exchange_(memory, a.outer + this->place_.outer, this->end_place_.outer - this->place_.outer, this->place_.row,
-                  rows_, p_, this->row_, this->push_),
-        stamps_(stamps) {}
+                  rows_, p_, this->push_) {}
 
   /// One loop for b - A x itself and for directions, so that there is little code to be read.
   __device__ void run() {
     begin_loading();
-    stamp(0);
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       v = {};
       if (has(row)) (a_.zero_guess ? v.r : v.x) = (a_.zero_guess ? a_.b : a_.x)[offset() + row * Block + i_];
     });
     finish_loading();
-    exchange_.prepare();
-    stamp(1);
     const bool positive = invert_diagonal();
-    stamp(2);
     keep_blocks();
-    stamp(3);
     status code = status::not_converged;
     bool first = true, anew = !a_.zero_guess, failed = false, going_on = false;  // going on: the direction is kept
     int iterations = 0, since = 0;
@@ -74,13 +68,6 @@ class resident_solver : resident_part<Block, T, Trial> {
     for (;;) {
       if (anew) tell_x();
       const resident_sums s = multiply_and_add(anew, positive);
-      if ((Trial & 6) != 0) first = false;
-      if ((Trial & 6) != 0 && anew && iterations < a_.max_iterations) {
-        turn(0);
-        first = anew = going_on = false;
-        since = 0;
-        continue;
-      }
       if (anew || first) {
         if (first) {
           rhs = sqrt(anew ? s.pq : s.rr);  // of x = 0 it is the residual
@@ -114,11 +101,11 @@ class resident_solver : resident_part<Block, T, Trial> {
       const double inverse = reciprocal(s.pq);
       double alpha = s.rz * inverse;
       beta = fma(alpha * inverse, s.qq, -1.0);
-      const bool usual = s.rr > near && ordinary(s.rr) && ordinary(s.rz) && ordinary(s.pq) && ordinary(alpha) &&
-                         high_word(beta) < high_word(huge) && iterations + 1 < a_.max_iterations &&
-                         (a_.replace_interval <= 0 || since + 1 < a_.replace_interval);
+      const bool usual = (s.rr > near) & ordinary(s.rr) & ordinary(s.rz) & ordinary(s.pq) & ordinary(alpha) &
+                         (high_word(beta) < high_word(huge)) & (iterations + 1 < a_.max_iterations) &
+                         ((a_.replace_interval <= 0) | (since + 1 < a_.replace_interval));  // without branches
       if (high_word(beta) < 0) beta = 0;
-      if ((Trial & 6) != 0 ? iterations + 1 < a_.max_iterations : usual) {
+      if (usual) {
         ++since;
         ++iterations;
       } else {
@@ -142,10 +129,7 @@ class resident_solver : resident_part<Block, T, Trial> {
         going_on = a_.replace_interval > 0 && since >= a_.replace_interval;
         anew = going_on || iterations >= a_.max_iterations;
       }
-      if ((Trial & 1) != 0 && iterations >= 4) warm_ = 16;
-      stamp(4);
       step(alpha, beta, !anew);
-      stamp(5);
     }
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
@@ -156,12 +140,6 @@ class resident_solver : resident_part<Block, T, Trial> {
       *a_.first_bad = ~0ull;
     }
     exchange_.end();
-    if constexpr ((Trial & 1) != 0) {
-      __syncwarp();
-      if (lane_id() == 0) stamps_[warp_][15] = clock() - began_;
-      __syncwarp();
-      if (a_.stamps != nullptr) a_.stamps[(blockIdx.x * 8 + warp_) * 32 + lane_id()] = stamps_[warp_][lane_id()];
-    }
   }
 
  private:
@@ -180,31 +158,20 @@ class resident_solver : resident_part<Block, T, Trial> {
   __device__ void note(int iteration, double rr) const {
     if (a_.history != nullptr && Exchange::part() == 0 && thread() == 0) a_.history[iteration] = sqrt(rr);
   }
-  __device__ __forceinline__ void stamp(int k) {
-    if constexpr ((Trial & 1) != 0) {
-      const unsigned now = clock();
-      if (lane_id() == 0) atomicAdd(&stamps_[warp_][k + warm_], now - last_);
-      last_ = now;
-    }
-  }
 
   /// Over the whole part and over all, in every thread. What a thread puts in has no share of lanes without a row.
   __device__ __forceinline__ resident_sums add_shares() {
     __syncwarp();
     __syncthreads();
-    stamp(10);
     if (warp_ < resident_sums::count) {
-      const double sum = scratch_.template add<(Trial & 8) != 0>(warp_);
-      stamp(11);
+      const double sum = scratch_.add(warp_);
       const double all = exchange_.add(warp_, sum);
       if (lane_id() == 0) scratch_.all[warp_] = all;
     } else {
       exchange_.skip();
     }
-    stamp(12);
     __syncwarp();
     __syncthreads();
-    stamp(13);
     return {scratch_.all[0], scratch_.all[1], scratch_.all[2], scratch_.all[3]};
   }
 
@@ -220,16 +187,13 @@ class resident_solver : resident_part<Block, T, Trial> {
   /// With what was told: q = A p and M^-1 q, or, anew, r = b - A x and z = M^-1 r. All sums; b.b as p.q.
   __device__ __forceinline__ resident_sums multiply_and_add(bool anew, bool positive) {
     exchange_.take();
-    stamp(6);
     __syncthreads();
-    stamp(7);
     double pq = 0, qq = 0, rz = 0, rr = 0;
     for_passes([&](lane_values& v, int pass) {
       const int row = row_of(pass);
       T b{0};
       if (anew && has(row)) b = a_.b[offset() + row * Block + i_];
       const T product = multiply(pass);
-      stamp(8);
       const T kept_value = anew ? b - product : product;
       const T m = precondition(pass, kept_value);
       (anew ? v.r : v.q) = kept_value;
@@ -245,7 +209,6 @@ class resident_solver : resident_part<Block, T, Trial> {
     });
     scratch_.put_product(pq, qq);
     if (anew) scratch_.put_residual(marked(rz, positive), rr);
-    stamp(9);
     return add_shares();
   }
   static __device__ __forceinline__ void add_residual(const lane_values& v, double& rz, double& rr) {
@@ -297,23 +260,15 @@ class resident_solver : resident_part<Block, T, Trial> {
 
   resident_scratch& scratch_;
   Exchange exchange_;
-  unsigned (&stamps_)[8][32];
-  unsigned began_ = static_cast<unsigned>(clock()), last_ = began_;
-  int warm_ = 0;
 };
 
-template <int Block, class T, template <class, int, int> class Exchange, int Trial>
+template <int Block, class T, template <class, int> class Exchange>
 __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ resident_problem<T> a,
-                    const __grid_constant__ typename Exchange<T, Block, Trial>::memory memory) {
+                    const __grid_constant__ typename Exchange<T, Block>::memory memory) {
   extern __shared__ __align__(16) unsigned char resident_shared[];
   __shared__ __align__(16) resident_scratch scratch;
-  __shared__ unsigned stamps[8][32];
-  if constexpr ((Trial & 1) != 0) {
-    stamps[threadIdx.x / 32][threadIdx.x % 32] = 0;
-    __syncwarp();
-  }
-  resident_solver<Block, T, Exchange<T, Block, Trial>, Trial>(a, memory, scratch, resident_shared, stamps).run();
+  resident_solver<Block, T, Exchange<T, Block>>(a, memory, scratch, resident_shared).run();
 }
 
 }  // namespace tulle::cuda

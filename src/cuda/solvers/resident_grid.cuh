@@ -39,7 +39,7 @@ __device__ __forceinline__ unsigned tag_of(const tagged_word& w) {
   return w.tag ^ (Units < 3 ? w.c : 0) ^ (Units < 2 ? w.b : 0);
 }
 
-template <class T, int Block, int Trial>
+template <class T, int Block>
 class grid_exchange {
  public:
   static constexpr int units = Block * static_cast<int>(sizeof(T)) / 4;  // of 4 bytes, of a block row
@@ -55,7 +55,7 @@ class grid_exchange {
 
   /// `outer`: numbers of block rows, whose values come behind those of `rows` of the part's in `columns`.
   __device__ grid_exchange(const memory& m, const std::int32_t* outer, int outer_rows, int first_row, int rows,
-                           T* columns, const std::int32_t*, int)
+                           T* columns, const std::int32_t*)
       : m_(m),
         outer_(outer),
         count_(outer_rows * words),
@@ -74,7 +74,6 @@ class grid_exchange {
     }
   }
 
-  __device__ void prepare() const {}
   static __device__ int parts() { return static_cast<int>(gridDim.x); }
   static __device__ int part() { return static_cast<int>(blockIdx.x); }
 
@@ -114,46 +113,29 @@ class grid_exchange {
   /// By warp v, one of the first four: the sum over all parts, in every lane.
   __device__ __forceinline__ double add(int v, double sum) {
     skip();
-    const int stride = 2 * resident_sums::count * parts();
-    tagged_word* const own = m_.sums + (parity_ * resident_sums::count + v) * parts();
-    if (lane_id() < replicas) {
-      store_word(own + lane_id() * stride + part(),
+    tagged_word* const sums = m_.sums + (parity_ * resident_sums::count + v) * parts();
+    if (lane_id() == 0) {
+      store_word(sums + part(),
                  {static_cast<unsigned>(__double2loint(sum)), static_cast<unsigned>(__double2hiint(sum)), 0, number_});
     }
-    const tagged_word* const sums = own + part() % replicas * stride;
     double all = 0;
 #pragma unroll 1
     for (int first = lane_id(); first < parts(); first += 32 * polls) {
-      double got[polls];
-      unsigned missing = 0;
+      tagged_word got[polls];
+      for (bool done = false; !done;) {
+        done = true;
+#pragma unroll
+        for (int u = 0; u < polls; ++u) got[u] = load_word(sums + min(first + 32 * u, parts() - 1));
+#pragma unroll
+        for (int u = 0; u < polls; ++u) done = done && tag_of<2>(got[u]) == number_;
+      }
 #pragma unroll
       for (int u = 0; u < polls; ++u) {
-        got[u] = 0;
-        if (first + 32 * u < parts()) missing |= 1u << u;
+        if (first + 32 * u < parts()) all += __hiloint2double(static_cast<int>(got[u].b), static_cast<int>(got[u].a));
       }
-      if constexpr ((Trial & 2) != 0) {
-        poll(sums + first, missing, got);
-      } else if constexpr ((Trial & 64) != 0) {
-        tagged_word one[polls], other[polls];
-        ask(sums + first, missing, one);
-        for (const unsigned from_now = static_cast<unsigned>(clock()); static_cast<unsigned>(clock()) - from_now < 300;) {
-        }
-        for (;;) {
-          ask(sums + first, missing, other);
-          hear(one, missing, got);
-          if (missing == 0) break;
-          ask(sums + first, missing, one);
-          hear(other, missing, got);
-          if (missing == 0) break;
-        }
-      } else {
-        while (missing != 0) poll(sums + first, missing, got);
-      }
-#pragma unroll
-      for (int u = 0; u < polls; ++u) all += got[u];
     }
     __syncwarp();
-    return (Trial & 8) != 0 ? warp_sum(all) : warp_total(all);
+    return warp_total(all);
   }
   /// By those that do not.
   __device__ void skip() {
@@ -171,26 +153,6 @@ class grid_exchange {
   static constexpr int polls = 5;                         // the same, of sums
   static constexpr int sources = sizeof(T) == 8 ? 2 : 3;  // values that are in a word
 
-  static constexpr int replicas = (Trial & 128) != 0 ? 4 : 1;
-  static __device__ __forceinline__ void ask(const tagged_word* from, unsigned missing, tagged_word (&got)[polls]) {
-#pragma unroll
-    for (int u = 0; u < polls; ++u) {
-      if ((missing >> u & 1) != 0) got[u] = load_word(from + 32 * u);
-    }
-  }
-  __device__ __forceinline__ void hear(const tagged_word (&from)[polls], unsigned& missing, double (&got)[polls]) const {
-#pragma unroll
-    for (int u = 0; u < polls; ++u) {
-      if ((missing >> u & 1) == 0 || ((Trial & 2) == 0 && tag_of<2>(from[u]) != number_)) continue;
-      missing ^= 1u << u;
-      got[u] = __hiloint2double(static_cast<int>(from[u].b), static_cast<int>(from[u].a));
-    }
-  }
-  __device__ __forceinline__ void poll(const tagged_word* from, unsigned& missing, double (&got)[polls]) const {
-    tagged_word one[polls];
-    ask(from, missing, one);
-    hear(one, missing, got);
-  }
   __device__ void next() { number_ += number_ == 0xffffffffu ? 2 : 1; }  // never 0
   /// Where a word of the outer rows is; below 0 behind the last.
   __device__ int place(int at) const { return at < count_ ? outer_[at / words] * words + at % words : -1; }
@@ -206,7 +168,7 @@ class grid_exchange {
       }
 #pragma unroll
       for (int u = 0; u < flight; ++u) {
-        if ((missing >> u & 1) == 0 || ((Trial & 2) == 0 && tag_of<units>(got[u]) != number_)) continue;
+        if ((missing >> u & 1) == 0 || tag_of<units>(got[u]) != number_) continue;
         missing ^= 1u << u;
         keep(at + u * resident_threads, got[u]);
       }
@@ -228,8 +190,8 @@ class grid_exchange {
   unsigned number_;
   int first_row_;
   unsigned* outer_values_;
-  int word_;     // of a row, that the lane stores
-  bool stores_;  // if it does
+  int word_;             // of a row, that the lane stores
+  bool stores_;          // if it does
   int source_[sources];  // lanes whose values are in it
   int place_[flight];
   int parity_ = 0;

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/formats/matrices.hpp>
@@ -23,13 +21,12 @@
 
 namespace tulle::cuda {
 
-template <class T, template <class, int, int> class Exchange>
+template <class T, template <class, int> class Exchange>
 class resident_operator final : public cg_operator {
  public:
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    if (const char* const t = std::getenv("TULLE_TRIAL")) trial_ = std::atoi(t);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
     check_diagonal();
@@ -48,26 +45,6 @@ class resident_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     enqueue(b, x, record, history, stream);
     check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
-  }
-  ~resident_operator() override {
-    if ((trial_ & 1) == 0 || options_.max_iterations > 1000 || options_.max_iterations <= 10) return;
-    const auto all = to_host<unsigned>(stamps_.data(), stamps_.size());
-    const char* const names[] = {"begin", "load", "invert", "keep", "scalars", "step", "take", "barrier", "product", "precond", "barrier", "local", "global", "barrier", "-", "whole"};
-    const int warm = std::max(1, options_.max_iterations - 4);
-    for (const int part : {0, parts_ / 2}) {
-      for (const int warp : {0, 6}) {
-        std::string line = "    part " + std::to_string(part) + " warp " + std::to_string(warp) + ": start";
-        const unsigned* const of = all.data() + (part * 8 + warp) * 32;
-        for (int u = 0; u < 4; ++u) line += std::string(" ") + names[u] + " " + std::to_string(of[u]);
-        line += "; cold";
-        for (int u = 4; u < 14; ++u) line += " " + std::to_string(of[u]);
-        line += " whole " + std::to_string(of[15]) + "; of an iteration:";
-        unsigned sum = 0;
-        for (int u = 4; u < 14; ++u) line += std::string(" ") + names[u] + " " + std::to_string(of[16 + u] / warm), sum += of[16 + u] / warm;
-        line += " = " + std::to_string(sum);
-        std::puts(line.c_str());
-      }
-    }
   }
   void update_values(const cg_problem& p) override {
     const device_guard guard(ctx_.device());
@@ -169,36 +146,20 @@ class resident_operator final : public cg_operator {
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
-    if (trial_ != 0) {
-      stamps_ = buffer<unsigned>(ctx_, static_cast<std::size_t>(parts_) * 8 * 32);
-      problem_.stamps = stamps_.data();
-    }
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
   /// Memory of the exchange, and whether all blocks will be resident together.
   template <int Block>
   void prepare() {
-    constexpr bool six = Block == 6;
-    if (six && trial_ == 1) return prepare<six ? 6 : 5, six ? 1 : 0>();
-    if (six && trial_ == 3) return prepare<six ? 6 : 5, six ? 3 : 0>();
-    if (six && trial_ == 5) return prepare<six ? 6 : 5, six ? 5 : 0>();
-    if (six && trial_ == 64) return prepare<six ? 6 : 5, six ? 64 : 0>();
-    if (six && trial_ == 65) return prepare<six ? 6 : 5, six ? 65 : 0>();
-    if (six && trial_ == 128) return prepare<six ? 6 : 5, six ? 128 : 0>();
-    if (six && trial_ == 192) return prepare<six ? 6 : 5, six ? 192 : 0>();
-    return prepare<Block, 0>();
-  }
-  template <int Block, int Trial>
-  void prepare() {
-    using exchange = Exchange<T, Block, Trial>;
-    const auto kernel = resident_kernel<Block, T, Exchange, Trial>;
+    using exchange = Exchange<T, Block>;
+    const auto kernel = resident_kernel<Block, T, Exchange>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_)),
           "cudaFuncSetAttribute");
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
       vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<tagged_word>(ctx_, 8 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
+      sums_ = buffer<tagged_word>(ctx_, 2 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, resident_threads, shared_),
@@ -243,26 +204,14 @@ class resident_operator final : public cg_operator {
 
   template <int Block>
   void start(const resident_problem<T>& a, cudaStream_t stream) {
-    constexpr bool six = Block == 6;
-    if (six && trial_ == 1) return start<six ? 6 : 5, six ? 1 : 0>(a, stream);
-    if (six && trial_ == 3) return start<six ? 6 : 5, six ? 3 : 0>(a, stream);
-    if (six && trial_ == 5) return start<six ? 6 : 5, six ? 5 : 0>(a, stream);
-    if (six && trial_ == 64) return start<six ? 6 : 5, six ? 64 : 0>(a, stream);
-    if (six && trial_ == 65) return start<six ? 6 : 5, six ? 65 : 0>(a, stream);
-    if (six && trial_ == 128) return start<six ? 6 : 5, six ? 128 : 0>(a, stream);
-    if (six && trial_ == 192) return start<six ? 6 : 5, six ? 192 : 0>(a, stream);
-    return start<Block, 0>(a, stream);
-  }
-  template <int Block, int Trial>
-  void start(const resident_problem<T>& a, cudaStream_t stream) {
-    using exchange = Exchange<T, Block, Trial>;
+    using exchange = Exchange<T, Block>;
     typename exchange::memory memory{};
     if constexpr (requires { exchange::words; }) {
       memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a};
     }
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
-    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange, Trial>, a, memory),
+    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory),
           cluster_ ? "cg.cluster" : "cg.persistent", status::kernel_launch);
   }
 
@@ -271,8 +220,6 @@ class resident_operator final : public cg_operator {
   bool cluster_;
   index_t block_;
   int parts_ = 0;
-  int trial_ = 0;
-  buffer<unsigned> stamps_;
   std::size_t shared_ = 0, own_bytes_ = 0;
   block_arrays arrays_;
   resident_problem<T> problem_{};

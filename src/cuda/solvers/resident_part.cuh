@@ -15,8 +15,8 @@
 namespace tulle::cuda {
 
 /// Blocks of a lane that stay in registers, of so many registers each.
-__host__ __device__ constexpr int kept_blocks(int block, int registers) {
-  const int fit = 80 / registers;
+__host__ __device__ constexpr int kept_blocks(int block, int registers, bool wide) {
+  const int fit = (wide ? 144 : 112) / registers;
   const int most = block == 1 ? 8 : 3;
   return fit < 1 ? 1 : fit > most ? most : fit;
 }
@@ -25,13 +25,13 @@ __host__ __device__ constexpr int read_together(int count, int bytes) {
   return bytes == 4 && count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
 }
 
-template <int Block, class T, int Trial>
+template <int Block, class T>
 class resident_part {
  protected:
   static constexpr int width = resident_width(Block);  // lanes of a block row
   static constexpr int slots = 32 / width;             // block rows of a warp
   static constexpr int size = Block * Block;
-  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4);
+  static constexpr int kept = kept_blocks(Block, size* static_cast<int>(sizeof(T)) / 4, sizeof(T) == 8);
   static constexpr int warps = resident_threads / 32;
   static constexpr int at_once = warps * slots;  // rows
 
@@ -54,7 +54,7 @@ class resident_part {
     row_ = reinterpret_cast<std::int32_t*>(shared + at.pattern);
     diagonal_ = row_ + pattern.diagonal();
     column_ = reinterpret_cast<std::uint16_t*>(row_ + pattern.column());
-    push_ = pattern.push();
+    push_ = row_ + pattern.push();
   }
 
   /// Of a row of the lane: x, r = b - A x, z = M^-1 r, p, q = A p, M^-1 q.
@@ -117,11 +117,8 @@ class resident_part {
       f(later_[(pass - 1) * resident_threads + thread()], pass);
   }
 
-  /// Value v of row j, in the lanes of the block row.
-  template <class V>
-  __device__ __forceinline__ V of_row(V v, int j) const {
-    return __shfl_sync(full_warp, v, slot_ * width + resident_lanes<Block>::of_row(j));
-  }
+  /// That has row j of the lane's block row.
+  __device__ __forceinline__ int lane_of(int j) const { return slot_ * width + resident_lanes<Block>::of_row(j); }
   __device__ bool invert_diagonal() {
     bool all = true;
 #pragma unroll 1
@@ -143,7 +140,7 @@ class resident_part {
 #pragma unroll
       for (int j = 0; j < Block; ++j) numbers = numbers && part[j] == part[j];
       const unsigned without = __ballot_sync(full_warp, !numbers);
-      const bool inverted = invert_block(part);
+      const bool inverted = invert_block(part, i_, [&](int k) { return lane_of(k); });
       if (!active) continue;
       const unsigned mine = (width == 32 ? ~0u : (1u << width) - 1) << (slot_ * width);
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
@@ -157,25 +154,6 @@ class resident_part {
     }
     return all;
   }
-  /// Gauss-Jordan, in f64, columns going round so that the loop is short (block_inverse.cuh).
-  __device__ __forceinline__ bool invert_block(double (&row)[Block]) const {
-    bool positive = true;
-#pragma unroll 1
-    for (int k = 0; k < Block; ++k) {
-      const double pivot = of_row(row[0], k);
-      positive = positive && pivot > 0;
-      const double inverse = reciprocal(pivot);
-      const double factor = row[0];
-#pragma unroll
-      for (int j = 1; j < Block; ++j) {
-        const double scaled = of_row(row[j], k) * inverse;
-        row[j - 1] = i_ == k ? scaled : fma(-factor, scaled, row[j]);
-      }
-      row[Block - 1] = i_ == k ? inverse : -factor * inverse;
-    }
-    return positive;
-  }
-
   /// `Count` values, read by 16 bytes where they may.
   template <int Count>
   static __device__ __forceinline__ void read(const T* from, T (&to)[Count]) {
@@ -238,9 +216,6 @@ class resident_part {
     T sum[Block], v[Block];
 #pragma unroll
     for (int r = 0; r < Block; ++r) sum[r] = T{0};
-    if constexpr ((Trial & 4) != 0) {
-      return p_[i_];
-    }
     int k = begin_ + kept * width, end = end_;
     if (pass == 0) {
 #pragma unroll
@@ -266,13 +241,12 @@ class resident_part {
   }
   /// M^-1 v in the rows of a pass.
   __device__ __forceinline__ T precondition(int pass, T v) const {
-    if constexpr ((Trial & 4) != 0) return v;
     T inverse[Block], z{0};
 #pragma unroll
     for (int j = 0; j < Block; ++j) inverse[j] = inverse_row_[j];
     if (pass > 0) read(inverse_ + (min(row_of(pass), rows_ - 1) * Block + i_) * Block, inverse);
 #pragma unroll
-    for (int j = 0; j < Block; ++j) z = fma(inverse[j], of_row(v, j), z);
+    for (int j = 0; j < Block; ++j) z = fma(inverse[j], __shfl_sync(full_warp, v, lane_of(j)), z);
     return z;
   }
 
@@ -281,14 +255,13 @@ class resident_part {
   int rows_, slot_, i_, warp_;
   bool owns_;  // the lane has a row
   T *value_, *inverse_;
-  T* p_;  // a vector in all rows that the part reads
-  int push_;           // resident_pattern::push
-  std::int32_t* row_;  // and the pattern
+  T* p_;                      // a vector in all rows that the part reads
+  const std::int32_t* push_;  // resident_pattern
   lane_values mine_;
 
  private:
   lane_values* later_;  // of the passes behind the first
-  std::int32_t* diagonal_;
+  std::int32_t *row_, *diagonal_;
   std::uint16_t* column_;
   T kept_[kept][size];
   T inverse_row_[Block];

@@ -105,19 +105,19 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
     plan.most_blocks = std::max(plan.most_blocks, blocks);
     plan.most_columns = std::max(plan.most_columns, end - first + outer);
   }
-  plan.place.push_back({rows, static_cast<std::int32_t>(rowptr.back()), static_cast<std::int32_t>(plan.outer.size()), 0});
+  plan.place.push_back(
+      {rows, static_cast<std::int32_t>(rowptr.back()), static_cast<std::int32_t>(plan.outer.size()), 0});
   const auto readers = push ? readers_of(plan, rows) : std::vector<std::vector<std::int32_t>>();
   for (int g = 0; g < parts; ++g) {
     std::vector<std::int32_t>& words = patterns[g];
     if (push) {
-      const std::size_t at = words.size(), rows_of_part = static_cast<std::size_t>(begin[g + 1] - begin[g]);
-      words.resize((at + rows_of_part + 2) / 2 * 2);
-      for (std::size_t row = 0; row <= rows_of_part; ++row) {
-        words[at + row] = static_cast<std::int32_t>(words.size());
-        if (row == rows_of_part) break;
-        for (const std::int32_t reader : readers[static_cast<std::size_t>(begin[g]) + row])
-          words.insert(words.end(), {reader, 0});
+      const std::size_t at = words.size();
+      words.resize(at + static_cast<std::size_t>(begin[g + 1] - begin[g]) + 1);
+      for (std::int32_t row = begin[g]; row < begin[g + 1]; ++row) {
+        words[at + row - begin[g]] = static_cast<std::int32_t>(words.size() - at);
+        words.insert(words.end(), readers[row].begin(), readers[row].end());
       }
+      words[at + begin[g + 1] - begin[g]] = static_cast<std::int32_t>(words.size() - at);
     }
     words.resize((words.size() + 3) / 4 * 4);
     plan.place[g].pattern = static_cast<std::int32_t>(plan.pattern.size());

@@ -39,8 +39,8 @@ struct resident_pattern {
   [[nodiscard]] TULLE_HOST_DEVICE constexpr int diagonal() const { return rows + 1; }
   /// Of every block in 2 bytes: a row of the part, or rows + the place in `outer`.
   [[nodiscard]] TULLE_HOST_DEVICE constexpr int column() const { return diagonal() + rows; }
-  /// If asked for: rows + 1 places in the pattern, where it has of every row two words for each that reads it: (part <<
-  /// 16) + column of that part, and room.
+  /// If asked for: rows + 1 places in what follows, which is of every row who reads it and where, (part << 16) + column
+  /// of that part.
   [[nodiscard]] TULLE_HOST_DEVICE constexpr int push() const { return column() + (blocks + 1) / 2; }
 };
 

@@ -25,7 +25,6 @@ struct resident_problem {
   int replace_interval;  // 0 or below: never
   bool zero_guess;
   preconditioner_kind preconditioner;
-  unsigned* stamps = nullptr;
 };
 
 }  // namespace tulle::cuda

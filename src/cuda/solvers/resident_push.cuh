@@ -38,8 +38,8 @@ __device__ __forceinline__ void send_words(unsigned to, unsigned barrier, unsign
   } else if constexpr (Words == 2) {
     unsigned a, b;
     asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(from) : "memory");
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to),
-                 "r"(a), "r"(b), "r"(barrier)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to), "r"(a),
+                 "r"(b), "r"(barrier)
                  : "memory");
   } else {
     unsigned a, b, c, d;
@@ -69,15 +69,15 @@ __device__ __forceinline__ void wait_for(unsigned barrier, unsigned phase) {
 }
 #endif
 
-template <class T, int Block, int Trial>
+template <class T, int Block>
 class push_exchange {
  public:
   struct memory {};
 
-  /// `pattern`, `push`: resident_pattern.
-  __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int rows, T* columns,
-                           std::int32_t* pattern, int push)
-      : pattern_(pattern), push_(push), rows_(rows), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
+  /// `push`: of a resident_pattern.
+  __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int, T* columns,
+                           const std::int32_t* push)
+      : push_(push), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     __shared__ std::uint64_t barriers[3];
     barriers_ = shared_address(barriers);
@@ -97,35 +97,24 @@ class push_exchange {
 
   __device__ void begin_vector() {}
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  /// Who reads a row, and where, becomes two addresses: of the row there, and of a barrier. A barrier of the block ends
-  /// it.
-  __device__ void prepare() const {
-    const int end = pattern_[push_ + rows_];
-    for (int at = pattern_[push_] + 2 * static_cast<int>(threadIdx.x); at < end; at += 2 * resident_threads) {
-      const int to = pattern_[at];
-      pattern_[at] =
-          static_cast<int>(address_in(columns_ + static_cast<unsigned>((to & 0xffff) * row_bytes), to >> 16));
-      pattern_[at + 1] = static_cast<int>(address_in(barriers_, to >> 16));
-    }
-    __syncwarp();
-    __syncthreads();
-  }
   /// Behind the store of the value among the block's own.
   __device__ __forceinline__ void tell(int row, bool active, T) const {
     __syncwarp();
     if (!active) return;
-    const int first = pattern_[push_ + row], items = (pattern_[push_ + row + 1] - first) / 2 * pieces;
+    const int first = push_[row], items = (push_[row + 1] - first) * pieces;
     const unsigned mine = columns_ + static_cast<unsigned>(row * row_bytes);
-#pragma unroll 2
+#pragma unroll 4
     for (int k = lane_id() % width; k < items; k += width) {
-      const uint2 to = *reinterpret_cast<const uint2*>(pattern_ + first + k / pieces * 2);
+      const std::int32_t to = push_[first + k / pieces];
       const auto piece = static_cast<unsigned>(k % pieces * piece_bytes);
-      send_words<piece_bytes / 4>(to.x + piece, to.y, mine + piece);
+      send_words<piece_bytes / 4>(
+          address_in(columns_ + static_cast<unsigned>((to & 0xffff) * row_bytes) + piece, to >> 16),
+          address_in(barriers_, to >> 16), mine + piece);
     }
   }
   __device__ __forceinline__ void take() {
     if (threadIdx.x == 0) expect(barriers_, bytes_);
-    if constexpr ((Trial & 2) == 0) wait_for(barriers_, vectors_);
+    wait_for(barriers_, vectors_);
     vectors_ ^= 1;
     __syncwarp();
   }
@@ -138,11 +127,11 @@ class push_exchange {
     __syncwarp();
     if (lane_id() < parts())
       send(address_in(shared_address(&of_part[parity_][v][part()]), lane_id()), address_in(barrier, lane_id()), sum);
-    if constexpr ((Trial & 2) == 0) wait_for(barrier, sums_ >> parity_ & 1);
+    wait_for(barrier, sums_ >> parity_ & 1);
     sums_ ^= 1u << parity_;
     __syncwarp();
     const double of_lane = lane_id() < parts() ? of_part[parity_][v][lane_id() % 16] : 0.0;
-    return (Trial & 8) != 0 ? warp_sum(of_lane) : warp_total(of_lane);
+    return warp_total(of_lane);
   }
   __device__ void skip() {
     parity_ ^= 1;
@@ -154,7 +143,6 @@ class push_exchange {
     cooperative_groups::this_cluster().sync();
   }
 #else
-  __device__ void prepare() const {}
   __device__ void tell(int, bool, T) const {}
   __device__ void take() const {}
   __device__ double add(int, double sum) { return sum; }
@@ -168,8 +156,7 @@ class push_exchange {
   static constexpr int piece_bytes = row_bytes % 16 == 0 ? 16 : row_bytes % 8 == 0 ? 8 : 4;
   static constexpr int pieces = row_bytes / piece_bytes;
 
-  std::int32_t* pattern_;
-  int push_, rows_;
+  const std::int32_t* push_;
   unsigned bytes_;
   unsigned barriers_ = 0, columns_ = 0;
   unsigned vectors_ = 0;  // phase of the next vector

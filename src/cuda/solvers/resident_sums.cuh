@@ -42,7 +42,6 @@ struct resident_scratch {
     share[3][threadIdx.x] = rr;
   }
   /// By a whole warp: sum v over all threads, in every lane.
-  template <bool Shuffles>
   __device__ __forceinline__ double add(int v) const {
     double2 of[resident_threads / 64];
 #pragma unroll
@@ -50,7 +49,7 @@ struct resident_scratch {
       of[u] = *reinterpret_cast<const double2*>(&share[v][u * 64 + 2 * lane_id()]);
     double sum = (of[0].x + of[0].y) + (of[1].x + of[1].y);
     sum += (of[2].x + of[2].y) + (of[3].x + of[3].y);
-    return Shuffles ? warp_sum(sum) : warp_total(sum);
+    return warp_total(sum);
   }
 };
 

@@ -3,10 +3,10 @@
 // bytes at a time beside those of the other lanes, and keeps one sum for each row of the block. 1, 2 or 4 warps share a
 // bin, slot by slot; their sums meet in shared memory in the order of the warps, and threads store rows in order.
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
-// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (8 / (block^2 fill) more
-// with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand sides: a
-// pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and where blocks
-// are full enough to need fewer bytes than csr5.
+// Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2
+// fill) more with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand
+// sides: a pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and
+// where blocks are full enough to need fewer bytes than csr5.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
 #include "cuda/spmv/supports.hpp"
@@ -57,6 +57,10 @@ __device__ __forceinline__ void load_block(const T* slot, int lane, T (&block)[A
   for (int e = whole; e < Area; ++e) block[e] = load_stream(slot + compact_place<T>(Area, lane, e));
 }
 
+/// A mask in registers.
+template <int B>
+using block_bits = std::conditional_t<B <= 5, std::uint32_t, std::uint64_t>;
+
 /// Calls use(mask, block, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin.
 /// What is fetched (from x) and the blocks are on their way together: their columns were read a round before.
 template <int B, int Flight, class T, class Fetch, class Use>
@@ -67,6 +71,7 @@ __device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::in
   const std::int64_t begin = a.binptr[bin];
   const int width = static_cast<int>((a.binptr[bin + 1] - begin) / bin_rows);
   const index_t* const columns = a.colind + begin + lane;
+  const auto* const masks = reinterpret_cast<const compact_mask<B>*>(a.mask);
   index_t column[Flight];
 #pragma unroll
   for (int i = 0; i < Flight; ++i) {
@@ -75,14 +80,14 @@ __device__ __forceinline__ void for_each_block(const compact_view<T>& a, std::in
   }
   for (int s = part; s < width; s += parts * Flight) {
     T block[Flight][area];
-    std::uint64_t mask[Flight];
+    block_bits<B> mask[Flight];
     decltype(fetch(index_t{0})) fetched[Flight];
     bool used[Flight];
 #pragma unroll
     for (int i = 0; i < Flight; ++i) {
       const bool live = s + i * parts < width;
       const std::int64_t at = begin + std::int64_t{s + i * parts} * bin_rows;
-      mask[i] = live && a.mask != nullptr ? a.mask[at + lane] : ~std::uint64_t{0};
+      mask[i] = live && a.mask != nullptr ? masks[at + lane] : ~block_bits<B>{0};
       if (live) load_block<area>(a.values + at * area, lane, block[i]);
     }
 #pragma unroll
@@ -132,7 +137,7 @@ __global__ void __launch_bounds__(threads)
       load_piece(x, std::int64_t{column} * B, a.cols, whole, wide, piece.v);
       return piece;
     };
-    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], const piece_of_x<B, V>& piece) {
+    const auto use = [&](block_bits<B> mask, const T(&block)[B * B], const piece_of_x<B, V>& piece) {
       if (a.mask == nullptr) {
 #pragma unroll
         for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(V{block[e]}, piece.v[e % B], sum[e / B]);
@@ -208,7 +213,7 @@ __global__ void __launch_bounds__(threads) compact_many_kernel(compact_view<T> a
       load_pieces(x, std::int64_t{column} * B, a.cols, first, count, wide, p.v);
       return p;
     };
-    const auto use = [&](std::uint64_t mask, const T(&block)[B * B], const pieces& p) {
+    const auto use = [&](block_bits<B> mask, const T(&block)[B * B], const pieces& p) {
 #pragma unroll
       for (int e = 0; e < B * B; ++e) {
         if (a.mask != nullptr && (mask >> e & 1) == 0) continue;

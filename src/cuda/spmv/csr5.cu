@@ -5,7 +5,7 @@
 // shared_parts.cuh. Bytes per nonzero: sizeof(T) + 4 (2 for at most 65535 columns) + 1/2, and the same for every empty
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
 // entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
-// and above where row lengths differ or rows are short.
+// and above where row lengths differ, rows are short, or x is read from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -67,6 +67,11 @@ struct warp_tails {
   }
 };
 
+template <class Epilogue>
+constexpr bool sums_dots = requires(Epilogue e) {
+  e.await_share();
+};
+
 /// The tiles of a group of a long row, one after another.
 template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
@@ -82,12 +87,30 @@ __device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, 
   sum = sum_over_block<Shape::block>(sum);
   if (group.first_group == group.last_group) {
     if (threadIdx.x == 0) epilogue(group.row, sum);
-  } else if (threadIdx.x < 32) {
+    return;
+  }
+  if constexpr (sums_dots<Epilogue>) {
+    if (static_cast<std::int32_t>(blockIdx.x) == group.first_group) epilogue.await_share();
+  }
+  if (threadIdx.x < 32) {
     leave_part(parts, sum, group.row, {group.first_group, group.last_group}, blockIdx.x, epilogue);
   }
 }
 
-/// A tile of whole rows.
+/// The sum of the row that goes on after each lane, from the last lane on that ends a row; `ending`: which lanes do.
+template <class T>
+__device__ __forceinline__ T scan_open(T open, unsigned ending) {
+  const int lane = lane_id();
+  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const T before = __shfl_up_sync(full_warp, open, d);
+    if (lane - d >= since) open += before;
+  }
+  return open;
+}
+
+/// A tile of whole rows: those that begin in a lane as they end, its first one last.
 template <class Shape, class T, class Column, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
@@ -118,14 +141,8 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
     ++row;
     open = T{0};
   }
-  // `open` becomes the sum of the row that goes on after the lane, from the last lane on that ends a row.
   const unsigned ending = __ballot_sync(full_warp, ends_row);
-  const int since = max(0, 31 - __clz(static_cast<int>(ending & (full_warp >> (31 - lane)))));
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const T before = __shfl_up_sync(full_warp, open, d);
-    if (lane - d >= since) open += before;
-  }
+  open = scan_open(open, ending);
   T carried = __shfl_up_sync(full_warp, open, 1);
   if (lane == 0) carried = T{0};
   if (lane == 31) {
@@ -139,18 +156,110 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, c
   }
 }
 
+/// What the warps of a block leave for its first threads, one of which finishes the first row that each warp ends.
+template <class T, class Epilogue, int Warps>
+struct warp_rows {
+  warp_tails<T, Warps> tails;
+  T first[Warps];  // the warp's own part of that row
+  typename Epilogue::inputs in[Warps];
+  double dots[Warps][2];  // of the other rows
+};
+
+/// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane
+/// to lane. Behind the barrier the first threads have all that the block leaves.
+template <class Shape, class T, class Column, class Epilogue>
+__device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+                                                  Epilogue& epilogue) {
+  constexpr int warps = Shape::block / 32;
+  __shared__ warp_rows<T, Epilogue, warps> shared;
+  const int lane = lane_id();
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
+  thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
+  const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
+  index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
+  const bool ends_row = head % (1u << Shape::items) != 0;
+  entries.multiply(x);
+
+  constexpr int batch = Shape::items / 2;
+  typename Epilogue::inputs in[batch];
+  const auto read_batch = [&](int begin, index_t from) {
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if ((head >> (begin + i) & 1) == 0) continue;
+      in[i] = epilogue.read(from);
+      ++from;
+    }
+  };
+  T open{0};
+#pragma unroll
+  for (int i = 0; i < Shape::items; ++i) {
+    open += entries.value[i];
+    entries.value[i] = open;
+    if ((head >> i & 1) != 0) open = T{0};
+  }
+  read_batch(0, row);
+  const unsigned ending = __ballot_sync(full_warp, ends_row);
+  open = scan_open(open, ending);
+  T carried = __shfl_up_sync(full_warp, open, 1);
+  if (lane == 0) carried = T{0};
+  if (lane == 31) {
+    shared.tails.open[warp] = open;
+    shared.tails.ends_rows[warp] = ending != 0;
+  }
+  if (ends_row) {
+    bool first = true;
+    const bool first_of_warp = (ending & lanes_before()) == 0;
+#pragma unroll
+    for (int begin = 0; begin < Shape::items; begin += batch) {
+      if (begin > 0) read_batch(begin, row);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if ((head >> (begin + i) & 1) == 0) continue;
+        const T sum = first ? carried + entries.value[begin + i] : entries.value[begin + i];
+        if (first && first_of_warp) {
+          shared.first[warp] = sum;
+          shared.in[warp] = in[i];
+        } else {
+          epilogue.put(in[i], sum);
+        }
+        first = false;
+        ++row;
+      }
+    }
+  }
+  if constexpr (sums_dots<Epilogue>) {
+    __syncwarp();
+    const double sum = epilogue.take_warp_sum();
+    if (lane % 16 == 0) shared.dots[warp][lane / 16] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x < warps) {
+    const int w = static_cast<int>(threadIdx.x);
+    if constexpr (sums_dots<Epilogue>) epilogue.wy = shared.dots[w][0], epilogue.yy = shared.dots[w][1];
+    if (shared.tails.ends_rows[w]) epilogue.put(shared.in[w], shared.tails.open_before(w) + shared.first[w]);
+  }
+  __syncwarp();
+}
+
 /// Blocks per multiprocessor: 64 registers for eight entries, 32 for four, 40 where sums go along.
 template <class Shape, class Epilogue>
-constexpr int csr5_resident = Shape::items == 4 && requires(Epilogue e) { e.wy; } ? 6 : 8;
+constexpr int csr5_resident = Shape::items == 4 && sums_dots<Epilogue> ? 6 : 8;
 
 template <class Shape, class T, class Column, class Epilogue>
 __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
+  constexpr bool together = Shape::items == 8 && Epilogue::reads_more;
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
+  else if constexpr (together)
+    sum_rows_together(a, x, epilogue);
   else
     sum_rows(a, x, epilogue);
-  epilogue.finish();
+  if constexpr (together && sums_dots<Epilogue>)
+    epilogue.template finish_of_lanes<Shape::block / 32>();
+  else
+    epilogue.finish();
 }
 
 template <class Shape, class T, class O, class Column>
@@ -158,12 +267,13 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   using base = fused_operator<csr5_operator, csr_operator<T, O>>;
 
  public:
-  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second kernel.
+  /// Polling takes registers that the kernel of four entries does not have: what it spilled cost more than a second
+  /// kernel.
   static constexpr bool shares_arrive = Shape::items == 8;
 
   csr5_operator(const context& ctx, csr_view<T, O> a)
       : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
-    this->dots_ = {ctx, blocks(), storage_.groups(), shares_arrive};
+    this->dots_ = {ctx, blocks(), 0, shares_arrive};
   }
   void update_values(const matrix_ref& a) override {
     base::update_values(a);

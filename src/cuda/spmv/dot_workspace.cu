@@ -1,6 +1,7 @@
 // Fused dot products that blocks do not add up by themselves (cuda/device/epilogue.cuh), because rows that they share
-// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends. A thread adds every 1024th share, or
-// 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the first; 16 bytes per share.
+// leave shares, too, or because they have no registers for it: a second kernel, which starts while the first one ends.
+// A thread adds every 1024th share, or 8192nd on a cluster of eight blocks, whose sums meet in the shared memory of the
+// first; 16 bytes per share.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -51,6 +52,7 @@ __global__ void __launch_bounds__(threads) add_shares(dot_shares shares, bool cl
 
 dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive)
     : together_(may_arrive && shared_rows == 0 ? least_together : 0),
+      blocks_(blocks),
       count_(blocks + shared_rows),
       has_clusters_(ctx.info().compute_capability >= 90) {
   std::int64_t groups = 0;
@@ -62,6 +64,15 @@ dot_workspace::dot_workspace(const context& ctx, std::int64_t blocks, std::int64
   share_ = buffer<double>(ctx, static_cast<std::size_t>(2 * (count_ + groups)));
   constexpr unsigned char missing = 0xff;
   fill_bytes(ctx, share_.data(), memory_space::device, together_ > 0 ? missing : 0, share_.bytes());
+}
+
+dot_shares dot_workspace::view() {
+  std::int64_t direct = 0;
+  if (together_ > 0 && count_ > 0) {
+    const std::int64_t beside = left_ ? 1 : least_together;
+    direct = std::max(count_ - beside, std::int64_t{0}) / together_ * together_;
+  }
+  return {share_.data(), count_, count_ > blocks_ ? blocks_ : 0, together_, static_cast<unsigned>(direct), left_};
 }
 
 void dot_workspace::add_up(const dot_results& dots, cudaStream_t stream) {

@@ -17,11 +17,11 @@ struct dot_pairs {
 class dot_workspace {
  public:
   dot_workspace() = default;
-  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are none of those,
-  /// shares may arrive by themselves.
+  /// For launches of `blocks` blocks and slots for `shared_rows` rows that blocks share; where there are no slots,
+  /// shares may arrive by themselves, and a shared row has the number of its first block.
   dot_workspace(const context& ctx, std::int64_t blocks, std::int64_t shared_rows, bool may_arrive = true);
 
-  [[nodiscard]] dot_shares view() { return {share_.data(), count_, together_, left_}; }
+  [[nodiscard]] dot_shares view();
   /// From now on the sums of groups are left as they are, where shares arrive by themselves.
   dot_pairs leave() {
     left_ = together_ > 0 && count_ > 0;
@@ -34,6 +34,7 @@ class dot_workspace {
 
  private:
   unsigned together_ = 0;
+  std::int64_t blocks_ = 0;
   std::int64_t count_ = 0;
   bool has_clusters_ = false;
   bool left_ = false;

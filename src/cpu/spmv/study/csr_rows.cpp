@@ -8,7 +8,7 @@
 namespace tulle::cpu {
 namespace {
 
-template <class T, class O>
+template <class T, class V, class O>
 class csr_rows final : public csr_operator<T, O> {
  public:
   csr_rows(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
@@ -20,8 +20,8 @@ class csr_rows final : public csr_operator<T, O> {
     for_each_part(parts, [&](int part) {
       const auto first = static_cast<index_t>(rows * part / parts);
       const auto last = static_cast<index_t>(rows * (part + 1) / parts);
-      scaled<T> out{{alpha, beta}, static_cast<T*>(y)};
-      multiply_rows(this->isa_, this->a_, first, last, static_cast<const T*>(x), out);
+      scaled<V> out{{alpha, beta}, static_cast<V*>(y)};
+      multiply_rows(this->isa_, this->a_, first, last, static_cast<const V*>(x), out);
     });
   }
 };
@@ -33,10 +33,10 @@ spmv_kernel csr_rows_entry() {
       .name = "csr.rows",
       .summary = "an equal number of rows per thread",
       .backend = backend_kind::cpu,
-      .types = type_set::all,
+      .types = csr_types,
       .role = kernel_role::study,
       .needs_set_up = false,
-      .make = make_operator<csr_rows, type_set::all>,
+      .make = make_operator<csr_rows, csr_types>,
   };
 }
 

@@ -2,47 +2,48 @@
 // matrices that are mostly full diagonals: the other kinds of positions are read correctly, not fast.
 //
 // A slice is walked once for each block of its lanes, so that their sums of all vectors stay in registers.
-#pragma once
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
+#include "core/parallel.hpp"
 #include "cpu/spmv/csr_many.hpp"
+#include "cpu/spmv/packed_multiply.hpp"
 #include "cpu/spmv/packed_slice.hpp"
 
 namespace tulle::cpu {
+namespace {
 
 /// `Width` neighbouring vectors of X whose elements of one row lie together; rows are `stride` apart.
-template <scalar T, int Width>
+template <scalar V, int Width>
 struct vectors_by_row {
-  static constexpr index_t block = Width * sizeof(T) <= 64 ? 16 : 8;  // lanes: 16 registers of 64 bytes
+  static constexpr index_t block = Width * sizeof(V) <= 64 ? 16 : 8;  // lanes: 16 registers of 64 bytes
   static constexpr index_t place(index_t l, int j) { return l * Width + j; }
-  const T* x;
+  const V* x;
   std::int64_t stride;
 
-  [[gnu::always_inline]] void add(T* sum, index_t l, T value, std::int64_t column) const {
-    const T* from = x + column * stride;
+  [[gnu::always_inline]] void add(V* sum, index_t l, V value, std::int64_t column) const {
+    const V* from = x + column * stride;
 #pragma omp simd
     for (int j = 0; j < Width; ++j) sum[place(l, j)] += value * from[j];
   }
   /// The entries of a diagonal that begins in column `first`.
-  [[gnu::always_inline]] void add_diagonal(T* sum, const T* values, std::int64_t first) const {
+  [[gnu::always_inline]] void add_diagonal(V* sum, const V* values, std::int64_t first) const {
 #pragma GCC unroll 16
     for (index_t l = 0; l < block; ++l) add(sum, l, values[l], first + l);
   }
   /// One entry for each lane of the mask, in column(l).
   template <class Column>
-  [[gnu::always_inline]] void add_masked(T* sum, const T* values, std::uint32_t mask, const Column& column) const {
+  [[gnu::always_inline]] void add_masked(V* sum, const V* values, std::uint32_t mask, const Column& column) const {
 #pragma GCC unroll 16
     for (index_t l = 0; l < block; ++l) {
       if ((mask >> l & 1) != 0) add(sum, l, *values++, column(l));
     }
   }
-  [[gnu::always_inline]] void store(const many_output<T>& y, index_t row, const T* sum) const {
+  [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
     if (y.vector_stride == 1) {
-      T* to = y.at(row, 0);
+      V* to = y.at(row, 0);
 #pragma omp simd
       for (int j = 0; j < Width; ++j) y.out.store(to + j, sum[j]);
     } else {
@@ -52,25 +53,25 @@ struct vectors_by_row {
 };
 
 /// `Width` vectors of X, `stride` apart, whose elements lie together.
-template <scalar T, int Width>
+template <scalar V, int Width>
 struct vectors_by_column {
-  static constexpr index_t block = 64 / sizeof(T);
+  static constexpr index_t block = 64 / sizeof(V);
   static constexpr index_t place(index_t l, int j) { return j * block + l; }
-  const T* x;
+  const V* x;
   std::int64_t stride;
 
-  [[gnu::always_inline]] void add_diagonal(T* sum, const T* values, std::int64_t first) const {
+  [[gnu::always_inline]] void add_diagonal(V* sum, const V* values, std::int64_t first) const {
 #pragma GCC unroll 8
     for (int j = 0; j < Width; ++j) {
-      const T* from = x + j * stride + first;
+      const V* from = x + j * stride + first;
 #pragma omp simd
       for (index_t l = 0; l < block; ++l) sum[place(l, j)] += values[l] * from[l];
     }
   }
   /// Lanes without an entry load what another one does, and drop it: a NaN there does not leak.
   template <class Column>
-  [[gnu::always_inline]] void add_masked(T* sum, const T* values, std::uint32_t mask, const Column& column_of) const {
-    T value[block] = {};
+  [[gnu::always_inline]] void add_masked(V* sum, const V* values, std::uint32_t mask, const Column& column_of) const {
+    V value[block] = {};
     std::int32_t column[block];
     std::fill_n(column, block, column_of(std::countr_zero(mask)));
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
@@ -80,15 +81,15 @@ struct vectors_by_column {
     }
 #pragma GCC unroll 8
     for (int j = 0; j < Width; ++j) {
-      const T* from = x + j * stride;
+      const V* from = x + j * stride;
 #pragma omp simd
       for (index_t l = 0; l < block; ++l) {
-        const T product = value[l] * from[column[l]];
-        sum[place(l, j)] += (mask >> l & 1) != 0 ? product : T{0};
+        const V product = value[l] * from[column[l]];
+        sum[place(l, j)] += (mask >> l & 1) != 0 ? product : V{0};
       }
     }
   }
-  [[gnu::always_inline]] void store(const many_output<T>& y, index_t row, const T* sum) const {
+  [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
     for (int j = 0; j < Width; ++j) y.out.store(y.at(row, j), sum[place(0, j)]);
   }
 };
@@ -103,24 +104,27 @@ struct vectors_by_column {
 
 /// sum += the entries of a run of `kind` that the lanes [first, first + block) have; moves on to the next run.
 /// `Kind` is known to the compiler where it matters: offsets32 stands for all that are not on diagonals.
-template <run_kind Kind, scalar T, class Vectors>
-[[gnu::always_inline]] inline void add_run(packed_cursor<T>& at, run_header run, index_t first, const Vectors& x,
-                                           T* sum) {
+template <run_kind Kind, scalar V, bool Whole, class Vectors>
+[[gnu::always_inline]] inline void add_run(packed_cursor<V, Whole>& at, run_header run, index_t first, const Vectors& x,
+                                           V* sum) {
   constexpr index_t block = Vectors::block;
   constexpr std::uint32_t block_mask = (std::uint32_t{1} << block) - 1;
   constexpr bool diagonal = offset_bytes(Kind) == 0;
   const run_kind kind = diagonal ? Kind : run.kind;
+  alignas(64) V room[block];
   for (std::uint32_t i = 0; i < run.count; ++i) {
     const std::int32_t base = static_cast<std::int32_t>(*at.words++) + first;
     const std::uint32_t mask = is_full(kind) ? all_lanes : *at.words++;
     const std::uint32_t mine = mask >> first & block_mask;
     const auto before = static_cast<std::uint32_t>(std::popcount(mask & ((std::uint32_t{1} << first) - 1)));
-    const T* values = at.values + before;
-    for (index_t l = 0; l < block; l += 64 / sizeof(T)) prefetch_ahead(values + l, 2 * prefetch_bytes);
+    for (std::size_t byte = 0; byte < block * at.values.slot_bytes(); byte += 64) {
+      prefetch_ahead(at.values.address(before), 2 * prefetch_bytes + byte);
+    }
+    const auto values = [&]() __attribute__((always_inline)) { return at.values.read(before, std::popcount(mine), room); };
     if (diagonal && mine == block_mask) {
-      x.add_diagonal(sum, values, base);
+      x.add_diagonal(sum, at.values.read(before, block, room), base);
     } else if (diagonal && mine != 0) {
-      x.add_masked(sum, values, mine, [base](index_t l) { return base + l; });
+      x.add_masked(sum, values(), mine, [base](index_t l) { return base + l; });
     } else if (mine != 0) {
       std::int32_t column[block];
       std::uint32_t k = before;
@@ -130,17 +134,17 @@ template <run_kind Kind, scalar T, class Vectors>
         column[l] = base + l +
                     offset_at(at.words, bytes, offsets_are_padded(bytes) ? static_cast<std::uint32_t>(first + l) : k);
       }
-      x.add_masked(sum, values, mine, [&column](index_t l) { return column[l]; });
+      x.add_masked(sum, values(), mine, [&column](index_t l) { return column[l]; });
     }
     const int entries = std::popcount(mask);
-    at.values += entries;
+    at.values.skip(entries);
     at.words += offset_words(kind, entries);
   }
 }
 
 /// The sums of the lanes [first, first + block) of one slice; moves on to the next slice.
-template <scalar T, class Vectors>
-[[gnu::always_inline]] inline void add_lanes(packed_cursor<T>& at, index_t first, const Vectors& x, T* sum) {
+template <scalar V, bool Whole, class Vectors>
+[[gnu::always_inline]] inline void add_lanes(packed_cursor<V, Whole>& at, index_t first, const Vectors& x, V* sum) {
   for (;;) {
     const run_header run = run_header::of(*at.words++);
     if (run.permuted) at.words += packed_lanes;
@@ -158,18 +162,18 @@ template <scalar T, class Vectors>
   }
 }
 
-template <int Width, class Vectors, scalar T>
-void multiply_packed_many(isa level, const packed_part<T>& part, Vectors x, many_output<T> y) {
+template <int Width, bool Whole, class Vectors, scalar V>
+void multiply_part(isa level, const packed_part& part, const packed_values<V>& values, Vectors x, many_output<V> y) {
   constexpr index_t block = Vectors::block;
   with_isa(
       level, [&]() __attribute__((always_inline)) {
-        packed_cursor<T> at{part.words, part.values};
+        packed_cursor<V, Whole> at(part, values);
         for (index_t slice = part.first; slice < part.last; slice += packed_lanes) {
-          at.values = aligned_values(at.values);
-          const packed_cursor<T> begin = at;
+          at.values.align();
+          const packed_cursor<V, Whole> begin = at;
           const bool permuted = run_header::of(*begin.words).permuted;
           for (index_t first = 0; first < packed_lanes; first += block) {
-            T sum[block * Width] = {};
+            V sum[block * Width] = {};
             at = begin;
             for (index_t l = 0; l < block; ++l) prefetch_ahead(y.at(slice + first + l, 0), 0);
             add_lanes(at, first, x, sum);
@@ -182,5 +186,37 @@ void multiply_packed_many(isa level, const packed_part<T>& part, Vectors x, many
         }
       });
 }
+
+template <bool Whole, scalar V>
+void multiply_parts(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
+                    double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+  in_chunks<V>(alpha, x, beta, y,
+               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
+                 if constexpr (!ByRow || packed_takes_rows<V>) {
+                   using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
+                   parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
+                     const packed_part& part = parts[static_cast<std::size_t>(i)];
+                     multiply_part<Width, Whole>(level, part, values, vectors{from, stride}, to);
+                   });
+                 }
+               });
+}
+
+}  // namespace
+
+template <scalar V>
+void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
+                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+  if (values.storage == value_storage::whole) {
+    multiply_parts<true>(level, threads, parts, values, alpha, x, beta, y);
+  } else {
+    multiply_parts<false>(level, threads, parts, values, alpha, x, beta, y);
+  }
+}
+
+template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<float>&, double,
+                                   const strided_vectors&, double, const strided_vectors&);
+template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<double>&, double,
+                                   const strided_vectors&, double, const strided_vectors&);
 
 }  // namespace tulle::cpu

@@ -1,0 +1,147 @@
+// The values of packed_format.hpp in lanes of AVX-512: those of full positions side by side, the others expanded to the
+// lanes of a mask. Lanes outside a mask are 0. Up to a vector of slots is loaded where a mask needs fewer.
+#pragma once
+
+#include "cpu/spmv/intrinsics.hpp"
+#include "cpu/spmv/packed_format.hpp"
+
+#if TULLE_X86
+namespace tulle::cpu {
+
+/// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
+enum class slot_kind : std::uint8_t { whole, f32, bf16, listed, few };
+
+/// Loads from `raw` slots into the lanes of V.
+template <scalar V, slot_kind Kind>
+struct slots_avx512;
+
+template <>
+struct slots_avx512<double, slot_kind::whole> {
+  using value = double;
+  using raw = double;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const { return _mm512_loadu_pd(p); }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_maskz_expandloadu_pd(m, p);
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::f32> {
+  using value = double;
+  using raw = float;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_cvtps_pd(_mm256_maskz_expandloadu_ps(m, p));
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::bf16> {
+  using value = double;
+  using raw = std::uint16_t;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] static __m256i upper(const raw* p) {
+    return _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const {
+    return _mm512_cvtps_pd(_mm256_castsi256_ps(upper(p)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_maskz_expand_epi32(m, upper(p))));
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::listed> {
+  using value = double;
+  using raw = std::uint8_t;
+  const double* list;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>& v) : list(v.list) {}
+  [[gnu::always_inline, TULLE_AVX512]] static __m256i places(const raw* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const {
+    return _mm512_i32gather_pd(places(p), list, 8);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, _mm256_maskz_expand_epi32(m, places(p)), list, 8);
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::few> {
+  using value = double;
+  using raw = std::uint8_t;
+  __m512d low, high;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>& v)
+      : low(_mm512_loadu_pd(v.list)), high(_mm512_loadu_pd(v.list + 8)) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const {
+    const __m512i places = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    return _mm512_permutex2var_pd(low, places, high);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_maskz_expand_pd(m, load(p));
+  }
+};
+
+template <>
+struct slots_avx512<float, slot_kind::whole> {
+  using value = float;
+  using raw = float;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<float>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m512 load(const raw* p) const { return _mm512_loadu_ps(p); }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 expand(__mmask16 m, const raw* p) const {
+    return _mm512_maskz_expandloadu_ps(m, p);
+  }
+};
+
+template <>
+struct slots_avx512<float, slot_kind::bf16> {
+  using value = float;
+  using raw = std::uint16_t;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<float>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] static __m512i upper(const raw* p) {
+    return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 load(const raw* p) const { return _mm512_castsi512_ps(upper(p)); }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 expand(__mmask16 m, const raw* p) const {
+    return _mm512_castsi512_ps(_mm512_maskz_expand_epi32(m, upper(p)));
+  }
+};
+
+template <>
+struct slots_avx512<float, slot_kind::listed> {
+  using value = float;
+  using raw = std::uint8_t;
+  const float* list;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<float>& v) : list(v.list) {}
+  [[gnu::always_inline, TULLE_AVX512]] static __m512i places(const raw* p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 load(const raw* p) const {
+    return _mm512_i32gather_ps(places(p), list, 4);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 expand(__mmask16 m, const raw* p) const {
+    return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_maskz_expand_epi32(m, places(p)), list, 4);
+  }
+};
+
+template <>
+struct slots_avx512<float, slot_kind::few> {
+  using value = float;
+  using raw = std::uint8_t;
+  __m512 low, high;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<float>& v)
+      : low(_mm512_loadu_ps(v.list)), high(_mm512_loadu_ps(v.list + 16)) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m512 load(const raw* p) const {
+    return _mm512_permutex2var_ps(low, slots_avx512<float, slot_kind::listed>::places(p), high);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512 expand(__mmask16 m, const raw* p) const {
+    return _mm512_maskz_expand_ps(m, load(p));
+  }
+};
+
+}  // namespace tulle::cpu
+#endif
