@@ -44,7 +44,7 @@ __device__ __forceinline__ void put_mask(std::byte* masks, index_t block, std::i
   }
 }
 
-/// 16 bytes of a block, or what there is of them; zeros where the slot is not used. `wide`: blocks begin where 16 bytes do.
+/// 16 bytes of a block.
 template <class T>
 struct alignas(16) piece {
   static constexpr int size = 16 / sizeof(T);
