@@ -1,13 +1,13 @@
 // The values of block patterns: every value is the sum of its terms in their order. A thread takes a row of a block: it
 // looks up the block's terms once and reads the row of each (of a transposed one the column) at once. For a BSR threads
 // take neighbouring rows, and their values leave through shared memory side by side; for bins lanes take the 32 rows of
-// a bin, which four warps share, and look for the terms of their next block while the values of this one are on their
-// way. Bytes that must move: the values of the pairs (twice where transposes count and do not stay in L2) and those of
-// the matrix, 8 per term and 16 per block.
-#include <cstdlib>
+// a bin, which four warps share, after they have looked up the terms of all of its blocks. Bytes that must move: the
+// values of the pairs (twice where transposes count and do not stay in L2) and those of the matrix, 8 per term and 16
+// per block.
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
+#include "cuda/formats/bin_sectors.cuh"
 #include "cuda/formats/block_assembly.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_operator.cuh"
@@ -111,54 +111,42 @@ __device__ __forceinline__ std::int64_t first_term(const block_terms& blocks, st
   return range.term * 2 + (range.end - range.at > 1 ? 1 : 0);
 }
 
-/// The longest row of those whose slots share a sector of so many bytes with this lane's.
-template <int bytes, class T>
-__device__ __forceinline__ std::int64_t longest_in_sector(std::int64_t length) {
-  constexpr int lanes = bytes / static_cast<int>(sizeof(T));
-#pragma unroll
-  for (int d = lanes / 2; d > 0; d /= 2) length = max(length, __shfl_xor_sync(full_warp, length, d));
-  return length;
-}
-
+/// Blocks of a bin whose first terms are looked up together: a bin's blocks are neighbours, a slot's are not.
 constexpr int most_staged = 1024;
 
-template <int Warps, int Threads, int Together, int Unroll, int B, class T>
-__global__ void __launch_bounds__(Threads)
+template <int B, class T>
+__global__ void __launch_bounds__(warps_a_bin * 32)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
-  constexpr int together = B * sizeof(T) * 2 > 64 ? 1 : Together, step = Warps * together;
-  constexpr int rows_a_block = Threads / Warps;
+  constexpr int together = rows_together<B, T, 64>, step = warps_a_bin * together;
   __shared__ std::int64_t staged[most_staged];
-  const std::int64_t warp = grid_thread() / 32, bin = warp / Warps;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const std::int64_t row = bin * bin_rows + lane;
-  const std::int64_t top = std::int64_t{blockIdx.x} * rows_a_block;
-  const std::int64_t first_block = a.rowptr[top / B], end_block = a.rowptr[(min(top + rows_a_block, a.rows) - 1) / B + 1];
+  const std::int64_t bin = blockIdx.x, top = bin * bin_rows, row = top + lane;
+  const std::int64_t first_block = a.rowptr[top / B];
+  const std::int64_t end_block = a.rowptr[(min(top + bin_rows, a.rows) - 1) / B + 1];
   const bool fits = end_block - first_block <= most_staged;
   if (fits) {
-#pragma unroll Unroll
-    for (std::int64_t k = first_block + threadIdx.x; k < end_block; k += Threads)
+    for (std::int64_t k = first_block + threadIdx.x; k < end_block; k += blockDim.x) {
       staged[k - first_block] = first_term(blocks, k);
+    }
     __syncthreads();
   }
-  if (bin * bin_rows >= a.rows) return;
   const int i = static_cast<int>(row % B);
   const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
-  const std::int64_t first = a.binptr[bin];
-  const std::int64_t last = begin + longest_in_sector<32, T>(end - begin);
-  T* const slots = to + first * B + lane;
-  const auto word_of = [&](std::int64_t at) {
-    return at >= end ? -2 : fits ? staged[at - first_block] : first_term(blocks, at);
-  };
-  for (std::int64_t k = begin + warp % Warps; k < last; k += step) {
+  const std::int64_t last = begin + longest_in_sector<T>(end - begin);
+  T* const slots = to + a.binptr[bin] * B + lane;
+  for (std::int64_t k = begin + threadIdx.x / 32; k < last; k += step) {
     std::int64_t word[together];
     T sum[together][B];
 #pragma unroll
-    for (int u = 0; u < together; ++u) word[u] = word_of(k + u * Warps);
+    for (int u = 0; u < together; ++u) {
+      const std::int64_t at = k + u * warps_a_bin;
+      word[u] = at >= end ? -2 : fits ? staged[at - first_block] : first_term(blocks, at);
+    }
 #pragma unroll
     for (int u = 0; u < together; ++u) load_row<B>(from, word[u] >> 1, i, sum[u]);
 #pragma unroll
     for (int u = 0; u < together; ++u) {
-      const std::int64_t at = k + u * Warps;
+      const std::int64_t at = k + u * warps_a_bin;
       if (at >= last) break;
       if ((word[u] & 1) != 0) add_rows<B>(blocks, from, term_range(blocks, at), i, sum[u]);
 #pragma unroll
@@ -189,25 +177,9 @@ void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, 
 void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   const auto bins = static_cast<std::int64_t>(p.binptr.size()) - 1;
   with_types(p.block, type, [&]<int B, class T>() {
-    const auto go = [&]<int Warps, int Threads, int Together, int Unroll>() {
-      launch("assemble_bins", assemble_bins_kernel<Warps, Threads, Together, Unroll, B, T>,
-             threads_for(bins * Warps * 32, Threads), native(ctx),
-             bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
-             static_cast<const T*>(from), static_cast<T*>(to));
-    };
-    if constexpr (std::is_integral_v<T> || (B != 2 && B != 3 && B != 4 && B != 6))
-      return go.template operator()<4, 128, 2, 1>();
-    const char* const t = std::getenv("TULLE_TRY");
-    switch (t != nullptr ? std::atoi(t) : 0) {
-      case 0: return go.template operator()<4, 256, 2, 1>();
-      case 1: return go.template operator()<4, 128, 2, 1>();
-      case 2: return go.template operator()<4, 128, 2, 2>();
-      case 3: return go.template operator()<2, 128, 2, 1>();
-      case 4: return go.template operator()<2, 64, 2, 1>();
-      case 5: return go.template operator()<2, 128, 4, 1>();
-      case 6: return go.template operator()<1, 64, 2, 1>();
-      default: return go.template operator()<1, 128, 4, 1>();
-    }
+    launch("assemble_bins", assemble_bins_kernel<B, T>, {bins, warps_a_bin * 32}, native(ctx),
+           bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
+           static_cast<const T*>(from), static_cast<T*>(to));
   });
 }
 

@@ -1,6 +1,5 @@
 // BSR -> bin_bsr.compact (kernels/bin_bsr.hpp). Each lane copies its own blocks: it reads a block from end to end and
-// writes it in pieces of 16 bytes that lie beside those of the other lanes. Four warps share a bin.
-#include <cstdlib>
+// writes it in pieces of 16 bytes that lie beside those of the other lanes. Warps share a bin.
 #include "core/instantiate.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/formats.hpp"
@@ -11,7 +10,6 @@
 
 namespace tulle::cuda {
 namespace {
-
 
 /// The block row of a lane, or -1.
 __device__ index_t lane_row(const index_t* perm, std::int64_t lane, index_t block_rows) {
@@ -46,13 +44,14 @@ __device__ __forceinline__ void put_mask(std::byte* masks, index_t block, std::i
   }
 }
 
-/// 16 bytes of a block, or what there is of them; zeros where the slot is not used. `wide`: blocks begin where 16 bytes do.
+/// 16 bytes of a block.
 template <class T>
 struct alignas(16) piece {
   static constexpr int size = 16 / sizeof(T);
   T v[size];
 };
 
+/// Zeros where the slot is not used. `wide`: blocks begin where 16 bytes do.
 template <class T>
 __device__ __forceinline__ piece<T> load_piece(const T* from, bool used, bool wide) {
   piece<T> p{};
@@ -63,8 +62,8 @@ __device__ __forceinline__ piece<T> load_piece(const T* from, bool used, bool wi
   return p;
 }
 
-/// `Slots` slots of a row, one after the other in the BSR: the pieces of all, `Together` of each at once, are read before
-/// any is written. `used`, `filled`: so many slots are used, and there.
+/// `Slots` slots of a row, whose blocks are neighbours in the BSR: `Together` pieces of each are read before any is
+/// written. `used`, `filled`: so many slots are used, and there.
 template <int Slots, int Together, class T>
 __device__ __forceinline__ void copy_slots(const T* from, std::int64_t used, std::int64_t filled, bool wide, int area,
                                            int lane, T* to) {
@@ -127,16 +126,12 @@ template <class T, class O>
 void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to) {
   const std::size_t bytes = static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(T);
   const bool wide = reinterpret_cast<std::uintptr_t>(a.values) % 16 == 0 && bytes % 16 == 0;
-  const char* const t = std::getenv("TULLE_TRY");
-  const int way = t != nullptr ? std::atoi(t) : 0;
-  const bool few = std::int64_t{bins} * 128 < std::int64_t{ctx.info().multiprocessors} * 512;
-  const int warps = few ? 16 : way >= 10 ? way / 10 : 4;
-  if (way % 10 == 9) return fill_by<1, 4>(ctx, a, bins, to, warps, wide);
-  if (way % 10 == 8) return fill_by<2, 4>(ctx, a, bins, to, warps, wide);
-  if (way % 10 == 7) return fill_by<1, 8>(ctx, a, bins, to, warps, wide);
-  if (bytes <= 16) return fill_by<4, 1>(ctx, a, bins, to, warps, wide);
-  if (bytes <= 72) return fill_by<2, 2>(ctx, a, bins, to, warps, wide);
-  fill_by<1, 4>(ctx, a, bins, to, warps, wide);
+  // Small blocks are too few bytes to be on their way alone; few bins are too few warps.
+  const bool few = std::int64_t{bins} < 4 * std::int64_t{ctx.info().multiprocessors};
+  if (few) return fill_by<1, 8>(ctx, a, bins, to, 16, wide);
+  if (bytes <= 16) return fill_by<4, 1>(ctx, a, bins, to, 4, wide);
+  if (bytes <= 144) return fill_by<2, 4>(ctx, a, bins, to, 4, wide);
+  fill_by<1, 8>(ctx, a, bins, to, 4, wide);
 }
 
 }  // namespace
