@@ -61,6 +61,13 @@ std::string time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, 
       static_cast<double>((o.symmetric ? 2 : 1) * values.bytes() + p.terms.bytes() + p.termptr.bytes()) + of_blocks;
   const double to_blocks = microseconds(ctx, [&] { assemble(ctx, p, values.data(), blocks); });
   const double to_bins = microseconds(ctx, [&] { assemble(ctx, p, values.data(), made); });
+  // As many bytes as a refill moves by a copy, and the least that anything takes on the device.
+  const auto half = static_cast<std::size_t>(moved / 2);
+  buffer<std::uint8_t> source(ctx, half);
+  buffer<std::uint8_t> copy(ctx, half);
+  fill_bytes(ctx, source.data(), ctx.space(), 0, half);
+  const double floor = microseconds(ctx, [&] { copy_bytes(ctx, copy.data(), ctx.space(), source.data(), ctx.space(), half); });
+  const double nothing = microseconds(ctx, [&] { fill_bytes(ctx, copy.data(), ctx.space(), 0, 4); });
   std::string copies;
   for (const char* kernel : {"bin_bsr", "bin_bsr.compact"}) {
     spmv_options options;
@@ -69,12 +76,33 @@ std::string time_pattern(const context& ctx, index_t nodes, std::int64_t pairs, 
     copies +=
         fmt::format(R"(, "{}")", refill(microseconds(ctx, [&] { plan.update_values(blocks.values); }), 2 * of_blocks));
   }
+  if (std::getenv("TULLE_TRIES") != nullptr) {
+    std::string line;
+    for (const char* way : {"0", "1", "2", "3", "4", "5", "6", "7"}) {
+      setenv("TULLE_TRY", way, 1);
+      line += fmt::format(" {}:{}", way, refill(microseconds(ctx, [&] { assemble(ctx, p, values.data(), made); }), moved));
+    }
+    fmt::print("  bins{}\n ", line);
+    for (const char* kernel : {"bin_bsr", "bin_bsr.compact"}) {
+      spmv_options options;
+      options.kernel = kernel;
+      any_spmv_plan plan(ctx, matrix_ref(blocks.view()), options);
+      for (const char* way : {"0", "1", "2", "3", "4", "40", "47", "48", "49", "20", "80", "88"}) {
+        if ((std::string_view(kernel) == "bin_bsr") == (std::atoi(way) > 6)) continue;
+        setenv("TULLE_TRY", way, 1);
+        fmt::print(" {}:{}", way, refill(microseconds(ctx, [&] { plan.update_values(blocks.values); }), 2 * of_blocks));
+      }
+      fmt::print(" |");
+    }
+    fmt::print(" copy {} nothing {:.1f}\n", refill(floor, moved), nothing);
+    unsetenv("TULLE_TRY");
+  }
   const std::string what = fmt::format("{:L} nodes, {:L} pairs{}, {} x {} f{}", nodes, pairs,
                                        o.symmetric ? ", mirrored" : "", o.block, o.block, 8 * sizeof(T));
   const std::string row = fmt::format(
-      R"(["{}", "{:.0f}", "{:.0f}", "{:.0f}", "{:.2f}", "{}", "{}"{}, "{:.3f}"])", what, median(find), median(bins),
+      R"(["{}", "{:.0f}", "{:.0f}", "{:.0f}", "{:.2f}", "{}", "{}"{}, "{:.1f} / {:.1f}", "{:.3f}"])", what, median(find), median(bins),
       median(whole), static_cast<double>(pairs) / median(whole) / 1e3, refill(to_blocks, moved), refill(to_bins, moved),
-      copies, static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
+      copies, floor, nothing, static_cast<double>(p.slots) / static_cast<double>(p.blocks()) / o.block);
   fmt::print("{}\n", row);
   return row;
 }
@@ -93,7 +121,7 @@ std::string time_patterns(const context& ctx, int smaller) {
   }
   return fmt::format(
       R"json("header": ["", "pattern, µs", "bins", "both", "G pairs/s", "refill of a BSR, µs (TB/s moved)", "of `bin_bsr`", )json"
-      R"json("BSR to `bin_bsr`", "BSR to `bin_bsr.compact`", "padding"], "rows": [{}])json",
+      R"json("BSR to `bin_bsr`", "BSR to `bin_bsr.compact`", "copy of a refill's bytes / 4 bytes set", "padding"], "rows": [{}])json",
       fmt::join(rows, ",\n"));
 }
 

@@ -1,6 +1,6 @@
 // Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
 // kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
-// Usage: tulle_cg_cuda large [rows.json [matrix]] | onepass [rows.json] | tiny [solver]
+// Usage: tulle_cg_cuda large [rows.json [matrix]] | onepass [rows.json] | tiny [solvers|all [rows.json]]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,11 +45,17 @@ double microseconds_of(cudaStream_t s, const std::function<void()>& work) {
   cudaEventDestroy(end);
   return 1e3 * ms;
 }
-double best_of(int times, const std::function<double()>& f) {
-  double best = 1e300;
-  for (int i = 0; i < times; ++i) best = std::min(best, f());
-  return best;
+/// The least and the median of so many.
+struct spread {
+  double least, median;
+};
+spread spread_of(int times, const std::function<double()>& f) {
+  std::vector<double> all;
+  for (int i = 0; i < times; ++i) all.push_back(f());
+  std::sort(all.begin(), all.end());
+  return {all.front(), all[all.size() / 2]};
 }
+double best_of(int times, const std::function<double()>& f) { return spread_of(times, f).least; }
 
 /// Per iteration, by a graph of 20 of them.
 double naive(const context& ctx, const matrix_ref& a) {
@@ -110,15 +116,18 @@ double true_residual(const context& ctx, const matrix_ref& a, const buffer<T>& b
 bool failed = false;
 std::string wanted;  // of the solvers, or a part of a matrix's name: all where it is empty
 
+constexpr const char* tiny_kernels[] = {"cg.cluster", "cg.persistent", "cg.graph", "cg.operations"};
+
 struct measured {
   double microseconds = 0;  // an iteration
+  double median = 0;        // of the repeats
   int iterations = 0;       // to the tolerance
   std::string how;
 };
 
 /// A kernel's time per iteration, from two solves that are cut off.
 template <class T>
-measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many) {
+measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, int few, int many, int times = 3) {
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
   const auto n = static_cast<std::size_t>(a.rows);
   std::vector<T> rhs(n);
@@ -127,7 +136,7 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
   const buffer<T> b = to_buffer(ctx, rhs);
   buffer<T> x = to_buffer(ctx, std::vector<T>(n));
   measured m;
-  double time[2];
+  spread time[2];
   int iterations[2];
   for (const int i : {0, 1}) {
     o.rtol = 0;
@@ -136,7 +145,7 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
     const cg_solver solver(ctx, a, o);
     cg_result result = solver.solve(b, x);
     iterations[i] = result.iterations;  // fewer where nothing was left to reduce
-    time[i] = best_of(3, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
+    time[i] = spread_of(times, [&] { return microseconds_of(s, [&] { result = solver.solve(b, x); }); });
   }
   if (iterations[1] <= iterations[0]) fmt::print("    only {} of {} iterations\n", iterations[1], many);
   o.rtol = sizeof(T) == 8 ? 1e-8 : 1e-4;
@@ -151,7 +160,8 @@ measured per_iteration(const context& ctx, const matrix_ref& a, cg_options o, in
     failed = true;
   }
   m.iterations = result.iterations;
-  m.microseconds = (time[1] - time[0]) / (iterations[1] - iterations[0]);
+  m.microseconds = (time[1].least - time[0].least) / (iterations[1] - iterations[0]);
+  m.median = (time[1].median - time[0].median) / (iterations[1] - iterations[0]);
   return m;
 }
 
@@ -330,7 +340,7 @@ host_bsr<T> block_graph(index_t rows, index_t block, int degree, index_t reach) 
 }
 
 template <class T>
-void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what) {
+void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what, table_file& table) {
   const host_bsr<T> h = block_graph<T>(rows, 6, 12, reach);
   const buffer<std::int64_t> rowptr = to_buffer(ctx, h.rowptr);
   const buffer<index_t> colind = to_buffer(ctx, h.colind);
@@ -341,24 +351,21 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
                                        values.data(), nullptr,  memory_space::device};
   const matrix_ref a(view);
   const cudaStream_t s = static_cast<cudaStream_t>(ctx.stream().native);
-  fmt::print("{} blocks of 6, {}, {:.1f} a row, {}\n", rows, what, static_cast<double>(blocks) / rows,
-             sizeof(T) == 4 ? "f32" : "f64");
-  struct {
-    const char* kernel;
-    int threads;
-  } const runs[] = {
-      {"cg.cluster", 0}, {"cg.persistent", 0}, {"cg.persistent", 128}, {"cg.graph", 0}, {"cg.operations", 0}};
-  for (const auto& [kernel, variant] : runs) {
-    if (!wanted.empty() && wanted != kernel) continue;
+  const std::string name = fmt::format("{} blocks of 6, {}, {:.1f} a row, {}", rows, what,
+                                       static_cast<double>(blocks) / rows, sizeof(T) == 4 ? "f32" : "f64");
+  fmt::print("{}\n", name);
+  std::vector<std::string> cells{name};
+  for (const char* const kernel : tiny_kernels) {
+    cells.push_back("-");
+    if (!wanted.empty() && wanted.find(kernel) == std::string::npos) continue;
     cg_options o;
     o.preconditioner = preconditioner_kind::block_jacobi;
     o.block = 6;
     o.kernel = kernel;
-    o.spmv.block_size = variant;
     try {
       o.replace_interval = -1;
       // Not so many that nothing is left to reduce.
-      const double us = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 20).microseconds;
+      const measured m = per_iteration<T>(ctx, a, o, 10, sizeof(T) == 8 ? 40 : 30, 15);
       o.rtol = 0;
       o.max_iterations = 10;
       o.zero_guess = true;
@@ -367,23 +374,38 @@ void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what
       buffer<T> x = to_buffer(ctx, std::vector<T>(static_cast<std::size_t>(6 * rows)));
       buffer<cg_record> record(ctx, 1);
       const auto queue = [&] { solver.enqueue(b, x, record.data()); };
-      queue();
-      const double queued = best_of(20, [&] { return microseconds_of(s, queue); });
+      const auto refresh = [&] {
+        solver.update_values(values);
+        queue();
+      };
+      refresh();
       const graph g(ctx, queue);
       g.launch();
-      const double replayed = best_of(20, [&] { return microseconds_of(s, [&] { g.launch(); }); });
-      const double refreshed = best_of(20, [&] {
-        return microseconds_of(s, [&] {
-          solver.update_values(values);
-          queue();
-        });
-      });
-      fmt::print("  {:14} {:4} {:6.2f} us an iteration; 10: queued {:.1f}, graph {:.1f}, with update_values {:.1f}\n",
-                 kernel, variant, us, queued, replayed, refreshed);
+      const spread replayed = spread_of(31, [&] { return microseconds_of(s, [&] { g.launch(); }); });
+      const spread refreshed = spread_of(31, [&] { return microseconds_of(s, refresh); });
+      fmt::print("  {:14} {:6.2f} (median {:.2f}) us an iteration; 10: graph {:.1f} ({:.1f}), update_values {:.1f} ({:.1f})\n",
+                 kernel, m.microseconds, m.median, replayed.least, replayed.median, refreshed.least, refreshed.median);
+      cells.back() = fmt::format("{:.2f}, {:.2f} ({:.1f}, {:.1f})", m.microseconds, m.median, replayed.least,
+                                 refreshed.least);
     } catch (const std::exception& e) {
-      fmt::print("  {} {}: {}\n", kernel, variant, short_of(e.what()));
+      fmt::print("  {}: {}\n", kernel, short_of(e.what()));
     }
   }
+  table.row(cells);
+}
+
+void tiny(const context& ctx, const char* json) {
+  std::vector<std::string> header{"µs an iteration: least, median (10 in a graph, 10 with `update_values`)"};
+  for (const char* const kernel : tiny_kernels) header.push_back(fmt::format("`{}`", kernel));
+  table_file table(header);
+  tiny_case<float>(ctx, 4096, 4096, "random neighbours", table);
+  tiny_case<float>(ctx, 4096, 40, "near neighbours", table);
+  tiny_case<double>(ctx, 4096, 4096, "random neighbours", table);
+  tiny_case<double>(ctx, 4096, 40, "near neighbours", table);
+  tiny_case<float>(ctx, 512, 512, "random neighbours", table);
+  tiny_case<float>(ctx, 512, 20, "near neighbours", table);
+  tiny_case<double>(ctx, 512, 20, "near neighbours", table);
+  if (json != nullptr) table.write(json);
 }
 
 }  // namespace
@@ -397,14 +419,8 @@ int main(int argc, char** argv) {
     wanted = argc > 3 ? argv[3] : "";
     large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
-    wanted = argc > 2 ? argv[2] : "";
-    tiny_case<float>(ctx, 4096, 4096, "random neighbours");
-    tiny_case<float>(ctx, 4096, 40, "near neighbours");
-    tiny_case<double>(ctx, 4096, 4096, "random neighbours");
-    tiny_case<double>(ctx, 4096, 40, "near neighbours");
-    tiny_case<float>(ctx, 512, 512, "random neighbours");
-    tiny_case<float>(ctx, 512, 20, "near neighbours");
-    tiny_case<double>(ctx, 512, 20, "near neighbours");
+    wanted = argc > 2 && std::string(argv[2]) != "all" ? argv[2] : "";
+    tiny(ctx, argc > 3 ? argv[3] : nullptr);
   }
   return failed ? 1 : 0;
 }

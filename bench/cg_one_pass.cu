@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(threads, 9) waiting_pass(const __grid_constant
     lanes_of<tuning>(v.a, slice, lane);
     double sum[2][1] = {};
     const double* const x = v.p;  // written in this kernel: plain loads
-    walk_slice<tuning>(v.a, slice, lane, v.values,
+    walk_slice<tuning>(v.a, slice, lane, stored_values<double>{v.values},
                        [&](int h, double value, index_t column) { sum[h][0] = fma(value, x[column], sum[h][0]); });
     sum_rows<tuning>(slice, sum);
 #pragma unroll
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(threads, 6) gathering_pass(const __grid_consta
   double sum[2][3] = {};
   if (i < v.a.slices) {
     const double *const r = v.r, *const p = v.p, *const q = v.q;
-    walk_slice<gather_tuning>(v.a, slice, lane, v.values, [&](int h, double value, index_t column) {
+    walk_slice<gather_tuning>(v.a, slice, lane, stored_values<double>{v.values}, [&](int h, double value, index_t column) {
       sum[h][0] = fma(value, __ldg(r + column), sum[h][0]);
       sum[h][1] = fma(value, __ldg(q + column), sum[h][1]);
       sum[h][2] = fma(value, __ldg(p + column), sum[h][2]);
@@ -269,7 +269,7 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
   shape.positions = 96;
   packed_storage storage(ctx, a.rows, csr.rowptr, csr.colind, 1024, shape);
   buffer<double> values(ctx, scaled.size()), vectors(ctx, 6 * n);
-  storage.fill_values(ctx, csr.rowptr, csr.values, values.data());
+  storage.fill_values(ctx, csr.rowptr, csr.values, packed_writer<double>{value_storage::whole, false, values.data()});
   const packed_pattern pattern = storage.view();
   std::int64_t ahead = 0;
   const buffer<int2> needs = to_buffer(ctx, chunks_needed(ctx, a, pattern, ahead));

@@ -2,11 +2,8 @@
 // on meshes in their natural order and renumbered at random: `tulle_jacobi [cpu|cuda] [-o FILE] [--small]`.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -78,13 +75,6 @@ double sweep_of(const context& ctx, const matrix_ref& a, jacobi_options options,
   return (solve(2 * sweeps) - once) / sweeps;
 }
 
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
-}
-
 using bench::row;
 const row header = {"f64",           "A x, µs", "3 vectors, µs", "sweep, plain",      "over product and 3 vectors",
                     "and 2 vectors", "rows",    "symmetric",     "plain / symmetric", "kernel",
@@ -137,36 +127,6 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a, do
           fmt::format("`{}`", of_symmetric)};
 }
 
-// trial
-void trial(const context& ctx, const std::string& name, const matrix_ref& a) {
-  const auto n = static_cast<std::size_t>(a.rows);
-  buffer<double> x(ctx, n), y(ctx, n), b(ctx, n), d(ctx, n), dots(ctx, 2);
-  for (buffer<double>* v : {&x, &y, &b, &d}) vector_ops(ctx).random(3, *v);
-  for (const std::string way : {"tall", "tall eight", "tall no ahead", "32", "32 ahead"}) {
-    const auto set = [&](const char* what, bool on) { on ? setenv(what, "1", 1) : unsetenv(what); };
-    set("TULLE_TRY_HEIGHT", way.starts_with("32"));
-    set("TULLE_TRY_AHEAD", way == "32 ahead");
-    set("TULLE_TRY_NO_AHEAD", way == "tall no ahead");
-    set("TULLE_TRY_EIGHT", way == "tall eight");
-    spmv_options options;
-    options.kernel = "packed";
-    const any_spmv_plan plan(ctx, a, options);
-    for (const bool no_fetch : {false, true}) {
-      set("TULLE_TRY_FETCH", no_fetch);
-      const vector_ref two(scalar_type::f64, dots.data(), 2, ctx.space(), ctx.device());
-      fmt::print("  {} {} {} fetch {}: apply {:.1f}", name, plan.parameters(), way, !no_fetch,
-                 microseconds(ctx, 20, [&] { plan.apply(0.1, x, 0, y); }));
-      fmt::print(", dots {:.1f}", microseconds(ctx, 20, [&] { plan.apply_dots(0.1, x, 0, y, b, two); }));
-      fmt::print(", jacobi {:.1f}\n", microseconds(ctx, 20, [&] { plan.jacobi(0.1, x, b, d, y); }));
-      set("TULLE_TRY_FETCH", false);
-      if (way.starts_with("tall ")) break;
-    }
-    for (const char* what : {"TULLE_TRY_HEIGHT", "TULLE_TRY_AHEAD", "TULLE_TRY_NO_AHEAD", "TULLE_TRY_EIGHT"})
-      set(what, false);
-  }
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -183,14 +143,9 @@ int main(int argc, char** argv) {
   std::vector<row> rows;
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-    const matrix_ref renumbered = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+    const matrix_ref renumbered = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
     rows.push_back(measure(ctx, m.name, natural, per_element));
     rows.push_back(measure(ctx, fmt::format("{}, renumbered", m.name), renumbered, per_element));
-    if (getenv("TRIAL") != nullptr && std::string(m.name).find("200") == std::string::npos) {
-      trial(ctx, m.name, natural);
-      trial(ctx, "renumbered", renumbered);
-      trial(ctx, "rcm", permute_symmetric(ctx, renumbered, order(ctx, renumbered, ordering::rcm)));
-    }
   }
   return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <numeric>
+#include <random>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
@@ -49,6 +51,25 @@ double sample(const context& ctx, int many, const F& f) {
   end.record(ctx.stream());
   end.synchronize();
   return end.microseconds_since(begin) / many;
+}
+
+/// Median of 15 runs by the device's clock, or by the host's where there is none.
+template <class F>
+double microseconds(const context& ctx, const F& f) {
+  std::vector<double> times;
+  for (int i = 0; i < 18; ++i) {
+    const double t = sample(ctx, 1, f);
+    if (i >= 3) times.push_back(t);
+  }
+  return median(times);
+}
+
+/// The same every time.
+inline permutation random_order(const context& ctx, index_t n) {
+  std::vector<index_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  return {ctx, order};
 }
 
 /// Vectors for y = A x of one shape, and the applications of some operators by turns.

@@ -3,13 +3,13 @@
 // what reorder auto makes of matrices: `reorder [cpu|cuda] [-o FILE] --files FILE...`. --kernels: by each kernel;
 // --moves: ways of bringing vectors into an order, by themselves.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
-#include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -35,29 +35,11 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median of 15 runs.
-template <class F>
-double microseconds(const context& ctx, const F& f) {
-  std::vector<double> times;
-  for (int i = 0; i < 18; ++i) {
-    const double t = bench::sample(ctx, 1, f);
-    if (i >= 3) times.push_back(t);
-  }
-  return bench::median(times);
-}
-
 double application(const context& ctx, const linear_operator& a) {
   const auto [rows, cols] = a.dimensions();
   buffer<double> x(ctx, static_cast<std::size_t>(cols)), y(ctx, static_cast<std::size_t>(rows));
   vector_ops(ctx).random(1, x);
-  return microseconds(ctx, [&] { a.apply(1, x, 0, y); });
-}
-
-permutation random_order(const context& ctx, index_t n) {
-  std::vector<index_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return {ctx, order};
+  return bench::microseconds(ctx, [&] { a.apply(1, x, 0, y); });
 }
 
 /// The fastest of some kernels that take the matrix, without an order.
@@ -107,8 +89,8 @@ void time_moves(const context& ctx, const permutation& order) {
   const auto n = static_cast<std::size_t>(order.size());
   buffer<double> x(ctx, n), y(ctx, n), between(ctx, n);
   vector_ops(ctx).random(1, x);
-  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, microseconds(ctx, [&] { order.apply(x, y); }),
-             microseconds(ctx, [&] { order.apply_inverse(x, y); }));
+  fmt::print("  moves of {}: gather {:.1f}, scatter {:.1f} us", n, bench::microseconds(ctx, [&] { order.apply(x, y); }),
+             bench::microseconds(ctx, [&] { order.apply_inverse(x, y); }));
   const std::vector<index_t> from = order.to_vector();
   for (const index_t ranges : {4, 8, 16, 32}) {
     const index_t span = (order.size() + ranges - 1) / ranges;
@@ -119,12 +101,12 @@ void time_moves(const context& ctx, const permutation& order) {
       source[static_cast<std::size_t>(place[i])] = from[i];
     }
     const permutation first(ctx, source), second(ctx, place);
-    const double one = microseconds(ctx, [&] { first.apply(x, between); });
-    const double two = microseconds(ctx, [&] { second.apply(between, y); });
-    const double both = microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
-    const double out = microseconds(ctx, [&] { second.apply_inverse(x, between); });
+    const double one = bench::microseconds(ctx, [&] { first.apply(x, between); });
+    const double two = bench::microseconds(ctx, [&] { second.apply(between, y); });
+    const double both = bench::microseconds(ctx, [&] { first.apply(x, between), second.apply(between, y); });
+    const double out = bench::microseconds(ctx, [&] { second.apply_inverse(x, between); });
     const permutation inverse = first.inverse();
-    const double back = microseconds(ctx, [&] { inverse.apply(between, y); });
+    const double back = bench::microseconds(ctx, [&] { inverse.apply(between, y); });
     fmt::print("; {} ranges {:.1f} + {:.1f} = {:.1f}, back {:.1f} + {:.1f}", ranges, one, two, both, out, back);
   }
   fmt::print("\n");
@@ -133,7 +115,7 @@ void time_moves(const context& ctx, const permutation& order) {
 /// The plan in another order by some kernels, and an iteration of conjugate gradients by them.
 void measure_kernels(const context& ctx, const mesh& m) {
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-  const matrix_ref a = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const matrix_ref a = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
   for (const char* kernel : {"packed", "csr5", "csr.stream", "sell", "ell"}) {
     spmv_options options;
     options.reorder = spmv_reorder::always;
@@ -154,38 +136,67 @@ void measure_kernels(const context& ctx, const mesh& m) {
 }
 
 using bench::row;
-const row file_header = {"f64",       "nonzeros",      "effort max, µs", "the same plan again", "another plan",
-                         "with auto", "speed of auto", "kernels",        "planning, ms",        "with auto"};
+const row file_header = {"f64",
+                         "nonzeros",
+                         "effort max, µs",
+                         "with auto, µs",
+                         "speed of auto",
+                         "of the same plan again",
+                         "of another plan without auto",
+                         "kernels",
+                         "planning, ms",
+                         "with auto"};
 
-/// A matrix from a file by plans of effort max, applied by turns: without an order, the same plan again, another plan
-/// of the same matrix, and one with reorder auto. Empty below 10^5 entries.
+/// A matrix from a file by plans of effort max, applied by turns: without an order, the same again, another plan of the
+/// same matrix, and one with reorder auto. Medians over some such sets, for two plans that differ in nothing but where
+/// their memory is take different times, too. Empty below 10^5 entries.
 row measure_file(const context& ctx, const std::string& file) {
+  constexpr int sets = 7;
   const matrix_ref a = clone(ctx, matrix_ref(read_matrix_market<double>(file)));
   if (a.nnz < 100'000) return {};
   spmv_options options;
   options.effort = spmv_effort::max;
-  const any_spmv_plan plain(ctx, a, options), another(ctx, a, options);
-  options.reorder = spmv_reorder::automatic;
-  const any_spmv_plan other(ctx, a, options);
-  const std::vector<double> us = bench::applications(ctx, a.dimensions()).by_turns({&plain, &plain, &another, &other});
-  const std::string name = file.substr(file.rfind('/') + 1);
-  const std::string why = other.explain();
+  spmv_options with_auto = options;
+  with_auto.reorder = spmv_reorder::automatic;
+  bench::applications applications(ctx, a.dimensions());
+  std::vector<std::vector<double>> seen(7);  // two times, three ratios, planning twice
+  std::set<std::string> kernels;
+  std::string why;
+  for (int i = 0; i < sets; ++i) {
+    const any_spmv_plan plain(ctx, a, options), another(ctx, a, options), other(ctx, a, with_auto);
+    const std::vector<double> us = applications.by_turns({&plain, &plain, &another, &other});
+    const double values[] = {us[0],
+                             us[3],
+                             us[0] / us[3],
+                             us[0] / us[1],
+                             us[0] / us[2],
+                             plain.plan_microseconds() / 1e3,
+                             other.plan_microseconds() / 1e3};
+    for (std::size_t v = 0; v < seen.size(); ++v) seen[v].push_back(values[v]);
+    for (const any_spmv_plan* p : {&plain, &another, &other}) {
+      kernels.insert(fmt::format("`{}`{}", p->kernel(), p->row_order() != nullptr ? " reordered" : ""));
+    }
+    why = other.explain();
+  }
+  const auto range = [](const std::vector<double>& v) {
+    const auto [least, most] = std::ranges::minmax(v);
+    return fmt::format("{:.2f} ({:.2f} to {:.2f})", bench::median(v), least, most);
+  };
+  const auto median = [](const std::vector<double>& v) { return fmt::format("{:.2f}", bench::median(v)); };
+  const row made = {file.substr(file.rfind('/') + 1),
+                    fmt::format("{}", a.nnz),
+                    median(seen[0]),
+                    median(seen[1]),
+                    range(seen[2]),
+                    range(seen[3]),
+                    range(seen[4]),
+                    fmt::format("{}", fmt::join(kernels, ", ")),
+                    median(seen[5]),
+                    median(seen[6])};
   const std::size_t order = why.find("; in ");
-  fmt::print("{}: {}, {} -> {}: {:.2f}, again {:.2f}, another {:.2f}, auto {:.2f} us, {:.3f}{}\n", name, plain.kernel(),
-             another.kernel(), other.kernel(), us[0], us[1], us[2], us[3], us[0] / us[3],
-             order == std::string::npos ? "" : why.substr(order));
+  fmt::print("{}{}\n", fmt::join(made, " | "), order == std::string::npos ? "" : why.substr(order));
   std::fflush(stdout);
-  return {name,
-          fmt::format("{}", a.nnz),
-          fmt::format("{:.2f}", us[0]),
-          fmt::format("{:.2f}", us[1]),
-          fmt::format("{:.2f}", us[2]),
-          fmt::format("{:.2f}", us[3]),
-          fmt::format("{:.2f}", us[0] / us[3]),
-          fmt::format("`{}`, `{}`, `{}`{}", plain.kernel(), another.kernel(), other.kernel(),
-                      other.row_order() != nullptr ? ", reordered" : ""),
-          fmt::format("{:.1f}", plain.plan_microseconds() / 1e3),
-          fmt::format("{:.1f}", other.plan_microseconds() / 1e3)};
+  return made;
 }
 
 const row mesh_header = {"f64, renumbered", "natural order, µs", "best kernel of ours", "vendor's best",
@@ -203,7 +214,7 @@ spmv_options options_of(spmv_reorder reorder, spmv_effort effort = spmv_effort::
 row measure(const context& ctx, const mesh& m, bool moves) {
   using enum spmv_reorder;
   const matrix_ref natural = clone(ctx, matrix_ref(generate<double>(context::cpu(), m.spec)));
-  const matrix_ref shuffled = permute_symmetric(ctx, natural, random_order(ctx, natural.rows));
+  const matrix_ref shuffled = permute_symmetric(ctx, natural, bench::random_order(ctx, natural.rows));
   const double natural_us = application(ctx, any_spmv_plan(ctx, natural, options_of(never, spmv_effort::max)));
   const timed ours = best_of(ctx, shuffled, false), vendor = best_of(ctx, shuffled, true);
   timed plain;

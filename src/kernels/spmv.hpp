@@ -59,6 +59,8 @@ class spmv_operator {
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
   /// Bytes that one application reads of the matrix (values, indices, offsets, workspace), for the bench.
   [[nodiscard]] virtual std::size_t matrix_bytes() const noexcept = 0;
+  /// Whether values take fewer bytes than they have.
+  [[nodiscard]] virtual bool narrows_values() const noexcept { return false; }
   /// The parameters in force: "block_size=256 lanes=8". Empty when there is none.
   [[nodiscard]] virtual std::string parameters() const { return {}; }
 };
@@ -86,6 +88,7 @@ struct spmv_kernel {
     bool lanes = false;
     bool sigma = false;
     bool block = false;
+    bool values = false;  // stores values in fewer bits than they have
   };
 
   std::string_view name;

@@ -34,6 +34,12 @@ const spmv_options& checked_options(const spmv_options& o) {
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
+  if (!(o.values.tolerance >= 0 && o.values.tolerance < 1)) {
+    throw error(status::invalid_argument, fmt::format("values.tolerance = {}: must be at least 0 and below 1", o.values.tolerance));
+  }
+  if (o.values.bound > error_bound::norm) {
+    refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
+  }
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
 }
@@ -125,12 +131,25 @@ void any_spmv_plan::impl::choose(bool quick) {
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
+    if (options.values.tolerance > 0 && build_narrower(*chosen)) return;
     build(*chosen, choice.reason);
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
     build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
   }
+}
+
+/// The first kernel that stores values of this matrix in fewer bits, where `chosen` would not; false where none does.
+bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
+  if (chosen.listens_to.values) return false;
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) continue;
+    if (!k.supports(stats, source.ref().types, ctx.info()).ok) continue;
+    build(k, fmt::format("values take fewer bits within {} {}", name(options.values.bound), options.values.tolerance));
+    if (op->narrows_values()) return true;
+  }
+  return false;
 }
 
 void any_spmv_plan::impl::analyse() {

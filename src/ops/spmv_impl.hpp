@@ -29,6 +29,7 @@ struct any_spmv_plan::impl {
   void take_transposing_kernel(const std::string& reason);
   bool transpose(const std::string& wanted);
   void choose(bool quick);
+  bool build_narrower(const spmv_kernel& chosen);
   void analyse();
   void count();
   [[nodiscard]] const spmv_kernel* remembered(const std::string& key) const;

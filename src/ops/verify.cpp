@@ -40,6 +40,27 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
   return out;
 }
 
+template <offset O>
+void add_promise(spmv_reference& reference, double alpha, csr_view<double, O> a, host_span<const double> x,
+                 const value_tolerance& promise) {
+  double largest_x = 0, norm = 0;
+  for (const double v : x) largest_x = std::max(largest_x, std::fabs(v));
+  std::vector<double> share(reference.bound.size());
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    double sum = 0, product = 0;
+    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+      sum += std::fabs(a.values[k]);
+      product += std::fabs(a.values[k] * x[static_cast<std::size_t>(a.colind[k])]);
+    }
+    norm = std::max(norm, sum);
+    share[i] = promise.bound == error_bound::componentwise ? product : sum * largest_x;
+  }
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    const double of_row = promise.bound == error_bound::norm ? norm * largest_x : share[i];
+    reference.bound[i] = reference.bound[i] * (1 + promise.tolerance) + std::fabs(alpha) * promise.tolerance * of_row;
+  }
+}
+
 template <scalar T>
 double error_ratio(const spmv_reference& reference, host_span<const T> y) {
   if (y.size() != reference.value.size()) {
@@ -53,6 +74,11 @@ double error_ratio(const spmv_reference& reference, host_span<const T> y) {
   }
   return worst;
 }
+
+template void add_promise(spmv_reference&, double, csr_view<double, std::int32_t>, host_span<const double>,
+                          const value_tolerance&);
+template void add_promise(spmv_reference&, double, csr_view<double, std::int64_t>, host_span<const double>,
+                          const value_tolerance&);
 
 #define TULLE_INSTANTIATE(T, O) \
   template spmv_reference reference_spmv(const context&, T, csr_view<T, O>, host_span<const T>, T, host_span<const T>);

@@ -87,10 +87,24 @@ class matching {
     return std::max(0.0, e.cost - row_price_[at(row)] - column_price_[at(e.column)]);
   }
 
+  /// Searches would find them, too, after all others.
+  void refuse_empty() const {
+    const auto refuse = [](const char* what, std::int64_t i) {
+      throw error(status::invalid_structure,
+                  fmt::format("A is structurally singular: {} {}, counted from 0, has no entry that is not 0", what, i));
+    };
+    for (index_t i = 0; i < costs_.rows(); ++i) {
+      if (costs_.row(i).empty()) refuse("row", i);
+    }
+    const auto column = std::ranges::find(column_price_, far);
+    if (column != column_price_.end()) refuse("column", column - column_price_.begin());
+  }
+
   void match_cheaply() {
     for (const costs::entry& e : costs_.entries) {
       column_price_[at(e.column)] = std::min(column_price_[at(e.column)], e.cost);
     }
+    refuse_empty();
     for (index_t i = 0; i < costs_.rows(); ++i) {
       double least = far;
       for (const costs::entry& e : costs_.row(i)) least = std::min(least, e.cost - column_price_[at(e.column)]);

@@ -85,11 +85,31 @@ void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
   });
 }
 
+/// Promises of every kind, from those that no value keeps to those that bf16 does.
+void add_promises(const context& ctx, const spmv_kernel& kernel) {
+  if (!kernel.listens_to.values) return;
+  for (const error_bound bound : {error_bound::componentwise, error_bound::row, error_bound::norm}) {
+    for (const double tolerance : {1e-12, 3e-8, 1e-6, 1e-3, 0.01}) {
+      for (const char* matrix : {"lengths_mixed", "rmat", "stencil27", "row_of_100k", "nan_and_inf",
+                                 "values_of_all_sizes", "values_of_bf16", "0x7"}) {
+        for (const offset_type offset : {offset_type::i32, offset_type::i64}) {
+          spmv_case c{
+              .kernel = &kernel, .types = type_key{scalar_type::f64, offset}, .matrix = &battery_matrix_named(matrix)};
+          c.options.values = {tolerance, bound};
+          c.options_text = fmt::format("{}={}", name(bound), tolerance);
+          add_test(c.name(), [ctx, c] { run_promise_case(ctx, c); });
+        }
+      }
+    }
+  }
+}
+
 void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
     for_types(kernel, true, [&](const spmv_case& c) {
       add_test(c.name(), [ctx, c] { run_transposed_case(ctx, c); });
-      const auto name = fmt::format("{}/plan.transposed/{}/{}", tulle::name(ctx.backend()), types_label(c.types), c.matrix->name);
+      const auto name =
+          fmt::format("{}/plan.transposed/{}/{}", tulle::name(ctx.backend()), types_label(c.types), c.matrix->name);
       add_test(name, [ctx, c] { run_transposed_plan_case(ctx, c.types.matrix(), *c.matrix); });
     });
   }
@@ -98,6 +118,7 @@ void add_transposed(const context& ctx) {
 void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
+  add_promises(ctx, kernel);
   for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
   for_types(kernel, true, [&](spmv_case c) {
     const bool every_type = kernel.name == kernel_without_set_up(kernel.backend) || kernel.name == "packed";

@@ -25,6 +25,10 @@ struct spmv_case {
 /// y = alpha A x + beta y for all alpha and beta, twice each, then with other values: held to the error bound.
 void run_spmv_case(const context& ctx, const spmv_case& c);
 
+/// The same with values in fewer bits, held to the bound with what options.values promises; and that bits were left out where
+/// the matrix and the promise let them be.
+void run_promise_case(const context& ctx, const spmv_case& c);
+
 /// Y = alpha A X + beta Y for 1, 2, 3, 8 and 17 vectors, row-major, column-major and mixed, with room between rows or
 /// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run.
 /// Skipped where the kernel has no apply_many and need not.

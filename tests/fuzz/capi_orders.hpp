@@ -36,6 +36,8 @@ class order_steps {
         break;
       }
       case 1: {
+        tulle_order_quality quality{};
+        ok(tulle_measure_order(context, m, &quality));
         const tulle_order_options options{in_.rarely() ? -1 : in_.below(4), in_.below(20), in_.byte()};
         status = tulle_order(context, m, in_.rarely() ? 8 : in_.below(8), in_.byte() < 128 ? nullptr : &options,
                              &made.handle);

@@ -363,8 +363,6 @@ class session {
   void permute() {
     tulle_csr *const m = sound(), *made = nullptr;
     const tulle_csr_arrays a = arrays_of(m);
-    tulle_order_quality quality{};
-    ok(tulle_measure_order(context(), m, &quality));
     const tulle_permutation *const rows = orders_.of_size(a.rows), *const columns = orders_.of_size(a.cols);
     const tulle_status status = tulle_permute(context(), m, rows, columns, &made);
     keep(status, made);

@@ -205,9 +205,10 @@ TEST_P(device_solvers, folding_blocks_that_are_nearly_singular_costs_no_accuracy
   }
 }
 
-/// 10 block rows of 3 with their neighbours; `bad`: a scalar row whose diagonal is negative.
+/// Block rows of 3 with their neighbours, enough for several thread blocks and few enough for sanitizers; `bad`: a
+/// scalar row whose diagonal is negative.
 struct block_chain {
-  static constexpr index_t rows = 10, block = 3;
+  static constexpr index_t rows = 40, block = 3, n = rows * block;
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
   std::vector<double> values;
@@ -234,9 +235,10 @@ TEST_P(device_solvers, new_values_that_are_not_positive_are_named_by_the_solve) 
   buffer<double> values = to_buffer(ctx(), sound.values);
   const buffer<double> bad = to_buffer(ctx(), broken.values);
   const auto blocks = static_cast<std::int64_t>(sound.colind.size());
-  const bsr_view<double, std::int64_t> view{
-      30, 30, 9 * blocks, 3, 10, blocks, rowptr.data(), colind.data(), values.data(), nullptr, memory_space::device};
-  const std::vector<double> b = random_rhs<double>(30);
+  const bsr_view<double, std::int64_t> view{block_chain::n,    block_chain::n, 9 * blocks,          3,
+                                            block_chain::rows, blocks,         rowptr.data(),       colind.data(),
+                                            values.data(),     nullptr,        memory_space::device};
+  const std::vector<double> b = random_rhs<double>(block_chain::n);
   for (const preconditioner_kind m : {preconditioner_kind::jacobi, preconditioner_kind::block_jacobi}) {
     for (const char* kernel : {"cg.cluster", "cg.persistent"}) {
       SCOPED_TRACE(fmt::format("{} {}", kernel, name(m)));
@@ -251,7 +253,7 @@ TEST_P(device_solvers, new_values_that_are_not_positive_are_named_by_the_solve) 
       EXPECT_EQ(status_of(failed.result), "INDEFINITE");
       EXPECT_EQ(failed.result.iterations, 0);
       EXPECT_EQ(failed.result.row, m == preconditioner_kind::jacobi ? 17 : 15);
-      EXPECT_EQ(failed.x, std::vector<double>(30));
+      EXPECT_EQ(failed.x, std::vector<double>(block_chain::n));
       solver.update_values(values);
       EXPECT_EQ(solve(solver, b).x, before.x);
       // What was lent is read anew.
@@ -311,6 +313,31 @@ TEST_P(device_solvers, blocks_of_every_size_are_solved_with) {
           EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
           expect_true_report(a, b, s, o);
         }
+      }
+    }
+  });
+}
+
+/// More than a cluster of 16 has threads for.
+TEST_P(device_solvers, rows_beyond_those_in_registers_are_solved_with) {
+  for_types<float, double>([&]<class T>() {
+    for (const auto& [spec, block] : {std::pair{"gen:stencil:points=5,n=72,values=spd", 1},
+                                      std::pair{"gen:fem:dof=3,n=10,values=spd", 3}}) {
+      const plain_csr<T> a = generated<T>(spec);
+      const csr<T> host = generate<T>(context::cpu(2), spec);
+      const std::vector<T> b = random_rhs<T>(a.rows);
+      for (const bool zero_guess : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {}", spec, zero_guess));
+        cg_options o = with("cg.cluster", preconditioner_kind::block_jacobi);
+        o.block = block;
+        o.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-10;
+        o.zero_guess = zero_guess;
+        o.replace_interval = 7;
+        const matrix_ref matrix =
+            block > 1 ? matrix_ref(to_bsr(context::cpu(2), host.view(), block)) : matrix_ref(host);
+        const solved<T> s = solve(cg_solver(ctx(), matrix, o), b);
+        EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+        expect_true_report(a, b, s, o);
       }
     }
   });

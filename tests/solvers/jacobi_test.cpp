@@ -241,6 +241,11 @@ TEST_P(jacobi_test, match_names_a_row_of_a_structurally_singular_matrix) {
   EXPECT_EQ(said.find("row 2"), std::string::npos) << said;
   plain_csr<double> empty = diagonal_matrix<double>({1, 0, 3});  // a stored 0 is no entry
   expect_error(status::invalid_structure, "row 1", [&] { match_diagonal(ctx(), matrix_ref(empty.view())); });
+  plain_csr<double> unused{0, 2};
+  unused.add_row({0});
+  unused.add_row({0});
+  unused.values = {1, 2};
+  expect_error(status::invalid_structure, "column 1", [&] { match_diagonal(ctx(), matrix_ref(unused.view())); });
 }
 
 TEST_P(jacobi_test, match_takes_the_greatest_product) {

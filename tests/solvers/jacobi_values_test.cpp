@@ -37,7 +37,9 @@ std::vector<std::pair<matrix_ref, std::vector<T>>> in_formats(const context& whe
     all.emplace_back(matrix_ref(std::move(m)), std::move(values));
   };
   add(to_bsr(ctx, a.view(), 2));
+  add(to_bin_bsr(ctx, a.view(), 2));
   add(to_csc(ctx, a.view()));
+  add(to_sell(ctx, a.view()));
   add(to_coo(ctx, a.view()));
   return all;
 }

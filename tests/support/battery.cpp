@@ -1,5 +1,6 @@
 #include "support/battery.hpp"
 
+#include <bit>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -112,6 +113,27 @@ battery_matrix untouched_not_finite() {
     if (!touched(column)) m.x_special[static_cast<std::size_t>(column)] = column % 2 == 0 ? nan : infinity;
   }
   return m;
+}
+
+/// Rows of many lengths, with values that f gives for a random number in [-1, 1].
+battery_matrix with_values(std::string name, double (*f)(double)) {
+  battery_matrix m = mixed_lengths();
+  m.name = std::move(name);
+  std::ranges::transform(m.values, m.values.begin(), f);
+  return m;
+}
+
+/// What takes fewer bytes than a double, and what only just does not.
+void add_narrow_values(std::vector<battery_matrix>& all) {
+  all.push_back(with_values("values_of_f32", [](double v) -> double { return static_cast<float>(v); }));
+  all.push_back(with_values("values_of_bf16", [](double v) -> double {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) & 0xffff0000u);
+  }));
+  all.push_back(with_values("values_of_all_sizes", [](double v) { return std::copysign(std::pow(10.0, 60 * v), v); }));
+  all.back().floating_only = true;
+  all.push_back(with_values("two_values", [](double v) { return v < 0 ? -0.0 : 1.0 / 3; }));
+  all.push_back(with_values("values_256", [](double v) { return std::floor(v * 128) / 3; }));
+  all.push_back(with_values("values_257", [](double v) { return std::round(v * 128) / 3; }));
 }
 
 void add_shapes(std::vector<battery_matrix>& all) {
@@ -263,7 +285,7 @@ battery_matrix stencil27(index_t n) {
 
 const std::vector<battery_matrix>& battery() {
   static const std::vector<battery_matrix> all =
-      made_by({add_shapes, add_row_lengths, add_patterns, add_orders_and_values});
+      made_by({add_shapes, add_row_lengths, add_patterns, add_orders_and_values, add_narrow_values});
   return all;
 }
 

@@ -80,7 +80,7 @@ class any_spmv_plan : public linear_operator {
   [[nodiscard]] const linear_operator& in_own_order() const noexcept;
 
   /// Measures all kernels that suit this matrix, whatever that costs, and keeps the fastest. The winner is remembered
-  /// by statistics and device in cache_directory().
+  /// by statistics and device in cache_directory(), as is, for plans of that effort alone, what effort max found.
   void autotune();
 
   [[nodiscard]] std::string_view kernel() const noexcept;

@@ -25,7 +25,7 @@ constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standa
 ///   standard  about 20: validation, statistics, a converted copy where that pays;
 ///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
 ///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
-///             The winner is remembered, as by autotune, where no kernel was left out.
+///             The winner is remembered, as by autotune; where kernels were left out, for plans of this effort alone.
 enum class spmv_effort : std::uint8_t { none, standard, max };
 /// "none", "standard", "max".
 constexpr std::string_view name(spmv_effort e) {
@@ -46,6 +46,25 @@ constexpr std::string_view name(spmv_reorder r) {
   return r == spmv_reorder::never ? "never" : r == spmv_reorder::automatic ? "auto" : "always";
 }
 
+/// What is promised about the error that storing values in fewer bits brings, for every x; A' is what is stored:
+///   componentwise  |A - A'| |x| <= tolerance |A| |x|, row by row: no value loses more than tolerance of itself;
+///   row            |A - A'| |x| <= tolerance ||a_i||_1 ||x||_inf in row i;
+///   norm           ||A - A'||_inf <= tolerance ||A||_inf (Graillat, Jezequel, Mary, Molina: Adaptive precision sparse
+///                  matrix-vector product and its application to Krylov solvers, SISC 46, 2024).
+enum class error_bound : std::uint8_t { componentwise, row, norm };
+/// "componentwise", "row", "norm".
+constexpr std::string_view name(error_bound b) {
+  return b == error_bound::componentwise ? "componentwise" : b == error_bound::row ? "row" : "norm";
+}
+
+/// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest of f64, f32 and bf16 that keeps
+/// the promise; products and sums stay those of the vectors' type. The result's error is at most that of
+/// ops/verify.hpp and what is promised here. 0: every value keeps all its bits, in fewer bytes where that is enough.
+struct value_tolerance {
+  double tolerance = 0;  // in [0, 1)
+  error_bound bound = error_bound::componentwise;
+};
+
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
   std::string kernel = {};  // "" = choose (or what TULLE_KERNEL says, where that is a kernel of y = A x)
@@ -65,6 +84,8 @@ struct spmv_options {
   order_choice reorder_method = {};
   /// Of x and y, where it is not that of A's values. UNSUPPORTED where no kernel has the combination.
   std::optional<scalar_type> vector_type = {};
+  /// Of f64 values, by kernels that listen to it.
+  value_tolerance values = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
   int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32

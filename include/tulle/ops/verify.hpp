@@ -9,6 +9,7 @@
 #include <tulle/core/context.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/formats/views.hpp>
+#include <tulle/ops/spmv_options.hpp>
 
 namespace tulle {
 
@@ -24,6 +25,12 @@ struct spmv_reference {
 template <scalar T, offset O>
 spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, host_span<const T> x, T beta,
                               host_span<const T> y0);
+
+/// Adds to the bound of each row what storing A in fewer bits may bring, times |alpha|: of row i tolerance (|A| |x|)_i,
+/// tolerance ||a_i||_1 ||x||_inf or tolerance ||A||_inf ||x||_inf. Host matrices and vectors only.
+template <offset O>
+void add_promise(spmv_reference& reference, double alpha, csr_view<double, O> a, host_span<const double> x,
+                 const value_tolerance& promise);
 
 /// The largest |y_i - reference_i| / bound_i: at most 1 for a right kernel. 0 / 0 counts as 0, a difference where the
 /// bound is 0 as infinity. Where the reference is not finite, y_i must be NaN for NaN and the same infinity for an

@@ -24,9 +24,10 @@ class cg_batch {
   /// at i times their number. A CSR or a BSR of whole blocks, f32 or f64, in any order and with duplicates if need be.
   /// Values in the context's memory are read at every solve, where they are, and must outlive the batch or the next
   /// update_values. Of the options rtol, atol, max_iterations, replace_interval, zero_guess, preconditioner (but not
-  /// chebyshev) and block count; kernel, keep_history, rhs and spmv.vector_type must not be set. Throws INVALID_DIMENSIONS (not square),
-  /// INVALID_ARGUMENT, INVALID_STRUCTURE (with the system), UNSUPPORTED (a format, a preconditioner; on a GPU a system
-  /// whose vectors do not fit the shared memory of a block: about 5000 unknowns in f64), OUT_OF_MEMORY.
+  /// chebyshev) and block count; kernel, keep_history, rhs, spmv.vector_type and spmv.reorder must not be set. Throws
+  /// INVALID_DIMENSIONS (not square), INVALID_ARGUMENT, INVALID_STRUCTURE (with the system), UNSUPPORTED (a format, a
+  /// preconditioner; on a GPU a system whose vectors do not fit the shared memory of a block: about 5000 unknowns in
+  /// f64), OUT_OF_MEMORY.
   cg_batch(const context& ctx, const matrix_ref& first, index_t count, const cg_options& options = {});
   /// Systems of any sizes, with a pattern each; all of one format, block and type. Their arrays are copied.
   cg_batch(const context& ctx, std::span<const matrix_ref> matrices, const cg_options& options = {});

@@ -4,6 +4,7 @@
 // a bin, which four warps share, and look for the terms of their next block while the values of this one are on their
 // way. Bytes that must move: the values of the pairs (twice where transposes count and do not stay in L2) and those of
 // the matrix, 8 per term and 16 per block.
+#include <cstdlib>
 #include <tulle/formats/views.hpp>
 
 #include "cuda/device/arithmetic.cuh"
@@ -104,44 +105,62 @@ struct bins_of_blocks {
   const std::int64_t* binptr;
 };
 
-/// Whether slots that rows do not use are written, too, with zeros: where values of a row do not end where sectors of
-/// 32 bytes do, a sector half written costs more than a whole one.
-template <int B, class T>
-constexpr bool whole_slots = B * sizeof(T) % 32 != 0;
+/// The first term of a block and, in the last bit, whether there are more.
+__device__ __forceinline__ std::int64_t first_term(const block_terms& blocks, std::int64_t k) {
+  const term_range range(blocks, k);
+  return range.term * 2 + (range.end - range.at > 1 ? 1 : 0);
+}
 
-template <int B, class T>
-__global__ void __launch_bounds__(threads)
+/// The longest row of those whose slots share a sector of so many bytes with this lane's.
+template <int bytes, class T>
+__device__ __forceinline__ std::int64_t longest_in_sector(std::int64_t length) {
+  constexpr int lanes = bytes / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int d = lanes / 2; d > 0; d /= 2) length = max(length, __shfl_xor_sync(full_warp, length, d));
+  return length;
+}
+
+constexpr int most_staged = 1024;
+
+template <int Warps, int Threads, int Together, int Unroll, int B, class T>
+__global__ void __launch_bounds__(Threads)
     assemble_bins_kernel(bins_of_blocks a, block_terms blocks, const T* from, T* to) {
-  constexpr int together = rows_together<B, T, 64>, step = warps_a_bin * together;
-  const std::int64_t warp = grid_thread() / 32, bin = warp / warps_a_bin;
+  constexpr int together = B * sizeof(T) * 2 > 64 ? 1 : Together, step = Warps * together;
+  constexpr int rows_a_block = Threads / Warps;
+  __shared__ std::int64_t staged[most_staged];
+  const std::int64_t warp = grid_thread() / 32, bin = warp / Warps;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t row = bin * bin_rows + lane;
+  const std::int64_t top = std::int64_t{blockIdx.x} * rows_a_block;
+  const std::int64_t first_block = a.rowptr[top / B], end_block = a.rowptr[(min(top + rows_a_block, a.rows) - 1) / B + 1];
+  const bool fits = end_block - first_block <= most_staged;
+  if (fits) {
+#pragma unroll Unroll
+    for (std::int64_t k = first_block + threadIdx.x; k < end_block; k += Threads)
+      staged[k - first_block] = first_term(blocks, k);
+    __syncthreads();
+  }
   if (bin * bin_rows >= a.rows) return;
   const int i = static_cast<int>(row % B);
   const std::int64_t begin = row < a.rows ? a.rowptr[row / B] : 0, end = row < a.rows ? a.rowptr[row / B + 1] : 0;
   const std::int64_t first = a.binptr[bin];
-  const std::int64_t last = whole_slots<B, T> ? begin + (a.binptr[bin + 1] - first) / bin_rows : end;
+  const std::int64_t last = begin + longest_in_sector<32, T>(end - begin);
   T* const slots = to + first * B + lane;
-  const auto range_of = [&](std::int64_t at) { return at < end ? term_range(blocks, at) : term_range(); };
-  std::int64_t k = begin + warp % warps_a_bin;
-  term_range next[together];
-#pragma unroll
-  for (int u = 0; u < together; ++u) next[u] = range_of(k + u * warps_a_bin);
-  for (; k < last; k += step) {
-    term_range range[together];
+  const auto word_of = [&](std::int64_t at) {
+    return at >= end ? -2 : fits ? staged[at - first_block] : first_term(blocks, at);
+  };
+  for (std::int64_t k = begin + warp % Warps; k < last; k += step) {
+    std::int64_t word[together];
     T sum[together][B];
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
-      range[u] = next[u];
-      load_row<B>(from, range[u].term, i, sum[u]);
-    }
+    for (int u = 0; u < together; ++u) word[u] = word_of(k + u * Warps);
 #pragma unroll
-    for (int u = 0; u < together; ++u) next[u] = range_of(k + step + u * warps_a_bin);
+    for (int u = 0; u < together; ++u) load_row<B>(from, word[u] >> 1, i, sum[u]);
 #pragma unroll
     for (int u = 0; u < together; ++u) {
-      const std::int64_t at = k + u * warps_a_bin;
+      const std::int64_t at = k + u * Warps;
       if (at >= last) break;
-      add_rows<B>(blocks, from, range[u], i, sum[u]);
+      if ((word[u] & 1) != 0) add_rows<B>(blocks, from, term_range(blocks, at), i, sum[u]);
 #pragma unroll
       for (int j = 0; j < B; ++j) slots[((at - begin) * B + j) * bin_rows] = sum[u][j];
     }
@@ -170,9 +189,25 @@ void assemble_bsr(const context& ctx, const block_pattern& p, scalar_type type, 
 void assemble_bins(const context& ctx, const block_pattern& p, scalar_type type, const void* from, void* to) {
   const auto bins = static_cast<std::int64_t>(p.binptr.size()) - 1;
   with_types(p.block, type, [&]<int B, class T>() {
-    launch("assemble_bins", assemble_bins_kernel<B, T>, threads_for(bins * warps_a_bin * 32, threads), native(ctx),
-           bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
-           static_cast<const T*>(from), static_cast<T*>(to));
+    const auto go = [&]<int Warps, int Threads, int Together, int Unroll>() {
+      launch("assemble_bins", assemble_bins_kernel<Warps, Threads, Together, Unroll, B, T>,
+             threads_for(bins * Warps * 32, Threads), native(ctx),
+             bins_of_blocks{p.rows(), p.rowptr.data(), p.binptr.data()}, block_terms{p.termptr.data(), p.terms.data()},
+             static_cast<const T*>(from), static_cast<T*>(to));
+    };
+    if constexpr (std::is_integral_v<T> || (B != 2 && B != 3 && B != 4 && B != 6))
+      return go.template operator()<4, 128, 2, 1>();
+    const char* const t = std::getenv("TULLE_TRY");
+    switch (t != nullptr ? std::atoi(t) : 0) {
+      case 0: return go.template operator()<4, 256, 2, 1>();
+      case 1: return go.template operator()<4, 128, 2, 1>();
+      case 2: return go.template operator()<4, 128, 2, 2>();
+      case 3: return go.template operator()<2, 128, 2, 1>();
+      case 4: return go.template operator()<2, 64, 2, 1>();
+      case 5: return go.template operator()<2, 128, 4, 1>();
+      case 6: return go.template operator()<1, 64, 2, 1>();
+      default: return go.template operator()<1, 128, 4, 1>();
+    }
   });
 }
 

@@ -1,4 +1,5 @@
 // BSR <-> bin_bsr (formats/views.hpp). One thread per scalar row walks its slots: the 32 of a bin side by side.
+#include <cstdlib>
 #include "core/instantiate.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/formats.hpp"
@@ -36,10 +37,78 @@ __device__ void fill_slots(const bsr_view<T, O>& a, const std::int64_t* rowptr, 
   }
 }
 
+/// The longest row of those whose slots share a sector of so many bytes with this lane's.
+template <class T>
+__device__ __forceinline__ std::int64_t longest_in_sector(std::int64_t length) {
+  constexpr int lanes = 32 / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int d = lanes / 2; d > 0; d /= 2) length = max(length, __shfl_xor_sync(full_warp, length, d));
+  return length;
+}
+
+template <int Most, int Together, bool Skip, int Warps, class T, class O>
+void try_update(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
+  for_each_item(ctx, "bin_bsr.update", std::int64_t{out.bins} * bin_rows * Warps,
+                [a, rowptr = out.rowptr.data(), values = out.values.data()] __device__(std::int64_t at) {
+                  const index_t b = a.block;
+                  const std::int64_t bin = at / (bin_rows * Warps);
+                  const std::int64_t r = bin * bin_rows + at % bin_rows;
+                  const index_t i = static_cast<index_t>(r % b);
+                  const std::int64_t first = rowptr[bin * bin_rows];
+                  const std::int64_t begin = r < a.rows ? a.rowptr[r / b] : 0;
+                  const std::int64_t length = r < a.rows ? a.rowptr[r / b + 1] - begin : 0;
+                  const std::int64_t width =
+                      Skip ? longest_in_sector<T>(length) : (rowptr[(bin + 1) * bin_rows] - first) / bin_rows;
+                  const T* const from = a.values + (begin * b + i) * b;
+                  T* const to = values + first * b + at % bin_rows;
+                  const index_t area = b * b;
+                  for (std::int64_t s = at / bin_rows % Warps * Together; s < width; s += Warps * Together) {
+                    T row[Together][Most];
+#pragma unroll
+                    for (int u = 0; u < Together; ++u) {
+#pragma unroll
+                      for (int j = 0; j < Most; ++j)
+                        row[u][j] = j < b && s + u < length ? from[(s + u) * area + j] : T{0};
+                    }
+#pragma unroll
+                    for (int u = 0; u < Together; ++u) {
+#pragma unroll
+                      for (int j = 0; j < Most; ++j) {
+                        if (j < b && s + u < width) to[((s + u) * b + j) * bin_rows] = row[u][j];
+                      }
+                    }
+                  }
+                });
+}
+
 }  // namespace
 
 template <scalar T, offset O>
 void update_bin_bsr(const context& ctx, bsr_view<T, O> a, bin_bsr<T>& out) {
+  if constexpr (!std::is_integral_v<T>) {
+    const char* const t = std::getenv("TULLE_TRY");
+    const int way = t != nullptr ? std::atoi(t) : 1;
+    if (way == 1) {
+      if (a.block <= 2) return try_update<2, 8, true, 2>(ctx, a, out);
+      if (a.block <= 4) return try_update<4, 4, true, 2>(ctx, a, out);
+      return try_update<8, 2, true, 4>(ctx, a, out);
+    }
+    if (way == 2) {
+      if (a.block <= 2) return try_update<2, 8, true, 1>(ctx, a, out);
+      if (a.block <= 4) return try_update<4, 4, true, 4>(ctx, a, out);
+      return try_update<8, 2, true, 2>(ctx, a, out);
+    }
+    if (way == 3) {
+      if (a.block <= 2) return try_update<2, 8, true, 4>(ctx, a, out);
+      if (a.block <= 4) return try_update<4, 4, true, 1>(ctx, a, out);
+      return try_update<8, 2, true, 8>(ctx, a, out);
+    }
+    if (way == 4) {
+      if (a.block <= 2) return try_update<4, 4, true, 2>(ctx, a, out);
+      if (a.block <= 4) return try_update<8, 2, true, 4>(ctx, a, out);
+      return try_update<8, 4, true, 4>(ctx, a, out);
+    }
+  }
   // Unused slots, too: sectors that are half written cost more than whole ones.
   const bin_arrays<T> to{nullptr, nullptr, out.values.data()};
   for_each_item(ctx, "bin_bsr.update", std::int64_t{out.bins} * bin_rows,

@@ -1,5 +1,6 @@
 // BSR -> bin_bsr.compact (kernels/bin_bsr.hpp). Each lane copies its own blocks: it reads a block from end to end and
 // writes it in pieces of 16 bytes that lie beside those of the other lanes. Four warps share a bin.
+#include <cstdlib>
 #include "core/instantiate.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/formats.hpp"
@@ -11,7 +12,6 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int warps_a_bin = 4;
 
 /// The block row of a lane, or -1.
 __device__ index_t lane_row(const index_t* perm, std::int64_t lane, index_t block_rows) {
@@ -29,56 +29,96 @@ struct compact_arrays {
   T* values;
 };
 
-/// `wide`: blocks begin where 16 bytes do.
+/// 16 bytes of a block, or what there is of them; zeros where the slot is not used. `wide`: blocks begin where 16 bytes do.
 template <class T>
-__device__ __forceinline__ void copy_block(const T* from, bool used, bool wide, int area, int lane, T* to) {
-  constexpr int vector = 16 / sizeof(T), together = 4;
-  struct alignas(16) piece {
-    T v[vector];
-  };
+struct alignas(16) piece {
+  static constexpr int size = 16 / sizeof(T);
+  T v[size];
+};
+
+template <class T>
+__device__ __forceinline__ piece<T> load_piece(const T* from, bool used, bool wide) {
+  piece<T> p{};
+  if (!used) return p;
+  if (wide) return *reinterpret_cast<const piece<T>*>(from);
+#pragma unroll
+  for (int i = 0; i < piece<T>::size; ++i) p.v[i] = from[i];
+  return p;
+}
+
+/// `Slots` slots of a row, one after the other in the BSR: the pieces of all, `Together` of each at once, are read before
+/// any is written. `used`, `filled`: so many slots are used, and there.
+template <int Slots, int Together, class T>
+__device__ __forceinline__ void copy_slots(const T* from, std::int64_t used, std::int64_t filled, bool wide, int area,
+                                           int lane, T* to) {
+  constexpr int vector = piece<T>::size;
   const int whole = area / vector * vector;
-  for (int e = 0; e < whole; e += together * vector) {
-    piece p[together]{};
+  for (int e = 0; e < whole; e += Together * vector) {
+    piece<T> p[Slots][Together];
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
-      const int at = e + u * vector;
-      if (at >= whole || !used) continue;
-      if (wide) {
-        p[u] = *reinterpret_cast<const piece*>(from + at);
-      } else {
+    for (int s = 0; s < Slots; ++s) {
 #pragma unroll
-        for (int i = 0; i < vector; ++i) p[u].v[i] = from[at + i];
+      for (int u = 0; u < Together; ++u) {
+        const int at = e + u * vector;
+        p[s][u] = load_piece(from + s * area + at, s < used && at < whole, wide);
       }
     }
 #pragma unroll
-    for (int u = 0; u < together; ++u) {
-      const int at = e + u * vector;
-      if (at < whole) *reinterpret_cast<piece*>(to + compact_place<T>(area, lane, at)) = p[u];
+    for (int s = 0; s < Slots; ++s) {
+#pragma unroll
+      for (int u = 0; u < Together; ++u) {
+        const int at = e + u * vector;
+        if (at < whole && s < filled)
+          *reinterpret_cast<piece<T>*>(to + s * bin_rows * area + compact_place<T>(area, lane, at)) = p[s][u];
+      }
     }
   }
-  for (int e = whole; e < area; ++e) to[compact_place<T>(area, lane, e)] = used ? from[e] : T{0};
+  for (int e = whole; e < area; ++e) {
+    T odd[Slots];
+#pragma unroll
+    for (int s = 0; s < Slots; ++s) odd[s] = s < used ? from[s * area + e] : T{0};
+#pragma unroll
+    for (int s = 0; s < Slots; ++s) {
+      if (s < filled) to[s * bin_rows * area + compact_place<T>(area, lane, e)] = odd[s];
+    }
+  }
 }
 
-template <class T, class O>
-void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to) {
-  const bool wide = reinterpret_cast<std::uintptr_t>(a.values) % 16 == 0 &&
-                    static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(T) % 16 == 0;
-  const auto copy = [a, to, wide] __device__(std::int64_t i) {
+template <int Slots, int Together, class T, class O>
+void fill_by(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to, int warps_a_bin, bool wide) {
+  const auto copy = [a, to, wide, warps_a_bin] __device__(std::int64_t i) {
     const int lane = static_cast<int>(i % bin_rows);
     const std::int64_t bin = i / (bin_rows * warps_a_bin);
     const index_t R = lane_row(to.perm, bin * bin_rows + lane, a.block_rows);
     const std::int64_t begin = R >= 0 ? a.rowptr[R] : 0, end = R >= 0 ? a.rowptr[R + 1] : 0;
     const int area = a.block * a.block;
     const std::int64_t width = (to.binptr[bin + 1] - to.binptr[bin]) / bin_rows;
-    for (std::int64_t s = i / bin_rows % warps_a_bin; s < width; s += warps_a_bin) {
+    for (std::int64_t s = i / bin_rows % warps_a_bin * Slots; s < width; s += warps_a_bin * Slots) {
       const std::int64_t at = to.binptr[bin] + s * bin_rows, k = begin + s;
-      const bool used = k < end;
-      if (to.colind != nullptr) to.colind[at + lane] = used ? a.colind[k] : -1;
-      if (to.mask != nullptr) to.mask[at + lane] = used ? a.mask[k] : 0;
-      copy_block(a.values + k * area, used, wide, area, lane, to.values + at * area);
+      for (std::int64_t u = 0; u < Slots && s + u < width; ++u) {
+        if (to.colind != nullptr) to.colind[at + u * bin_rows + lane] = k + u < end ? a.colind[k + u] : -1;
+        if (to.mask != nullptr) to.mask[at + u * bin_rows + lane] = k + u < end ? a.mask[k + u] : 0;
+      }
+      copy_slots<Slots, Together>(a.values + k * area, end - k, width - s, wide, area, lane, to.values + at * area);
     }
   };
   for_each_item(ctx, "compact.fill", std::int64_t{bins} * bin_rows * warps_a_bin, copy);
+}
+
+template <class T, class O>
+void fill(const context& ctx, bsr_view<T, O> a, index_t bins, compact_arrays<T> to) {
+  const std::size_t bytes = static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block) * sizeof(T);
+  const bool wide = reinterpret_cast<std::uintptr_t>(a.values) % 16 == 0 && bytes % 16 == 0;
+  const char* const t = std::getenv("TULLE_TRY");
+  const int way = t != nullptr ? std::atoi(t) : 0;
+  const bool few = std::int64_t{bins} * 128 < std::int64_t{ctx.info().multiprocessors} * 512;
+  const int warps = few ? 16 : way >= 10 ? way / 10 : 4;
+  if (way % 10 == 9) return fill_by<1, 4>(ctx, a, bins, to, warps, wide);
+  if (way % 10 == 8) return fill_by<2, 4>(ctx, a, bins, to, warps, wide);
+  if (way % 10 == 7) return fill_by<1, 8>(ctx, a, bins, to, warps, wide);
+  if (bytes <= 16) return fill_by<4, 1>(ctx, a, bins, to, warps, wide);
+  if (bytes <= 72) return fill_by<2, 2>(ctx, a, bins, to, warps, wide);
+  fill_by<1, 4>(ctx, a, bins, to, warps, wide);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 // them in order. Blocks take neighbouring parents, so that a block's first place follows from the counts of the blocks
 // before.
 //
-// One thread: an entry of the row of a parent, eight threads side by side. Per nonzero and step 4 bytes of a column and
-// 4 at a random place, which stays in the L2 up to some ten million vertices. A level costs three barriers and three
-// chains of dependent loads, some 10 us in all on an NVIDIA H200.
+// One thread: an entry of the row of a parent, eight threads side by side, or a block where the row is long. Per
+// nonzero and step 4 bytes of a column and 4 at a random place, which stays in the L2 up to some ten million vertices.
+// A level costs three barriers and three chains of dependent loads, some 10 us in all on an NVIDIA H200.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -24,6 +24,8 @@ constexpr int block_size = 1024;
 constexpr int lanes = 8;              // of a parent
 constexpr index_t few = 64;           // children that the lanes of their parent sort
 constexpr index_t of_a_block = 4096;  // that a block sorts by counting
+constexpr index_t long_row = 2048;    // entries that a block walks together
+constexpr int most_long = 32;         // rows of a block and level; further ones are walked by their lanes
 /// From so many levels on, so few vertices a level are left to the CPU.
 constexpr index_t narrow_after = 2048, narrow_width = 128;
 
@@ -58,6 +60,53 @@ __device__ index_t block_scan(index_t* counts, index_t n) {
     __syncthreads();
   }
   return carry;
+}
+
+/// The parents of a block that have long rows, and a sum.
+struct long_parents {
+  int count;
+  index_t parent[most_long];
+  index_t sum;
+
+  /// By all lanes of a parent. Whether it is one of them now.
+  template <class Tile>
+  __device__ bool add(const Tile& tile, index_t p) {
+    int slot = 0;
+    if (tile.thread_rank() == 0) slot = atomicAdd(&count, 1);
+    slot = tile.shfl(slot, 0);
+    if (slot >= most_long) return false;
+    if (tile.thread_rank() == 0) parent[slot] = p;
+    return true;
+  }
+  __device__ bool has(index_t p) const {
+    bool found = false;
+    for (int i = 0; i < size(); ++i) found |= parent[i] == p;
+    return found;
+  }
+  __device__ int size() const { return min(count, most_long); }
+};
+
+/// The block counts the children of a long row, or lists them at `keys` in any order.
+template <class O>
+__device__ index_t walk_long(long_parents& shared, index_t p, O begin, O end, const index_t* colind,
+                             const level_arrays& to, std::uint64_t* keys) {
+  if (threadIdx.x == 0) shared.sum = 0;
+  __syncthreads();
+  for (O base = begin; base < end; base += block_size) {  // the same for all lanes of a warp
+    const O k = base + static_cast<O>(threadIdx.x);
+    const index_t j = k < end ? colind[k] : 0;
+    const bool is_child = k < end && to.parent[j] == p;
+    const unsigned children = __ballot_sync(full_warp, is_child);
+    if (children == 0) continue;
+    index_t at = 0;
+    if (lane_id() == 0) at = atomicAdd(&shared.sum, static_cast<index_t>(__popc(children)));
+    at = __shfl_sync(full_warp, at, 0) + __popc(children & lanes_before());
+    if (is_child && keys != nullptr) keys[at] = vertex_key(to.degree[j], j);
+  }
+  __syncthreads();
+  const index_t sum = shared.sum;
+  __syncthreads();
+  return sum;
 }
 
 /// The sum of the blocks before this one, and of all.
@@ -137,15 +186,27 @@ __global__ void __launch_bounds__(block_size)
   const auto tile = cg::tiled_partition<lanes>(cg::this_thread_block());
   const auto lane = static_cast<int>(tile.thread_rank());
   const index_t team = static_cast<index_t>(threadIdx.x) / lanes, teams = block_size / lanes;
+  __shared__ long_parents longs;
   index_t begin = 0, end = starts, level = 1;
   for (; begin < end; ++level) {
+    if (threadIdx.x == 0) longs.count = 0;
+    __syncthreads();
     const index_t share = (end - begin - 1) / static_cast<index_t>(gridDim.x) + 1;
     const auto first =
         static_cast<index_t>(min(std::int64_t{begin} + std::int64_t{share} * blockIdx.x, std::int64_t{end}));
     const index_t last = min(end, first + min(share, end - first));
     for (index_t p = first + team; p < last; p += teams) {
       const index_t v = to.list[p];
+      if (rowptr[v + 1] - rowptr[v] >= long_row && longs.add(tile, p)) continue;
       for (O k = rowptr[v] + lane; k < rowptr[v + 1]; k += lanes) {
+        index_t* const parent = to.parent + colind[k];
+        if (*parent > p) atomicMin(parent, p);
+      }
+    }
+    __syncthreads();
+    for (int i = 0; i < longs.size(); ++i) {
+      const index_t p = longs.parent[i], v = to.list[p];
+      for (O k = rowptr[v] + static_cast<O>(threadIdx.x); k < rowptr[v + 1]; k += block_size) {
         index_t* const parent = to.parent + colind[k];
         if (*parent > p) atomicMin(parent, p);
       }
@@ -153,10 +214,16 @@ __global__ void __launch_bounds__(block_size)
     grid.sync();
     for (index_t p = first + team; p < last; p += teams) {
       const index_t v = to.list[p];
+      if (rowptr[v + 1] - rowptr[v] >= long_row && longs.has(p)) continue;
       index_t children = 0;
       for (O k = rowptr[v] + lane; k < rowptr[v + 1]; k += lanes) children += to.parent[colind[k]] == p ? 1 : 0;
       for (int d = lanes / 2; d > 0; d /= 2) children += tile.shfl_xor(children, d);
       if (lane == 0) s.counts[p] = children;
+    }
+    for (int i = 0; i < longs.size(); ++i) {
+      const index_t p = longs.parent[i], v = to.list[p];
+      const index_t children = walk_long(longs, p, rowptr[v], rowptr[v + 1], colind, to, nullptr);
+      if (threadIdx.x == 0) s.counts[p] = children;
     }
     __syncthreads();
     const index_t total = block_scan(s.counts + first, last - first);
@@ -165,6 +232,7 @@ __global__ void __launch_bounds__(block_size)
     const int2 sums = sum_blocks(s.totals);
     for (index_t p = first + team; p < last; p += teams) {
       const index_t v = to.list[p];
+      if (rowptr[v + 1] - rowptr[v] >= long_row && longs.has(p)) continue;
       family mine{end + sums.x + s.counts[p], 0};
       for (O k = rowptr[v]; k < rowptr[v + 1]; k += lanes) {
         const index_t j = k + lane < rowptr[v + 1] ? colind[k + lane] : v;
@@ -178,6 +246,16 @@ __global__ void __launch_bounds__(block_size)
       if (mine.count <= few) {
         place_by_rank(mine, to, s.keys, level + 1, lane, lanes);
       } else if (lane == 0) {
+        s.families[atomicAdd(s.large, 1)] = mine;
+      }
+    }
+    for (int i = 0; i < longs.size(); ++i) {
+      const index_t p = longs.parent[i], v = to.list[p];
+      family mine{end + sums.x + s.counts[p], 0};
+      mine.count = walk_long(longs, p, rowptr[v], rowptr[v + 1], colind, to, s.keys + mine.at);
+      if (mine.count <= few) {
+        place_by_rank(mine, to, s.keys, level + 1, static_cast<int>(threadIdx.x), block_size);
+      } else if (threadIdx.x == 0) {
         s.families[atomicAdd(s.large, 1)] = mine;
       }
     }

@@ -1,5 +1,7 @@
 // cg.cluster: a resident solver (resident.cuh) on the thread blocks of one cluster, which read each other's shared
 // memory. Chosen for the smallest: what fits 16 blocks, 3.6 MB on an H200.
+#include "cuda/solvers/old0/resident_operator.cuh"
+#include "cuda/solvers/old0/resident_push.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 #include "cuda/solvers/resident_push.cuh"
 
@@ -15,6 +17,9 @@ support supports(const cg_problem& p, const device_info& device) {
 
 std::unique_ptr<cg_operator> make(const context& ctx, const cg_problem& p) {
   return dispatch<type_set::floating>(p.csr.types, [&]<class T, class O>() -> std::unique_ptr<cg_operator> {
+    if (std::getenv("TULLE_OLD") != nullptr) {
+      return std::make_unique<old0::resident_operator<T, old0::push_exchange>>(ctx, p, cluster_grid);
+    }
     return std::make_unique<resident_operator<T, push_exchange>>(ctx, p, cluster_grid);
   });
 }

@@ -36,14 +36,14 @@ struct typed_blocks {
   }
 };
 
-/// What is found of all diagonal blocks.
+/// What is found of all diagonal blocks. Without padding: all bytes are read back.
 struct findings {
-  int first_bad;                       // INT_MAX: none
+  long long first_bad;                 // none_bad: none
   unsigned long long least, greatest;  // bits of positive f64
 };
 
 constexpr int most_block = 8;
-constexpr int none_bad = std::numeric_limits<int>::max();
+constexpr long long none_bad = std::numeric_limits<long long>::max();
 
 __global__ void begin_kernel(findings* f) { *f = {none_bad, ~0ull, 0}; }
 
@@ -78,7 +78,7 @@ __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int6
   if (!active) return;
   const unsigned mine = ((1u << Block) - 1) << (slot * Block);
   if ((all_numbers & mine) != mine) positive = true;
-  if (!positive) atomicMin(&found->first_bad, static_cast<int>(row));
+  if (!positive) atomicMin(&found->first_bad, static_cast<long long>(row));
   if (inverses == nullptr) return;
 #pragma unroll
   for (int j = 0; j < Block; ++j) {
@@ -95,7 +95,7 @@ __global__ void roots_kernel(typed_blocks<T, O> a, int block, std::int64_t n, T*
     const double d = at < 0 ? 0 : static_cast<double>(a.values[(at * block + in) * block + in]);
     roots[i] = static_cast<T>(sqrt(d));
     if (d <= 0) {
-      atomicMin(&found->first_bad, static_cast<int>(i));
+      atomicMin(&found->first_bad, static_cast<long long>(i));
     } else if (d == d) {
       const auto bits = static_cast<unsigned long long>(__double_as_longlong(d));
       atomicMin(&found->least, bits);
@@ -171,7 +171,7 @@ __global__ void factors_kernel(whole_blocks<T, O> a, T* factors, findings* found
       for (int j = 0; j < b; ++j) dense[i * b + j] = k < 0 ? 0 : a.a.values[a.place(row, k, i) + j];
       trace += dense[i * b + i];
     }
-    if (!invert_factor<most_block>(dense, b, inverse)) atomicMin(&found->first_bad, static_cast<int>(row));
+    if (!invert_factor<most_block>(dense, b, inverse)) atomicMin(&found->first_bad, static_cast<long long>(row));
     for (int i = 0; i < b * b; ++i) {
       factors[row * b * b + i] = static_cast<T>(inverse[i]);
       inverse_trace += inverse[i] * inverse[i];

@@ -1,5 +1,7 @@
 // cg.persistent: a resident solver (resident.cuh) on as many thread blocks as the device has multiprocessors, which
 // tell each other sums and vectors through global memory. Chosen for what fits their shared memory: 30 MB on an H200.
+#include "cuda/solvers/old0/resident_grid.cuh"
+#include "cuda/solvers/old0/resident_operator.cuh"
 #include "cuda/solvers/resident_grid.cuh"
 #include "cuda/solvers/resident_operator.cuh"
 
@@ -15,6 +17,9 @@ support supports(const cg_problem& p, const device_info& device) {
 
 std::unique_ptr<cg_operator> make(const context& ctx, const cg_problem& p) {
   return dispatch<type_set::floating>(p.csr.types, [&]<class T, class O>() -> std::unique_ptr<cg_operator> {
+    if (std::getenv("TULLE_OLD") != nullptr) {
+      return std::make_unique<old0::resident_operator<T, old0::grid_exchange>>(ctx, p, grid_of(ctx.info()));
+    }
     return std::make_unique<resident_operator<T, grid_exchange>>(ctx, p, grid_of(ctx.info()));
   });
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/formats/matrices.hpp>
@@ -21,13 +23,13 @@
 
 namespace tulle::cuda {
 
-template <class T, template <class, int> class Exchange>
+template <class T, template <class, int, int> class Exchange>
 class resident_operator final : public cg_operator {
  public:
   resident_operator(const context& ctx, const cg_problem& p, const resident_grid& grid)
       : ctx_(ctx), options_(p.options), cluster_(grid.cluster), block_(resident_block(p)) {
     take_blocks(p);
-    if (options_.spmv.block_size > 0) threads_ = std::clamp(options_.spmv.block_size / 32 * 32, 128, resident_threads);
+    if (const char* const t = std::getenv("TULLE_TRIAL")) trial_ = std::atoi(t);
     divide(resident_parts(p, ctx.info(), grid));
     update_values(p);
     check_diagonal();
@@ -47,6 +49,26 @@ class resident_operator final : public cg_operator {
     enqueue(b, x, record, history, stream);
     check(cudaStreamSynchronize(native(stream)), "cudaStreamSynchronize");
   }
+  ~resident_operator() override {
+    if ((trial_ & 1) == 0 || options_.max_iterations > 1000 || options_.max_iterations <= 10) return;
+    const auto all = to_host<unsigned>(stamps_.data(), stamps_.size());
+    const char* const names[] = {"begin", "load", "invert", "keep", "scalars", "step", "take", "barrier", "product", "precond", "barrier", "local", "global", "barrier", "-", "whole"};
+    const int warm = std::max(1, options_.max_iterations - 4);
+    for (const int part : {0, parts_ / 2}) {
+      for (const int warp : {0, 6}) {
+        std::string line = "    part " + std::to_string(part) + " warp " + std::to_string(warp) + ": start";
+        const unsigned* const of = all.data() + (part * 8 + warp) * 32;
+        for (int u = 0; u < 4; ++u) line += std::string(" ") + names[u] + " " + std::to_string(of[u]);
+        line += "; cold";
+        for (int u = 4; u < 14; ++u) line += " " + std::to_string(of[u]);
+        line += " whole " + std::to_string(of[15]) + "; of an iteration:";
+        unsigned sum = 0;
+        for (int u = 4; u < 14; ++u) line += std::string(" ") + names[u] + " " + std::to_string(of[16 + u] / warm), sum += of[16 + u] / warm;
+        line += " = " + std::to_string(sum);
+        std::puts(line.c_str());
+      }
+    }
+  }
   void update_values(const cg_problem& p) override {
     const device_guard guard(ctx_.device());
     problem_.values = static_cast<const T*>(p.blocks.block > 0 ? p.blocks.values : p.csr.values);
@@ -61,10 +83,10 @@ class resident_operator final : public cg_operator {
     }
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pattern_.bytes() + columns_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
+    return places_.bytes() + pattern_.bytes() + outer_.bytes() + vectors_.bytes() + sums_.bytes() + own_bytes_;
   }
   [[nodiscard]] std::string parameters() const override {
-    return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(threads_) +
+    return "blocks=" + std::to_string(parts_) + " threads=" + std::to_string(resident_threads) +
            " shared=" + std::to_string(shared_) + " block=" + std::to_string(block_);
   }
 
@@ -114,63 +136,26 @@ class resident_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const std::vector<std::int64_t> rowptr = offsets();
     const auto colind = to_host<index_t>(arrays_.colind, static_cast<std::size_t>(rowptr.back()));
-    resident_plan plan = plan_resident(rowptr, colind, block_, parts);
+    const resident_plan plan = plan_resident(rowptr, colind, parts, cluster_);
     parts_ = plan.parts;
     shared_ = resident_layout(block_, sizeof(T), static_cast<std::size_t>(plan.most_rows),
-                              static_cast<std::size_t>(plan.most_chunks), static_cast<std::size_t>(plan.most_columns))
+                              static_cast<std::size_t>(plan.most_blocks), static_cast<std::size_t>(plan.most_columns),
+                              static_cast<std::size_t>(plan.most_pattern))
                   .bytes;
-    const int most_rows = threads_ / 32 * (32 / block_) * resident_groups;
-    if (plan.most_rows > most_rows) {
-      throw error(status::unsupported, "cg: a part of the matrix has " + std::to_string(plan.most_rows) +
-                                           " rows of blocks of " + std::to_string(most_rows));
-    }
     if (shared_ + resident_static_bytes > ctx_.info().shared_bytes || plan.most_columns > resident_most_columns) {
       throw error(status::unsupported, "cg: a part of the matrix takes " + std::to_string(shared_) +
                                            " bytes of shared memory of " + std::to_string(ctx_.info().shared_bytes));
     }
-    if (!cluster_) {
-      for (std::int32_t& row : plan.outer) row = plan.row_begin[static_cast<std::size_t>(row >> 16)] + (row & 0xffff);
-    }
-    std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(arrays_.rows));
-    for (int g = 0; g < plan.parts; ++g) {
-      const std::int32_t own = plan.row_begin[g + 1] - plan.row_begin[g];
-      for (std::int32_t k = plan.outer_begin[g]; k < plan.outer_begin[g + 1]; ++k) {
-        const std::int32_t row =
-            cluster_ ? plan.row_begin[plan.outer[k] >> 16] + (plan.outer[k] & 0xffff) : plan.outer[k];
-        readers[row].push_back((g << 16) + own + k - plan.outer_begin[g]);
-      }
-    }
-    std::vector<std::int32_t> push_begin(1, 0), push;
-    for (const auto& r : readers) {
-      push.insert(push.end(), r.begin(), r.end());
-      push_begin.push_back(static_cast<std::int32_t>(push.size()));
-    }
-    to_device(push_begin, push_begin_);
-    to_device(push, push_);
-    std::vector<std::int32_t> all;
-    const auto append = [&](const std::vector<std::int32_t>& part) {
-      const std::size_t at = all.size();
-      all.insert(all.end(), part.begin(), part.end());
-      return at;
-    };
-    const std::size_t row_begin = append(plan.row_begin), chunk_begin = append(plan.chunk_begin),
-                      outer_begin = append(plan.outer_begin), row_chunk = append(plan.row_chunk),
-                      source = append(plan.source), outer = append(plan.outer), diagonal = append(plan.diagonal);
-    to_device(all, pattern_);
-    to_device(plan.column, columns_);
-    const std::int32_t* const p = pattern_.data();
+    to_device(plan.place, places_);
+    to_device(plan.pattern, pattern_);
+    to_device(plan.outer, outer_);
     first_bad_ = buffer<unsigned long long>(ctx_, 1);
     fill_bytes(ctx_, first_bad_.data(), memory_space::device, 0xff, first_bad_.bytes());
-    problem_ = {p + row_begin,
-                p + chunk_begin,
-                p + outer_begin,
-                p + row_chunk,
-                p + source,
-                p + outer,
-                p + diagonal,
-                columns_.data(),
+    problem_ = {places_.data(),
+                outer_.data(),
+                pattern_.data(),
                 plan.most_rows,
-                plan.most_chunks,
+                plan.most_blocks,
                 plan.most_columns,
                 nullptr,
                 nullptr,
@@ -184,23 +169,39 @@ class resident_operator final : public cg_operator {
                 options_.replace_interval,
                 options_.zero_guess,
                 options_.preconditioner};
+    if (trial_ != 0) {
+      stamps_ = buffer<unsigned>(ctx_, static_cast<std::size_t>(parts_) * 8 * 32);
+      problem_.stamps = stamps_.data();
+    }
     with_constant<1, 2, 3, 4, 5, 6, 7, 8>(block_, [&]<int Block>() { prepare<Block>(); });
   }
 
   /// Memory of the exchange, and whether all blocks will be resident together.
   template <int Block>
   void prepare() {
-    using exchange = Exchange<T, Block>;
-    const auto kernel = resident_kernel<Block, T, Exchange>;
+    constexpr bool six = Block == 6;
+    if (six && trial_ == 1) return prepare<six ? 6 : 5, six ? 1 : 0>();
+    if (six && trial_ == 3) return prepare<six ? 6 : 5, six ? 3 : 0>();
+    if (six && trial_ == 5) return prepare<six ? 6 : 5, six ? 5 : 0>();
+    if (six && trial_ == 64) return prepare<six ? 6 : 5, six ? 64 : 0>();
+    if (six && trial_ == 65) return prepare<six ? 6 : 5, six ? 65 : 0>();
+    if (six && trial_ == 128) return prepare<six ? 6 : 5, six ? 128 : 0>();
+    if (six && trial_ == 192) return prepare<six ? 6 : 5, six ? 192 : 0>();
+    return prepare<Block, 0>();
+  }
+  template <int Block, int Trial>
+  void prepare() {
+    using exchange = Exchange<T, Block, Trial>;
+    const auto kernel = resident_kernel<Block, T, Exchange, Trial>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_)),
           "cudaFuncSetAttribute");
     int resident = 0;
     if constexpr (requires { exchange::words; }) {
       vectors_ = buffer<tagged_word>(ctx_, static_cast<std::size_t>(arrays_.rows) * exchange::words);
-      sums_ = buffer<tagged_word>(ctx_, 2 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
+      sums_ = buffer<tagged_word>(ctx_, 8 * static_cast<std::size_t>(parts_) * resident_sums::count + 1);
       fill_bytes(ctx_, vectors_.data(), memory_space::device, 0, vectors_.bytes());
       fill_bytes(ctx_, sums_.data(), memory_space::device, 0, sums_.bytes());
-      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_, shared_),
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, resident_threads, shared_),
             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
       resident *= ctx_.info().multiprocessors;
     } else {
@@ -232,7 +233,7 @@ class resident_operator final : public cg_operator {
     }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(parts_));
-    config.blockDim = dim3(static_cast<unsigned>(threads_));
+    config.blockDim = dim3(static_cast<unsigned>(resident_threads));
     config.dynamicSmemBytes = shared_;
     config.stream = stream;
     config.attrs = &attribute;
@@ -242,15 +243,26 @@ class resident_operator final : public cg_operator {
 
   template <int Block>
   void start(const resident_problem<T>& a, cudaStream_t stream) {
-    using exchange = Exchange<T, Block>;
+    constexpr bool six = Block == 6;
+    if (six && trial_ == 1) return start<six ? 6 : 5, six ? 1 : 0>(a, stream);
+    if (six && trial_ == 3) return start<six ? 6 : 5, six ? 3 : 0>(a, stream);
+    if (six && trial_ == 5) return start<six ? 6 : 5, six ? 5 : 0>(a, stream);
+    if (six && trial_ == 64) return start<six ? 6 : 5, six ? 64 : 0>(a, stream);
+    if (six && trial_ == 65) return start<six ? 6 : 5, six ? 65 : 0>(a, stream);
+    if (six && trial_ == 128) return start<six ? 6 : 5, six ? 128 : 0>(a, stream);
+    if (six && trial_ == 192) return start<six ? 6 : 5, six ? 192 : 0>(a, stream);
+    return start<Block, 0>(a, stream);
+  }
+  template <int Block, int Trial>
+  void start(const resident_problem<T>& a, cudaStream_t stream) {
+    using exchange = Exchange<T, Block, Trial>;
     typename exchange::memory memory{};
     if constexpr (requires { exchange::words; }) {
       memory = {vectors_.data(), sums_.data(), &(sums_.data() + sums_.size() - 1)->a};
     }
-    if constexpr (requires { memory.to; }) memory = {push_begin_.data(), push_.data()};
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config = configuration(attribute, stream);
-    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange>, a, memory),
+    check(cudaLaunchKernelEx(&config, resident_kernel<Block, T, Exchange, Trial>, a, memory),
           cluster_ ? "cg.cluster" : "cg.persistent", status::kernel_launch);
   }
 
@@ -259,13 +271,14 @@ class resident_operator final : public cg_operator {
   bool cluster_;
   index_t block_;
   int parts_ = 0;
-  int threads_ = resident_threads;
+  int trial_ = 0;
+  buffer<unsigned> stamps_;
   std::size_t shared_ = 0, own_bytes_ = 0;
   block_arrays arrays_;
   resident_problem<T> problem_{};
   std::optional<std::variant<bsr<T, std::int32_t>, bsr<T, std::int64_t>>> own_blocks_;
-  buffer<std::int32_t> pattern_, push_begin_, push_;
-  buffer<std::uint16_t> columns_;
+  buffer<std::int32_t> pattern_, outer_;
+  buffer<resident_place> places_;
   buffer<tagged_word> vectors_, sums_;
   buffer<unsigned long long> first_bad_;
 };

@@ -1,102 +1,99 @@
-// What a thread block of a resident solver (resident.cuh) keeps: its block rows of the matrix, in shared memory and in
-// registers, and the inverses of their diagonal blocks. A warp takes a block row, 32 / Block of its blocks at a time (a
-// chunk): lane (slot, i) multiplies row i of block `slot`.
+// What a thread block of a resident solver (resident.cuh) keeps: its block rows of the matrix as they are in memory, in
+// shared memory and the first in registers, and the inverses of their diagonal blocks. `width` lanes take a block row,
+// each of them whole blocks, so that a value of the vector is read once for a block; then they add up what they have so
+// that each keeps one row.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
 
 #include "cuda/solvers/block_inverse.cuh"
+#include "cuda/solvers/resident_lanes.cuh"
 #include "cuda/solvers/resident_plan.hpp"
 #include "cuda/solvers/resident_problem.hpp"
 #include "cuda/solvers/resident_support.hpp"
 
 namespace tulle::cuda {
 
-/// Of the first rows of a warp the first chunks are multiplied without a loop; those that take few registers stay
-/// there.
-inline constexpr int first_rows = 4, first_chunks = 3;
-constexpr int kept_chunks(int registers) { return registers <= 8 ? 3 : registers <= 12 ? 2 : 1; }
+/// Blocks of a lane that stay in registers, of so many registers each.
+__host__ __device__ constexpr int kept_blocks(int block, int registers) {
+  const int fit = 80 / registers;
+  const int most = block == 1 ? 8 : 3;
+  return fit < 1 ? 1 : fit > most ? most : fit;
+}
+/// Values of 16 bytes at most that are read together.
+__host__ __device__ constexpr int read_together(int count, int bytes) {
+  return bytes == 4 && count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
+}
 
-template <int Block, class T>
+template <int Block, class T, int Trial>
 class resident_part {
  protected:
-  static constexpr int slots = 32 / Block;
-  static constexpr int lanes = slots * Block;  // of a warp that work
-  static constexpr int kept = kept_chunks(Block * static_cast<int>(sizeof(T)) / 4);
-  static constexpr int groups = resident_groups;
+  static constexpr int width = resident_width(Block);  // lanes of a block row
+  static constexpr int slots = 32 / width;             // block rows of a warp
+  static constexpr int size = Block * Block;
+  static constexpr int kept = kept_blocks(Block, size * static_cast<int>(sizeof(T)) / 4);
+  static constexpr int warps = resident_threads / 32;
+  static constexpr int at_once = warps * slots;  // rows
 
   __device__ resident_part(const resident_problem<T>& a, unsigned char* shared)
       : a_(a),
-        first_(a.row_begin[blockIdx.x]),
-        rows_(a.row_begin[blockIdx.x + 1] - first_),
-        own_(rows_ * Block),
-        slot_(lane_id() / Block),
-        i_(lane_id() % Block),
-        lane_(min(lane_id(), lanes - 1)),
+        place_(a.place[blockIdx.x]),
+        end_place_(a.place[blockIdx.x + 1]),
+        rows_(end_place_.row - place_.row),
+        slot_(lane_id() / width),
         warp_(static_cast<int>(threadIdx.x / 32)),
-        warps_(static_cast<int>(blockDim.x / 32)),
         value_(reinterpret_cast<T*>(shared)) {
+    const int row = row_of_lane(Block, width, lane_id() % width);
+    owns_ = row >= 0;
+    i_ = owns_ ? row : 0;
     const resident_layout at = layout(a);
     inverse_ = value_ + at.inverse;
     p_ = value_ + at.p;
-    row_chunk_ = reinterpret_cast<std::int32_t*>(shared + at.row_chunk);
-    column_ = reinterpret_cast<std::uint16_t*>(shared + at.column);
+    later_ = reinterpret_cast<lane_values*>(value_ + at.later);
+    const resident_pattern pattern{rows_, end_place_.block - place_.block};
+    row_ = reinterpret_cast<std::int32_t*>(shared + at.pattern);
+    diagonal_ = row_ + pattern.diagonal();
+    column_ = reinterpret_cast<std::uint16_t*>(row_ + pattern.column());
+    push_ = pattern.push();
   }
 
-  static constexpr int together = Block % 2 == 0 ? 2 : 1;  // values of a block's row
-  struct alignas(together * sizeof(T)) values {
-    T v[together];
+  /// Of a row of the lane: x, r = b - A x, z = M^-1 r, p, q = A p, M^-1 q.
+  struct lane_values {
+    T x, r, z, p, q, mq;
   };
+  static_assert(sizeof(lane_values) == resident_layout::vectors * sizeof(T) &&
+                resident_threads == resident_layout::threads);
 
   static __device__ resident_layout layout(const resident_problem<T>& a) {
-    return {Block, sizeof(T), static_cast<std::size_t>(a.most_rows), static_cast<std::size_t>(a.most_chunks),
-            static_cast<std::size_t>(a.most_columns)};
-  }
-  /// Of value j of the row of a lane in a chunk.
-  static __device__ int place(int chunk, int j, int lane) {
-    return ((chunk * (Block / together) + j / together) * lanes + lane) * together + j % together;
+    return {Block,
+            sizeof(T),
+            static_cast<std::size_t>(a.most_rows),
+            static_cast<std::size_t>(a.most_blocks),
+            static_cast<std::size_t>(a.most_columns),
+            0};
   }
   static __device__ int thread() { return static_cast<int>(threadIdx.x); }
-  static __device__ int threads() { return static_cast<int>(blockDim.x); }
-  __device__ std::int64_t offset() const { return std::int64_t{first_} * Block; }
+  __device__ std::int64_t offset() const { return std::int64_t{place_.row} * Block; }
 
-  /// Queues copies of the matrix and its pattern; numbers of blocks are read by whole warps, for several chunks at
-  /// once.
-  __device__ void begin_loading() {
-    constexpr int several = 32 / slots;
-    const int first_chunk = a_.chunk_begin[blockIdx.x], chunks = a_.chunk_begin[blockIdx.x + 1] - first_chunk;
-    const std::int32_t* const source = a_.source + std::int64_t{first_chunk} * slots;
-    const std::uint16_t* const column = a_.column + std::int64_t{first_chunk} * slots;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(a_.values) % sizeof(values) == 0;
-#pragma unroll 2
-    for (int first = warp_ * several; first < chunks; first += warps_ * several) {
-      const int count = min(several, chunks - first);
-      const std::int32_t blocks = lane_id() < count * slots ? source[first * slots + lane_id()] : -1;
-#pragma unroll 1
-      for (int c = 0; c < count; ++c) {
-        const std::int32_t k = __shfl_sync(full_warp, blocks, (c * slots + slot_) % 32);
-        if (lane_id() < lanes) copy_row(k, first + c, aligned);
-      }
+  /// Queues copies of the matrix and its pattern.
+  __device__ void begin_loading() const {
+    const int words = end_place_.pattern - place_.pattern;
+    copy<16>(row_, a_.pattern + place_.pattern, words * static_cast<int>(sizeof(std::int32_t)));
+    const T* const from = a_.values + std::int64_t{place_.block} * size;
+    const int bytes = (end_place_.block - place_.block) * size * static_cast<int>(sizeof(T));
+    if ((static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from)) | static_cast<unsigned>(bytes)) % 16 == 0) {
+      copy<16>(value_, from, bytes);
+    } else {
+      copy<4>(value_, from, bytes);
     }
     __pipeline_commit();
-    for (int at = thread(); at < chunks * slots; at += threads()) column_[at] = column[at];
-    const std::int32_t* const row_chunk = a_.row_chunk + first_ + static_cast<int>(blockIdx.x);
-    for (int at = thread(); at <= rows_; at += threads()) row_chunk_[at] = row_chunk[at];
   }
-  /// The lane's row of block k of the matrix, none below 0.
-  __device__ __forceinline__ void copy_row(std::int32_t k, int chunk, bool aligned) const {
-    const T* const from = a_.values + (std::int64_t{k} * Block + i_) * Block;
-#pragma unroll
-    for (int j = 0; j < Block; j += together) {
-      T* const to = value_ + place(chunk, j, lane_id());
-      if (k < 0) {
-        *reinterpret_cast<values*>(to) = {};
-      } else if (aligned) {
-        __pipeline_memcpy_async(to, from + j, sizeof(values));
-      } else {
-        for (int u = 0; u < together; ++u) __pipeline_memcpy_async(to + u, from + j + u, sizeof(T));
-      }
-    }
+  template <int Granule>
+  __device__ __forceinline__ void copy(void* to, const void* from, int bytes) const {
+#pragma unroll 4
+    for (int at = thread() * Granule; at < bytes; at += resident_threads * Granule)
+      __pipeline_memcpy_async(static_cast<unsigned char*>(to) + at, static_cast<const unsigned char*>(from) + at,
+                              Granule);
   }
   __device__ void finish_loading() const {
     __pipeline_wait_prior(0);
@@ -109,168 +106,194 @@ class resident_part {
     atomicMin(a_.first_bad, static_cast<unsigned long long>(offset() + row));
     __threadfence();
   }
-  /// Calls f(group) for the rows of the part, by whole warps: slot k has row k of the `slots` that its warp multiplies
-  /// together.
+  __device__ __forceinline__ int row_of(int pass) const { return warp_ + (pass * slots + slot_) * warps; }
+  __device__ __forceinline__ bool has(int row) const { return owns_ && row < rows_; }
+  /// Calls f(values, pass) for the rows of the part, by whole warps.
   template <class F>
-  __device__ __forceinline__ void for_groups(F f) const {
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-      if (warp_ + g * slots * warps_ < rows_) f(g);
-    }
+  __device__ __forceinline__ void for_passes(F f) {
+    if (warp_ < rows_) f(mine_, 0);
+#pragma unroll 1
+    for (int pass = 1; warp_ + pass * at_once < rows_; ++pass)
+      f(later_[(pass - 1) * resident_threads + thread()], pass);
   }
-  __device__ __forceinline__ int row_of(int group) const { return warp_ + (group * slots + slot_) * warps_; }
-  __device__ __forceinline__ bool has(int row) const { return lane_id() < lanes && row < rows_; }
 
+  /// Value v of row j, in the lanes of the block row.
+  template <class V>
+  __device__ __forceinline__ V of_row(V v, int j) const {
+    return __shfl_sync(full_warp, v, slot_ * width + resident_lanes<Block>::of_row(j));
+  }
   __device__ bool invert_diagonal() {
     bool all = true;
 #pragma unroll 1
-    for (int g = 0; warp_ + g * slots * warps_ < rows_; ++g) {
-      const int row = row_of(g);
+    for (int pass = 0; warp_ + pass * at_once < rows_; ++pass) {
+      const int row = row_of(pass);
       const bool active = has(row);
-      const std::int32_t at = active ? a_.diagonal[first_ + row] : -1;
-      double part[Block], of_lane = 0;  // of the diagonal
+      const std::int32_t at = active ? diagonal_[row] : -1;
+      const bool known = at >= 0 && a_.preconditioner != preconditioner_kind::none;
+      const T* const from = value_ + at * size + i_ * Block;
+      const double of_lane = at >= 0 ? static_cast<double>(from[i_]) : 0;  // of the diagonal
+      double part[Block];
 #pragma unroll
       for (int j = 0; j < Block; ++j) {
-        const bool kept = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
-        part[j] = !kept ? 0 : i_ == j ? 1 : 0;
-        if (at >= 0 && kept && a_.preconditioner != preconditioner_kind::none)
-          part[j] = a_.values[(std::int64_t{at} * Block + i_) * Block + j];
-        of_lane += at >= 0 && i_ == j ? part[j] : 0;
+        const bool kept_value = a_.preconditioner == preconditioner_kind::block_jacobi || i_ == j;
+        part[j] = i_ == j ? 1 : 0;
+        if (known && kept_value) part[j] = static_cast<double>(from[j]);
       }
       bool numbers = true;  // what has a NaN is left to the iteration, which finds it
 #pragma unroll
       for (int j = 0; j < Block; ++j) numbers = numbers && part[j] == part[j];
-      const unsigned with_numbers = __ballot_sync(full_warp, numbers);
-      const bool inverted = invert_block<Block>(part, slot_ * Block % 32, i_);
+      const unsigned without = __ballot_sync(full_warp, !numbers);
+      const bool inverted = invert_block(part);
       if (!active) continue;
-      const unsigned mine = ((1u << Block) - 1) << (slot_ * Block);
+      const unsigned mine = (width == 32 ? ~0u : (1u << width) - 1) << (slot_ * width);
       const bool there = at >= 0 || a_.preconditioner == preconditioner_kind::none;
-      const bool positive = (inverted && there) || (with_numbers & mine) != mine;
+      const bool positive = (inverted && there) || (without & mine) != 0;
       all = all && positive;
 #pragma unroll
       for (int j = 0; j < Block; ++j)
-        inverse_[(row * Block + j) * Block + i_] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
+        inverse_[(row * Block + i_) * Block + j] = positive ? static_cast<T>(part[j]) : static_cast<T>(i_ == j);
       const bool entry = a_.preconditioner == preconditioner_kind::jacobi;
       if (!positive && (!entry || !(of_lane > 0))) name_bad(row * Block + (entry ? i_ : 0));
     }
     return all;
   }
-
-  /// Where the vector is that a chunk's block of the lane is multiplied with.
-  __device__ __forceinline__ int column_of(int chunk) const { return column_[chunk * slots + lane_ / Block] * Block; }
-  /// Row of the lane in its block of a chunk.
-  struct block_row {
-    values v[Block / together];
-
-    __device__ __forceinline__ T times(const T* vector) const {
-      const values* const from = reinterpret_cast<const values*>(vector);
-      T sum{0};
+  /// Gauss-Jordan, in f64, columns going round so that the loop is short (block_inverse.cuh).
+  __device__ __forceinline__ bool invert_block(double (&row)[Block]) const {
+    bool positive = true;
+#pragma unroll 1
+    for (int k = 0; k < Block; ++k) {
+      const double pivot = of_row(row[0], k);
+      positive = positive && pivot > 0;
+      const double inverse = reciprocal(pivot);
+      const double factor = row[0];
 #pragma unroll
-      for (int j = 0; j < Block / together; ++j) {
-        const values b = from[j];
-#pragma unroll
-        for (int u = 0; u < together; ++u) sum = fma(v[j].v[u], b.v[u], sum);
+      for (int j = 1; j < Block; ++j) {
+        const double scaled = of_row(row[j], k) * inverse;
+        row[j - 1] = i_ == k ? scaled : fma(-factor, scaled, row[j]);
       }
-      return sum;
+      row[Block - 1] = i_ == k ? inverse : -factor * inverse;
     }
-  };
-  __device__ __forceinline__ block_row row_in(int chunk) const {
-    const values* const from = reinterpret_cast<const values*>(value_ + place(chunk, 0, lane_));
-    block_row row;
-#pragma unroll
-    for (int j = 0; j < Block / together; ++j) row.v[j] = from[j * lanes];
-    return row;
+    return positive;
   }
-  __device__ __forceinline__ T product(int chunk) const { return row_in(chunk).times(p_ + column_of(chunk)); }
-  /// Chunks that are not there are zero.
-  __device__ __forceinline__ void keep_chunks() {
+
+  /// `Count` values, read by 16 bytes where they may.
+  template <int Count>
+  static __device__ __forceinline__ void read(const T* from, T (&to)[Count]) {
+    constexpr int together = read_together(Count, sizeof(T));
+    struct alignas(together * sizeof(T)) several {
+      T v[together];
+    };
 #pragma unroll
-    for (int k = 0; k < first_rows; ++k) {
-      const int row = warp_ + k * warps_;
-      begin_[k] = row < rows_ ? row_chunk_[row] : 0;
-      end_[k] = row < rows_ ? row_chunk_[row + 1] : 0;
+    for (int j = 0; j < Count / together; ++j) {
+      const several s = reinterpret_cast<const several*>(from)[j];
 #pragma unroll
-      for (int c = 0; c < first_chunks; ++c) {
-        const bool there = begin_[k] + c < end_[k];
-        if (c < kept) kept_[k][c] = there ? row_in(begin_[k] + c) : block_row{};
-        from_[k][c] = there ? column_of(begin_[k] + c) : 0;
-      }
+      for (int u = 0; u < together; ++u) to[j * together + u] = s.v[u];
     }
   }
-  __device__ __forceinline__ T first_product(int k, int c) const {
-    if (c < kept) return kept_[k][c].times(p_ + from_[k][c]);
-    const bool there = begin_[k] + c < end_[k];
-    const T product = row_in(there ? begin_[k] + c : 0).times(p_ + from_[k][c]);
-    return there ? product : T{0};
-  }
-  /// Over the slots, in every lane.
-  __device__ __forceinline__ T add_slots(T sum) const {
-    if constexpr (32 % Block == 0) {
+  static __device__ __forceinline__ void add_product(const T (&m)[size], const T (&v)[Block], T (&sum)[Block]) {
 #pragma unroll
-      for (int d = 16; d >= Block; d /= 2) sum += __shfl_xor_sync(full_warp, sum, d);
-      return sum;
+    for (int j = 0; j < Block; ++j) {
+#pragma unroll
+      for (int r = 0; r < Block; ++r) sum[r] = fma(m[r * Block + j], v[j], sum[r]);
+    }
+  }
+  /// Blocks that are not there are zero, and read the row's own part of the vector.
+  __device__ __forceinline__ void keep_blocks() {
+    const int row = row_of(0);
+    const bool there = row < rows_;
+    begin_ = there ? row_[row] + lane_id() % width : 0;
+    end_ = there ? row_[row + 1] : 0;
+    chunks_ = warp_max(max(end_ - begin_ + width - 1, 0) / width);
+#pragma unroll
+    for (int c = 0; c < kept; ++c) {
+      const int k = begin_ + c * width;
+      const bool kept_one = k < end_;
+      from_[c] = kept_one ? column_[k] * Block : there ? row * Block : 0;
+#pragma unroll
+      for (int e = 0; e < size; ++e) kept_[c][e] = T{0};
+      if (kept_one) read(value_ + k * size, kept_[c]);
+    }
+#pragma unroll
+    for (int j = 0; j < Block; ++j) inverse_row_[j] = there ? inverse_[(row * Block + i_) * Block + j] : T{0};
+  }
+  /// Of every row the sum over the lanes of its block row, in the lane that has the row (row_of_lane).
+  template <int Count, int Distance>
+  static __device__ __forceinline__ T add_lanes(const T (&v)[Count]) {
+    if constexpr (Distance == 0) {
+      return v[0];
     } else {
-      T total = __shfl_sync(full_warp, sum, i_);
+      constexpr int half = (Count + 1) / 2;
+      const bool upper = (threadIdx.x & Distance) != 0;
+      T w[half];
 #pragma unroll
-      for (int s = 1; s < slots; ++s) total += __shfl_sync(full_warp, sum, s * Block + i_);
-      return total;
+      for (int j = 0; j < half; ++j) {
+        const T high = half + j < Count ? v[half + j < Count ? half + j : 0] : T{0};
+        w[j] = (upper ? high : v[j]) + __shfl_xor_sync(full_warp, upper ? v[j] : high, Distance);
+      }
+      return add_lanes<half, Distance / 2>(w);
     }
   }
-  /// A p in the rows of a group: slot k has row k.
-  __device__ __forceinline__ T multiply(int group) const {
-    T mine{0};
-    int k = 0;
-    if (group == 0) {
-      T sum[first_rows];
+  /// A p in the rows of a pass.
+  __device__ __forceinline__ T multiply(int pass) const {
+    T sum[Block], v[Block];
 #pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        sum[k] = first_product(k, 0);
+    for (int r = 0; r < Block; ++r) sum[r] = T{0};
+    if constexpr ((Trial & 4) != 0) {
+      return p_[i_];
+    }
+    int k = begin_ + kept * width, end = end_;
+    if (pass == 0) {
 #pragma unroll
-        for (int c = 1; c < first_chunks; ++c) sum[k] += first_product(k, c);
+      for (int c = 0; c < kept; ++c) {
+        if (c > 0 && c >= chunks_) break;
+        read(p_ + from_[c], v);
+        add_product(kept_[c], v, sum);
       }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-#pragma unroll 1
-        for (int c = begin_[k] + first_chunks; c < end_[k]; ++c) sum[k] += product(c);
-      }
-#pragma unroll
-      for (k = 0; k < first_rows; ++k) {
-        const T of_row = add_slots(sum[k]);
-        if (slot_ == k) mine = of_row;
-      }
+    } else {
+      const int row = row_of(pass);
+      k = row < rows_ ? row_[row] + lane_id() % width : 0;
+      end = row < rows_ ? row_[row + 1] : 0;
     }
 #pragma unroll 1
-    for (; k < slots; ++k) {
-      const int row = warp_ + (group * slots + k) * warps_;
-      if (row >= rows_) break;
-      T sum{0};
-#pragma unroll 1
-      for (int c = row_chunk_[row]; c < row_chunk_[row + 1]; ++c) sum += product(c);
-      const T of_row = add_slots(sum);
-      if (slot_ == k) mine = of_row;
+    for (; k < end; k += width) {
+      read(p_ + column_[k] * Block, v);
+      T m[size];
+      read(value_ + k * size, m);
+      add_product(m, v, sum);
     }
-    return mine;
+    __syncwarp();
+    return add_lanes<Block, width / 2>(sum);
   }
-  /// M^-1 v in a row.
-  __device__ __forceinline__ T precondition(int row, T v) const {
-    const T* const inverse = inverse_ + min(row, rows_ - 1) * Block * Block + i_;
-    T z{0};
+  /// M^-1 v in the rows of a pass.
+  __device__ __forceinline__ T precondition(int pass, T v) const {
+    if constexpr ((Trial & 4) != 0) return v;
+    T inverse[Block], z{0};
 #pragma unroll
-    for (int j = 0; j < Block; ++j) z = fma(inverse[j * Block], __shfl_sync(full_warp, v, (slot_ * Block + j) % 32), z);
+    for (int j = 0; j < Block; ++j) inverse[j] = inverse_row_[j];
+    if (pass > 0) read(inverse_ + (min(row_of(pass), rows_ - 1) * Block + i_) * Block, inverse);
+#pragma unroll
+    for (int j = 0; j < Block; ++j) z = fma(inverse[j], of_row(v, j), z);
     return z;
   }
 
   const resident_problem<T>& a_;
-  int first_, rows_, own_, slot_, i_, lane_, warp_, warps_;
+  resident_place place_, end_place_;
+  int rows_, slot_, i_, warp_;
+  bool owns_;  // the lane has a row
   T *value_, *inverse_;
   T* p_;  // a vector in all rows that the part reads
+  int push_;           // resident_pattern::push
+  std::int32_t* row_;  // and the pattern
+  lane_values mine_;
 
  private:
-  std::int32_t* row_chunk_;
+  lane_values* later_;  // of the passes behind the first
+  std::int32_t* diagonal_;
   std::uint16_t* column_;
-  block_row kept_[first_rows][kept];
-  int from_[first_rows][first_chunks];
-  int begin_[first_rows], end_[first_rows];  // chunks
+  T kept_[kept][size];
+  T inverse_row_[Block];
+  int from_[kept];
+  int begin_, end_, chunks_;  // of the first pass: the lane's first block, the row's end, blocks of a lane at most
 };
 
 }  // namespace tulle::cuda

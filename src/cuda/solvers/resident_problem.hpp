@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <tulle/solvers/cg.hpp>
 
+#include "cuda/solvers/resident_plan.hpp"
+
 namespace tulle::cuda {
 
 /// resident_plan on the device, and what a solve is given.
 template <class T>
 struct resident_problem {
-  const std::int32_t *row_begin, *chunk_begin, *outer_begin, *row_chunk, *source, *outer, *diagonal;
-  const std::uint16_t* column;
-  int most_rows, most_chunks, most_columns;
+  const resident_place* place;
+  const std::int32_t *outer, *pattern;
+  int most_rows, most_blocks, most_columns;
   const T* values;  // of the BSR
   const T* b;
   T* x;
@@ -23,6 +25,7 @@ struct resident_problem {
   int replace_interval;  // 0 or below: never
   bool zero_guess;
   preconditioner_kind preconditioner;
+  unsigned* stamps = nullptr;
 };
 
 }  // namespace tulle::cuda

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cuda/solvers/resident_lanes.cuh"
 #include "cuda/solvers/resident_sums.cuh"
 
 namespace tulle::cuda {
@@ -25,10 +26,31 @@ __device__ __forceinline__ void send(unsigned to, unsigned barrier, double value
                "l"(__double_as_longlong(value)), "r"(barrier)
                : "memory");
 }
-__device__ __forceinline__ void send(unsigned to, unsigned barrier, float value) {
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
-               "r"(__float_as_uint(value)), "r"(barrier)
-               : "memory");
+/// 1, 2 or 4 words of 4 bytes, from the block's own shared memory.
+template <int Words>
+__device__ __forceinline__ void send_words(unsigned to, unsigned barrier, unsigned from) {
+  if constexpr (Words == 1) {
+    unsigned a;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(a) : "r"(from) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(a),
+                 "r"(barrier)
+                 : "memory");
+  } else if constexpr (Words == 2) {
+    unsigned a, b;
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(from) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to),
+                 "r"(a), "r"(b), "r"(barrier)
+                 : "memory");
+  } else {
+    unsigned a, b, c, d;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "r"(from)
+                 : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 "r"(a), "r"(b), "r"(c), "r"(d), "r"(barrier)
+                 : "memory");
+  }
 }
 __device__ __forceinline__ void expect(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -47,16 +69,15 @@ __device__ __forceinline__ void wait_for(unsigned barrier, unsigned phase) {
 }
 #endif
 
-template <class T, int Block>
+template <class T, int Block, int Trial>
 class push_exchange {
  public:
-  /// Of every block row: who reads it and where, (part << 16) + column of that part.
-  struct memory {
-    const std::int32_t *begin, *to;
-  };
+  struct memory {};
 
-  __device__ push_exchange(const memory& m, const std::int32_t*, int outer_rows, int first_row, int, T* columns, int i)
-      : m_(m), first_row_(first_row), i_(i), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
+  /// `pattern`, `push`: resident_pattern.
+  __device__ push_exchange(const memory&, const std::int32_t*, int outer_rows, int, int rows, T* columns,
+                           std::int32_t* pattern, int push)
+      : pattern_(pattern), push_(push), rows_(rows), bytes_(static_cast<unsigned>(outer_rows * Block * sizeof(T))) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     __shared__ std::uint64_t barriers[3];
     barriers_ = shared_address(barriers);
@@ -76,23 +97,37 @@ class push_exchange {
 
   __device__ void begin_vector() {}
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  __device__ __forceinline__ void tell(int row, bool active, T value) const {
+  /// Who reads a row, and where, becomes two addresses: of the row there, and of a barrier. A barrier of the block ends
+  /// it.
+  __device__ void prepare() const {
+    const int end = pattern_[push_ + rows_];
+    for (int at = pattern_[push_] + 2 * static_cast<int>(threadIdx.x); at < end; at += 2 * resident_threads) {
+      const int to = pattern_[at];
+      pattern_[at] =
+          static_cast<int>(address_in(columns_ + static_cast<unsigned>((to & 0xffff) * row_bytes), to >> 16));
+      pattern_[at + 1] = static_cast<int>(address_in(barriers_, to >> 16));
+    }
+    __syncwarp();
+    __syncthreads();
+  }
+  /// Behind the store of the value among the block's own.
+  __device__ __forceinline__ void tell(int row, bool active, T) const {
+    __syncwarp();
     if (!active) return;
-    const unsigned mine = columns_ + static_cast<unsigned>(i_ * sizeof(T));
-    const int end = m_.begin[first_row_ + row + 1];
-#pragma unroll 4
-    for (int k = m_.begin[first_row_ + row]; k < end; ++k) {
-      const std::int32_t to = m_.to[k];
-      send(address_in(mine + static_cast<unsigned>((to & 0xffff) * Block * sizeof(T)), to >> 16),
-           address_in(barriers_, to >> 16), value);
+    const int first = pattern_[push_ + row], items = (pattern_[push_ + row + 1] - first) / 2 * pieces;
+    const unsigned mine = columns_ + static_cast<unsigned>(row * row_bytes);
+#pragma unroll 2
+    for (int k = lane_id() % width; k < items; k += width) {
+      const uint2 to = *reinterpret_cast<const uint2*>(pattern_ + first + k / pieces * 2);
+      const auto piece = static_cast<unsigned>(k % pieces * piece_bytes);
+      send_words<piece_bytes / 4>(to.x + piece, to.y, mine + piece);
     }
   }
   __device__ __forceinline__ void take() {
     if (threadIdx.x == 0) expect(barriers_, bytes_);
-    __syncwarp();
-    __syncthreads();  // the block's own rows
-    wait_for(barriers_, vectors_);
+    if constexpr ((Trial & 2) == 0) wait_for(barriers_, vectors_);
     vectors_ ^= 1;
+    __syncwarp();
   }
   /// By warp v, one of the first four: the sum over all parts, in every lane.
   __device__ __forceinline__ double add(int v, double sum) {
@@ -103,10 +138,11 @@ class push_exchange {
     __syncwarp();
     if (lane_id() < parts())
       send(address_in(shared_address(&of_part[parity_][v][part()]), lane_id()), address_in(barrier, lane_id()), sum);
-    wait_for(barrier, sums_ >> parity_ & 1);
+    if constexpr ((Trial & 2) == 0) wait_for(barrier, sums_ >> parity_ & 1);
     sums_ ^= 1u << parity_;
     __syncwarp();
-    return warp_sum<16>(lane_id() % 16 < parts() ? of_part[parity_][v][lane_id() % 16] : 0.0);
+    const double of_lane = lane_id() < parts() ? of_part[parity_][v][lane_id() % 16] : 0.0;
+    return (Trial & 8) != 0 ? warp_sum(of_lane) : warp_total(of_lane);
   }
   __device__ void skip() {
     parity_ ^= 1;
@@ -118,6 +154,7 @@ class push_exchange {
     cooperative_groups::this_cluster().sync();
   }
 #else
+  __device__ void prepare() const {}
   __device__ void tell(int, bool, T) const {}
   __device__ void take() const {}
   __device__ double add(int, double sum) { return sum; }
@@ -126,8 +163,13 @@ class push_exchange {
 #endif
 
  private:
-  memory m_;
-  int first_row_, i_;
+  static constexpr int width = resident_width(Block);
+  static constexpr int row_bytes = Block * static_cast<int>(sizeof(T));
+  static constexpr int piece_bytes = row_bytes % 16 == 0 ? 16 : row_bytes % 8 == 0 ? 8 : 4;
+  static constexpr int pieces = row_bytes / piece_bytes;
+
+  std::int32_t* pattern_;
+  int push_, rows_;
   unsigned bytes_;
   unsigned barriers_ = 0, columns_ = 0;
   unsigned vectors_ = 0;  // phase of the next vector

@@ -14,29 +14,27 @@ constexpr double share_of_memory = 0.9;  // of a block: parts differ
 
 struct division {
   int parts;
-  double rows;     // of blocks, of each
   double bytes;    // of shared memory for each
   double columns;  // of each
 };
 
 /// What a part will take about, were there so many.
-division divided(const cg_problem& p, index_t block, int parts) {
+division divided(const cg_problem& p, const resident_grid& grid, index_t block, int parts) {
   // A CSR whose blocks are not counted may have one for every entry.
   const double known = p.blocks.block > 0 || block == 1 ? 1 : p.stats.block_fill[static_cast<std::size_t>(block)];
   const double fill = known > 0 ? known : 1.0 / (block * block);
-  const double rows = p.csr.rows / block, slots = 32 / block;
-  const double blocks = p.blocks.block > 0 ? static_cast<double>(p.blocks.stored)
-                                           : static_cast<double>(p.stats.nnz) / (fill * block * block);
-  const double longest = p.stats.max / (block * slots);  // chunks
-  const double chunks = (blocks / slots + rows / 2) / parts + longest;
-  const double columns = rows / parts + std::min(blocks / parts, rows);
+  const double rows = p.csr.rows / block;
+  const double all = p.blocks.block > 0 ? static_cast<double>(p.blocks.stored)
+                                        : static_cast<double>(p.stats.nnz) / (fill * block * block);
+  const double longest = p.stats.max / block;
+  const double blocks = all / parts + longest;
+  const double columns = rows / parts + std::min(all / parts, rows);
+  const double words = 2 * rows / parts + blocks / 2 + (grid.cluster ? 2 * columns : 0);
   const auto up = [](double v) { return static_cast<std::size_t>(v) + 1; };
-  const resident_layout layout(block, size_of(p.csr.types.value), up(rows / parts), up(chunks), up(columns));
-  return {parts, rows / parts, static_cast<double>(layout.bytes), columns};
+  const resident_layout layout(block, size_of(p.csr.types.value), up(rows / parts), up(blocks), up(columns),
+                               up(words) + 8);
+  return {parts, static_cast<double>(layout.bytes), columns};
 }
-
-/// That the threads of a part can keep, with room to spare.
-double most_rows(index_t block) { return 0.9 * (resident_threads / 32) * (32 / block) * resident_groups; }
 
 /// As few as rows ask for, as many as memory and registers need.
 division divide(const cg_problem& p, const device_info& device, const resident_grid& grid) {
@@ -44,10 +42,10 @@ division divide(const cg_problem& p, const device_info& device, const resident_g
   const index_t wanted = (p.csr.rows / block + grid.least_rows - 1) / grid.least_rows;
   auto parts = static_cast<unsigned>(std::clamp<index_t>(wanted, grid.cluster ? 2 : 1, grid.most_parts));
   if (grid.cluster) parts = std::bit_ceil(parts);
-  division found = divided(p, block, static_cast<int>(parts));
+  division found = divided(p, grid, block, static_cast<int>(parts));
   const double room = share_of_memory * static_cast<double>(device.shared_bytes);
-  while ((found.bytes > room || found.rows > most_rows(block)) && found.parts < grid.most_parts) {
-    found = divided(p, block, std::min(2 * found.parts, grid.most_parts));
+  while (found.bytes > room && found.parts < grid.most_parts) {
+    found = divided(p, grid, block, std::min(2 * found.parts, grid.most_parts));
   }
   return found;
 }
@@ -79,8 +77,6 @@ support supports_resident(const cg_problem& p, const device_info& device, const 
             fmt::format("{} blocks of threads would need {:.0f} KiB of shared memory each, and {:.0f} is what suits",
                         found.parts, found.bytes / 1024, room / 1024)};
   }
-  if (found.rows > most_rows(block))
-    return {false, fmt::format("{} blocks of threads do not keep so many rows as {}", found.parts, p.csr.rows)};
   if (found.columns > resident_most_columns) return {false, "a part of it reads too many rows"};
   return {true, fmt::format("matrix, preconditioner and vectors stay in the shared memory of {} blocks of threads",
                             found.parts)};

@@ -12,9 +12,8 @@ struct resident_grid {
   bool cluster;    // of 2, 4, 8 or 16: compute-sanitizer takes stores to others for wrong in a cluster of 1
 };
 
-inline constexpr int resident_threads = 256;  // at most, and 128 at least: fewer have more registers each
-inline constexpr int resident_rows = 16;      // of blocks, of a part, where there is room
-inline constexpr int resident_groups = 2;     // block rows of a warp, 32 / block in each, at most
+inline constexpr int resident_threads = 256;
+inline constexpr int resident_rows = 16;  // of blocks, of a part, where there is room
 inline constexpr std::size_t resident_static_bytes = 10 * 1024;
 
 /// Of the blocks that a resident solver keeps: those of a BSR; of a CSR those of its block-Jacobi preconditioner.

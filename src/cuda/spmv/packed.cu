@@ -1,17 +1,16 @@
 // packed: SELL-32-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop, SISC 2014) with compressed columns and 1 to 32 lanes
 // per row; packed_format.cuh says how it is stored. One warp per slice: a lane walks its entries, the lanes of a row
 // are added by shuffles, and the store permutes the rows back. The parts of a long row leave their sums in memory, and
-// the last warp to arrive adds them in order, in the same launch. Bytes per nonzero: sizeof(T) + 0, 1, 2 or 4 + 1/8;
+// the last warp to arrive adds them in order, in the same launch. Values that can be are stored in fewer bytes (1, 2 or
+// 4: packed_values.cuh), with the same result bit for bit. Bytes per nonzero: those of a value + 0, 1, 2 or 4 + 1/8;
 // plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
 // longer than 1000) unless csr5 is.
 #include <algorithm>
-#include <cstdlib>
 
 #include "cuda/spmv/fused_operator.cuh"
-#include "cuda/spmv/packed_build.hpp"
+#include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
-#include "cuda/spmv/packed_parts.cuh"
-#include "cuda/spmv/packed_walk.cuh"
+#include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/formats.hpp"
 
@@ -20,84 +19,39 @@ namespace {
 
 /// What was fastest on an NVIDIA H200.
 struct packed_policy {
-  static constexpr int threads = 128;  // per block
-  // Values are prefetched where rows are long and of similar length.
+  // Values of 4 bytes are prefetched where rows are long and of similar length, and entries very many.
   static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
-  // Slices of 64 lanes, where rows are short and many.
-  static constexpr double tall_most_mean = 32;
+  static constexpr std::int64_t ahead_least_entries = 80'000'000;
+  // Slices of 64 lanes, where rows are short and many: fewer slices leave less to even out at the end of a launch.
+  static constexpr int tall_most_bytes = 128;  // of the values of a row on average
   static constexpr index_t tall_least_rows = 500'000;
   // From the entries that each resident lane would get: positions of a slice, and 64ths of a part of a long row.
   static constexpr int most_share = 1024, least_positions = 8, most_positions = 96, least_part = 8, most_part = 128;
   static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
 };
 
-/// Lanes per thread, positions in flight, resident blocks per multiprocessor. Two lanes per thread halve the cost of a
-/// slice besides its entries; more positions in flight pay where x is read from everywhere.
-template <int Lanes, int Flight, int Resident, bool Ahead = false>
-struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
-  static constexpr int resident = Resident;
-};
-using tall = packed_tuning<2, 4, 9>;
-using tall_ahead = packed_tuning<2, 4, 9, true>;
-using tall_eight = packed_tuning<2, 8, 6, true>;
-using local = packed_tuning<1, 4, 10>;
-using local_ahead = packed_tuning<1, 4, 10, true>;
-using scattered = packed_tuning<1, 8, 8>;
-
-template <class Tuning, class T, class Epilogue>
-__global__ void __launch_bounds__(packed_policy::threads, Tuning::resident)
-    packed_kernel(packed_pattern a, const T* __restrict__ values, const T* __restrict__ x, T* part_sum,
-                  bool early, Epilogue epilogue) {
-  constexpr int lanes = Tuning::lanes;
-  const std::int64_t i = (std::int64_t{blockIdx.x} * packed_policy::threads + threadIdx.x) / 32;
-  if (i < a.slices) {  // whole warps
-    const packed_slice s = load_slice(a, i);
-    packed_lane lane[lanes];
-    lanes_of<Tuning>(a, s, lane);
-    T sum[lanes][1] = {};
-#pragma unroll
-    for (int h = 0; h < lanes; ++h) {
-      if (early && lane[h].owns_row) epilogue.fetch(lane[h].row);
-    }
-    walk_slice<Tuning>(a, s, lane, values, [&](int h, T value, index_t column) {
-      sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
-    });
-    sum_rows<Tuning>(s, sum);
-    if (s.rows == 0) {
-      packed_long_row row;
-      std::uint32_t slot;
-      if (add_part<1>(a, s, sum[0], part_sum, row, slot))
-        epilogue.shared_row(static_cast<index_t>(slot), row.row, sum[0][0]);
-    } else {
-#pragma unroll
-      for (int h = 0; h < lanes; ++h) {
-        if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
-      }
-    }
-  }
-  epilogue.finish();
-}
-
 bool is_scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
-bool pays_ahead(const csr_stats& s, const packed_shape& shape, std::size_t value_bytes) {
-  if (std::getenv("TULLE_TRY_NO_AHEAD") != nullptr) return false;
-  return !is_scattered(s) && s.mean >= packed_policy::ahead_least_mean &&
-         s.max <= packed_policy::ahead_most_skew * s.mean &&
-         (value_bytes == 4 || shape.height == 64 || std::getenv("TULLE_TRY_AHEAD") != nullptr);
+bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
+  return shape.height == 64 && s.nnz >= packed_policy::ahead_least_entries &&
+         s.mean >= packed_policy::ahead_least_mean && s.max <= packed_policy::ahead_most_skew * s.mean;
 }
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
 /// alone.
-packed_shape shape_for(const context& ctx, const csr_stats& s) {
+packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes) {
   using policy = packed_policy;
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * policy::threads;
+  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
-  const bool tall_slices = s.mean <= policy::tall_most_mean && s.rows >= policy::tall_least_rows && !is_scattered(s);
+  const auto height_for = [&](std::size_t bytes) {
+    const bool tall_pays = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes &&
+                           s.rows >= policy::tall_least_rows && !is_scattered(s);
+    return tall_pays ? 64 : 32;
+  };
   packed_shape shape;
   shape.positions = std::clamp(share + share / 2, policy::least_positions, policy::most_positions);
-  const char* const trial = std::getenv("TULLE_TRY_HEIGHT");
-  shape.height = tall_slices && (trial == nullptr || trial[0] == 0) ? 64 : 32;
+  shape.height = height_for(value_bytes);
+  shape.narrow_height = height_for(4);
   shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
@@ -105,64 +59,85 @@ packed_shape shape_for(const context& ctx, const csr_stats& s) {
   return shape;
 }
 
-template <class T, class O>
-class packed_operator final : public fused_operator<packed_operator<T, O>, device_operator<T>> {
+template <class T, class V, class O>
+class packed_operator final : public fused_operator<packed_operator<T, V, O>, device_operator<V>> {
  public:
-  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
-      : fused_operator<packed_operator, device_operator<T>>(ctx, packed_policy::threads),
+  packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
+      : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
         ctx_(ctx),
-        shape_(shape_for(ctx, s)),
+        shape_(shape_for(ctx, s, sizeof(T))),
         scattered_(is_scattered(s)),
-        ahead_(pays_ahead(s, shape_, sizeof(T))),
-        storage_(ctx, a.rows, a.rowptr, a.colind, s.max, shape_),
-        values_(ctx, static_cast<std::size_t>(a.nnz)),
-        part_sum_(ctx, packed_many_most * static_cast<std::size_t>(storage_.parts())) {
-    this->dots_ = {ctx, blocks(), storage_.long_rows()};
-    storage_.fill_values(ctx, a.rowptr, a.values, values_.data());
+        ahead_(sizeof(T) == 4 && pays_ahead(s, shape_)),
+        matrix_(ctx, a, s.max, shape_, options.values) {
+    make_room();
   }
   void update_values(const matrix_ref& a) override {
-    const auto view = a.as<T, O>();
-    storage_.fill_values(ctx_, view.rowptr, view.values, values_.data());
+    matrix_.update(ctx_, a.as<T, O>());
+    make_room();
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    packed_many<T>(storage_.view(), shape_.height, values_.data(), part_sum_.data(), alpha, x, beta, y, native(stream));
+    matrix_.with_values([&](const auto& values) {
+      packed_many(pattern().view(), pattern().height(), values, part_sum_.data(), alpha, x, beta, y, native(stream));
+    });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + part_sum_.bytes() + this->dots_.bytes();
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
+  [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
   [[nodiscard]] std::string parameters() const override {
-    std::string out = "height=" + std::to_string(shape_.height) + " positions=" + std::to_string(shape_.positions);
+    std::string out = "height=" + std::to_string(pattern().height()) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
-    return out;
+    return out + matrix_.parameters();
   }
 
-  [[nodiscard]] std::int64_t blocks() const { return ceil_div(storage_.view().slices * 32, packed_policy::threads); }
+  [[nodiscard]] std::int64_t blocks() const { return as_launched().blocks(); }
   template <class Epilogue>
-  void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    const auto kernel = shape_.height == 64
-                            ? (std::getenv("TULLE_TRY_EIGHT") != nullptr ? packed_kernel<tall_eight, T, Epilogue>
-                               : ahead_ ? packed_kernel<tall_ahead, T, Epilogue> : packed_kernel<tall, T, Epilogue>)
-                        : scattered_ ? packed_kernel<scattered, T, Epilogue>
-                        : ahead_     ? packed_kernel<local_ahead, T, Epilogue>
-                                     : packed_kernel<local, T, Epilogue>;
-    const char* const trial = std::getenv("TULLE_TRY_FETCH");
-    const bool early = trial == nullptr || trial[0] == 0;
-    launch("packed", kernel, {blocks(), packed_policy::threads}, stream, storage_.view(), values_.data(), x,
-           part_sum_.data(), early, epilogue);
+  void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
+    matrix_.with_values([&](const auto& values) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
+        packed_whole(values, x, epilogue, stream);
+      } else {
+        packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
+      }
+    });
   }
 
  private:
+  [[nodiscard]] const packed_storage& pattern() const { return matrix_.pattern(); }
+  /// For the parts of long rows and for dot products.
+  void make_room() {
+    const auto parts = static_cast<std::size_t>(pattern().parts());
+    if (part_sum_.size() != packed_many_most * parts) part_sum_ = buffer<V>(ctx_, packed_many_most * parts);
+    if (blocks() == blocks_) return;
+    blocks_ = blocks();
+    this->dots_ = {ctx_, blocks_, pattern().long_rows()};
+  }
+  [[nodiscard]] packed_run as_launched() const { return {pattern().view(), pattern().height(), scattered_, ahead_}; }
+  template <class Values, class Epilogue>
+  void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
+    auto kernel = pattern().height() == 64 ? packed_kernel<tall, Values, V, Epilogue>
+                  : scattered_             ? packed_kernel<scattered, Values, V, Epilogue>
+                                           : packed_kernel<local, Values, V, Epilogue>;
+    if constexpr (sizeof(T) == 4) {
+      if (ahead_) kernel = packed_kernel<tall_ahead, Values, V, Epilogue>;
+    }
+    launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),
+           epilogue);
+  }
+
   context ctx_;
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
-  packed_storage storage_;
-  buffer<T> values_;
-  buffer<T> part_sum_;
+  packed_matrix<T, V> matrix_;
+  buffer<V> part_sum_;
+  std::int64_t blocks_ = -1;
 };
+
+constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
 }  // namespace
 
@@ -171,11 +146,11 @@ spmv_kernel packed_entry() {
       .name = "packed",
       .summary = "SELL-32-sigma with compressed columns, 1 to 32 lanes per row",
       .backend = backend_kind::cuda,
-      .types = type_set::floating,
+      .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.block_size = true},
+      .listens_to = {.block_size = true, .values = true},
       .supports = supports_packed,
-      .make = make_operator<packed_operator, type_set::floating>,
+      .make = make_operator<packed_operator, packed_types>,
   };
 }
 

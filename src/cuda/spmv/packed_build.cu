@@ -7,6 +7,7 @@
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_windows.cuh"
+#include "kernels/value_bound.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -120,21 +121,89 @@ __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* 
   if (lane_id() == 0) slices[i].offsets = static_cast<std::uint32_t>(words[i]);
 }
 
+constexpr std::int64_t value_alignment = 32;  // bytes: a sector
+
+/// The storage of a slice's values, which is the widest of its rows, and their bytes.
+template <int Halves, class O>
+__global__ void measure_values(packed_pattern a, const O* rowptr, const value_storage* row_storage, int part_length,
+                               packed_slice* slices, std::int64_t* bytes) {
+  const std::int64_t i = grid_thread() / 32;
+  if (i >= a.slices) return;
+  const packed_slice s = a.slice[i];
+  const packed_source<Halves, O> source(a, s, rowptr, part_length);
+  int storage = static_cast<int>(value_storage::bf16), entries = 0;
+  for (int h = 0; h < Halves; ++h) {
+    entries += source.lane[h].count;
+    if (source.lane[h].count > 0) storage = min(storage, static_cast<int>(row_storage[source.lane[h].row]));
+  }
+  storage = warp_min(storage);
+  entries = warp_sum(entries);
+  if (lane_id() != 0) return;
+  slices[i].storage = static_cast<value_storage>(storage);
+  bytes[i] = ceil_div(std::int64_t{entries} * (8 >> storage), value_alignment) * value_alignment;
+  if (i == 0) bytes[a.slices] = 0;
+}
+
+__device__ __forceinline__ std::uint64_t bits_of(double v) {
+  return static_cast<std::uint64_t>(__double_as_longlong(v));
+}
+__device__ __forceinline__ std::uint32_t bits_of(float v) { return __float_as_uint(v); }
+
+/// The place of a value that is in the list.
+template <class T>
+__device__ std::uint8_t place_in(const packed_writer<T>& to, T value) {
+  int low = 0, high = to.listed - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (bits_of(__ldg(to.list + middle)) < bits_of(value))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return static_cast<std::uint8_t>(low);
+}
+
+template <class T>
+__device__ void write(const packed_writer<T>& to, value_storage storage, std::int64_t at, T value) {
+  switch (storage) {
+    case value_storage::whole:
+      static_cast<T*>(to.data)[at] = value;
+      break;
+    case value_storage::f32:
+      static_cast<float*>(to.data)[at] = static_cast<float>(value);
+      break;
+    case value_storage::bf16:
+      static_cast<std::uint16_t*>(to.data)[at] = to_bf16(static_cast<float>(value));
+      break;
+    case value_storage::listed:
+      static_cast<std::uint8_t*>(to.data)[at] = place_in(to, value);
+      break;
+  }
+}
+
 template <int Halves, class T, class O>
-__global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, T* packed) {
+__global__ void write_values(packed_pattern a, const O* rowptr, int part_length, const T* values, packed_writer<T> to) {
   const std::int64_t i = grid_thread() / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
   const unsigned below = lanes_before();
+  const value_storage storage = to.by_slice ? s.storage : to.storage;
   std::int64_t before = s.values;
   for (int p = 0; p < s.width; ++p) {
     for (int h = 0; h < Halves; ++h) {
       const std::int64_t k = source.entry(s, h, p);
       const unsigned active = __ballot_sync(full_warp, k >= 0);
-      if (k >= 0) packed[before + __popc(active & below)] = values[k];
+      if (k >= 0) write(to, storage, before + __popc(active & below), values[k]);
       before += __popc(active);
     }
+  }
+}
+
+/// `bytes`: before each slice.
+__global__ void place_slices(std::int64_t slices, const std::int64_t* bytes, packed_slice* slice) {
+  for (std::int64_t i = grid_thread(); i < slices; i += grid_stride()) {
+    slice[i].values = bytes[i] / (8 >> static_cast<int>(slice[i].storage));
   }
 }
 
@@ -149,7 +218,7 @@ void launch_slices(const context& ctx, const char* name, void (*kernel)(Paramete
 
 template <offset O>
 packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind,
-                               index_t longest, const packed_shape& shape)
+                               index_t longest, const packed_shape& shape, const value_storage* row_storage)
     : rows_(rows),
       shape_(shape),
       order_(ctx, static_cast<std::size_t>(rows)),
@@ -160,7 +229,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   buffer<packed_totals> totals(ctx, static_cast<std::size_t>(windows) + 1);
   const int length_bits = std::max(1, bits_for(std::min<std::int64_t>(longest, 65535) + 1));
   const launch_shape per_window{windows, window_threads};
-  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, length_bits, shape,
+  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, row_storage, length_bits, shape,
          order_.data(), length_.data(), totals.data());
   const packed_totals all = place_records(ctx, totals);
   parts_ = all.parts;
@@ -182,6 +251,17 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   offsets_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(read_back(ctx, words.data() + slices_)));
   launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr,
                 colind, shape.part_length, words.data(), slice_.data(), base_.data(), offsets_.data());
+  if (row_storage != nullptr) place_values(ctx, rowptr, row_storage);
+}
+
+template <offset O>
+void packed_storage::place_values(const context& ctx, const O* rowptr, const value_storage* row_storage) {
+  buffer<std::int64_t> bytes(ctx, static_cast<std::size_t>(slices_) + 1);
+  launch_slices(ctx, "packed.measure_values", shape_.height == 64 ? measure_values<2, O> : measure_values<1, O>,
+                slices_, view(), rowptr, row_storage, shape_.part_length, slice_.data(), bytes.data());
+  exclusive_scan(ctx, bytes);
+  value_bytes_ = read_back(ctx, bytes.data() + slices_);
+  launch_items(ctx, "packed.place_values", place_slices, slices_, slices_, bytes.data(), slice_.data());
 }
 
 packed_pattern packed_storage::view() const {
@@ -195,17 +275,20 @@ std::size_t packed_storage::bytes() const noexcept {
 }
 
 template <scalar T, offset O>
-void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const {
+void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* values,
+                                 const packed_writer<T>& to) const {
   const device_guard guard(ctx.device());
   launch_slices(ctx, "packed.write_values", shape_.height == 64 ? write_values<2, T, O> : write_values<1, T, O>,
-                slices_, view(), rowptr, shape_.part_length, values, packed);
+                slices_, view(), rowptr, shape_.part_length, values, to);
 }
 
-#define TULLE_INSTANTIATE(O)                                                                          \
-  template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t, \
-                                          const packed_shape&);                                       \
-  template void packed_storage::fill_values(const context&, const O*, const float*, float*) const;    \
-  template void packed_storage::fill_values(const context&, const O*, const double*, double*) const;
+#define TULLE_INSTANTIATE(O)                                                                                       \
+  template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t,              \
+                                          const packed_shape&, const value_storage*); \
+  template void packed_storage::fill_values(const context&, const O*, const float*, const packed_writer<float>&)   \
+      const;                                                                                                       \
+  template void packed_storage::fill_values(const context&, const O*, const double*, const packed_writer<double>&) \
+      const;
 TULLE_INSTANTIATE(std::int32_t)
 TULLE_INSTANTIATE(std::int64_t)
 #undef TULLE_INSTANTIATE

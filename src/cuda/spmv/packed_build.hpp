@@ -6,6 +6,7 @@
 #include <tulle/formats/views.hpp>
 
 #include "cuda/spmv/packed_format.cuh"
+#include "kernels/value_storage.hpp"
 
 namespace tulle::cuda {
 
@@ -14,31 +15,50 @@ struct packed_shape {
   int positions = 64;      // most of a lane, except in parts
   int part_length = 8192;  // entries of a part of a long row: a multiple of 64, at most 65472
   int height = 32;         // lanes of a slice: 32 or 64
+  int narrow_height = 32;  // the same where values are stored in fewer bytes
   index_t block = 1;       // rows of a block
+};
+
+/// Where the values of a packed matrix go, and in which form: its slices' own where they differ.
+template <class T>
+struct packed_writer {
+  value_storage storage = value_storage::whole;
+  bool by_slice = false;
+  void* data = nullptr;
+  const T* list = nullptr;  // in increasing order of bits
+  int listed = 0;
 };
 
 class packed_storage {
  public:
-  /// `longest`: entries of the longest row.
+  /// `longest`: entries of the longest row. `row_storage`: of the values of each row, whole, f32 or bf16, so that rows
+  /// alike share slices, whose values are stored as the widest of their rows; null: all alike.
   template <offset O>
   packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t longest,
-                 const packed_shape& shape);
+                 const packed_shape& shape, const value_storage* row_storage = nullptr);
 
   [[nodiscard]] packed_pattern view() const;
+  [[nodiscard]] int height() const noexcept { return shape_.height; }
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] std::int64_t parts() const noexcept { return parts_; }
   [[nodiscard]] std::int64_t long_rows() const noexcept { return long_rows_; }
+  /// Of the values, where slices differ in storage.
+  [[nodiscard]] std::int64_t value_bytes() const noexcept { return value_bytes_; }
 
   /// Copies values from the order of the CSR to that of the slices.
   template <scalar T, offset O>
-  void fill_values(const context& ctx, const O* rowptr, const T* values, T* packed) const;
+  void fill_values(const context& ctx, const O* rowptr, const T* values, const packed_writer<T>& to) const;
 
  private:
+  template <offset O>
+  void place_values(const context& ctx, const O* rowptr, const value_storage* row_storage);
+
   index_t rows_;
   packed_shape shape_;
   std::int64_t slices_ = 0;
   std::int64_t parts_ = 0;
   std::int64_t long_rows_ = 0;
+  std::int64_t value_bytes_ = 0;
   buffer<packed_slice> slice_;
   buffer<index_t> base_;
   buffer<std::uint32_t> offsets_;

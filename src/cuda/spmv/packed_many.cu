@@ -84,9 +84,9 @@ template <int Height, class Vectors>
 using division_for =
     packed_division<Height * Vectors::group / 32, Vectors::group, packed_many_policy::flight(Vectors::group), true>;
 
-template <class Division, class T, class Vectors>
+template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
-    packed_many_kernel(packed_pattern a, const T* __restrict__ values, Vectors vectors, T* part_sum, T alpha, T beta) {
+    packed_many_kernel(packed_pattern a, Values values, Vectors vectors, T* part_sum, T alpha, T beta) {
   constexpr int lanes = Division::lanes, count = Vectors::count;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_many_policy::threads + threadIdx.x) / 32;
   if (i >= a.slices) return;  // whole warps
@@ -94,11 +94,13 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
   packed_lane lane[lanes];
   lanes_of<Division>(a, s, lane);
   T sum[lanes][count] = {};
-  walk_slice<Division>(a, s, lane, values, [&](int h, T value, index_t column) {
-    T x[count];
-    vectors.fetch(column, x);
+  with_values_of(s, values, [&](const auto& of_slice) {
+    walk_slice<Division>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
+      T x[count];
+      vectors.fetch(column, x);
 #pragma unroll
-    for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
+      for (int j = 0; j < count; ++j) sum[h][j] = fma(value, x[j], sum[h][j]);
+    });
   });
   sum_rows<Division>(s, sum);
   if (s.rows == 0) {
@@ -119,13 +121,13 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 
 }  // namespace
 
-template <class T>
-void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha,
+template <class Values, class T>
+void packed_many(const packed_pattern& a, int height, const Values& values, T* part_sum, double alpha,
                  const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
-    const auto kernel =
-        height == 64 ? packed_many_kernel<division_for<64, V>, T, V> : packed_many_kernel<division_for<32, V>, T, V>;
+    const auto kernel = height == 64 ? packed_many_kernel<division_for<64, V>, Values, T, V>
+                                     : packed_many_kernel<division_for<32, V>, Values, T, V>;
     launch("packed.many", kernel, threads_for(a.slices * 32, packed_many_policy::threads), stream, a, values, vectors,
            part_sum, static_cast<T>(alpha), static_cast<T>(beta));
   };
@@ -143,9 +145,18 @@ void packed_many(const packed_pattern& a, int height, const T* values, T* part_s
   }
 }
 
-template void packed_many(const packed_pattern&, int, const float*, float*, double, const strided_vectors&, double,
-                          const strided_vectors&, cudaStream_t);
-template void packed_many(const packed_pattern&, int, const double*, double*, double, const strided_vectors&, double,
-                          const strided_vectors&, cudaStream_t);
+#define TULLE_INSTANTIATE(VALUES, T)                                                                               \
+  template void packed_many(const packed_pattern&, int, const VALUES&, T*, double, const strided_vectors&, double, \
+                            const strided_vectors&, cudaStream_t);
+TULLE_INSTANTIATE(stored_values<float>, float)
+TULLE_INSTANTIATE(bf16_values<float>, float)
+TULLE_INSTANTIATE(listed_values<float>, float)
+TULLE_INSTANTIATE(stored_values<double>, double)
+TULLE_INSTANTIATE(f32_under_f64, double)
+TULLE_INSTANTIATE(bf16_values<double>, double)
+TULLE_INSTANTIATE(listed_values<double>, double)
+TULLE_INSTANTIATE(listed_f32_under_f64, double)
+TULLE_INSTANTIATE(sliced_values, double)
+#undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -12,8 +12,8 @@ namespace tulle::cuda {
 inline constexpr int packed_many_most = 8;
 
 /// `height`: of the slices. No allocation, no synchronisation; one launch per 8 (or 4) right-hand sides.
-template <class T>
-void packed_many(const packed_pattern& a, int height, const T* values, T* part_sum, double alpha, const strided_vectors& x,
-                 double beta, const strided_vectors& y, cudaStream_t stream);
+template <class Values, class T>
+void packed_many(const packed_pattern& a, int height, const Values& values, T* part_sum, double alpha,
+                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
 
 }  // namespace tulle::cuda

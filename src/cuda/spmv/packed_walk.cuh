@@ -7,6 +7,7 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/packed_format.cuh"
+#include "cuda/spmv/packed_values.cuh"
 
 namespace tulle::cuda {
 
@@ -35,10 +36,11 @@ struct packed_division {
 };
 
 /// Calls take(h, value, column) for every entry of the thread's lane h, in order, for each of its lanes.
-template <class Division, class Offset, class T, class Take>
+template <class Division, class Offset, class Values, class Take>
 __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
-                                           const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
+                                           const packed_lane (&lane)[Division::lanes], const Values& values,
                                            Take take) {
+  using raw = typename Values::raw;
   constexpr bool absolute = std::is_same_v<Offset, std::int32_t>;
   constexpr int lanes = Division::lanes, group = Division::group, flight = Division::flight, height = Division::height,
                 apart = Division::apart;
@@ -46,21 +48,21 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   const int first_lane = thread / group;
   const index_t* const base = a.base + std::int64_t{s.bases} * packed_base_group;
   const auto* const offsets = reinterpret_cast<const Offset*>(a.offsets + s.offsets) + first_lane;
-  const T* const slice_values = values + s.values + first_lane;
+  const Values slice_values = values.from(s.values + first_lane);
   index_t origin[lanes];
 #pragma unroll
   for (int h = 0; h < lanes; ++h) origin[h] = absolute ? 0 : origin_of(s.origin, lane[h], a.block);
 
-  constexpr int lines = (flight * height * static_cast<int>(sizeof(T)) + 127) / 128;  // of a round
-  const auto* next = reinterpret_cast<const char*>(values + s.values) + 128 * (2 * lines + thread);
-  const auto* const end = reinterpret_cast<const char*>(values + s.values + s.full * height);
+  constexpr int lines = (flight * height * static_cast<int>(sizeof(raw)) + 127) / 128;  // of a round
+  const auto* next = reinterpret_cast<const char*>(values.data + s.values) + 128 * (2 * lines + thread);
+  const auto* const end = reinterpret_cast<const char*>(values.data + s.values + s.full * height);
 
   for (int p = 0; p < s.full; p += flight) {
     if constexpr (Division::ahead) {
       if (thread < lines && next < end) prefetch_l2(next);
       next += 128 * lines;
     }
-    T value[flight][lanes];
+    raw value[flight][lanes];
     index_t column[flight][lanes];
 #pragma unroll
     for (int i = 0; i < flight; ++i) {
@@ -69,7 +71,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
       for (int h = 0; h < lanes; ++h) {
         const int at = (p + i) * height + apart * h;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? load_stream(slice_values + at) : T{0};
+        value[i][h] = live ? slice_values.load(at) : raw{0};
       }
     }
     if constexpr (!absolute) {
@@ -95,7 +97,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
     for (int i = 0; i < flight; ++i) {
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
-        if (p + i < s.full) take(h, value[i][h], column[i][h]);
+        if (p + i < s.full) take(h, values.of(value[i][h]), column[i][h]);
       }
     }
   }
@@ -105,7 +107,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   int before = s.full * height - first_lane;
   constexpr int few = lanes >= packed_base_group ? 1 : packed_base_group / lanes;
   for (int p = s.full; p < s.width; p += few) {
-    T value[few][lanes];
+    raw value[few][lanes];
     index_t column[few][lanes];
 #pragma unroll
     for (int i = 0; i < few; ++i) {
@@ -116,7 +118,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
         const int at = before + __popc(active & below) / group;
         before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? load_stream(slice_values + at) : T{0};
+        value[i][h] = live ? slice_values.load(at) : raw{0};
       }
     }
 #pragma unroll
@@ -125,16 +127,16 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
       for (int h = 0; h < lanes; ++h) {
         if (p + i >= lane[h].count) continue;
         if constexpr (!absolute) column[i][h] += __ldg(base + p + i);
-        take(h, value[i][h], column[i][h]);
+        take(h, values.of(value[i][h]), column[i][h]);
       }
     }
   }
 }
 
 /// The same, by the width of the slice's offsets.
-template <class Division, class T, class Take>
+template <class Division, class Values, class Take>
 __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed_slice& s,
-                                           const packed_lane (&lane)[Division::lanes], const T* __restrict__ values,
+                                           const packed_lane (&lane)[Division::lanes], const Values& values,
                                            Take take) {
   switch (s.offset_bytes) {
     case 0:

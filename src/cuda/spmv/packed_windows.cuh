@@ -85,12 +85,14 @@ __device__ std::int64_t length_of(const O* rowptr, std::int64_t row) {
   return std::int64_t{rowptr[row + 1]} - rowptr[row];
 }
 
-/// Sorts the rows of each window by decreasing length and counts its slices.
+/// Sorts the rows of each window by decreasing length and, of the same length, by the storage of their values (null:
+/// whole), and counts its slices.
 template <class O>
 __global__ void __launch_bounds__(window_threads)
-    sort_windows(index_t rows, const O* rowptr, int length_bits, packed_shape shape, std::uint16_t* order,
-                 std::uint16_t* length, packed_totals* totals) {
-  using sorter = cub::BlockRadixSort<std::uint16_t, window_threads, rows_per_thread, std::uint16_t>;
+    sort_windows(index_t rows, const O* rowptr, const value_storage* row_storage, int length_bits, packed_shape shape,
+                 std::uint16_t* order, std::uint16_t* length, packed_totals* totals) {
+  using sorter = cub::BlockRadixSort<std::uint32_t, window_threads, rows_per_thread, std::uint16_t>;
+  constexpr int storage_bits = 2;
   using adder = cub::BlockScan<packed_totals, window_threads>;
   __shared__ union {
     typename sorter::TempStorage sort;
@@ -100,13 +102,17 @@ __global__ void __launch_bounds__(window_threads)
   __shared__ window_plan plan;
   const std::int64_t first = std::int64_t{blockIdx.x} * packed_window;
   const int in_window = static_cast<int>(min(std::int64_t{packed_window}, rows - first));
-  std::uint16_t key[rows_per_thread], local[rows_per_thread];
+  std::uint32_t key[rows_per_thread];
+  std::uint16_t local[rows_per_thread];
   for (int i = 0; i < rows_per_thread; ++i) {
     const int r = static_cast<int>(threadIdx.x) * rows_per_thread + i;
     local[i] = static_cast<std::uint16_t>(r);
-    key[i] = r < in_window ? static_cast<std::uint16_t>(min(length_of(rowptr, first + r), std::int64_t{65535}))
-                           : std::uint16_t{0};
-    sorted[r] = key[i];
+    key[i] = 0;
+    if (r < in_window) {
+      key[i] = static_cast<std::uint32_t>(min(length_of(rowptr, first + r), std::int64_t{65535})) << storage_bits;
+      if (row_storage != nullptr) key[i] |= static_cast<std::uint32_t>(row_storage[first + r]);
+    }
+    sorted[r] = static_cast<int>(key[i]);
   }
   __syncthreads();
   bool moves = false;
@@ -115,14 +121,15 @@ __global__ void __launch_bounds__(window_threads)
     moves |= r > 0 && sorted[r - 1] < sorted[r];
   }
   if (__syncthreads_or(moves) != 0) {
-    sorter(shared.sort).SortDescending(key, local, 0, length_bits);
-    for (int i = 0; i < rows_per_thread; ++i) sorted[threadIdx.x * rows_per_thread + i] = key[i];
+    sorter(shared.sort).SortDescending(key, local, row_storage == nullptr ? storage_bits : 0, storage_bits + length_bits);
   }
+  __syncthreads();
   for (int i = 0; i < rows_per_thread; ++i) {
     const int r = static_cast<int>(threadIdx.x) * rows_per_thread + i;
+    sorted[r] = static_cast<int>(key[i] >> storage_bits);
     if (r >= in_window) continue;
     order[first + r] = local[i];
-    length[first + r] = key[i];
+    length[first + r] = static_cast<std::uint16_t>(sorted[r]);
   }
   __syncthreads();
   if (threadIdx.x == 0) plan.divide(sorted, in_window, shape);

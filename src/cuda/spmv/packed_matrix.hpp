@@ -1,0 +1,122 @@
+// The values of a packed matrix, in as few bytes as give back every bit of them, or as keep a promise about their
+// error.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cuda/spmv/narrow_values.hpp"
+#include "cuda/spmv/packed_build.hpp"
+#include "cuda/spmv/packed_values.cuh"
+#include "cuda/spmv/row_storage.hpp"
+
+namespace tulle::cuda {
+
+/// A packed matrix: numbers of T, used as numbers of V.
+template <class T, class V>
+class packed_matrix {
+ public:
+  template <offset O>
+  packed_matrix(const context& ctx, csr_view<T, O> a, index_t longest, const packed_shape& shape,
+                const value_tolerance& tolerance)
+      : longest_(longest), shape_(shape), tolerance_(tolerance) {
+    decide(ctx, a);
+    place(ctx, a);
+  }
+
+  /// The same pattern with other values. Where the old ones were not stored whole, or need not be, it looks at the new
+  /// ones, may store them otherwise, and waits for the stream.
+  template <offset O>
+  void update(const context& ctx, csr_view<T, O> a) {
+    if (kind_.storage != value_storage::whole || tolerance_.tolerance > 0) {
+      const bool differed = rows_.has_value();
+      decide(ctx, a);
+      if (differed || rows_) return place(ctx, a);
+      make_room(ctx, a.nnz);
+    }
+    fill(ctx, a);
+  }
+
+  /// Calls f with what reads the values.
+  template <class F>
+  void with_values(F&& f) const {
+    if constexpr (std::is_same_v<T, double>) {
+      if (rows_) return f(sliced_values{data_.data()});
+    }
+    switch (kind_.storage) {
+      case value_storage::f32:
+        if constexpr (sizeof(T) == 8) return f(stored_values<float, V>{as<float>()});
+        break;
+      case value_storage::bf16:
+        return f(bf16_values<V>{as<std::uint16_t>()});
+      case value_storage::listed:
+        return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
+      default:
+        break;
+    }
+    return f(stored_values<T, V>{as<T>()});
+  }
+  [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
+  [[nodiscard]] bool is_narrow() const noexcept { return rows_ || kind_.storage != value_storage::whole; }
+  /// How values are stored, where not whole: " values=f32".
+  [[nodiscard]] std::string parameters() const {
+    if (!rows_) {
+      return kind_.storage == value_storage::whole ? std::string() : " values=" + std::string(name(kind_.storage));
+    }
+    std::string out = " values=mixed";
+    for (const value_storage s : {value_storage::whole, value_storage::f32, value_storage::bf16}) {
+      const auto k = static_cast<std::size_t>(s);
+      const std::string type = s == value_storage::whole ? " f64" : " " + std::string(name(s));
+      out += type + "_rows=" + std::to_string(rows_->rows[k]) + type + "_entries=" + std::to_string(rows_->entries[k]);
+    }
+    return out;
+  }
+
+ private:
+  template <class S>
+  const S* as() const {
+    return reinterpret_cast<const S*>(data_.data());
+  }
+  template <offset O>
+  void decide(const context& ctx, csr_view<T, O> a) {
+    kind_ = narrowest(ctx, a.values, a.nnz);
+    rows_.reset();
+    if constexpr (std::is_same_v<T, double>) {
+      if (tolerance_.tolerance == 0 || kind_.storage != value_storage::whole) return;
+      rows_ = choose_row_storage(ctx, a, tolerance_);
+      if (rows_->whole()) rows_.reset();
+    }
+  }
+  template <offset O>
+  void place(const context& ctx, csr_view<T, O> a) {
+    packed_shape shape = shape_;
+    if (is_narrow()) shape.height = shape.narrow_height;
+    pattern_.emplace(ctx, a.rows, a.rowptr, a.colind, longest_, shape, rows_ ? rows_->of_row.data() : nullptr);
+    make_room(ctx, a.nnz);
+    fill(ctx, a);
+  }
+  void make_room(const context& ctx, std::int64_t nnz) {
+    const auto bytes = static_cast<std::size_t>(rows_ ? pattern_->value_bytes() : nnz * bytes_of(kind_.storage));
+    if (data_.size() != bytes) data_ = buffer<std::byte>(ctx, bytes);
+  }
+  template <offset O>
+  void fill(const context& ctx, csr_view<T, O> a) {
+    pattern_->fill_values(ctx, a.rowptr, a.values,
+                          packed_writer<T>{kind_.storage, rows_.has_value(), data_.data(), kind_.list.data(),
+                                           static_cast<int>(kind_.list.size())});
+  }
+  static std::int64_t bytes_of(value_storage s) {
+    return s == value_storage::listed ? 1 : s == value_storage::bf16 ? 2 : s == value_storage::f32 ? 4 : sizeof(T);
+  }
+
+  index_t longest_;
+  packed_shape shape_;
+  value_tolerance tolerance_;
+  narrow_values<T> kind_;
+  std::optional<row_storages> rows_;  // where slices differ
+  std::optional<packed_storage> pattern_;
+  buffer<std::byte> data_;
+};
+
+}  // namespace tulle::cuda

@@ -1,0 +1,32 @@
+// How a converted copy of a matrix holds its values: in as few bytes as give back every bit of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tulle {
+
+enum class value_storage : std::uint8_t {
+  whole,   // as they are
+  f32,     // every value is a float
+  bf16,    // every value is the upper half of a float
+  listed,  // a byte each: the place in a list of the values that there are
+};
+
+/// Most values in a list.
+inline constexpr int most_listed_values = 256;
+
+constexpr std::string_view name(value_storage s) {
+  switch (s) {
+    case value_storage::f32:
+      return "f32";
+    case value_storage::bf16:
+      return "bf16";
+    case value_storage::listed:
+      return "listed";
+    default:
+      return "whole";
+  }
+}
+
+}  // namespace tulle

@@ -1,0 +1,56 @@
+// Values stored in fewer bits than they have: the error stays below what was promised.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "conformance/checks.hpp"
+#include "conformance/spmv_case.hpp"
+
+namespace tulle::test {
+namespace {
+
+/// The largest error over the bound of rounding alone and over the bound with the promise.
+struct ratios {
+  double rounding;
+  double promised;
+};
+
+template <offset O>
+ratios ratios_of(const context& ctx, spmv_operator& op, const typed_matrix<double, O>& a, const battery_matrix& m,
+                 double beta, const value_tolerance& promise) {
+  const std::vector<double> x = random_numbers(static_cast<std::size_t>(m.cols), 42),
+                            y0 = random_numbers(static_cast<std::size_t>(m.rows), 43);
+  guarded_vector<double> device_x(ctx, x, m.misaligned);
+  const std::vector<double> y = written_twice(
+      ctx, y0, m.misaligned, true, [&](double* to) { op.apply(2.5, device_x.data(), beta, to, ctx.stream()); });
+  spmv_reference reference = reference_of(2.5, a.host(), x, beta, y0);
+  const double rounding = error_ratio(reference, host_span<const double>(y));
+  add_promise(reference, 2.5, a.host(), host_span<const double>(x), promise);
+  return {rounding, error_ratio(reference, host_span<const double>(y))};
+}
+
+}  // namespace
+
+void run_promise_case(const context& ctx, const spmv_case& c) {
+  dispatch_operation<type_set::floating>(c.types, [&]<class S, class T, class O>() {
+    if constexpr (std::same_as<S, double>) {
+      typed_matrix<double, O> a(ctx, *c.matrix);
+      const csr_stats stats = statistics(ctx, a.device());
+      if (const support s = c.kernel->supports(stats, c.types.matrix(), ctx.info()); !s.ok) GTEST_SKIP() << s.reason;
+      const auto op = c.kernel->make(ctx, matrix_ref(a.device()), stats, c.options);
+      const bool lossy = op->parameters().find("values=mixed") != std::string::npos;
+      SCOPED_TRACE(op->parameters());
+      for (const double beta : {0.0, -1.0}) {
+        const ratios now = ratios_of(ctx, *op, a, *c.matrix, beta, c.options.values);
+        EXPECT_LE(now.promised, 1);
+        if (!lossy) EXPECT_LE(now.rounding, 1) << "bits were left out without saying so";
+      }
+      a.replace_values(random_numbers(c.matrix->values.size(), 1234));
+      op->update_values(matrix_ref(a.device()));
+      SCOPED_TRACE("after update_values: " + op->parameters());
+      EXPECT_LE(ratios_of(ctx, *op, a, *c.matrix, 0, c.options.values).promised, 1);
+    }
+  });
+}
+
+}  // namespace tulle::test
