@@ -91,12 +91,16 @@ __device__ __forceinline__ int load_number(const int* from) {
   return v;
 }
 
-__global__ void __launch_bounds__(threads, 9) waiting_pass(const __grid_constant__ pass_arrays v) {
+__global__ void __launch_bounds__(threads, 7) waiting_pass(const __grid_constant__ pass_arrays v) {
   __shared__ pass_state s;
   const std::int64_t product = std::int64_t{blockIdx.x} - v.lag, i = product * warps + threadIdx.x / 32;
   const bool multiplies = product >= 0 && i < v.a.slices;
   packed_slice slice{};
-  if (multiplies) slice = load_slice(v.a, i);
+  if (multiplies) {
+    slice = load_slice(v.a, i);
+    const auto* const from = reinterpret_cast<const char*>(v.values + slice.values) + 128 * lane_id();
+    if (lane_id() < slice.full * 4) prefetch_l2(from);
+  }
   const std::int64_t at = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   const bool renews = 2 * at < v.n;
   quad<double> r{}, p{}, q{};
