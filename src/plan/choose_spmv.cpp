@@ -72,11 +72,14 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
 }
 
 /// Bytes per nonzero of a copy in blocks, where rows are alike and that is less than csr5's (a column index of 4 bytes, half
-/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at.
+/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at, nor for blocks of 2
+/// with many holes: stencils with runs of three points look like that, and `packed` stores no column of theirs.
 /// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
 std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
   const index_t b = best_bsr_block(s, value);
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.block_fill[static_cast<std::size_t>(b)] == 0) return std::nullopt;
+  constexpr double least_fill_of_pairs = 0.7;  // 27 points: 0.62 by the sample that is looked at
+  if (b == 2 && s.block_fill[2] < least_fill_of_pairs) return std::nullopt;
   const double bytes = bsr_bytes_per_nonzero(s, b, value);
   return bytes < static_cast<double>(value) + 4.5 ? std::optional(bytes) : std::nullopt;
 }

@@ -106,6 +106,10 @@ TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
   s.block_fill.fill(0.6);
   EXPECT_EQ(standard(s), "packed");  // a band of runs
+  s = with_longest(with(regular(2'097'152, 26), &csr_stats::gather_sectors, 13), 27);
+  s.block_fill = {0, 0, 0.62, 0.38, 0.34, 0.23, 0.2, 0.18, 0.18};
+  EXPECT_EQ(standard(s), "packed");  // 27 points
+  EXPECT_EQ(standard(s, f32), "packed");
   s = regular(20'000, 80);
   s.block_fill[3] = 1;
   EXPECT_EQ(standard(s), "csr5");  // few
