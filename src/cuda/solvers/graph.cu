@@ -78,8 +78,7 @@ class graph_operator final : public cg_operator {
     const device_guard guard(ctx_.device());
     const cudaStream_t s = native(stream);
     const auto* const seen = static_cast<const volatile graph_told*>(told_.data());
-    const bool loops = has_conditional_nodes(ctx_.info().driver_version);
-    if (n_ == 0 || seen == nullptr || (loops && !options_.progress)) {
+    if (n_ == 0 || seen == nullptr || (has_conditional_nodes(ctx_.info().driver_version) && !options_.progress)) {
       enqueue(b, x, record, history, stream);
     } else {
       call(b, x, record, history, 0, s);
