@@ -1,24 +1,24 @@
 // What storing values in fewer bytes gains in y = A x: the same patterns with values that are floats, bf16, of 256, of
 // 16 and of 2 kinds, and f32 values under f64 vectors, beside values that take all bytes of a double; on a CPU the last
 // in CSR, too: `tulle_narrow_values [cpu|cuda] [-o FILE] [MATRIX...]`.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
 
+#include "record.hpp"
+
 namespace {
 
 using namespace tulle;
 
-using row = std::vector<std::string>;
+using bench::row;
 const row header = {"matrix",   "values",   "kernel",   "stored",   "bytes a nonzero",
                     "plan, ms", "cold, µs", "over f64", "warm, µs", "over f64"};
 
@@ -122,26 +122,6 @@ void measure_all(const context& ctx, const std::string& spec, std::vector<row>& 
   add(rows, spec, narrow, measure(ctx, matrix_ref(floats), "csr.balanced"), in_place);
 }
 
-std::string json(const row& cells) {
-  std::string out;
-  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
-  return "[" + out + "]";
-}
-
-/// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const std::vector<row>& rows) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  std::string text;
-  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(
-      out,
-      "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-      " \"rows\": [{}\n ]\n}}\n",
-      built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
-  return std::fclose(out);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -161,5 +141,5 @@ int main(int argc, char** argv) {
   const context ctx = on_cpu ? context::cpu() : context::cuda();
   std::vector<row> rows;
   for (const std::string& spec : matrices) measure_all(ctx, spec, rows);
-  return file.empty() ? 0 : write(file, ctx, rows);
+  return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }

@@ -1,17 +1,17 @@
 // What storing values in fewer bytes gains in y = A x, and the error measured over the one promised:
 // `tulle_precision [cpu|cuda] [-o FILE] [--small]`.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <span>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
+
+#include "record.hpp"
 
 namespace {
 
@@ -47,23 +47,8 @@ struct way {
   bool f32 = false;  // values of f32, vectors of f64
 };
 
-using row = std::vector<std::string>;
+using bench::row;
 const row header = {"f64 vectors", "values", "stored", "bytes a nonzero", "A x, µs", "over f64", "error / promise"};
-
-double median_microseconds(const context& ctx, const any_spmv_plan& plan, vector_ref x, vector_ref y) {
-  std::vector<double> times;
-  event begin(ctx), end(ctx);
-  constexpr int many = 10;
-  for (int i = 0; i < 13; ++i) {
-    begin.record(ctx.stream());
-    for (int k = 0; k < many; ++k) plan.apply(1, x, 0, y);
-    end.record(ctx.stream());
-    end.synchronize();
-    if (i >= 2) times.push_back(end.microseconds_since(begin) / many);
-  }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
 
 std::string stored_as(const any_spmv_plan& plan) {
   const std::string all = plan.parameters();
@@ -87,7 +72,12 @@ row measure(const context& ctx, const std::string& name, const way& w, double& w
   std::mt19937_64 random(1);
   for (double& v : x) v = std::uniform_real_distribution<double>(-1, 1)(random);
   buffer<double> device_x = to_buffer(ctx, x), device_y(ctx, y.size());
-  const double time = median_microseconds(ctx, plan, device_x, device_y);
+  std::vector<double> times;
+  for (int i = 0; i < 13; ++i) {
+    const double t = bench::sample(ctx, 10, [&] { plan.apply(1, device_x, 0, device_y); });
+    if (i >= 2) times.push_back(t);
+  }
+  const double time = bench::median(times);
   if (whole == 0) whole = time;
   y = to_vector(ctx, device_y);
   std::string error = "-";
@@ -97,10 +87,14 @@ row measure(const context& ctx, const std::string& name, const way& w, double& w
     error = fmt::format("{:.2g}", error_ratio(reference, host_span<const double>(y)));
   }
   const double bytes = static_cast<double>(plan.matrix_bytes()) / static_cast<double>(a.nnz);
-  fmt::print("{} {}: {} {:.2f} bytes a nonzero {:.1f} us, {:.2f} times f64's speed, error {}\n", name, w.name, stored_as(plan),
-             bytes, time, whole / time, error);
+  fmt::print("{} {}: {} {:.2f} bytes a nonzero {:.1f} us, {:.2f} times f64's speed, error {}\n", name, w.name,
+             stored_as(plan), bytes, time, whole / time, error);
   std::fflush(stdout);
-  return {w.name, stored_as(plan), fmt::format("{:.2f}", bytes), fmt::format("{:.1f}", time), fmt::format("{:.2f}", whole / time),
+  return {w.name,
+          stored_as(plan),
+          fmt::format("{:.2f}", bytes),
+          fmt::format("{:.1f}", time),
+          fmt::format("{:.2f}", whole / time),
           error};
 }
 
@@ -109,9 +103,11 @@ std::vector<row> measure_all(const context& ctx, const mesh& m) {
   const std::string spec = m.spec;
   const auto random = [&] { return generate<double>(host, spec + "random"); };
   csr<double> few = random();
-  std::ranges::for_each(std::span<double>(few.values.data(), few.values.size()), [](double& v) { v = v < 0 ? -1.0 / 3 : 2.0 / 3; });
+  std::ranges::for_each(std::span<double>(few.values.data(), few.values.size()),
+                        [](double& v) { v = v < 0 ? -1.0 / 3 : 2.0 / 3; });
   csr<double> floats = random();
-  std::ranges::for_each(std::span<double>(floats.values.data(), floats.values.size()), [](double& v) { v = static_cast<float>(v); });
+  std::ranges::for_each(std::span<double>(floats.values.data(), floats.values.size()),
+                        [](double& v) { v = static_cast<float>(v); });
   std::vector<way> ways;
   ways.push_back({"random", random()});
   ways.push_back({"random, 1e-12 promised", random(), {1e-12, error_bound::componentwise}});
@@ -131,25 +127,6 @@ std::vector<row> measure_all(const context& ctx, const mesh& m) {
   return rows;
 }
 
-std::string json(const row& cells) {
-  std::string out;
-  for (const std::string& cell : cells) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", cell);
-  return "[" + out + "]";
-}
-
-/// As tools/bench_table.py takes it.
-int write(const std::string& file, const context& ctx, const std::vector<row>& rows) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) return 1;
-  std::string text;
-  for (const row& cells : rows) text += (text.empty() ? "\n  " : ",\n  ") + json(cells);
-  fmt::print(out,
-             "{{\n \"context\": {{\"commit\": \"{}\", \"date\": \"{:%FT%TZ}\", \"device\": \"{}\"}},\n \"header\": {},\n"
-             " \"rows\": [{}\n ]\n}}\n",
-             built_from().commit, fmt::gmtime(std::time(nullptr)), ctx.info().name, json(header), text);
-  return std::fclose(out);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -166,5 +143,5 @@ int main(int argc, char** argv) {
   for (const mesh& m : small ? std::span<const mesh>(small_meshes) : std::span<const mesh>(large_meshes)) {
     for (row& r : measure_all(ctx, m)) rows.push_back(std::move(r));
   }
-  return file.empty() ? 0 : write(file, ctx, rows);
+  return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }
