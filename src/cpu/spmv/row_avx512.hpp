@@ -26,7 +26,7 @@ struct avx512<double> {
   [[gnu::always_inline, TULLE_AVX512]] static __m512d madd(__m512d sum, __mmask16 mask, const T* values,
                                                            const index_t* colind, const double* x) {
     const auto m = static_cast<__mmask8>(mask);
-    // Known to be full, the mask would let the gather go into any register: one that waits for the sum of the row before.
+    // Were it known to be full, the gather would go into any register: one that waits for the sum of the row before.
     __mmask8 wanted = m;
     asm("" : "+Yk"(wanted));
     const __m512d gathered =
