@@ -73,7 +73,7 @@ void print_text(const kernels_result& r) {
       if (std::exchange(is_first, false)) {
         put("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
       }
-      put("{:<20} {:<5} {:<15} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")), k.summary,
+      put("{:<20} {:<5} {:<19} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")), k.summary,
           chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
       if (refusal && !refusal->empty()) put("{:<20} cannot take this matrix: {}\n", "", *refusal);
     }

@@ -26,9 +26,11 @@ struct avx512<double> {
   [[gnu::always_inline, TULLE_AVX512]] static __m512d madd(__m512d sum, __mmask16 mask, const T* values,
                                                            const index_t* colind, const double* x) {
     const auto m = static_cast<__mmask8>(mask);
-    __m512d into = _mm512_setzero_pd();
-    asm("" : "+v"(into));  // else a full mask lets it be any register: one that waits for the sum of the row before
-    const __m512d gathered = _mm512_mask_i32gather_pd(into, m, _mm256_maskz_loadu_epi32(m, colind), x, 8);
+    // Were it known to be full, the gather would go into any register: one that waits for the sum of the row before.
+    __mmask8 wanted = m;
+    asm("" : "+Yk"(wanted));
+    const __m512d gathered =
+        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), wanted, _mm256_maskz_loadu_epi32(m, colind), x, 8);
     return _mm512_fmadd_pd(load(m, values), gathered, sum);
   }
   [[gnu::always_inline, TULLE_AVX512]] static __m512d zero() { return _mm512_setzero_pd(); }
