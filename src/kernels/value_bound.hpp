@@ -39,10 +39,6 @@ struct row_loss {
       beyond[k] = beyond[k] || !(loss <= tolerance * size);
     }
   }
-  constexpr void add(const row_loss& o) {
-    sum += o.sum;
-    for (int k = 0; k < 2; ++k) lost[k] += o.lost[k], beyond[k] = beyond[k] || o.beyond[k];
-  }
 
   /// The narrowest storage that keeps the promise; `norm`: the largest row sum of the matrix. Sums of `count` terms are
   /// trusted to their rounding error.

@@ -3,12 +3,10 @@
 #include <numeric>
 #include <random>
 
-#include "solver_fixture.hpp"
+#include "jacobi_fixture.hpp"
 
 namespace tulle::test {
 namespace {
-
-constexpr jacobi_form forms[] = {jacobi_form::plain, jacobi_form::rows, jacobi_form::symmetric};
 
 std::vector<index_t> shuffled(index_t n, std::uint64_t seed) {
   std::vector<index_t> order(static_cast<std::size_t>(n));
@@ -70,29 +68,7 @@ bounded_iterate<T> sweeps_of(const plain_csr<T>& a, const std::vector<T>& b, con
   return now;
 }
 
-class jacobi_test : public solver_fixture {
- protected:
-  template <class T>
-  solved<T> run(const jacobi_solver& solver, const std::vector<T>& b, const std::vector<T>& guess) {
-    const buffer<T> rhs = to_buffer(ctx(), b);
-    buffer<T> x = to_buffer(ctx(), guess);
-    const cg_result result = solver.solve(rhs, x);
-    return {result, to_vector(ctx(), x)};
-  }
-  template <class T>
-  solved<T> run(const plain_csr<T>& a, const std::vector<T>& b, const jacobi_options& options) {
-    return run(jacobi_solver(ctx(), matrix_ref(a.view()), options), b, std::vector<T>(b.size()));
-  }
-  template <class T>
-  static void expect_solved(const plain_csr<T>& a, const std::vector<T>& b, const solved<T>& s,
-                            const jacobi_options& o) {
-    EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
-    cg_options same;
-    same.rtol = o.rtol;
-    same.atol = o.atol;
-    expect_true_report(a, b, s, same);
-  }
-};
+class jacobi_test : public jacobi_fixture {};
 TULLE_ON_SOLVERS(jacobi_test);
 
 TEST_P(jacobi_test, the_forms_give_the_same_iterates) {

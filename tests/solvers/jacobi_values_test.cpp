@@ -1,30 +1,10 @@
 // Jacobi's method with new numbers in the same pattern.
-#include "solver_fixture.hpp"
+#include "jacobi_fixture.hpp"
 
 namespace tulle::test {
 namespace {
 
-constexpr jacobi_form forms[] = {jacobi_form::plain, jacobi_form::rows, jacobi_form::symmetric};
-
-class jacobi_values_test : public solver_fixture {
- protected:
-  template <class T>
-  solved<T> run(const jacobi_solver& solver, const std::vector<T>& b) {
-    const buffer<T> rhs = to_buffer(ctx(), b);
-    buffer<T> x = to_buffer(ctx(), std::vector<T>(b.size()));
-    const cg_result result = solver.solve(rhs, x);
-    return {result, to_vector(ctx(), x)};
-  }
-  template <class T>
-  static void expect_solved(const plain_csr<T>& a, const std::vector<T>& b, const solved<T>& s,
-                            const jacobi_options& o) {
-    EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
-    cg_options same;
-    same.rtol = o.rtol;
-    same.atol = o.atol;
-    expect_true_report(a, b, s, same);
-  }
-};
+class jacobi_values_test : public jacobi_fixture {};
 TULLE_ON_SOLVERS(jacobi_values_test);
 
 /// A matrix in some formats, on the host and where the solver is, and its values as they are there.

@@ -97,7 +97,8 @@ class packed_matrix {
     fill(ctx, a);
   }
   void make_room(const context& ctx, std::int64_t nnz) {
-    const auto bytes = static_cast<std::size_t>(rows_ ? pattern_->value_bytes() : nnz * bytes_of(kind_.storage));
+    const std::size_t bytes = rows_ ? static_cast<std::size_t>(pattern_->value_bytes())
+                                    : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
     if (data_.size() != bytes) data_ = buffer<std::byte>(ctx, bytes);
   }
   template <offset O>
@@ -106,10 +107,6 @@ class packed_matrix {
                           packed_writer<T>{kind_.storage, rows_.has_value(), data_.data(), kind_.list.data(),
                                            static_cast<int>(kind_.list.size())});
   }
-  static std::int64_t bytes_of(value_storage s) {
-    return s == value_storage::listed ? 1 : s == value_storage::bf16 ? 2 : s == value_storage::f32 ? 4 : sizeof(T);
-  }
-
   index_t longest_;
   packed_shape shape_;
   value_tolerance tolerance_;

@@ -1,7 +1,6 @@
 // packed for values that are stored in fewer bytes than they are used in; see packed.cu. Values are read in less time,
 // so fewer ways of dividing a slice are told apart.
 #include "cuda/device/epilogue.cuh"
-#include <cstdlib>
 #include "cuda/spmv/packed_kernel.cuh"
 
 namespace tulle::cuda {
