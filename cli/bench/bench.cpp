@@ -109,6 +109,7 @@ void add_bench(CLI::App& app, int& result) {
   command.add_flag("--cold", o->cold, "Only with the cache overwritten before every run");
   command.add_flag("--warm", o->warm, "Only with runs back to back");
   command.add_flag("!--no-diagnosis", o->diagnose, "Leave out the runs on altered matrices that tell the bottleneck");
+  command.add_flag("!--no-bandwidth", o->bandwidth, "Leave out what the memory reaches, some seconds, and shares of it");
   add_json_option(command, o->run);
   command.add_option("-o,--output", o->output, "Write the records to a file, as JSON: a new one, or that of an earlier run; - is stdout");
   command.add_option("--compare", o->compare, "Records of an earlier run, as -o wrote them")->check(CLI::ExistingFile);

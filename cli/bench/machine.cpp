@@ -18,9 +18,10 @@ std::string cuda_version(int version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-machine measure_machine(const context& ctx) {
+machine measure_machine(const context& ctx, bool memory) {
   const bool gpu = ctx.backend() == backend_kind::cuda;
-  const bandwidth b = gpu ? cuda_runtime()->measure_bandwidth(ctx.device()) : cpu::measure_bandwidth(ctx);
+  bandwidth b;
+  if (memory) b = gpu ? cuda_runtime()->measure_bandwidth(ctx.device()) : cpu::measure_bandwidth(ctx);
   const double launch_us =
       gpu ? cuda_runtime()->measure_launch_latency(ctx.device()) : cpu::measure_launch_latency(ctx.threads());
   return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
@@ -56,8 +57,10 @@ json describe(const machine& m) {
 
 std::string headline(const machine& m) {
   const std::string threads = m.device.backend == backend_kind::cpu ? fmt::format(", {} threads", m.threads) : "";
-  return fmt::format("{}{}: read {}/s, copy {}/s, triad {}/s, launch {:.1f} us", m.device.name, threads,
-                     human_bytes(m.read), human_bytes(m.copy), human_bytes(m.triad), m.launch_us);
+  const std::string memory = m.read == 0 ? ""
+                                         : fmt::format("read {}/s, copy {}/s, triad {}/s, ", human_bytes(m.read),
+                                                       human_bytes(m.copy), human_bytes(m.triad));
+  return fmt::format("{}{}: {}launch {:.1f} us", m.device.name, threads, memory, m.launch_us);
 }
 
 }  // namespace tulle::cli::bench

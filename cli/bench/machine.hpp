@@ -10,7 +10,7 @@ namespace tulle::cli::bench {
 struct machine {
   device_info device;
   int threads = 0;
-  // What memory reaches when nothing else is in the way, in bytes per second.
+  // What memory reaches when nothing else is in the way, in bytes per second; 0 where it was not measured.
   double read = 0;       // sum of a large array
   double copy = 0;       // read + write
   double triad = 0;      // a = b + s c
@@ -18,7 +18,8 @@ struct machine {
   double launch_us = 0;  // CUDA: an empty kernel seen from the host; CPU: an empty parallel region, the shortest of 100
 };
 
-machine measure_machine(const context& ctx);
+/// `memory`: its bandwidths, too.
+machine measure_machine(const context& ctx, bool memory = true);
 
 /// What waiting costs on a GPU, in microseconds; cluster_barrier is 0 where there are no clusters.
 struct waiting {

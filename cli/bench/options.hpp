@@ -19,6 +19,8 @@ struct bench_options {
   std::vector<std::string> kernels{"all"};
   int warmup = 3;
   int repeat = 10;
+  /// That of the memory is measured: shares are of it.
+  bool bandwidth = true;
   bool cold = false;  // neither or both: both are measured
   bool warm = false;
   bool diagnose = true;  // the extra measurements behind `bottleneck`

@@ -34,7 +34,7 @@ session::session(const bench_options& options, context on)
     : o_(checked(options)),
       before_(options.compare.empty() ? json() : read_run(options.compare)),
       ctx(std::move(on)),
-      host(measure_machine(ctx)),
+      host(measure_machine(ctx, options.bandwidth)),
       clock(ctx, options.warmup, options.repeat) {
   print(headline(host) + '\n');
 }

@@ -11,7 +11,7 @@ from tool import Outcome
 
 BINARY = sys.argv.pop(1)
 STENCIL = "gen:stencil:n=12"
-QUICK = [STENCIL, "--warm", "--warmup", 1, "--repeat", 3]
+QUICK = [STENCIL, "--no-bandwidth", "--warm", "--warmup", 1, "--repeat", 3]  # measuring the machine takes longer than these
 ONE = [*QUICK, "--kernels", "csr.serial"]
 
 
@@ -54,7 +54,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(len(set(chosen)), 8)
 
     def test_compares_with_an_earlier_run(self):
-        once = [STENCIL, "--warm", "--repeat", 1, "--kernels", "csr.serial"]  # one run has no standard deviation
+        once = [STENCIL, "--no-bandwidth", "--warm", "--repeat", 1, "--kernels", "csr.serial"]  # one run has no standard deviation
         self.bench(*once, "-o", self.file)
         old = json.loads(self.file.read_text())
         # The tolerance and a millionfold change keep the noise of the machine out of the answer.
@@ -63,6 +63,15 @@ class Bench(unittest.TestCase):
             self.file.write_text(json.dumps(old | {"benchmarks": changed}))
             text = self.bench(*once, "--tolerance", 100, "--compare", self.file, code=code)
             self.assertEqual("REGRESSION" in text, code == 1)
+
+    def test_leaves_out_the_bandwidth_of_the_memory_and_shares_of_it(self):
+        tables = self.bench(*ONE)
+        self.assertNotIn("triad", tables)
+        self.assertIn("launch", tables)
+        run = self.run_of(*ONE)
+        self.assertEqual(set(run["context"]["bandwidth"].values()), {0})
+        self.assertGreater(run["context"]["launch_us"], 0)
+        self.assertEqual([b["percent_of_bandwidth"] for b in run["benchmarks"]], [0])
 
     def test_writes_the_same_records_to_a_file_and_to_stdout(self):
         self.assertEqual(self.run_of(*ONE, "-o", self.file), json.loads(self.file.read_text()))
@@ -105,7 +114,7 @@ class Bench(unittest.TestCase):
         self.assertEqual([(b["kernel"], b["effort"]) for b in run["benchmarks"]], [("csr.balanced", "none")])
 
     def test_latency_on_the_cpu_is_the_hosts_alone(self):
-        run = self.run_of(STENCIL, "--latency", "--repeat", 3)
+        run = self.run_of(STENCIL, "--no-bandwidth", "--latency", "--repeat", 3)
         self.assertLessEqual(len(run["benchmarks"]), 2, "the choice and the kernel without set-up")
         for b in run["benchmarks"]:
             self.assertEqual((b["cache"], b["iterations"]), ("warm", 3))
@@ -136,7 +145,7 @@ class Bench(unittest.TestCase):
 
     def test_errors_grow_from_integers_to_doubles_to_singles(self):
         errors = collections.defaultdict(dict)
-        for e in self.run_of("--errors", "--kernels", "csr.serial")["errors"]:
+        for e in self.run_of("--errors", "--no-bandwidth", "--kernels", "csr.serial")["errors"]:
             self.assertLessEqual(e["error_ratio"], 1, e["name"])
             self.assertLessEqual(e["relative_error"], e["bound"], e["name"])
             errors[e["precision"]][e["length"]] = e["relative_error"]
@@ -166,7 +175,7 @@ class Bench(unittest.TestCase):
             self.assertIn(f"spgemm/{kernel}/gen:stencil:n=9/{phase}", names)
 
     def test_measures_the_origins_where_they_are_asked_for(self):
-        run = self.run_of("spgemm", "gen:stencil:n=4", "--kernels", "study", "--repeat", 1)
+        run = self.run_of("spgemm", "gen:stencil:n=4", "--no-bandwidth", "--kernels", "study", "--repeat", 1)
         self.assertEqual({(b["kernel"], b["chosen"]) for b in run["benchmarks"]}, {("kernel0", False)})
 
 
