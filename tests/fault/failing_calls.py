@@ -17,8 +17,9 @@ BINARY, SHIM = map(os.path.abspath, sys.argv[1:3])
 ERRORS = {"open": errno.ENOSPC, "read": errno.EIO, "write": errno.ENOSPC, "fwrite": errno.ENOSPC, "fflush": errno.ENOSPC,
           "close": errno.EIO, "dup": errno.EMFILE, "fsync": errno.EIO, "fchmod": errno.EPERM, "rename": errno.EACCES,
           "mmap": errno.ENOMEM, "pthread_create": errno.EAGAIN}
+# Files of a few pieces: a call in the middle of many is as another.
 COMMANDS = [("convert a.mtx -o c.mtx", "c.mtx"), ("convert a.mtx.gz -o c.mtx.gz", "c.mtx.gz"),
-            ("convert a.mtx.zst -o c.mtx.zst", "c.mtx.zst"), ("generate stencil:n=30 -o c.mtx", "c.mtx"),
+            ("convert a.mtx.zst -o c.mtx.zst", "c.mtx.zst"), ("generate stencil:n=20 -o c.mtx", "c.mtx"),
             ("spgemm a.mtx a.mtx -o c.mtx", "c.mtx"), ("spmv a.mtx --repeat 1 -o y.mtx", "y.mtx"),
             ("spy a.mtx -o a.svg", "a.svg"), ("spy a.mtx -o a.png", "a.png")]
 BENCH = [("bench gen:diagonal:n=4 --backend cpu --no-bandwidth --warm --warmup 0 --repeat 1 --kernels csr.serial -o run.json", "run.json")]
@@ -85,7 +86,7 @@ def main():
         folder, mark = pathlib.Path(name) / "work", pathlib.Path(name) / "mark"
         folder.mkdir()
         for file in ("a.mtx", "a.mtx.gz", "a.mtx.zst"):
-            assert run(folder, f"generate stencil:n=30 -o {file}")[0] == 0
+            assert run(folder, f"generate stencil:n=20 -o {file}")[0] == 0
         for command, file in COMMANDS:
             more = fail_each(folder, mark, command, file, ERRORS)
             found, tried = found + more[0], tried + more[1]

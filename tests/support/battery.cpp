@@ -148,14 +148,14 @@ void add_shapes(std::vector<battery_matrix>& all) {
   all.push_back(random_rows("1000x1", 1000, 1, [](index_t row) { return row % 3 != 0; }));
   all.push_back(random_rows("wide", 300, 5000, [](index_t row) { return row % 40; }));
   all.push_back(random_rows("tall", 5000, 300, [](index_t row) { return row % 7; }));
+  all.push_back(matrix_of("all_rows_empty", 100, 50, none));
+  all.push_back(random_rows("every_4th_row_empty", 1000, 1000, [](index_t row) { return row % 4 == 0 ? 0 : 5; }));
   for (const index_t rows : {31, 32, 33, 255, 256, 257, 1023, 1024, 1025}) {
     all.push_back(random_rows("rows_" + std::to_string(rows), rows, 700, [](index_t row) { return 3 + row % 4; }));
   }
 }
 
 void add_row_lengths(std::vector<battery_matrix>& all) {
-  all.push_back(matrix_of("all_rows_empty", 100, 50, [](index_t) { return columns{}; }));
-  all.push_back(random_rows("every_4th_row_empty", 1000, 1000, [](index_t row) { return row % 4 == 0 ? 0 : 5; }));
   all.push_back(random_rows("one_dense_row", 1000, 5000, [](index_t row) { return row == 500 ? 5000 : 1 + row % 3; }));
   all.push_back(random_rows("short_rows", 5000, 5000, [](index_t row) { return 1 + row * 7 % 4; }));
   all.push_back(random_rows("long_rows", 40, 4000, [](index_t) { return 3000; }));
@@ -208,10 +208,24 @@ columns full_block_row(index_t row) {
   return c;
 }
 
+std::vector<battery_matrix> made_by(std::initializer_list<void (*)(std::vector<battery_matrix>&)> parts) {
+  std::vector<battery_matrix> all;
+  for (const auto add : parts) add(all);
+  return all;
+}
+
+const battery_matrix& named(const std::vector<battery_matrix>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &battery_matrix::name);
+  if (found == all.end()) throw std::invalid_argument("no matrix of the battery is named " + name);
+  return *found;
+}
+
+/// In every process of a test that is tried on them, so the battery's large matrices are not made for these.
 void add_formats(std::vector<battery_matrix>& all) {
+  const std::vector<battery_matrix> small = made_by({add_shapes, add_orders_and_values});
   for (const char* name : {"0x0", "0x7", "7x0", "1x1", "1x1000", "1000x1", "all_rows_empty", "every_4th_row_empty",
                            "unsorted", "duplicates", "wide"}) {
-    all.push_back(battery_matrix_named(name));
+    all.push_back(named(small, name));
   }
   all.push_back(matrix_of("1x1_empty", 1, 1, [](index_t) { return columns{}; }));
   all.push_back(
@@ -234,12 +248,6 @@ void add_formats(std::vector<battery_matrix>& all) {
   all.push_back({{5, 4, {0, 2, 3, 5, 5, 7}, {0, 1, 1, 0, 3, 2, 2}, {nan, infinity, -infinity, -0.0, 0.0, -0.0, -0.0}},
                  "special_values"});
   all.back().floating_only = true;
-}
-
-std::vector<battery_matrix> made_by(std::initializer_list<void (*)(std::vector<battery_matrix>&)> parts) {
-  std::vector<battery_matrix> all;
-  for (const auto add : parts) add(all);
-  return all;
 }
 
 }  // namespace
@@ -296,10 +304,6 @@ const std::vector<battery_matrix>& format_battery() {
   return all;
 }
 
-const battery_matrix& battery_matrix_named(const std::string& name) {
-  const auto found = std::ranges::find(battery(), name, &battery_matrix::name);
-  if (found == battery().end()) throw std::invalid_argument("no matrix of the battery is named " + name);
-  return *found;
-}
+const battery_matrix& battery_matrix_named(const std::string& name) { return named(battery(), name); }
 
 }  // namespace tulle::test
