@@ -90,7 +90,9 @@ void add_far_columns(const context& ctx, const spgemm_kernel& kernel) {
 void add_kernel(const context& ctx, const spgemm_kernel& kernel) {
   for (const type_key types : all_types) {
     for (const product_recipe& recipe : recipes()) {
-      if (!left_out(types, kernel, recipe)) add_case(ctx, {&kernel, types, recipe});
+      // kernel0 makes every row alike: of other kernels' boundaries its product is looked at, as their reference.
+      const bool brief = recipe.boundary && kernel.role == kernel_role::study;
+      if (!left_out(types, kernel, recipe)) add_case(ctx, {&kernel, types, recipe, 0, brief});
     }
   }
   if (kernel.role == kernel_role::study) add_tile_sizes(ctx, kernel);
