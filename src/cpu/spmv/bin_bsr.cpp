@@ -31,6 +31,24 @@ template <int B, scalar T, scalar V, class X>
   }
 }
 
+/// The rows of bins [first, last).
+template <scalar V, scalar T, class X, class Store>
+void multiply_bins(isa level, const bin_bsr_view<T>& a, index_t first, index_t last, const X& x, const Store& store) {
+  with_block(a.block, [&]<int B>() {
+    with_isa(
+        level, [&]() __attribute__((always_inline)) {
+          for (index_t bin = first; bin < last; ++bin) {
+            alignas(64) V sum[X::width][bin_rows] = {};
+            add_bin<B>(a, bin, x, sum);
+            const std::int64_t row = std::int64_t{bin} * bin_rows;
+            for (std::int64_t l = 0; l < std::min<std::int64_t>(bin_rows, a.rows - row); ++l) {
+              for (int v = 0; v < X::width; ++v) store(row + l, v, sum[v][l]);
+            }
+          }
+        });
+  });
+}
+
 template <class T, class V, class O>
 class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V, bin_bsr_storage<T, O>> {
   using base = bins_operator<bin_bsr_kernel, V, bin_bsr_storage<T, O>>;
@@ -41,20 +59,7 @@ class bin_bsr_kernel final : public bins_operator<bin_bsr_kernel<T, V, O>, V, bi
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    const bin_bsr_view<T> a = this->storage_.view();
-    with_block(a.block, [&]<int B>() {
-      with_isa(
-          this->isa_, [&]() __attribute__((always_inline)) {
-            for (index_t bin = first; bin < last; ++bin) {
-              alignas(64) V sum[X::width][bin_rows] = {};
-              add_bin<B>(a, bin, x, sum);
-              const std::int64_t row = std::int64_t{bin} * bin_rows;
-              for (std::int64_t l = 0; l < std::min<std::int64_t>(bin_rows, a.rows - row); ++l) {
-                for (int v = 0; v < X::width; ++v) store(row + l, v, sum[v][l]);
-              }
-            }
-          });
-    });
+    multiply_bins<V>(this->isa_, this->storage_.view(), first, last, x, store);
   }
 
  private:

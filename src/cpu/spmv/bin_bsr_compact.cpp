@@ -45,6 +45,27 @@ template <int B, scalar T, scalar V, class X>
   }
 }
 
+/// The rows of bins [first, last).
+template <scalar V, scalar T, class X, class Store>
+void multiply_bins(isa level, const compact_view<T>& a, index_t first, index_t last, const X& x, const Store& store) {
+  with_block(a.block, [&]<int B>() {
+    with_isa(
+        level, [&]() __attribute__((always_inline)) {
+          for (index_t bin = first; bin < last; ++bin) {
+            alignas(64) V sum[bin_rows][X::width][B] = {};
+            add_bin<B>(a, bin, x, sum);
+            for (int l = 0; l < bin_rows; ++l) {
+              const std::int64_t R = a.perm[std::int64_t{bin} * bin_rows + l];
+              const std::int64_t count = R < 0 ? 0 : std::min<std::int64_t>(B, a.rows - R * B);
+              for (std::int64_t i = 0; i < count; ++i) {
+                for (int v = 0; v < X::width; ++v) store(R * B + i, v, sum[l][v][i]);
+              }
+            }
+          }
+        });
+  });
+}
+
 template <class T, class V, class O>
 class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, compact_storage<T, O>> {
   using base = bins_operator<compact_kernel, V, compact_storage<T, O>>;
@@ -55,23 +76,7 @@ class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, co
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    const compact_view<T> a = this->storage_.view();
-    with_block(a.block, [&]<int B>() {
-      with_isa(
-          this->isa_, [&]() __attribute__((always_inline)) {
-            for (index_t bin = first; bin < last; ++bin) {
-              alignas(64) V sum[bin_rows][X::width][B] = {};
-              add_bin<B>(a, bin, x, sum);
-              for (int l = 0; l < bin_rows; ++l) {
-                const std::int64_t R = a.perm[std::int64_t{bin} * bin_rows + l];
-                const std::int64_t count = R < 0 ? 0 : std::min<std::int64_t>(B, a.rows - R * B);
-                for (std::int64_t i = 0; i < count; ++i) {
-                  for (int v = 0; v < X::width; ++v) store(R * B + i, v, sum[l][v][i]);
-                }
-              }
-            }
-          });
-    });
+    multiply_bins<V>(this->isa_, this->storage_.view(), first, last, x, store);
   }
 
  private:

@@ -46,8 +46,16 @@ struct some_outputs {
   }
 };
 
+/// Hands the sums of one vector to what a pass does with them.
+template <scalar V, class Finish>
+struct finished_output {
+  Finish& finish;
+  [[gnu::always_inline]] void operator()(std::int64_t row, int, V sum) const { finish(static_cast<index_t>(row), sum); }
+};
+
 /// Derived has `bins(first, last, x, store)`, which hands the sums of the rows of a range of bins to store(row, v,
-/// sum), v of x.width vectors, and is compiled for every instruction set; V: of the vectors; Storage: what keeps the bins.
+/// sum), v of x.width vectors, by a function that knows no offsets and is compiled for every instruction set; V: of the
+/// vectors; Storage: what keeps the bins.
 template <class Derived, scalar V, class Storage>
 class bins_operator : public finishing_operator<Derived, V> {
  public:
@@ -55,10 +63,7 @@ class bins_operator : public finishing_operator<Derived, V> {
   void multiply(Finish start, const V* x, const Done& done) {
     for_each_part(threads(), [&](int i) {
       Finish finish = start;
-      const auto store = [&](std::int64_t row, int, V sum) __attribute__((always_inline)) {
-        finish(static_cast<index_t>(row), sum);
-      };
-      self().bins(begin_[i], begin_[i + 1], one_vector<V>{x}, store);
+      self().bins(begin_[i], begin_[i + 1], one_vector<V>{x}, finished_output<V, Finish>{finish});
       done(i, finish);
     });
   }
