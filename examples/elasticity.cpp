@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -189,7 +188,9 @@ int run(const tulle::context& ctx, int cells, const std::string& file) {
 
 int main(int argc, char** argv) try {
   const tulle::context ctx = take_context(argc, argv);
-  return run(ctx, std::clamp(argc > 1 ? std::atoi(argv[1]) : 6, 2, 100), argc > 2 ? argv[2] : "");
+  constexpr const char* usage = "tulle_example_elasticity [cpu|cuda] [CELLS [FILE.vtk]], 2 to 100";
+  if (argc > 3) show_usage(usage);
+  return run(ctx, argc > 1 ? number(argv[1], 2, 100, usage) : 6, argc > 2 ? argv[2] : "");
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

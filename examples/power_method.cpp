@@ -76,6 +76,7 @@ tulle::matrix_ref graph(const tulle::context& ctx) {
 
 int main(int argc, char** argv) try {
   const tulle::context ctx = take_context(argc, argv);
+  if (argc > 1) show_usage("tulle_example_power_method [cpu|cuda]");
   const tulle::vector_ops ops(ctx);
   const tulle::any_spmv_plan a(ctx, graph(ctx));
   const auto n = static_cast<std::size_t>(a.dimensions().rows);

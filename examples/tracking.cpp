@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -199,8 +198,10 @@ int run(const tulle::context& ctx, tulle::index_t nodes, int frames) {
 
 int main(int argc, char** argv) try {
   const tulle::context ctx = take_context(argc, argv);
-  const int nodes = argc > 1 ? std::atoi(argv[1]) : 4096, frames = argc > 2 ? std::atoi(argv[2]) : 20;
-  return run(ctx, std::clamp(nodes, 16, 1'000'000), std::clamp(frames, 1, 10'000));
+  constexpr const char* usage = "tulle_example_tracking [cpu|cuda] [NODES [FRAMES]], 16 to 1000000 and 1 to 10000";
+  if (argc > 3) show_usage(usage);
+  const int nodes = argc > 1 ? number(argv[1], 16, 1'000'000, usage) : 4096;
+  return run(ctx, nodes, argc > 2 ? number(argv[2], 1, 10'000, usage) : 20);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;
