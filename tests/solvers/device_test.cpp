@@ -1,6 +1,9 @@
 // What only the solvers of a GPU promise: whole solves in a caller's graph, limits that are told, f32 that loses
 // nothing.
+#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "solver_fixture.hpp"
 
@@ -226,6 +229,35 @@ TEST_P(device_solvers, blocks_that_are_folded_away_follow_new_values) {
                                static_cast<const double*>(other.values) + count);
     std::ranges::fill(broken, -1.0);
     expect_error(status::indefinite, "block 0", [&] { solver.update_values(broken); });
+  }
+}
+
+/// Few different values are stored in lists, others are not.
+TEST_P(device_solvers, values_in_fewer_bits_follow_new_values) {
+  plain_csr<double> a = generated<double>("gen:stencil:points=7,n=12");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  const auto set = [&](double diagonal, double other, double spread) {
+    for (index_t r = 0; r < a.rows; ++r) {
+      for (auto k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k) {
+        const index_t c = a.colind[k];
+        a.values[k] = c == r ? diagonal : other * (1 + spread * std::sin(std::min(r, c) + 2.0 * std::max(r, c)));
+      }
+    }
+  };
+  set(6.5, -1, 0);
+  cg_options o = with("cg.graph", preconditioner_kind::none);
+  o.spmv.kernel = "packed";
+  cg_solver solver(ctx(), matrix_ref(a.view()), o);
+  EXPECT_NE(solver.explain().find("values=listed"), std::string::npos) << solver.explain();
+  EXPECT_EQ(status_of(solve(solver, b).result), "SUCCESS");
+  for (const auto& [diagonal, other, spread] : {std::tuple(7.1, -1.1, 0.0), {9.3, -1.2, 0.1}, {6.7, -0.9, 0.0}}) {
+    set(diagonal, other, spread);
+    const buffer<double> values = to_buffer(ctx(), a.values);
+    solver.update_values(values);
+    const auto updated = solve(solver, b), fresh = solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+    EXPECT_EQ(status_of(updated.result), "SUCCESS");
+    expect_true_report(a, b, updated, o);
+    EXPECT_EQ(updated.result.iterations, fresh.result.iterations);
   }
 }
 

@@ -104,6 +104,7 @@ class graph_operator final : public cg_operator {
   void update_values(const cg_problem& p) override {
     const device_guard guard(ctx_.device());
     const matrix_ref& a = reads_blocks_ ? p.blocks : p.csr;
+    const bool were_narrow = narrows();
     prepare(p);
     const auto values = [&](const void* data) {
       return const_vector_ref(a.types.value, data, values_of(a), memory_space::device, ctx_.device());
@@ -112,7 +113,8 @@ class graph_operator final : public cg_operator {
     const void* const in_place = truth_ ? a.values : of_plan;  // kernels may read them where they are
     plan_->update_values(values(of_plan));
     if (truth_) truth_->update_values(values(a.values));
-    if (std::exchange(values_, in_place) != in_place && n_ > 0) capture();
+    const bool moved = std::exchange(values_, in_place) != in_place;
+    if (n_ > 0 && (moved || were_narrow || narrows())) capture();
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -128,6 +130,13 @@ class graph_operator final : public cg_operator {
   }
 
  private:
+  /// Values in fewer bits than they have are stored anew with every update, elsewhere and maybe in another form.
+  [[nodiscard]] bool narrows() {
+    const auto does = [](std::optional<any_spmv_plan>& plan) {
+      return plan && detail::operator_of(*plan).narrows_values();
+    };
+    return does(plan_) || does(truth_);
+  }
   /// z is r, so that two kernels do.
   [[nodiscard]] bool merged() const { return block_ == 0; }
   [[nodiscard]] bool scales() const { return options_.preconditioner == preconditioner_kind::jacobi; }
