@@ -13,6 +13,7 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/spmv_options.hpp>
+#include <tulle/ops/stored_values.hpp>
 
 #include "kernels/types.hpp"
 
@@ -26,6 +27,9 @@ struct strided_vectors {
   std::int64_t row_stride = 1;
   std::int64_t vector_stride = 0;
 };
+
+/// Whether what is stored of values may be less than what they are.
+inline bool may_lose_bits(const spmv_options& o) { return o.values.tolerance > 0 || o.value_rule.has_value(); }
 
 /// What a kernel needs to run: made once by `spmv_kernel::make`, then applied many times.
 class spmv_operator {
@@ -61,6 +65,8 @@ class spmv_operator {
   [[nodiscard]] virtual std::size_t matrix_bytes() const noexcept = 0;
   /// Whether values take fewer bytes than they have.
   [[nodiscard]] virtual bool narrows_values() const noexcept { return false; }
+  /// How values are stored; no shares: as they are.
+  [[nodiscard]] virtual stored_values stored() const { return {}; }
   /// The parameters in force: "block_size=256 lanes=8". Empty when there is none.
   [[nodiscard]] virtual std::string parameters() const { return {}; }
 };

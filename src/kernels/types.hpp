@@ -15,6 +15,7 @@ enum class type_set : std::uint8_t {
   floating = 1,  // f32 or f64 throughout
   integers = 2,  // i32, whose sums wrap modulo 2^32
   narrow = 4,    // values narrower than the vectors and the sums
+  doubles = 8,   // f64 throughout: for kernels that store values in f32 themselves
   all = floating | integers,
 };
 inline constexpr type_set every_type{0xff};
@@ -34,7 +35,7 @@ struct type_combination {
 
 /// Every combination, with offsets of 32 and of 64 bits; a line more is a combination more, for the kernels whose set
 /// contains it.
-using type_list = std::tuple<type_combination<double, double, type_set::floating>,
+using type_list = std::tuple<type_combination<double, double, type_set::floating | type_set::doubles>,
                              type_combination<float, float, type_set::floating>,
                              type_combination<std::int32_t, std::int32_t, type_set::integers>,
                              type_combination<float, double, type_set::narrow>>;

@@ -1,4 +1,4 @@
-// How a converted copy of a matrix holds its values: in as few bytes as give back every bit of them.
+// How a converted copy of a matrix holds its values: in as few bytes as give back every bit of them, or as keep a promise.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@ enum class value_storage : std::uint8_t {
   f32,     // every value is a float
   bf16,    // every value is the upper half of a float
   listed,  // a byte each: the place in a list of the values that there are
+  f16,     // every value is a half times a power of two that its row has
 };
 
 /// Of one value that takes `whole` bytes as it is.
@@ -19,6 +20,7 @@ constexpr std::size_t bytes_of(value_storage s, std::size_t whole) {
   switch (s) {
     case value_storage::f32:
       return 4;
+    case value_storage::f16:
     case value_storage::bf16:
       return 2;
     case value_storage::listed:
@@ -35,6 +37,8 @@ constexpr std::string_view name(value_storage s) {
   switch (s) {
     case value_storage::f32:
       return "f32";
+    case value_storage::f16:
+      return "f16";
     case value_storage::bf16:
       return "bf16";
     case value_storage::listed:

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -21,7 +22,42 @@ constexpr double max_effort_applications = 500;
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
 }
 
-const spmv_options& checked_options(const spmv_options& o) {
+void check_values(const spmv_options& o) {
+  if (!(o.values.tolerance >= 0 && o.values.tolerance < 1)) {
+    throw error(status::invalid_argument, fmt::format("values.tolerance = {}: must be at least 0 and below 1", o.values.tolerance));
+  }
+  if (o.values.bound > error_bound::norm) {
+    refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
+  }
+  if (!o.value_rule) return;
+  const magnitude_rule& rule = *o.value_rule;
+  if (o.values.tolerance > 0) {
+    throw error(status::invalid_argument, "values.tolerance and value_rule: only one of them can be set");
+  }
+  const auto is_limit = [](double v) { return v > 0 && std::isfinite(v); };
+  if ((rule.below != 0) == (rule.shrink != 0) || !is_limit(rule.below + rule.shrink)) {
+    throw error(status::invalid_argument,
+                fmt::format("value_rule.below = {} and value_rule.shrink = {}: one must be 0, the other finite and above 0",
+                            rule.below, rule.shrink));
+  }
+  if (!(rule.percent > 0 && rule.percent <= 100)) {
+    throw error(status::invalid_argument,
+                fmt::format("value_rule.percent = {}: must be above 0 and at most 100", rule.percent));
+  }
+}
+
+/// What the error of a product stays below where values lost bits.
+std::string bound_of(const spmv_options& o, double lost) {
+  if (lost == 0) return "";
+  const bool by_size = o.value_rule.has_value();
+  if (by_size || o.values.bound == error_bound::componentwise) {
+    return fmt::format("; error of row i at most (gamma(n_i + 2) + {:.2g}) (|A| |x|)_i", by_size ? lost : o.values.tolerance);
+  }
+  return fmt::format("; error of row i at most gamma(n_i + 2) (|A| |x|)_i + {:.2g} ||{}||x||_inf", o.values.tolerance,
+                     o.values.bound == error_bound::row ? "a_i||_1 " : "A||_inf ");
+}
+
+const spmv_options& checked_options(const context& ctx, const spmv_options& o) {
   if (o.block_size != 0 && (o.block_size < 32 || o.block_size > 1024 || o.block_size % 32 != 0)) {
     refuse("block_size", o.block_size, "a multiple of 32 up to 1024");
   }
@@ -34,11 +70,9 @@ const spmv_options& checked_options(const spmv_options& o) {
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
-  if (!(o.values.tolerance >= 0 && o.values.tolerance < 1)) {
-    throw error(status::invalid_argument, fmt::format("values.tolerance = {}: must be at least 0 and below 1", o.values.tolerance));
-  }
-  if (o.values.bound > error_bound::norm) {
-    refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
+  check_values(o);
+  if (o.value_rule && ctx.backend() != backend_kind::cpu) {
+    throw error(status::unsupported, "value_rule: no kernel of backend cuda listens to it");
   }
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
@@ -47,7 +81,7 @@ const spmv_options& checked_options(const spmv_options& o) {
 }  // namespace
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
-    : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
+    : ctx(c), options(checked_options(c, o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   options.vector_type = types().vector;
   detail::check_order(a, options.reorder_method, options.reorder);
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);
@@ -131,8 +165,12 @@ void any_spmv_plan::impl::choose(bool quick) {
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
-    if (options.values.tolerance > 0 && build_narrower(*chosen)) return;
-    build(*chosen, choice.reason);
+    if (may_lose_bits(options) && build_narrower(*chosen)) return;
+    if (kernel == chosen) {
+      reason = choice.reason;  // made, though nothing in it takes fewer bits
+    } else {
+      build(*chosen, choice.reason);
+    }
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
@@ -140,16 +178,20 @@ void any_spmv_plan::impl::choose(bool quick) {
   }
 }
 
-/// The first kernel that stores values of this matrix in fewer bits, where `chosen` would not; false where none does.
+/// The first kernel that stores values of this matrix in fewer bits, `chosen` before others; false where none does.
 bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
-  if (chosen.listens_to.values) return false;
-  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) continue;
-    if (!k.supports(stats, source.ref().types, ctx.info()).ok) continue;
-    build(k, fmt::format("values take fewer bits within {} {}", name(options.values.bound), options.values.tolerance));
-    if (op->narrows_values()) return true;
-  }
-  return false;
+  const std::string why = options.value_rule ? std::string("small values take fewer bits")
+                                             : fmt::format("values take fewer bits within {} {}",
+                                                           name(options.values.bound), options.values.tolerance);
+  const auto narrows = [&](const spmv_kernel& k) {
+    if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) return false;
+    if (!k.supports(stats, source.ref().types, ctx.info()).ok) return false;
+    build(k, why);
+    return op->narrows_values();
+  };
+  if (narrows(chosen)) return true;
+  const auto kernels = spmv_kernels(ctx.backend());
+  return std::ranges::any_of(kernels, [&](const spmv_kernel& k) { return !k.takes_bsr && &k != &chosen && narrows(k); });
 }
 
 void any_spmv_plan::impl::analyse() {
@@ -208,8 +250,8 @@ const spmv_kernel* any_spmv_plan::impl::remembered(const std::string& key) const
 
 void any_spmv_plan::impl::tune(double budget) {
   const matrix_ref& a = source.ref();
-  const std::string key = fmt::format("{}/{}/{}/{}", statistics_hash(stats), types_label(types()), ctx.info().name,
-                                      ctx.info().multiprocessors);
+  const std::string key = fmt::format("{}/{}/{}/{}{}", statistics_hash(stats), types_label(types()), ctx.info().name,
+                                      ctx.info().multiprocessors, may_lose_bits(options) ? "/lossy" : "");
   // Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
   const std::string within_budget = std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
   for (const std::string& k : {key, within_budget}) {
@@ -242,6 +284,9 @@ any_spmv_plan& any_spmv_plan::operator=(any_spmv_plan&&) noexcept = default;
 any_spmv_plan::~any_spmv_plan() = default;
 
 spmv_operator& detail::operator_of(any_spmv_plan& plan) { return *plan.impl_->op; }
+void detail::explain_kernel(any_spmv_plan& plan, const std::string& why) {
+  if (!why.empty()) plan.impl_->reason = why;
+}
 
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
@@ -317,6 +362,14 @@ void any_spmv_plan::autotune() {
 std::string_view any_spmv_plan::kernel() const noexcept { return impl_->kernel->name; }
 std::string any_spmv_plan::parameters() const { return impl_->op->parameters(); }
 std::size_t any_spmv_plan::matrix_bytes() const noexcept { return impl_->op->matrix_bytes(); }
+stored_values any_spmv_plan::stored() const {
+  stored_values out = impl_->op->stored();
+  if (!out.shares.empty()) return out;
+  const scalar_type type = impl_->source.ref().types.value;
+  const std::int64_t values = impl_->source.value_count();
+  out.shares.push_back({name(type), impl_->dimensions.rows, values, values * static_cast<std::int64_t>(size_of(type))});
+  return out;
+}
 spmv_effort any_spmv_plan::effort() const noexcept { return impl_->options.effort; }
 double any_spmv_plan::plan_microseconds() const noexcept { return impl_->plan_microseconds; }
 const csr_stats& any_spmv_plan::stats() const noexcept { return impl_->stats; }
@@ -326,9 +379,9 @@ std::size_t any_spmv_plan::workspace_bytes() const noexcept {
 
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
-  return fmt::format("{}: {}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason,
-                     impl_->order_reason.empty() ? "" : "; ", impl_->order_reason, in_force, in_force.empty() ? "" : ", ",
-                     name(effort()), plan_microseconds());
+  return fmt::format("{}: {}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason,
+                     bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
+                     impl_->order_reason, in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

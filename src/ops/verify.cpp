@@ -43,20 +43,17 @@ spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, hos
 template <offset O>
 void add_promise(spmv_reference& reference, double alpha, csr_view<double, O> a, host_span<const double> x,
                  const value_tolerance& promise) {
-  double largest_x = 0, norm = 0;
-  for (const double v : x) largest_x = std::max(largest_x, std::fabs(v));
   std::vector<double> share(reference.bound.size());
+  const bool by_entry = promise.bound == error_bound::componentwise;
+  parallel_for(threads_for(context::cpu(), a), a.rows, 512, [&](index_t r) {
+    for (O k = a.rowptr[r]; k < a.rowptr[r + 1]; ++k)
+      share[r] += std::fabs(by_entry ? a.values[k] * x[static_cast<std::size_t>(a.colind[k])] : a.values[k]);
+  });
+  double norm = 0, largest_x = 0;
+  for (const double of_row : share) norm = std::max(norm, of_row);
+  for (const double v : x) largest_x = std::max(largest_x, std::fabs(v));
   for (std::size_t i = 0; i < share.size(); ++i) {
-    double sum = 0, product = 0;
-    for (O k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
-      sum += std::fabs(a.values[k]);
-      product += std::fabs(a.values[k] * x[static_cast<std::size_t>(a.colind[k])]);
-    }
-    norm = std::max(norm, sum);
-    share[i] = promise.bound == error_bound::componentwise ? product : sum * largest_x;
-  }
-  for (std::size_t i = 0; i < share.size(); ++i) {
-    const double of_row = promise.bound == error_bound::norm ? norm * largest_x : share[i];
+    const double of_row = by_entry ? share[i] : (promise.bound == error_bound::norm ? norm : share[i]) * largest_x;
     reference.bound[i] = reference.bound[i] * (1 + promise.tolerance) + std::fabs(alpha) * promise.tolerance * of_row;
   }
 }
@@ -67,12 +64,14 @@ double error_ratio(const spmv_reference& reference, host_span<const T> y) {
     throw error(status::invalid_dimensions,
                 fmt::format("error_ratio: y has {} elements, the reference {}", y.size(), reference.value.size()));
   }
-  double worst = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
+  const auto n = static_cast<std::int64_t>(y.size());
+  const auto row = [&](std::int64_t r, double& worst) {
+    const auto i = static_cast<std::size_t>(r);
     const double low = reference.value_low.empty() ? 0.0 : reference.value_low[i];
     worst = std::max(worst, error_ratio({reference.value[i], low, reference.bound[i]}, static_cast<double>(y[i])));
-  }
-  return worst;
+  };
+  return parallel_reduce(threads_for(context::cpu().threads(), n), n, 4096, 0.0, row,
+                         [](double& all, double mine) { all = std::max(all, mine); });
 }
 
 template void add_promise(spmv_reference&, double, csr_view<double, std::int32_t>, host_span<const double>,

@@ -26,7 +26,7 @@ class block_jacobi final : public preconditioner {
     options.vector_type = types_.vector;
     const bool narrow = types_.vector != types_.value;
     if (ctx_.backend() == backend_kind::cpu && !narrow)
-      options.kernel = whole() ? "bsr" : "csr.rows";  // see plan_kernel
+      options.kernel = whole() ? "bsr" : "csr.rows";  // see choose_plan_kernel
     plan_ = std::make_unique<any_spmv_plan>(ctx_, matrix(), options);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {

@@ -1,7 +1,5 @@
 #include "solvers/cg_operations.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <tulle/ops/spmv.hpp>
 
@@ -23,7 +21,9 @@ class cg_operations final : public cg_operator {
   cg_operations(const context& ctx, const cg_problem& problem)
       : a_(ctx, matrix_of(problem), problem.options.spmv),
         m_(make_preconditioner(ctx, problem, a_)),
-        loop_(a_, m_.get(), problem.options) {}
+        loop_(a_, m_.get(), problem.options) {
+    explain_kernel(a_, problem.kernel_reason);
+  }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view stream) override {
     loop_.enqueue({b, x, record, history}, stream);
@@ -74,16 +74,22 @@ constexpr std::int64_t least_packed = 20'000;
 
 }  // namespace
 
-std::string plan_kernel(const context& ctx, const cg_problem& problem) {
-  const std::string& wanted = problem.options.spmv.kernel;
-  if (ctx.backend() != backend_kind::cpu || !wanted.empty()) return wanted;
-  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return wanted;
-  if (problem.blocks.block > 0 && spmv_kernel_for(ctx.backend(), "bsr", problem.types()) != nullptr) return "bsr";
+void choose_plan_kernel(const context& ctx, cg_problem& problem) {
+  std::string& kernel = problem.options.spmv.kernel;
+  if (ctx.backend() != backend_kind::cpu || !kernel.empty()) return;
+  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
+  const auto take = [&](const char* name) {
+    kernel = name;
+    problem.kernel_reason = "cuts no row between threads, so that their number shows in no bit";
+  };
+  if (problem.blocks.block > 0 && spmv_kernel_for(ctx.backend(), "bsr", problem.types()) != nullptr) {
+    return take("bsr");
+  }
   const type_key types = problem.csr.types;
   const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", problem.types());
   const bool slices =
       packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
-  return slices ? "packed" : "csr.rows";
+  take(slices ? "packed" : "csr.rows");
 }
 
 cg_kernel cg_operations_entry(backend_kind backend) {

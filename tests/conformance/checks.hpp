@@ -1,6 +1,7 @@
 // What the test bodies share: the operator of a case, a result that is written twice between guards, and its reference.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <tulle/ops/verify.hpp>
@@ -60,6 +61,19 @@ spmv_reference reference_of(double alpha, const csr_view<T, O>& a, const std::ve
                             const std::vector<T>& y0) {
   const host_span<const T> before = beta == 0 ? host_span<const T>() : host_span<const T>(y0);
   return reference_spmv(context::cpu(1), static_cast<T>(alpha), a, host_span<const T>(x), static_cast<T>(beta), before);
+}
+
+/// The first element that misses its bound, for a failure's message.
+template <scalar T>
+std::string worst_of(const spmv_reference& reference, const std::vector<T>& y) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double value = reference.value[i], bound = reference.bound[i], got = static_cast<double>(y[i]);
+    const spmv_reference one{{value}, {}, {bound}};
+    if (!(error_ratio(one, host_span<const T>(&y[i], 1)) <= 1)) {
+      return fmt::format("y[{}] is {}, not {} within {}", i, got, value, bound);
+    }
+  }
+  return {};
 }
 
 }  // namespace tulle::test

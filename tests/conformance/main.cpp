@@ -85,7 +85,21 @@ void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
   });
 }
 
-/// Promises of every kind, from those that no value keeps to those that bf16 does.
+/// Rules of size, from those that no value passes to those that all do.
+void add_rules(const context& ctx, const spmv_kernel& kernel) {
+  if (!kernel.listens_to.values) return;
+  for (const magnitude_rule rule : {magnitude_rule{.below = 1e-30}, {.below = 0.5, .percent = 40}, {.below = 1e300},
+                                    {.shrink = 1, .percent = 50}, {.shrink = 2}}) {
+    for (const char* matrix : {"lengths_mixed", "rmat", "nan_and_inf", "values_of_all_sizes", "0x7"}) {
+      spmv_case c{.kernel = &kernel, .matrix = &battery_matrix_named(matrix)};
+      c.options.value_rule = rule;
+      c.options_text = fmt::format("below={},shrink={},percent={}", rule.below, rule.shrink, rule.percent);
+      add_test(c.name(), [ctx, c] { run_promise_case(ctx, c); });
+    }
+  }
+}
+
+/// Promises of every kind, from those that no value keeps to those that two bytes do.
 void add_promises(const context& ctx, const spmv_kernel& kernel) {
   if (!kernel.listens_to.values) return;
   for (const error_bound bound : {error_bound::componentwise, error_bound::row, error_bound::norm}) {
@@ -119,6 +133,7 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   for_types(kernel, quick(), [&](const spmv_case& c) { add_case(ctx, c); });
   add_sweeps(ctx, kernel);
   add_promises(ctx, kernel);
+  add_rules(ctx, kernel);
   for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
   for_types(kernel, true, [&](spmv_case c) {
     const bool every_type = kernel.name == kernel_without_set_up(kernel.backend) || kernel.name == "packed";

@@ -21,7 +21,8 @@ void check_transposed(const context& ctx, const csr_view<T, O>& host, const batt
   const std::vector<T> y =
       written_twice(ctx, y0, m.misaligned, reproducible, [&](T* to) { apply(alpha, guarded_x.data(), beta, to); });
   EXPECT_TRUE(guarded_x.unchanged()) << "wrote to x or around it";
-  EXPECT_LE(error_ratio(reference_of(alpha, transposed.view(), x, beta, y0), host_span<const T>(y)), 1);
+  const spmv_reference reference = reference_of(alpha, transposed.view(), x, beta, y0);
+  EXPECT_LE(error_ratio(reference, host_span<const T>(y)), 1) << worst_of(reference, y);
 }
 
 template <scalar T, offset O>

@@ -187,6 +187,47 @@ TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF64) { expect_same_as_whole<double,
 TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32) { expect_same_as_whole<float, float>(ctx()); }
 TEST_P(NarrowValues, GiveTheBitsOfWholeOnesInF32UnderF64) { expect_same_as_whole<float, double>(ctx()); }
 
+/// A mesh with constant coefficients: values that depend on how far a column is from the diagonal, in the last row any.
+plain_csr<> with_coefficients(plain_csr<> m, double scale) {
+  const std::vector<double> random = random_numbers(m.values.size(), 3);
+  for (index_t row = 0; row < m.rows; ++row) {
+    const auto end = m.rowptr[static_cast<std::size_t>(row) + 1];
+    for (auto k = m.rowptr[static_cast<std::size_t>(row)]; k < end; ++k) {
+      const auto i = static_cast<std::size_t>(k);
+      const index_t away = std::abs(m.colind[i] - row);
+      m.values[i] = row + 1 == m.rows ? random[i] : scale / (away == 0 ? -7 : away == 1 ? 3 : 11);
+    }
+  }
+  return m;
+}
+
+/// Of many rows a value is stored once then, and new ones may end that or begin it.
+TEST_P(NarrowValues, ThatAllRowsHaveGiveTheBitsOfWholeOnes) {
+  const auto of_runs = [](index_t row) { return range(row % 90 * 4, row % 90 * 4 + 40); };
+  for (const plain_csr<>& pattern : {with_last_row(stencil27(28)), with_last_row(banded("", 40000, 3)),
+                                     with_last_row(matrix_of("", 4000, 400, of_runs))}) {
+    plain_csr<> m = with_coefficients(pattern, 1);
+    std::fill(m.values.end() - 300, m.values.end(), 1.0 / 3);
+    const inputs<double> in(ctx(), pattern.rows);
+    const csr<double> first = m.on(ctx()), other = with_coefficients(pattern, 1).on(ctx());
+    any_spmv_plan plan(ctx(), first, packed(scalar_type::f64));
+    const any_spmv_plan kept(ctx(), other, packed(scalar_type::f64));
+    EXPECT_EQ(storage_of(plan), "listed");
+    EXPECT_EQ(storage_of(kept), whole);
+    const auto expected = results<double>(kept, in);
+    expect_same_bits(results<double>(plan, in), expected);
+    for (const char* name : {"16 values", "f32", "2 values"}) {
+      SCOPED_TRACE(name);
+      const csr<double> now = filled<double>(pattern, kind_named(name), true).on(ctx());
+      const any_spmv_plan fresh(ctx(), now, packed(scalar_type::f64));
+      plan.update_values(now.values);
+      expect_same_bits(results<double>(plan, in), results<double>(fresh, in));
+      plan.update_values(first.values);
+      expect_same_bits(results<double>(plan, in), expected);
+    }
+  }
+}
+
 /// One a row: of two, either may give its payload.
 TEST_P(NarrowValues, NansStayNans) {
   for (const std::uint64_t bits :

@@ -30,12 +30,12 @@ struct rows_matrix : plain_csr<double, std::int32_t> {
 };
 
 /// Values stored as floats, bf16 or in lists hold as they are what the tests use.
-enum class stored_as { whole, f32, bf16, list_of_7, list_of_40 };
-constexpr stored_as storages[] = {stored_as::whole, stored_as::f32, stored_as::bf16, stored_as::list_of_7,
-                                  stored_as::list_of_40};
+enum class stored_as { whole, f32, bf16, list_of_7, list_of_40, by_slice };
+constexpr stored_as storages[] = {stored_as::whole,     stored_as::f32,        stored_as::bf16,
+                                  stored_as::list_of_7, stored_as::list_of_40, stored_as::by_slice};
 
 value_storage storage_of(stored_as as) {
-  if (as == stored_as::whole) return value_storage::whole;
+  if (as == stored_as::whole || as == stored_as::by_slice) return value_storage::whole;
   if (as == stored_as::f32) return value_storage::f32;
   return as == stored_as::bf16 ? value_storage::bf16 : value_storage::listed;
 }
@@ -45,6 +45,15 @@ std::vector<V> list_of(stored_as as) {
   if (storage_of(as) != value_storage::listed) return list;
   for (int v = as == stored_as::list_of_7 ? 1 : -32; v < 8; ++v) list.push_back(v);
   return list;
+}
+
+/// Slices of one form and of several; halves that hold the values exactly, by two scales.
+std::vector<row_form> forms_of(index_t rows) {
+  const row_form half = f16_form_for(7);
+  const row_form some[] = {f32_form, half, static_cast<row_form>(half + 1), whole_form};
+  std::vector<row_form> forms;
+  for (index_t row = 0; row < rows; ++row) forms.push_back(some[row < 64 ? row / 16 % 4 : row < 96 ? 1 : row % 7 % 4]);
+  return forms;
 }
 
 template <scalar V>
@@ -58,23 +67,25 @@ struct packed_matrix {
 
   packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
       : writer(storage_of(as), list_of<V>(as)), list(list_of<V>(as)) {
-    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V));
+    const bool by_slice = as == stored_as::by_slice;
+    const std::vector<row_form> forms = forms_of(m.rows);
+    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V), by_slice ? forms.data() : nullptr);
     std::int64_t slots = 0;
     for (index_t row = 0; row < m.rows; row += sigma)
       slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
-    values =
-        buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * writer.slot_bytes() + packed_value_slack);
+    const std::size_t unit = by_slice ? slice_alignment : writer.slot_bytes();
+    values = buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * unit + packed_value_slack);
     const int listed = static_cast<int>(list.size());
     list.resize(most_listed_values);
-    stored = {storage_of(as), values.data(), list.data(), listed};
+    stored = {storage_of(as), values.data(), list.data(), listed, by_slice};
     part = {0, m.rows, words.data(), 0};
     EXPECT_TRUE(fill(m));
   }
 
   [[nodiscard]] bool fill(const rows_matrix& m) {
     const plain_csr<V, std::int32_t> of_v{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
-    return fill_values(of_v.view(), part, writer, stored.alignment(), values.data());
+    return fill_values(of_v.view(), part, writer, stored.by_slice, stored.alignment(), values.data());
   }
 
   /// Of the first slice.
@@ -125,7 +136,7 @@ void expect_many_right(isa level, const packed_matrix<V>& packed, int count, boo
 /// x is NaN where no entry is.
 template <scalar V>
 void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
-  SCOPED_TRACE(name(packed.stored.storage));
+  SCOPED_TRACE(packed.stored.by_slice ? "by slice" : name(packed.stored.storage));
   std::vector<V> x(static_cast<std::size_t>(m.cols), std::numeric_limits<V>::quiet_NaN());
   for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = static_cast<V>(1 + c % 5);
   for (const isa level : levels()) {
@@ -144,18 +155,19 @@ void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
 void expect_right(const rows_matrix& m, index_t sigma) {
   for (const stored_as as : storages) {
     expect_right(m, packed_matrix<double>(m, sigma, as));
-    expect_right(m, packed_matrix<float>(m, sigma, as));
+    if (as != stored_as::by_slice) expect_right(m, packed_matrix<float>(m, sigma, as));
   }
 }
 
 TEST(Packed, HeadersComeBackWhole) {
   for (std::uint32_t kind = 0; kind < 8; ++kind) {
     const run_header h =
-        run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most}.word());
+        run_header::of(run_header{static_cast<run_kind>(kind), true, kind % 2 == 0, run_header::most, most_f16_form}.word());
     EXPECT_EQ(static_cast<std::uint32_t>(h.kind), kind);
     EXPECT_TRUE(h.last);
     EXPECT_EQ(h.permuted, kind % 2 == 0);
     EXPECT_EQ(h.count, run_header::most);
+    EXPECT_EQ(h.form, most_f16_form);
   }
 }
 

@@ -18,6 +18,7 @@
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spmv_options.hpp>
+#include <tulle/ops/stored_values.hpp>
 
 namespace tulle {
 
@@ -26,6 +27,8 @@ class any_spmv_plan;
 namespace detail {
 /// The kernel at work, for what a backend's own kernels agree on among themselves.
 spmv_operator& operator_of(any_spmv_plan& plan);
+/// Why the plan has the kernel that it was given by name, where the library gave it; empty: nothing to say.
+void explain_kernel(any_spmv_plan& plan, const std::string& why);
 }  // namespace detail
 
 /// Everything learnt about y = A x: statistics, the chosen kernel, converted storage and workspace. Made once, applied
@@ -38,6 +41,8 @@ spmv_operator& operator_of(any_spmv_plan& plan);
 /// Error: componentwise at most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham, Accuracy and Stability of Numerical
 /// Algorithms, 2002, section 3.1).
 /// A matrix on the host is copied to the device where the context is a CUDA one. One call at a time per plan.
+/// A caller's CUDA graph of applications stays good after update_values unless the plan stored values in fewer bits than
+/// they have before or does so now (stored()): such a graph has to be captured again.
 class any_spmv_plan : public linear_operator {
  public:
   /// A: rows x cols, of any format: CSR and CSC as they are, BSR for a kernel that takes blocks, others as a CSR that the
@@ -95,6 +100,8 @@ class any_spmv_plan : public linear_operator {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
   /// Bytes that one application reads of the matrix as the kernel stores it: values, indices, offsets.
   [[nodiscard]] std::size_t matrix_bytes() const noexcept;
+  /// Rows, entries and bytes of the values by how they are stored, and how much of one is lost at most.
+  [[nodiscard]] stored_values stored() const;
   /// Of A, or of A^T when the plan multiplies by that. What the choice of the kernel did not ask for is at its default:
   /// bandwidth, column_window and block_fill, and on CUDA all but rows, cols, nnz, mean, max, skew and, from two and a
   /// half million nonzeros on, gather_sectors, gather_span and (of rows alike in length) a rough block_fill.
@@ -114,6 +121,7 @@ class any_spmv_plan : public linear_operator {
   void read_values(const const_vector_ref& values);
   void reorder_if_faster(const matrix_ref& a);
   friend spmv_operator& detail::operator_of(any_spmv_plan& plan);
+  friend void detail::explain_kernel(any_spmv_plan& plan, const std::string& why);
 
   struct impl;
   std::unique_ptr<impl> impl_;

@@ -57,12 +57,21 @@ constexpr std::string_view name(error_bound b) {
   return b == error_bound::componentwise ? "componentwise" : b == error_bound::row ? "row" : "norm";
 }
 
-/// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest of f64, f32 and bf16 that keeps
-/// the promise; products and sums stay those of the vectors' type. The result's error is at most that of
+/// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest storage that keeps the promise
+/// (f64, f32, and two bytes where a kernel has them); products and sums stay those of the vectors' type. The result's error is at most that of
 /// ops/verify.hpp and what is promised here. 0: every value keeps all its bits, in fewer bytes where that is enough.
 struct value_tolerance {
   double tolerance = 0;  // in [0, 1)
   error_bound bound = error_bound::componentwise;
+};
+
+/// Lets a plan store values in f32 by their size alone. Nothing is promised: any_spmv_plan::stored() says what was lost. A
+/// value qualifies where |a| is below the limit, a row where `percent` of its entries do; kernels that store entry by entry
+/// ask for no percentage. What no f32 can hold, |a| > FLT_MAX, forces its row (or entry) to stay f64.
+struct magnitude_rule {
+  double below = 0;   // the limit; 0: it is
+  double shrink = 0;  // times the mean of |a| over the entries of A. One of the two is to be set
+  double percent = 99;
 };
 
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
@@ -86,6 +95,8 @@ struct spmv_options {
   std::optional<scalar_type> vector_type = {};
   /// Of f64 values, by kernels that listen to it.
   value_tolerance values = {};
+  /// The same by size, in place of a promise; not both. On a CPU: UNSUPPORTED on CUDA.
+  std::optional<magnitude_rule> value_rule = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
   int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32

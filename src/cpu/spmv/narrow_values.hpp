@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/value_storage.hpp"
+#include "kernels/value_bound.hpp"
 
 namespace tulle::cpu {
 
@@ -82,12 +82,20 @@ class value_writer {
     for (const T value : list) places_.add(value);
   }
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage_, sizeof(T)); }
+  /// From now on values are stored in this form.
+  void enter(row_form form) {
+    form_ = form;
+    storage_ = storage_of(form);
+  }
 
   /// Returns the end of what it wrote.
   [[gnu::always_inline]] std::byte* write(const T* values, int count, std::byte* to) const {
     switch (storage_) {
       case value_storage::f32:
         for (int i = 0; i < count; ++i) put(static_cast<float>(values[i]), i, to);
+        break;
+      case value_storage::f16:
+        for (int i = 0; i < count; ++i) put(to_f16(values[i], form_), i, to);
         break;
       case value_storage::bf16:
         for (int i = 0; i < count; ++i) {
@@ -110,6 +118,7 @@ class value_writer {
   }
 
   value_storage storage_;
+  row_form form_ = whole_form;
   value_set<T> places_ = {};
 };
 

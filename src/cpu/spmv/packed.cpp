@@ -6,7 +6,9 @@
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
 // is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. A part is consecutive slices
 // with an equal number of rows and entries, from memory that its thread wrote first. Values that can be are stored in
-// fewer bytes (1, 2 or 4), with the same result bit for bit. Bytes per nonzero: those of a value and, on diagonals, 1/8 to
+// fewer bytes (1, 2 or 4), with the same result bit for bit; within a promise or by a rule of size (value_bound.hpp) each
+// slice of an f64 matrix has f64, f32 or f16 values, which is the form of `composite_rows` and `dual_rows` without what they
+// spend on columns. Bytes per nonzero: those of a value and, on diagonals, 1/8 to
 // 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the matrix costs
 // more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
@@ -25,6 +27,8 @@
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 #include "cpu/spmv/slots.hpp"
+#include "kernels/describe_stored.hpp"
+#include "kernels/row_forms.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -41,6 +45,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
         ctx_(ctx),
         threads_(threads_for(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
+        options_(options),
         a_(a),
         parts_(static_cast<std::size_t>(parts_for(a))) {
     const int parts = parts_for(a);
@@ -51,7 +56,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
       parts_[i].first = first;
       parts_[i].last = first = std::max(first, last);
     }
-    encode();
+    encode(decide());
     fill();
   }
 
@@ -77,19 +82,30 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y);
   }
 
-  /// Where values are not stored whole, how they are is decided again.
+  /// Where values are not stored whole, or need not be, how they are is decided again.
   void update_values(const matrix_ref& a) override {
     a_ = a.as<T, O>();
+    const bool differed = by_slice_;
+    const row_forms forms = decide();
+    if (differed || by_slice_) encode(forms);
     fill();
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + parts_.size() * sizeof(packed_part) + many_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return words_.bytes() + values_.bytes() + static_cast<std::size_t>(listed_) * sizeof(V);
+    return words_.bytes() + values_.bytes() + kinds_.list.size() * sizeof(V);
+  }
+  [[nodiscard]] bool narrows_values() const noexcept override { return by_slice_ || storage_ != value_storage::whole; }
+  [[nodiscard]] stored_values stored() const override {
+    const std::int64_t nnz = a_.nnz;
+    if (!by_slice_ && !narrows_values()) return {};
+    if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
+    return described(counts_, lost_);
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
+    if (by_slice_) return out + " values=mixed" + parameters_of(stored());
     if (storage_ != value_storage::whole) out += fmt::format(" values={}", name(storage_));
     return out;
   }
@@ -104,28 +120,56 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     parallel_for(threads_, static_cast<int>(parts_.size()), body);
   }
 
-  void encode() {
+  /// How values are to be stored; the forms of rows are there where slices differ.
+  row_forms decide() {
+    row_forms forms;
+    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
+    const bool lossy = std::same_as<T, double> && may_lose_bits(options_);
+    const bool look = mine >= least_narrow_bytes && (values_.empty() || storage_ != value_storage::whole || lossy);
+    kinds_ = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
+    storage_ = narrowest(kinds_, mine);
+    by_slice_ = false;
+    if constexpr (std::same_as<T, double>) {
+      if (look && lossy && bytes_of(storage_, sizeof(T)) > 2) {
+        forms = choose_row_forms(ctx_, threads_, a_, selection_for(threads_, a_, options_), true);
+        by_slice_ = storage_ == value_storage::whole ? forms.narrow : forms.halves;
+        lost_ = forms.lost;
+      }
+    }
+    if (by_slice_) storage_ = value_storage::whole;
+    if (storage_ != value_storage::listed) kinds_.list.clear();
+    std::ranges::copy(kinds_.list, list_.begin());
+    return forms;
+  }
+
+  void encode(const row_forms& forms) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
     std::vector<std::int64_t> full_diagonals(parts_.size());
+    std::vector<form_counts> counts(parts_.size());
+    const row_form* const of_row = by_slice_ ? forms.of_row.data() : nullptr;
     try {
       in_parts([&](int i) {
-        packed_encoder<O> windows(a_.rowptr, a_.colind, sizeof(V));
+        packed_encoder<O> windows(a_.rowptr, a_.colind, sizeof(V), of_row);
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
         full_diagonals[i] = windows.full_diagonals();
+        counts[i] = windows.counts();
       });
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "packed: no memory for the column indices");
     }
     const std::int64_t full = std::accumulate(full_diagonals.begin(), full_diagonals.end(), std::int64_t{0});
     mostly_diagonal_ = 2 * packed_lanes * full >= static_cast<std::int64_t>(a_.nnz);
+    counts_ = {};
+    for (const form_counts& c : counts) counts_ += c;
     std::size_t total = 0;
     for (const auto& w : words) total += w.size() + packed_slack;
     words_ = buffer<std::uint32_t>(ctx_, total);
     std::uint32_t* to = words_.data();
+    slots_ = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       parts_[i].words = std::exchange(to, to + words[i].size() + packed_slack);
       parts_[i].slot = std::exchange(slots_, slots_ + slots[i]);
@@ -134,21 +178,15 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   }
 
   void fill() {
-    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
-    const bool look = mine >= least_narrow_bytes && (values_.empty() || storage_ != value_storage::whole);
-    const value_kinds<T> kinds = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
-    const value_storage storage = narrowest(kinds, mine);
-    const value_writer<T> writer(storage, kinds.list);
-    const std::size_t bytes = static_cast<std::size_t>(slots_) * writer.slot_bytes() + packed_value_slack;
+    const value_writer<T> writer(storage_, kinds_.list);
+    const std::size_t unit = by_slice_ ? slice_alignment : writer.slot_bytes();
+    const std::size_t bytes = static_cast<std::size_t>(slots_) * unit + packed_value_slack;
     if (values_.size() != bytes) values_ = buffer<std::byte>(ctx_, bytes);
-    storage_ = storage;
-    listed_ = storage == value_storage::listed ? static_cast<int>(kinds.list.size()) : 0;
-    std::ranges::copy(kinds.list, list_.begin());
     const packed_values<V> stored = values();
     std::atomic<bool> same = true;
     in_parts([&](int i) {
       std::byte* to = values_.data() + (stored.of(parts_[i]) - stored.data);
-      if (!fill_values(a_, parts_[i], writer, stored.alignment(), to)) same = false;
+      if (!fill_values(a_, parts_[i], writer, by_slice_, stored.alignment(), to)) same = false;
     });
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
     const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
@@ -166,21 +204,25 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   [[nodiscard]] packed_values<V> values() const {
     const bool narrow = storage_ == value_storage::whole && sizeof(T) < sizeof(V);
-    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), listed_};
+    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), static_cast<int>(kinds_.list.size()), by_slice_};
   }
 
   context ctx_;
   int threads_;
   index_t sigma_;  // rows of a window that may be sorted
+  spmv_options options_;
   csr_view<T, O> a_;
   bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
+  value_kinds<T> kinds_;
   value_storage storage_ = value_storage::whole;
+  bool by_slice_ = false;  // slices have forms of their own
+  form_counts counts_ = {};  // then
+  double lost_ = 0;
   buffer<std::byte> values_;
-  std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says
+  std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says; by slice of slice_alignment
   std::array<V, most_listed_values> list_{};
-  int listed_ = 0;
   std::vector<packed_part> parts_;
   csr_many<T, V, O> many_{a_, threads_};
   isa isa_ = best_isa();
@@ -197,7 +239,7 @@ spmv_kernel packed_entry() {
       .backend = backend_kind::cpu,
       .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.sigma = true},
+      .listens_to = {.sigma = true, .values = true},
       .supports = supports_slices,
       .make = make_operator<packed_kernel, packed_types>,
   };

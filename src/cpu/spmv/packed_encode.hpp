@@ -41,46 +41,98 @@ inline double position_cost(run_kind kind, int count, std::size_t value_bytes) {
 template <offset O>
 class packed_encoder {
  public:
-  /// Sums are in numbers of `value_bytes`.
-  packed_encoder(const O* rowptr, const index_t* colind, std::size_t value_bytes)
-      : rowptr_(rowptr), colind_(colind), value_bytes_(value_bytes) {}
+  /// Sums are in numbers of `value_bytes`. `forms`: of the values of each row, so that slices have a form that takes all of
+  /// their rows'; null: all are alike.
+  packed_encoder(const O* rowptr, const index_t* colind, std::size_t value_bytes, const row_form* forms)
+      : rowptr_(rowptr), colind_(colind), value_bytes_(value_bytes), forms_(forms) {}
 
-  /// Appends the words of the rows [first, last), in order, or sorted by length where that is cheaper. Returns the
-  /// slots that their values take.
+  /// Appends the words of the rows [first, last), in order, or sorted where that is cheaper: by length where these differ,
+  /// and by form. Returns the slots that their values take, or with forms how many times slice_alignment bytes.
   std::int64_t encode(index_t first, index_t last, std::vector<std::uint32_t>& words) {
     rows_.resize(static_cast<std::size_t>(last - first));
     std::iota(rows_.begin(), rows_.end(), first);
     const std::size_t start = words.size();
-    const double in_order = slices(false, words);
-    const auto longer = [this](index_t i, index_t j) { return length(i) > length(j); };
-    if (slots_ <= enough_filled * entries_ || std::is_sorted(rows_.begin(), rows_.end(), longer)) return value_slots_;
-    const std::int64_t slots_in_order = value_slots_;
-    std::stable_sort(rows_.begin(), rows_.end(), longer);
+    const arrangement in_order = slices(false, words);
+    const bool padded = slots_ > enough_filled * entries_;
+    if (!padded && !is_widened()) return taken(in_order);
+    const auto comes_first = [this, padded](index_t i, index_t j) {
+      if (padded && length(i) != length(j)) return length(i) > length(j);
+      return forms_ != nullptr && forms_[i] < forms_[j];
+    };
+    if (std::is_sorted(rows_.begin(), rows_.end(), comes_first)) return taken(in_order);
+    std::stable_sort(rows_.begin(), rows_.end(), comes_first);
     sorted_.clear();
-    if (slices(true, sorted_) >= in_order) return slots_in_order;
+    const arrangement by_rank = slices(true, sorted_);
+    if (by_rank.cost >= in_order.cost) return taken(in_order);
     words.resize(start);
     words.insert(words.end(), sorted_.begin(), sorted_.end());
-    return value_slots_;
+    return taken(by_rank);
   }
+  /// Of the windows so far.
+  [[nodiscard]] const form_counts& counts() const { return counts_; }
   /// Slices' positions so far that, with rows in order, lie on a diagonal and have an entry in every lane.
   [[nodiscard]] std::int64_t full_diagonals() const { return full_diagonals_; }
 
  private:
   static constexpr double enough_filled = 1.05;
+  static constexpr double cycles_of_a_byte = 0.75 / 4;  // as position_cost has it
+
+  /// Of a window's rows.
+  struct arrangement {
+    double cost = 0;
+    std::int64_t value_slots = 0;
+    form_counts counts = {};
+  };
+
+  std::int64_t taken(const arrangement& window) {
+    counts_ += window.counts;
+    return window.value_slots;
+  }
+  /// Whether many values are stored in more bytes than their rows ask for.
+  [[nodiscard]] bool is_widened() const {
+    return forms_ != nullptr && slice_bytes_ > static_cast<std::int64_t>(enough_filled * static_cast<double>(row_bytes_));
+  }
 
   [[nodiscard]] O length(index_t row) const { return rowptr_[row + 1] - rowptr_[row]; }
 
-  /// Appends rows_ slice by slice and returns the cost.
-  double slices(bool permuted, std::vector<std::uint32_t>& words) {
+  /// Appends rows_ slice by slice.
+  arrangement slices(bool permuted, std::vector<std::uint32_t>& words) {
     slots_ = entries_ = 0;
-    value_slots_ = 0;
-    double cost = permuted ? 2.0 * static_cast<double>(rows_.size()) : 0;
+    slice_bytes_ = row_bytes_ = 0;
+    arrangement window{permuted ? 2.0 * static_cast<double>(rows_.size()) : 0};
     for (std::size_t at = 0; at < rows_.size(); at += packed_lanes) {
       row_ = rows_.data() + at;
       count_ = static_cast<index_t>(std::min<std::size_t>(packed_lanes, rows_.size() - at));
-      cost += slice(permuted, words);
+      join_forms();
+      window.cost += slice(permuted, words);
+      window.value_slots += value_slots(window.counts);
     }
-    return cost;
+    if (forms_ != nullptr) window.cost += cycles_of_a_byte * static_cast<double>(slice_bytes_);
+    return window;
+  }
+
+  void join_forms() {
+    if (forms_ == nullptr) return;
+    form_ = any_form;
+    for (index_t l = 0; l < count_; ++l) form_ = joined(form_, forms_[row_[l]]);
+    if (form_ == any_form) form_ = whole_form;
+    for (index_t l = 0; l < count_; ++l) {
+      row_bytes_ += static_cast<std::int64_t>(length(row_[l])) *
+                    static_cast<std::int64_t>(bytes_of(storage_of(forms_[row_[l]]), value_bytes_));
+    }
+  }
+
+  /// That the slice takes.
+  std::int64_t value_slots(form_counts& counts) {
+    if (forms_ == nullptr) return aligned_slots(slice_entries_, value_bytes_);
+    const auto k = static_cast<std::size_t>(storage_of(form_));
+    const std::int64_t bytes = slice_entries_ * static_cast<std::int64_t>(bytes_of(storage_of(form_), value_bytes_));
+    counts.rows[k] += count_;
+    counts.entries[k] += slice_entries_;
+    counts.bytes[k] += bytes;
+    slice_bytes_ += bytes;
+    constexpr auto unit = static_cast<std::int64_t>(slice_alignment);
+    return (bytes + unit - 1) / unit;
   }
 
   double slice(bool permuted, std::vector<std::uint32_t>& words) {
@@ -114,7 +166,7 @@ class packed_encoder {
       values += static_cast<std::int64_t>(entries);
     }
     entries_ += static_cast<double>(values);
-    value_slots_ += aligned_slots(values, value_bytes_);
+    slice_entries_ = values;
     slots_ += static_cast<double>(ranks_.size()) * packed_lanes;
   }
 
@@ -171,7 +223,7 @@ class packed_encoder {
 
   void write(const std::vector<packed_position>& positions, bool permuted, std::vector<std::uint32_t>& words) {
     std::size_t header = words.size();
-    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, permuted, 0};
+    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, permuted, 0, form_};
     words.push_back(0);
     if (permuted) {
       for (index_t l = 0; l < packed_lanes; ++l) words.push_back(static_cast<std::uint32_t>(row_[std::min(l, count_ - 1)]));
@@ -182,7 +234,7 @@ class packed_encoder {
         words[header] = run.word();
         header = words.size();
         words.push_back(0);
-        run = {p.kind(), false, false, 0};
+        run = {p.kind(), false, false, 0, whole_form};
       }
       ++run.count;
       full_diagonals_ += !permuted && run.kind == run_kind::full_diagonal ? 1 : 0;
@@ -216,13 +268,18 @@ class packed_encoder {
   const O* rowptr_;
   const index_t* colind_;
   std::size_t value_bytes_;
+  const row_form* forms_;
   isa isa_ = best_isa();
   std::vector<index_t> rows_;           // of the window, in the order of its lanes
   std::vector<std::uint32_t> sorted_;   // the window's words, rows sorted
   double slots_ = 0;                    // lanes of the window's positions, and how many of them have an entry
   double entries_ = 0;
-  std::int64_t value_slots_ = 0;        // of the window's values
+  std::int64_t row_bytes_ = 0;          // of the window's values, were each row stored by itself
+  std::int64_t slice_bytes_ = 0;        // and as its slice is
   std::int64_t full_diagonals_ = 0;
+  form_counts counts_ = {};
+  std::int64_t slice_entries_ = 0;
+  row_form form_ = whole_form;          // of the slice
   const index_t* row_ = nullptr;        // of the slice
   index_t count_ = 0;
   std::vector<packed_position> ranks_;
@@ -246,7 +303,7 @@ template <scalar T, offset O>
 /// As fill_values, for the instruction set of the caller.
 template <scalar T, offset O>
 [[gnu::always_inline]] inline bool fill_values_inline(csr_view<T, O> a, const packed_part& part,
-                                                      const value_writer<T>& writer, std::size_t alignment,
+                                                      value_writer<T>& writer, bool by_slice, std::size_t alignment,
                                                       std::byte* to) {
   const std::uint32_t* words = part.words;
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
@@ -255,6 +312,7 @@ template <scalar T, offset O>
     O end[packed_lanes] = {};
     to = aligned_address(to, alignment);
     run_header run = run_header::of(*words++);
+    if (by_slice) writer.enter(run.form);
     for (index_t l = 0; l < count; ++l) {
       const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;
       next[l] = a.rowptr[row];
@@ -286,14 +344,14 @@ template <scalar T, offset O>
   return true;
 }
 
-/// Writes the values of a part in the order of its words, from `to` on; slices start at multiples of `alignment`. False
-/// when the rows do not have the part's pattern.
+/// Writes the values of a part in the order of its words, from `to` on; slices start at multiples of `alignment`, and with
+/// `by_slice` have forms of their own. False when the rows do not have the part's pattern.
 template <scalar T, offset O>
-bool fill_values(csr_view<T, O> a, const packed_part& part, const value_writer<T>& writer, std::size_t alignment,
+bool fill_values(csr_view<T, O> a, const packed_part& part, value_writer<T> writer, bool by_slice, std::size_t alignment,
                  std::byte* to) {
   bool same = false;
   with_isa(
-      best_isa(), [&]() __attribute__((always_inline)) { same = fill_values_inline(a, part, writer, alignment, to); });
+      best_isa(), [&]() __attribute__((always_inline)) { same = fill_values_inline(a, part, writer, by_slice, alignment, to); });
   return same;
 }
 

@@ -6,7 +6,8 @@
 // row is in the j-th position whose mask has its lane, so values can be written from CSR knowing the masks alone.
 //
 // Words of 32 bits, in the order in which they are read:
-//   slice     its runs; after the first header, 32 row numbers if the rows are not in order
+//   slice     its runs; after the first header, which also tells the form of its values where slices differ in it, 32 row
+//             numbers if the rows are not in order
 //   run       header, then its positions
 //   position  base; mask unless the run's positions are full; then an offset a lane, or, of 32 bits, one for each of the
 //             mask's lanes
@@ -17,7 +18,7 @@
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
-#include "kernels/value_storage.hpp"
+#include "kernels/value_bound.hpp"
 
 namespace tulle::cpu {
 
@@ -35,6 +36,8 @@ template <class S>
 [[gnu::always_inline]] inline S* aligned_address(S* p, std::size_t bytes) {
   return reinterpret_cast<S*>((reinterpret_cast<std::uintptr_t>(p) + bytes - 1) & ~(bytes - 1));
 }
+/// The same where slices have forms of their own.
+inline constexpr std::size_t slice_alignment = 64;
 /// Words past the end that a reader may load, though not use.
 inline constexpr std::size_t packed_slack = 16;
 /// The same of values, in bytes.
@@ -64,18 +67,21 @@ constexpr run_kind kind_for(std::uint32_t range, std::uint32_t mask) {
 }
 
 struct run_header {
-  static constexpr std::uint32_t most = (std::uint32_t{1} << 27) - 1;  // positions in a run
+  static constexpr std::uint32_t most = (std::uint32_t{1} << 22) - 1;  // positions in a run
 
   run_kind kind = run_kind::full_diagonal;
   bool last = false;      // of its slice
   bool permuted = false;  // row numbers follow
   std::uint32_t count = 0;
+  row_form form = whole_form;  // of the slice's values, in its first header
 
   [[nodiscard]] constexpr std::uint32_t word() const {
-    return static_cast<std::uint32_t>(kind) | (last ? 8u : 0u) | (permuted ? 16u : 0u) | count << 5;
+    return static_cast<std::uint32_t>(kind) | (last ? 8u : 0u) | (permuted ? 16u : 0u) |
+           static_cast<std::uint32_t>(form) << 5 | count << (5 + row_form_bits);
   }
   static constexpr run_header of(std::uint32_t word) {
-    return {static_cast<run_kind>(word & 7), (word & 8) != 0, (word & 16) != 0, word >> 5};
+    return {static_cast<run_kind>(word & 7), (word & 8) != 0, (word & 16) != 0, word >> (5 + row_form_bits),
+            static_cast<row_form>(word >> 5 & ((1u << row_form_bits) - 1))};
   }
 };
 
@@ -84,7 +90,7 @@ struct packed_part {
   index_t first = 0;
   index_t last = 0;
   std::uint32_t* words = nullptr;
-  std::int64_t slot = 0;  // of its first value
+  std::int64_t slot = 0;  // of its first value; where slices differ in form, how many times 64 bytes lie before
 };
 
 /// Values of a list that two vectors of 64 bytes hold: they are looked up without reading memory.
@@ -98,12 +104,15 @@ struct packed_values {
   const std::byte* data = nullptr;               // of slot 0, on a cache line
   const V* list = nullptr;                       // room for few_values at least
   int listed = 0;
+  bool by_slice = false;  // each slice has a form of its own
 
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage, sizeof(V)); }
   /// What the values of a slice are aligned to.
-  [[nodiscard]] std::size_t alignment() const { return static_cast<std::size_t>(slots_at_once(sizeof(V))) * slot_bytes(); }
+  [[nodiscard]] std::size_t alignment() const {
+    return by_slice ? slice_alignment : static_cast<std::size_t>(slots_at_once(sizeof(V))) * slot_bytes();
+  }
   [[nodiscard]] const std::byte* of(const packed_part& part) const {
-    return data + part.slot * static_cast<std::int64_t>(slot_bytes());
+    return data + part.slot * static_cast<std::int64_t>(by_slice ? slice_alignment : slot_bytes());
   }
 };
 

@@ -169,9 +169,10 @@ void multiply_part(isa level, const packed_part& part, const packed_values<V>& v
       level, [&]() __attribute__((always_inline)) {
         packed_cursor<V, Whole> at(part, values);
         for (index_t slice = part.first; slice < part.last; slice += packed_lanes) {
-          at.values.align();
+          const run_header slice_header = run_header::of(*at.words);
+          at.values.enter(slice_header);
           const packed_cursor<V, Whole> begin = at;
-          const bool permuted = run_header::of(*begin.words).permuted;
+          const bool permuted = slice_header.permuted;
           for (index_t first = 0; first < packed_lanes; first += block) {
             V sum[block * Width] = {};
             at = begin;
@@ -207,7 +208,7 @@ void multiply_parts(isa level, int threads, std::span<const packed_part> parts, 
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
                           double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
-  if (values.storage == value_storage::whole) {
+  if (values.storage == value_storage::whole && !values.by_slice) {
     multiply_parts<true>(level, threads, parts, values, alpha, x, beta, y);
   } else {
     multiply_parts<false>(level, threads, parts, values, alpha, x, beta, y);

@@ -30,16 +30,19 @@ template <scalar V, class Finish>
 }
 
 #if TULLE_X86
+template <scalar V>
+inline constexpr int sum_vectors = packed_lanes / lanes_avx512<V>::lanes;
+
 /// y = alpha sum, w . y and y . y of 32 rows in order, in vectors of as many lanes as the sums have.
-template <bool Stream, class Sums>
-[[TULLE_AVX512, gnu::always_inline]] inline void finish_slice(index_t first, const Sums& sums,
+template <bool Stream>
+[[TULLE_AVX512, gnu::always_inline]] inline void finish_slice(index_t first, const __m512d* sums,
                                                               scaled_dots<double>& out) {
   using simd = lanes_avx512<double>;
   static_assert(simd::lanes == scaled_dots<double>::lanes);
   simd::vector wy = simd::load(out.wy), yy = simd::load(out.yy);
-  for (int v = 0; v < sums.vectors; ++v) {
+  for (int v = 0; v < sum_vectors<double>; ++v) {
     const index_t row = first + v * simd::lanes;
-    const simd::vector y = simd::scale(out.out.alpha, sums.sum[v]);
+    const simd::vector y = simd::scale(out.out.alpha, sums[v]);
     if constexpr (Stream) {
       simd::stream(out.y + row, y);
     } else {
@@ -52,34 +55,74 @@ template <bool Stream, class Sums>
   simd::store(out.yy, yy);
 }
 
+/// Hands on the sums of a slice, which are in vectors.
+template <scalar V, class Finish>
+[[TULLE_AVX512, gnu::always_inline]] inline void finish_vectors(index_t first, index_t count, const std::uint32_t* rows,
+                                                                const typename lanes_avx512<V>::vector* sums, Finish& out) {
+  using simd = lanes_avx512<V>;
+  const bool whole = rows == nullptr && count == packed_lanes;
+  if constexpr (std::same_as<Finish, streamed<V>>) {
+    if (whole) {
+      for (int v = 0; v < sum_vectors<V>; ++v) simd::stream(out.y + first + v * simd::lanes, simd::scale(out.out.alpha, sums[v]));
+      return;
+    }
+  }
+  if constexpr (std::derived_from<Finish, scaled_dots<double>>) {
+    if (whole && out.out.beta == 0 && out.order == nullptr) return finish_slice<streams_y<Finish>>(first, sums, out);
+  }
+  alignas(64) V sum[packed_lanes];
+  for (int v = 0; v < sum_vectors<V>; ++v) simd::store(sum + v * simd::lanes, sums[v]);
+  finish_rows(first, count, rows, sum, out);
+}
+
 template <slot_kind Kind, scalar V, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_avx512(const packed_part& part, const packed_values<V>& values,
                                                      const V* x, Finish& out) {
-  using simd = lanes_avx512<V>;
   using slots = slots_avx512<V, Kind>;
   slice_sums_avx512<slots> sums{slots(values), {}};
   typename slice_sums_avx512<slots>::cursor at{part.words,
                                                reinterpret_cast<const typename slots::raw*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const std::uint32_t* rows = sums.add_slice(at, x);
-    const index_t count = std::min(packed_lanes, part.last - first);
-    if constexpr (std::same_as<Finish, streamed<V>>) {
-      if (rows == nullptr && count == packed_lanes) {
-        for (int v = 0; v < sums.vectors; ++v) {
-          simd::stream(out.y + first + v * simd::lanes, simd::scale(out.out.alpha, sums.sum[v]));
-        }
-        continue;
-      }
-    }
-    if constexpr (std::derived_from<Finish, scaled_dots<double>>) {
-      if (rows == nullptr && count == packed_lanes && out.out.beta == 0 && out.order == nullptr) {
-        finish_slice<streams_y<Finish>>(first, sums, out);
-        continue;
-      }
-    }
-    alignas(64) V sum[packed_lanes];
-    for (int v = 0; v < sums.vectors; ++v) simd::store(sum + v * simd::lanes, sums.sum[v]);
-    finish_rows(first, count, rows, sum, out);
+    finish_vectors<V>(first, std::min(packed_lanes, part.last - first), rows, sums.sum, out);
+  }
+  if constexpr (streams_y<Finish>) _mm_sfence();
+}
+
+/// Where the next slice begins.
+struct sliced_cursor {
+  const std::uint32_t* words;
+  const std::byte* values;
+};
+
+/// The sums of a slice, which begins there; its row numbers, or null.
+template <class Slots>
+[[TULLE_AVX512, gnu::noinline]] const std::uint32_t* add_slice(const Slots& slots, sliced_cursor& at, const double* x,
+                                                               __m512d* to) {
+  slice_sums_avx512<Slots> sums{slots, {}};
+  typename slice_sums_avx512<Slots>::cursor c{at.words, reinterpret_cast<const typename Slots::raw*>(at.values)};
+  const std::uint32_t* rows = sums.add_slice(c, x);
+  at = {c.words, reinterpret_cast<const std::byte*>(c.values)};
+  for (int v = 0; v < sum_vectors<double>; ++v) to[v] = sums.sum[v];
+  return rows;
+}
+
+/// Slices of forms of their own: compiled once for each form, whatever becomes of the sums.
+template <class Finish>
+[[TULLE_AVX512, gnu::noinline]] void multiply_sliced(const packed_part& part, const packed_values<double>& values,
+                                                     const double* x, Finish& out) {
+  using enum slot_kind;
+  sliced_cursor at{part.words, values.of(part)};
+  const slots_avx512<double, whole> whole_slots(values);
+  const slots_avx512<double, f32> f32_slots(values);
+  for (index_t first = part.first; first < part.last; first += packed_lanes) {
+    __m512d sums[sum_vectors<double>];
+    at.values = aligned_address(at.values, slice_alignment);
+    const row_form form = run_header::of(*at.words).form;
+    const std::uint32_t* rows = form == whole_form ? add_slice(whole_slots, at, x, sums)
+                                : form == f32_form ? add_slice(f32_slots, at, x, sums)
+                                                   : add_slice(slots_avx512<double, f16>(form), at, x, sums);
+    finish_vectors<double>(first, std::min(packed_lanes, part.last - first), rows, sums, out);
   }
   if constexpr (streams_y<Finish>) _mm_sfence();
 }
@@ -87,6 +130,9 @@ template <slot_kind Kind, scalar V, class Finish>
 template <scalar V, class Finish>
 void multiply_avx512(const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
   using enum slot_kind;
+  if constexpr (sizeof(V) == 8) {
+    if (values.by_slice) return multiply_sliced(part, values, x, out);
+  }
   switch (values.storage) {
     case value_storage::f32:
       if constexpr (sizeof(V) == 8) return multiply_avx512<f32>(part, values, x, out);
@@ -127,7 +173,7 @@ void multiply_packed(isa level, const packed_part& part, const packed_values<V>&
 #if TULLE_X86
   if (level == isa::avx512) return multiply_avx512(part, values, x, out);
 #endif
-  if (values.storage == value_storage::whole) return multiply_portable<true>(level, part, values, x, out);
+  if (values.storage == value_storage::whole && !values.by_slice) return multiply_portable<true>(level, part, values, x, out);
   multiply_portable<false>(level, part, values, x, out);
 }
 

@@ -32,7 +32,12 @@ template <scalar V, bool Whole>
 class value_cursor {
  public:
   value_cursor(const packed_values<V>& values, const packed_part& part)
-      : at_(values.of(part)), storage_(values.storage), slot_bytes_(values.slot_bytes()), list_(values.list) {}
+      : at_(values.of(part)),
+        storage_(values.storage),
+        by_slice_(values.by_slice),
+        slot_bytes_(values.slot_bytes()),
+        alignment_(values.alignment()),
+        list_(values.list) {}
 
   /// `count` numbers from `skip` on: where they are, or in `room`.
   [[gnu::always_inline]] const V* read(std::size_t skip, int count, V* room) const {
@@ -41,6 +46,10 @@ class value_cursor {
     switch (storage_) {
       case value_storage::f32:
         return widen<float>(from, count, room, [](float v) { return static_cast<V>(v); });
+      case value_storage::f16:
+        return widen<std::uint16_t>(from, count, room, [scale = scale_](std::uint16_t v) {
+          return static_cast<V>(from_f16(v) * scale);
+        });
       case value_storage::bf16:
         return widen<std::uint16_t>(from, count, room, [](std::uint16_t v) {
           return static_cast<V>(std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16));
@@ -58,8 +67,14 @@ class value_cursor {
     skip(count);
     return values;
   }
-  /// To where a slice may begin.
-  [[gnu::always_inline]] void align() { at_ = aligned_address(at_, 64 / sizeof(V) * slot_bytes()); }
+  /// To where a slice begins that has this header.
+  [[gnu::always_inline]] void enter(run_header slice) {
+    at_ = aligned_address(at_, Whole ? std::size_t{64} : alignment_);
+    if (Whole || !by_slice_) return;
+    storage_ = storage_of(slice.form);
+    slot_bytes_ = bytes_of(storage_, sizeof(V));
+    if (storage_ == value_storage::f16) scale_ = f16_scale(slice.form);
+  }
   [[gnu::always_inline]] const std::byte* address(std::size_t slot) const { return at_ + slot * slot_bytes(); }
   [[gnu::always_inline]] std::size_t slot_bytes() const { return Whole ? sizeof(V) : slot_bytes_; }
 
@@ -76,8 +91,11 @@ class value_cursor {
 
   const std::byte* at_;
   value_storage storage_;
+  bool by_slice_;
   std::size_t slot_bytes_;
+  std::size_t alignment_;
   const V* list_;
+  float scale_ = 1;
 };
 
 /// Where the next slice begins.
@@ -138,8 +156,8 @@ template <scalar V, bool Whole>
 /// Adds the products of one slice to `sum`, which holds 32 of them, and moves on. Returns its row numbers, or null.
 template <scalar V, bool Whole>
 [[gnu::always_inline]] inline const std::uint32_t* add_slice(packed_cursor<V, Whole>& at, const V* x, V* sum) {
-  at.values.align();
   run_header run = run_header::of(*at.words++);
+  at.values.enter(run);
   const std::uint32_t* rows = run.permuted ? at.words : nullptr;
   if (run.permuted) at.words += packed_lanes;
   for (;; run = run_header::of(*at.words++)) {

@@ -9,7 +9,7 @@
 namespace tulle::cpu {
 
 /// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
-enum class slot_kind : std::uint8_t { whole, f32, bf16, listed, few };
+enum class slot_kind : std::uint8_t { whole, f32, f16, bf16, listed, few };
 
 /// Loads from `raw` slots into the lanes of V.
 template <scalar V, slot_kind Kind>
@@ -34,6 +34,23 @@ struct slots_avx512<double, slot_kind::f32> {
   [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
   [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
     return _mm512_cvtps_pd(_mm256_maskz_expandloadu_ps(m, p));
+  }
+};
+
+/// Of one slice.
+template <>
+struct slots_avx512<double, slot_kind::f16> {
+  using value = double;
+  using raw = std::uint16_t;
+  __m256 scale;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(row_form form) : scale(_mm256_set1_ps(f16_scale(form))) {}
+  [[gnu::always_inline, TULLE_AVX512]] __m256 floats(const raw* p) const {
+    const __m256i halves = _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    return _mm256_mul_ps(_mm512_castps512_ps256(_mm512_cvtph_ps(halves)), scale);
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const { return _mm512_cvtps_pd(floats(p)); }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return _mm512_cvtps_pd(_mm256_maskz_expand_ps(m, floats(p)));
   }
 };
 

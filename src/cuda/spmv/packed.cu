@@ -71,6 +71,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         shape_(shape_for(ctx, s, sizeof(T))),
         scattered_(is_scattered(s)),
         ahead_(pays_ahead(s, shape_)),
+        rows_(a.rows),
+        nnz_(a.nnz),
         matrix_(ctx, a, s.max, shape_, options.values) {
     make_room();
   }
@@ -90,6 +92,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
+  [[nodiscard]] tulle::stored_values stored() const override { return matrix_.stored(rows_, nnz_); }
   [[nodiscard]] std::string parameters() const override {
     std::string out = "height=" + std::to_string(pattern().height()) + " positions=" + std::to_string(shape_.positions);
     if (shape_.block > 1) out += " block=" + std::to_string(shape_.block);
@@ -134,6 +137,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
+  index_t rows_;
+  std::int64_t nnz_;
   packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;
   std::int64_t blocks_ = -1;

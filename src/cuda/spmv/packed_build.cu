@@ -7,7 +7,7 @@
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_windows.cuh"
-#include "kernels/value_bound.hpp"
+#include "cuda/spmv/row_loss.hpp"
 
 namespace tulle::cuda {
 namespace {

@@ -9,6 +9,7 @@
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_values.cuh"
 #include "cuda/spmv/row_storage.hpp"
+#include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
 
@@ -59,6 +60,22 @@ class packed_matrix {
   [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
   [[nodiscard]] bool is_narrow() const noexcept { return rows_ || kind_.storage != value_storage::whole; }
+  /// What it says is lost of a value is what may be lost: by row and norm, all of it.
+  [[nodiscard]] tulle::stored_values stored(index_t rows, std::int64_t nnz) const {
+    if (!rows_) {
+      if (!is_narrow()) return {};
+      return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)))}}};
+    }
+    tulle::stored_values out{{}, tolerance_.bound == error_bound::componentwise ? tolerance_.tolerance : 1};
+    for (const value_storage s : {value_storage::whole, value_storage::f32, value_storage::bf16}) {
+      const auto k = static_cast<std::size_t>(s);
+      const std::int64_t bytes = rows_->entries[k] * static_cast<std::int64_t>(bytes_of(s, sizeof(T)));
+      if (rows_->rows[k] > 0) {
+        out.shares.push_back({s == value_storage::whole ? "f64" : name(s), rows_->rows[k], rows_->entries[k], bytes});
+      }
+    }
+    return out;
+  }
   /// How values are stored, where not whole: " values=f32".
   [[nodiscard]] std::string parameters() const {
     if (!rows_) {

@@ -4,7 +4,7 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/views.hpp>
 
-#include "kernels/value_bound.hpp"
+#include "cuda/spmv/row_loss.hpp"
 
 namespace tulle::cuda {
 
