@@ -283,6 +283,10 @@ struct tulle_permutation; /* tulle_reorder.h: tulle_order makes one by name, tul
 typedef int32_t tulle_spmv_reorder;
 enum { TULLE_REORDER_NEVER = 0, TULLE_REORDER_AUTO = 1, TULLE_REORDER_ALWAYS = 2 };
 
+/* What a tolerance is a share of; error_bound in tulle/ops/spmv_options.hpp. */
+typedef int32_t tulle_error_bound;
+enum { TULLE_BOUND_COMPONENTWISE = 0, TULLE_BOUND_ROW = 1, TULLE_BOUND_NORM = 2 };
+
 /* All zeros are the defaults. */
 typedef struct tulle_spmv_options {
   const char* kernel; /* as in tulle_spmv_plan_create */
@@ -295,6 +299,9 @@ typedef struct tulle_spmv_options {
   tulle_spmv_reorder reorder;
   const struct tulle_permutation* order; /* that `reorder` is about, of the rows and columns of a square matrix; it may be
                                             destroyed afterwards. NULL: reverse Cuthill-McKee */
+  double tolerance;        /* of TULLE_F64 values: how much storing them in fewer bits may add to the error, below 1. 0:
+                              every value keeps all its bits */
+  tulle_error_bound bound; /* of `tolerance` */
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */

@@ -20,6 +20,12 @@ enum {
   TULLE_PRECONDITIONER_CHEBYSHEV = 3
 };
 
+/* Of TULLE_F64 matrices and vectors, what a solver iterates in: f64, or f32, where the residual and x stay f64 and x is
+ * corrected until the residual is what was asked for; solver_precision in tulle/solvers/cg.hpp. MIXED takes one right-hand
+ * side and no tulle_cg_solver_enqueue, and of conjugate gradients a CPU: UNSUPPORTED. */
+typedef int32_t tulle_solver_precision;
+enum { TULLE_SOLVER_PRECISION_UNIFORM = 0, TULLE_SOLVER_PRECISION_MIXED = 1 };
+
 /* All zeros are the defaults. */
 typedef struct tulle_cg_options {
   double rtol;              /* done when ||b - A x|| is at most max(rtol ||b||, atol); 0 with an atol of 0: 1e-8 */
@@ -28,6 +34,8 @@ typedef struct tulle_cg_options {
   int32_t check_interval;   /* iterations that are queued on a device between two looks of the host; 0: chosen */
   int32_t replace_interval; /* iterations after which r = b - A x is computed anew; 0: chosen, -1: never */
   int32_t zero_guess;       /* 1: x need not be set, the iteration starts from 0 */
+  int32_t rtol_given;       /* 1: rtol is meant as it is, so that 0 is 0 */
+  int32_t keep_history;     /* 1: for tulle_cg_solver_history; not of a batch */
   tulle_preconditioner preconditioner;
   int32_t block;            /* of BLOCK_JACOBI, 1 to 8; 0: chosen */
   int32_t degree;           /* of CHEBYSHEV, 1 to 100; 0: 3 */
@@ -38,6 +46,10 @@ typedef struct tulle_cg_options {
   tulle_spmv_reorder reorder; /* whether the solver may keep the unknowns in another order: never, where the iterations that
                                  may be expected repay it, always. b and x are as before, as are rows in records */
   const struct tulle_permutation* order; /* as in tulle_spmv_options */
+  tulle_solver_precision precision;
+  double tolerance;        /* as in tulle_spmv_options: what is solved, and what residuals are of, is then the system that is
+                              stored */
+  tulle_error_bound bound; /* of `tolerance` */
 } tulle_cg_options;
 
 /* How a solve ended. */
@@ -59,9 +71,13 @@ tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_cs
 tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
                                    tulle_cg_record* record);
 /* The same, queued on the context's stream: `record` is in the context's memory. Neither allocates nor waits, and can be
- * captured in a CUDA graph. */
+ * captured in a CUDA graph. Where the residual that is updated arrives before b - A x does, "cg.operations" ends
+ * NOT_CONVERGED here, and goes on in tulle_cg_solver_solve, which looks. */
 tulle_status tulle_cg_solver_enqueue(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
                                      tulle_cg_record* record);
+/* The norms of the residual that the last tulle_cg_solver_solve updated, before iteration 0, 1, ...: `count` doubles on the
+ * host, valid until the next solve. None where options->keep_history was 0. */
+tulle_status tulle_cg_solver_history(const tulle_cg_solver* solver, const double** residuals, int64_t* count);
 /* A X = B for several right-hand sides, options->rhs at most, that go through the matrix together. Both are
  * TULLE_COLUMN_MAJOR; `records` has one for each, on the host. */
 tulle_status tulle_cg_solver_solve_many(tulle_cg_solver* solver, const tulle_multivector* b, const tulle_multivector* x,
@@ -94,12 +110,16 @@ typedef struct tulle_jacobi_options {
   double atol;
   int32_t max_iterations; /* 0: 10000; -1: none */
   int32_t check_interval; /* iterations between two computations of the residual; 0: 10 */
+  int32_t rtol_given;     /* as in tulle_cg_options */
   double omega;           /* x += omega D^-1 (b - A x); 0: 1 */
   tulle_jacobi_form form;
   const struct tulle_permutation* order; /* of _ROWS and _SYMMETRIC; NULL: by the lengths of rows, reverse Cuthill-McKee */
   int32_t match;          /* 1: first an order of the rows that brings large entries to the diagonal */
   const char* kernel;     /* of y = A x, a name that `tulle kernels` prints; NULL or "": choose */
-  const tulle_scalar_type* vector_type; /* as in tulle_cg_options */
+  const tulle_scalar_type* vector_type; /* as in tulle_cg_options, as what follows */
+  tulle_solver_precision precision;
+  double tolerance;
+  tulle_error_bound bound;
 } tulle_jacobi_options;
 
 /* As tulle_cg_solver_create; A need not be symmetric. INVALID_STRUCTURE names a row whose diagonal entry is 0 or missing,

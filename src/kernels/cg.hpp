@@ -25,6 +25,7 @@ struct cg_problem {
   matrix_ref blocks;
   csr_stats stats;
   cg_options options;
+  std::string kernel_reason;  // why options.spmv.kernel, where the solver chose that; empty: it did not
   /// The matrix's values may be narrower.
   [[nodiscard]] operation_types types() const { return {csr.types, *options.spmv.vector_type}; }
 };
@@ -58,6 +59,13 @@ class cg_operator {
   virtual void solve(const void* b, void* x, cg_record* record, double* history, stream_view stream) {
     enqueue(b, x, record, history, stream);
   }
+  /// `solve` after so many iterations of another operator, which count too. Where the kernel's entry says `mixed`.
+  virtual void go_on(const void*, void*, cg_record*, double*, stream_view, int /*iterations*/) {
+    throw error(status::unsupported, "this solver cannot go on from another");
+  }
+  /// Of options.precision = mixed: what was added to x in the last solve, so many times.
+  [[nodiscard]] virtual int corrections() const { return 0; }
+  [[nodiscard]] virtual int wide_iterations() const { return 0; }
   /// Several systems, options.rhs at most, together where the kernel's entry says `many`, else one after the other.
   virtual void solve_many(const cg_systems& systems, std::size_t value_bytes, stream_view stream) {
     const auto size = static_cast<std::int64_t>(value_bytes);
@@ -81,6 +89,7 @@ struct cg_kernel {
   type_set types = type_set::floating;
   kernel_role role = kernel_role::production;
   bool many = false;    // several right-hand sides go through the matrix together
+  bool mixed = false;   // takes options.precision = mixed, and then may end with any code where f32 comes no further
   bool blocks = false;  // of a BSR that was given it reads the blocks alone, not the values of the CSR
   /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;

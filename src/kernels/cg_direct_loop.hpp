@@ -46,6 +46,7 @@ struct loop_rules {
   double rtol, atol;
   int max_iterations;
   int replace_interval;  // 0 or below: never
+  int begun = 0;         // iterations before the first
 };
 
 /// `System` knows the matrix and the vectors:
@@ -59,7 +60,7 @@ struct loop_rules {
 ///   void note(int iterations, double rr);   the recursive residual, squared, after so many iterations
 template <class System>
 TULLE_DEVICE cg_record solve_system(System& system, const loop_rules& rules) {
-  const cg_judge how{rules.rtol, rules.atol, true, nullptr, nullptr};
+  const cg_judge how{rules.rtol, rules.atol, true, nullptr, nullptr, rules.begun};
   cg_scalars s{};
   const auto look = [&](cg_moment when, const residual_sums& sums) {
     s.rz[0] = sums.rz;

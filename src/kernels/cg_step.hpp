@@ -53,6 +53,7 @@ struct cg_judge {
   bool preconditioned;  // else rz is rr
   cg_record* record;
   double* history;
+  int begun = 0;  // iterations before the first of the solve
 };
 
 /// The iteration goes on from rr and rz, in the direction z + beta p, unless it has arrived.
@@ -69,7 +70,7 @@ constexpr void judge_residual(cg_scalars& s, double rz, double target, double be
 }
 
 constexpr void judge_begin(const cg_judge& how, double rz, cg_scalars& s) {
-  s.iterations = 0;
+  s.iterations = how.begun;
   s.alpha = 0;
   s.keep_x = s.rhs == 0 ? 0 : 1;
   s.target = how.rtol * s.rhs > how.atol ? how.rtol * s.rhs : how.atol;

@@ -69,7 +69,7 @@ struct vector_work {
   stream_view stream;
   scalar_type type;
   std::int64_t n;
-  void* workspace;  // workspace_bytes of it
+  void* workspace;              // workspace_bytes of it
   scalar_type sum_type = type;  // of what dot products are written to: f64, or that of the vectors
 };
 
@@ -79,13 +79,16 @@ struct vector_kernels {
   std::size_t (*workspace_bytes)(const context&);
   void (*fill)(const vector_work&, const coefficient_operand&, void* y);
   void (*copy)(const vector_work&, const void* x, void* y);
-  /// One or two terms, or one with d. Where dots is not null: dots[0] = w . y, dots[1] = y . y of the last term's y; w null: w = y.
+  /// One or two terms, or one with d. Where dots is not null: dots[0] = w . y, dots[1] = y . y of the last term's y; w
+  /// null: w = y.
   void (*update)(const vector_work&, std::span<const update_operand>, const void* w, void* dots);
   /// 1 to most_dots pairs; their square roots where `root`.
   void (*dots)(const vector_work&, std::span<const dot_operand>, bool root, void* results);
   void (*gather)(const vector_work&, offset_type, const void* from, const void* x, void* y);
   void (*scatter)(const vector_work&, offset_type, const void* to, const void* x, void* y);
   void (*random)(const vector_work&, std::uint64_t key, void* y);
+  /// y = a x, or y += a x, in f64 and then rounded to y's type: f32 and f64 in either way.
+  void (*convert)(const vector_work&, double a, scalar_type from, const void* x, bool adds, void* y);
 };
 
 }  // namespace tulle

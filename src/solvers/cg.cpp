@@ -10,6 +10,7 @@
 #include "ops/operand.hpp"
 #include "ops/vector_checks.hpp"
 #include "plan/find_kernel.hpp"
+#include "solvers/cg_mixed.hpp"
 #include "solvers/cg_operations.hpp"
 #include "solvers/cg_options.hpp"
 #include "solvers/preconditioner.hpp"
@@ -21,6 +22,7 @@ namespace {
 const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::string& reason) {
   const std::span<const cg_kernel> table = cg_kernels(ctx.backend());
   const operation_types types = problem.types();
+  const bool mixed = problem.options.precision == solver_precision::mixed;
   const std::string wanted = requested_kernel(kernel_operation::cg, ctx.backend(), problem.options.kernel);
   for (const cg_kernel& k : table) {
     if (wanted.empty() ? k.role != kernel_role::production : k.name != wanted) continue;
@@ -29,7 +31,7 @@ const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::stri
       throw error(status::unsupported, fmt::format("{} is not built for {}", wanted, describe(types)));
     }
     if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
-    const support s = k.supports(problem, ctx.info());
+    const support s = mixed && !k.mixed ? support{false, "it has no mixed precision"} : k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
     if (!s.ok) throw error(status::unsupported, fmt::format("{} cannot take this matrix: {}", wanted, s.reason));
     reason = !wanted.empty() ? "asked for by name" : s.reason.empty() ? std::string(k.summary) : s.reason;
@@ -37,6 +39,10 @@ const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::stri
   }
   std::vector<std::string_view> names;
   for (const cg_kernel& k : table) names.push_back(k.name);
+  if (mixed && wanted.empty()) {
+    throw error(status::unsupported, fmt::format("precision = mixed: no solver on backend {} has it with {}",
+                                                 name(ctx.backend()), name(problem.options.preconditioner)));
+  }
   throw error(wanted.empty() ? status::unsupported : status::invalid_argument,
               fmt::format("no solver '{}' on backend {} for {}; there are: {}", wanted, name(ctx.backend()),
                           describe(types), fmt::join(names, ", ")));
@@ -63,7 +69,9 @@ class problem_source {
                   fmt::format("spmv.vector_type = {}: cg takes vectors of the values' type or f64", name(vectors)));
     }
     if (options.spmv.effort != spmv_effort::none) given_.validate();
-    if (a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
+    const bool by_blocks =
+        options.precision == solver_precision::uniform || options.preconditioner == preconditioner_kind::block_jacobi;
+    if (by_blocks && a.format == matrix_format::bsr && a.cols % a.block == 0) problem.blocks = given_.source();
     given_.to_csr();
     if (reorders(ctx, asked)) reorder(ctx, how, detail::given_block(a));
     const pattern_counts found = counts(ctx);
@@ -72,7 +80,7 @@ class problem_source {
     given_.fit_offsets(offsets_for(given_.ref().nnz));
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
-    problem.options.spmv.kernel = detail::plan_kernel(ctx, problem);
+    detail::choose_plan_kernel(ctx, problem);
     if (order) choose_kernel_in_order(ctx);
   }
 
@@ -118,7 +126,9 @@ class problem_source {
     if (!requested_kernel(kernel_operation::spmv, ctx.backend(), kernel).empty()) return;
     const std::string chosen = detail::kernel_in_order(ctx, problem.stats, problem.csr.types);
     const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
-    if (k != nullptr && k->supports(problem.stats, problem.csr.types, ctx.info()).ok) kernel = chosen;
+    if (k == nullptr || !k->supports(problem.stats, problem.csr.types, ctx.info()).ok) return;
+    kernel = chosen;
+    problem.kernel_reason = "what suits the order that the solver keeps its unknowns in";
   }
   [[nodiscard]] pattern_counts counts(const context& ctx) const {
     const buffer<pattern_counts> found = matrices_of(ctx.backend()).inspect(ctx, {&given_.ref(), 1});
@@ -144,11 +154,16 @@ std::string_view name(preconditioner_kind kind) noexcept {
   return "unknown preconditioner";
 }
 
+std::string_view name(solver_precision precision) noexcept {
+  return precision == solver_precision::uniform ? "uniform" : "mixed";
+}
+
 struct cg_solver::impl {
   impl(const context& c, const matrix_ref& a, const cg_options& o) : ctx(c), source(std::in_place, c, a, o) {
     options = source->problem.options;
     n = a.rows;
     type = source->problem.types().vector;
+    if (options.precision == solver_precision::mixed) detail::check_mixed(source->problem);
     const cg_kernel& k = choose(ctx, source->problem, reason);
     kernel = k.name;
     reads_blocks = k.blocks;
@@ -157,7 +172,7 @@ struct cg_solver::impl {
       reason += "; in " + source->order_name;
     }
     if (!source->order_reason.empty()) reason += (source->order ? ": " : "; ") + source->order_reason;
-    in_own_rows([&] { op = k.make(ctx, source->problem); });
+    in_own_rows([&] { op = make(k); });
     take_memory();
   }
   impl(const linear_operator& a, const linear_operator* m, const cg_options& o)
@@ -175,12 +190,19 @@ struct cg_solver::impl {
     check(a, "A");
     if (m != nullptr) check(*m, "M");
     if (type == scalar_type::i32) throw error(status::unsupported, "cg takes vectors of f32 and f64, not of i32");
+    if (options.precision == solver_precision::mixed) {
+      throw error(status::unsupported, "precision = mixed takes a matrix: an operator has one precision");
+    }
     kernel = detail::cg_operations_entry(ctx.backend()).name;
     reason = "A was given as an operator";
     op = detail::cg_of_operators(a, m, options);
     take_memory();
   }
 
+  [[nodiscard]] std::unique_ptr<cg_operator> make(const cg_kernel& k) const {
+    if (options.precision == solver_precision::mixed) return detail::make_cg_mixed(ctx, source->problem, k);
+    return k.make(ctx, source->problem);
+  }
   void take_memory() {
     record = buffer<cg_record>(ctx, static_cast<std::size_t>(options.rhs));
     if (options.keep_history) history = buffer<double>(ctx, static_cast<std::size_t>(options.max_iterations) + 1);
@@ -256,8 +278,11 @@ cg_result cg_solver::solve(const const_vector_ref& b, const vector_ref& x) const
         [&](const cg_systems& own) { s.op->solve(own.b, own.x, own.record, own.history, ctx.stream()); });
   copy_bytes(ctx, static_cast<cg_record*>(&result), memory_space::host, s.record.data(), ctx.space(),
              sizeof(cg_record));
+  result.corrections = s.op->corrections();
+  result.wide_iterations = s.op->wide_iterations();
   if (s.history.empty()) return result;
-  result.history.resize(static_cast<std::size_t>(result.iterations) + 1);
+  const bool failed = !result.converged() && result.code != static_cast<std::int32_t>(status::not_converged);
+  result.history.resize(static_cast<std::size_t>(result.iterations) + (failed ? 0 : 1));  // none behind what failed
   copy_bytes(ctx, result.history.data(), memory_space::host, s.history.data(), ctx.space(),
              result.history.size() * sizeof(double));
   return result;

@@ -28,6 +28,8 @@ void check_options(const cg_options& o, scalar_type type) {
   if (o.keep_history) refuse_option("keep_history");
   if (!o.kernel.empty()) refuse_option("kernel");
   if (o.rhs != 1) refuse_option("rhs");
+  if (o.precision != solver_precision::uniform) refuse_option("precision");
+  if (o.spmv.values.tolerance > 0 || o.spmv.value_rule) refuse_option("spmv.values");
   if (o.spmv.transpose) refuse_option("spmv.transpose");
   if (o.spmv.reorder != spmv_reorder::never) refuse_option("spmv.reorder");
   if (o.spmv.vector_type.value_or(type) != type) refuse_option("spmv.vector_type");

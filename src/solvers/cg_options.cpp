@@ -28,6 +28,9 @@ cg_options filled_in(cg_options o, const context& ctx, const matrix_ref& a) {
     refuse("preconditioner", static_cast<int>(o.preconditioner),
            "none (0), jacobi (1), block_jacobi (2) or chebyshev (3)");
   }
+  if (o.precision > solver_precision::mixed) {
+    refuse("precision", static_cast<int>(o.precision), "uniform (0) or mixed (1)");
+  }
   if (o.block < 0 || o.block > 8) refuse("block", o.block, "0 to 8");
   if (o.degree < 1 || o.degree > 100) refuse("degree", o.degree, "1 to 100");
   if (o.rhs < 1 || o.rhs > 4096) refuse("rhs", o.rhs, "1 to 4096");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <tulle/core/stream.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spmv.hpp>
@@ -13,17 +12,16 @@
 #include <utility>
 
 #include "formats/matrix_arrays.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/cg_mixed.hpp"
 #include "kernels/types.hpp"
 #include "ops/hidden_order.hpp"
 #include "ops/operand.hpp"
 #include "ops/vector_checks.hpp"
+#include "solvers/jacobi_sweeps.hpp"
 
 namespace tulle {
 namespace {
-
-/// Of a graph at most.
-constexpr int sweeps_together = 50;
 
 void refuse(std::string_view what, double value, std::string_view right) {
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
@@ -34,6 +32,9 @@ const matrix_ref& checked(const matrix_ref& a, const jacobi_options& o) {
   if (!(o.atol >= 0) || !std::isfinite(o.atol)) refuse("atol", o.atol, "a number, 0 or above");
   if (o.max_iterations < 0) refuse("max_iterations", o.max_iterations, "0 or above");
   if (o.check_interval < 1) refuse("check_interval", o.check_interval, "1 or above");
+  if (o.precision > solver_precision::mixed) {
+    refuse("precision", static_cast<int>(o.precision), "uniform (0) or mixed (1)");
+  }
   if (!std::isfinite(o.omega)) refuse("omega", o.omega, "a number");
   if (o.form == jacobi_form::plain && o.spmv.reorder == spmv_reorder::never && o.order.index() != 0) {
     throw error(status::invalid_argument, "order: form plain takes none");
@@ -60,6 +61,57 @@ std::vector<double> diagonal_of(const context& ctx, const matrix_ref& a) {
   });
 }
 
+/// Of a matrix, the inverses of its diagonal, and the largest absolute value on it.
+struct diagonal_inverses {
+  std::vector<double> values;
+  double largest = 0;
+};
+
+/// Sweeps in f32, on A times a power of two that its diagonal says.
+class narrow_sweeps {
+ public:
+  narrow_sweeps(const context& ctx, const matrix_ref& a, const diagonal_inverses& d, const jacobi_options& o,
+                const permutation* stored, int together)
+      : ctx_(ctx), values_(ctx, static_cast<std::size_t>(arrays_of(ctx, a).values)), matrix_(a) {
+    matrix_.values = values_.data();
+    matrix_.types.value = scalar_type::f32;
+    take(a, d.largest);
+    spmv_options options = o.spmv;
+    options.vector_type = scalar_type::f32;
+    sweeps_.emplace(ctx, matrix_, options, o.omega, stored, together);
+    set_inverse(d);
+  }
+  void update_values(const matrix_ref& a, const diagonal_inverses& d) {
+    take(a, d.largest);
+    set_inverse(d);
+    sweeps_->update_values(matrix_);
+  }
+  [[nodiscard]] detail::jacobi_sweeps& sweeps() { return *sweeps_; }
+  [[nodiscard]] const detail::jacobi_sweeps& sweeps() const { return *sweeps_; }
+  /// What A is multiplied by.
+  [[nodiscard]] double scale() const { return scale_; }
+  [[nodiscard]] std::size_t bytes() const { return values_.bytes() + sweeps_->bytes(); }
+
+ private:
+  void take(const matrix_ref& a, double largest) {
+    scale_ = std::isfinite(largest) && largest > 0 ? 1 / power_of_two_below(largest) : 1;
+    const auto count = static_cast<std::int64_t>(values_.size());
+    vectors_of(ctx_.backend())
+        .convert({ctx_, ctx_.stream(), scalar_type::f32, count, nullptr}, scale_, scalar_type::f64, a.values, false,
+                 values_.data());
+  }
+  void set_inverse(diagonal_inverses d) {
+    for (double& v : d.values) v /= scale_;
+    sweeps_->set_inverse(d.values);
+  }
+
+  context ctx_;
+  double scale_ = 1;
+  buffer<float> values_;
+  matrix_ref matrix_;
+  std::optional<detail::jacobi_sweeps> sweeps_;
+};
+
 }  // namespace
 
 std::string_view name(jacobi_form form) noexcept {
@@ -81,16 +133,26 @@ struct jacobi_solver::impl {
     if (options.order.index() == 0) options.order = std::exchange(options.spmv.reorder_method, {});
     n = a.rows;
     prepare(reorder);
-    plan.emplace(ctx, swept(), options.spmv);
-    type = plan->vector_type();
-    if (stored && !detail::operator_of(*plan).store_in_order(stored->order().data(), true)) {
-      throw error(status::unsupported,
-                  fmt::format("form = rows: kernel {} cannot store rows in an order", plan->kernel()));
-    }
-    take_memory();
-    read_diagonal();
-    capture();
+    make_sweeps();
+    norm = buffer<double>(ctx, 1);
     ctx.synchronize();
+  }
+
+  void make_sweeps() {
+    const int together = std::min(options.check_interval, options.max_iterations);
+    const permutation* const in_order = stored ? &*stored : nullptr;
+    wide.emplace(ctx, swept(), options.spmv, options.omega, in_order, together);
+    type = wide->plan().vector_type();
+    const diagonal_inverses d = read_diagonal();
+    wide->set_inverse(d.values);
+    wide->capture();
+    if (options.precision == solver_precision::uniform) return;
+    if (type != scalar_type::f64 || swept().types.value != scalar_type::f64) {
+      throw error(status::unsupported, fmt::format("precision = mixed takes f64 values and vectors, not {} and {}",
+                                                   name(swept().types.value), name(type)));
+    }
+    narrow.emplace(ctx, swept(), d, options, in_order, together);
+    narrow->sweeps().capture();
   }
 
   /// The system that sweeps work on: A with its rows matched, then in the order of the form.
@@ -130,20 +192,15 @@ struct jacobi_solver::impl {
   [[nodiscard]] const matrix_ref& swept() const { return in_row_order ? in_row_order->ref() : system.ref(); }
 
   /// Of the system as it is. Waits.
-  void read_diagonal() {
-    std::vector<double> d = diagonal_of(ctx, system.ref());
-    for (std::size_t i = 0; i < d.size(); ++i) {
-      if (d[i] == 0) refuse_row(i);
-      d[i] = 1 / d[i];
+  [[nodiscard]] diagonal_inverses read_diagonal() const {
+    diagonal_inverses d{diagonal_of(ctx, system.ref())};
+    for (std::size_t i = 0; i < d.values.size(); ++i) {
+      double& v = d.values[i];
+      if (v == 0) refuse_row(i);
+      d.largest = std::max(d.largest, std::fabs(v));
+      v = 1 / v;
     }
-    write(d);
-  }
-  void write(const std::vector<double>& inverses) {
-    dispatch<type_set::floating>({type}, [&]<class T, class>() {
-      const std::vector<T> typed(inverses.begin(), inverses.end());
-      copy_bytes(ctx, inverse.data(), ctx.space(), typed.data(), memory_space::host, inverse.bytes());
-      ctx.synchronize();  // before what was copied goes
-    });
+    return d;
   }
   /// By its number in A.
   [[noreturn]] void refuse_row(std::size_t i) const {
@@ -155,43 +212,6 @@ struct jacobi_solver::impl {
                     row));
   }
 
-  void take_memory() {
-    for (buffer<std::byte>* v : {&inverse, &b, &residual, &iterate[0], &iterate[1]}) {
-      *v = buffer<std::byte>(ctx, static_cast<std::size_t>(n) * size_of(type));
-    }
-    norm = buffer<double>(ctx, 1);
-  }
-  /// Sweeps that begin and end with the first iterate. A stream that cannot be captured goes without.
-  void capture() {
-    const int count = std::min({options.check_interval, options.max_iterations, sweeps_together}) / 2 * 2;
-    if (ctx.backend() != backend_kind::cuda || count == 0 || n == 0) return;
-    sweeps.reset();
-    try {
-      sweeps.emplace(ctx, [&] {
-        for (int i = 0; i < count; ++i) sweep(i % 2);
-      });
-      in_graph = count;
-    } catch (const error& e) {
-      if (e.code() != status::unsupported) throw;
-    }
-  }
-
-  [[nodiscard]] vector_ref vector(const buffer<std::byte>& v) const {
-    return {type, const_cast<std::byte*>(v.data()), n, ctx.space(), ctx.device()};
-  }
-
-  void sweep(int from) const {
-    const vector_ref x = vector(iterate[from]), y = vector(iterate[1 - from]);
-    if (plan->can(operation::jacobi)) return plan->jacobi(options.omega, x, vector(b), vector(inverse), y);
-    subtract_product(x);
-    ops.copy(x, y);
-    ops.multiply(options.omega, vector(inverse), vector(residual), 1, y);
-  }
-  /// residual = b - A x.
-  void subtract_product(const vector_ref& x) const {
-    ops.copy(vector(b), vector(residual));
-    plan->apply(-1, x, 1, vector(residual));
-  }
   [[nodiscard]] double norm_of(const vector_ref& v) const {
     ops.norm2(v, norm_ref());
     double out = 0;
@@ -210,37 +230,22 @@ struct jacobi_solver::impl {
     detail::require_no_stride("jacobi", {{"b", rhs}, {"x", x}});
     detail::check_apart("x", x, {{"b", rhs}});
   }
-  void load(const const_vector_ref& rhs, const vector_ref& x) const {
+  void load(const const_vector_ref& rhs, const vector_ref& x) {
     const auto move = [&](const std::optional<permutation>& order, const const_vector_ref& v, const vector_ref& to) {
       order ? order->apply(v, to) : ops.copy(v, to);
     };
-    move(rows, rhs, vector(b));
-    move(unknowns, x, vector(iterate[0]));
+    move(rows, rhs, wide->b());
+    move(unknowns, x, wide->iterate(0));
   }
-  void store(int now, const vector_ref& x) const {
-    const vector_ref from = vector(iterate[now]);
+  void store(int now, const vector_ref& x) {
+    const vector_ref from = wide->iterate(now);
     unknowns ? unknowns->apply_inverse(from, x) : ops.copy(from, x);
   }
 
-  /// Returns which iterate is the last one.
-  int advance(int now, int count) const {
-    while (count > 0) {
-      if (now == 0 && sweeps && count >= in_graph) {
-        sweeps->launch();
-        count -= in_graph;
-      } else {
-        sweep(now);
-        now = 1 - now;
-        --count;
-      }
-    }
-    return now;
-  }
-
   /// Whether to go on.
-  bool look(int now, double target, cg_result& result) const {
-    subtract_product(vector(iterate[now]));
-    result.residual = norm_of(vector(residual));
+  bool look(int now, double target, cg_result& result) {
+    wide->subtract_product(now);
+    result.residual = norm_of(wide->residual());
     if (options.keep_history) result.history.push_back(result.residual);
     if (options.progress) options.progress(result.iterations, result.residual);
     const status code = !std::isfinite(result.residual) ? status::not_finite
@@ -249,7 +254,6 @@ struct jacobi_solver::impl {
     result.code = static_cast<std::int32_t>(code);
     return code == status::not_converged && result.iterations < options.max_iterations;
   }
-
   void update_values(const const_vector_ref& values) {
     system.check_values(values);
     system.update_values(values.data, values.space);
@@ -258,24 +262,55 @@ struct jacobi_solver::impl {
       in_row_order->update_values(system.ref().values, ctx.space());
       in_row_order->refresh();
     }
-    read_diagonal();
-    const matrix_ref& a = swept();
-    plan->update_values(const_vector_ref(a.types.value, a.values, arrays_of(ctx, a).values, a.space, a.device));
-    capture();  // a kernel may read values where they are
-    ctx.synchronize();
+    const diagonal_inverses d = read_diagonal();
+    wide->set_inverse(d.values);
+    wide->update_values(swept());
+    if (narrow) narrow->update_values(swept(), d);
   }
 
-  cg_result solve(const const_vector_ref& rhs, const vector_ref& x) const {
+  /// Sweeps on A e = residual in f32, added to x in the other iterate: the same iterates but for rounding.
+  int correct(int now, int count, double residual_norm) {
+    detail::jacobi_sweeps& sweeps = narrow->sweeps();
+    const double scale = power_of_two_below(residual_norm);
+    const auto convert = [&](double a, const vector_ref& from, bool adds, const vector_ref& to) {
+      vectors_of(ctx.backend())
+          .convert({ctx, ctx.stream(), to.type, n, nullptr}, a, from.type, from.data, adds, to.data);
+    };
+    convert(1 / scale, wide->residual(), false, sweeps.b());
+    ops.fill(0, sweeps.iterate(0));
+    const int last = sweeps.advance(0, count);
+    ops.copy(wide->iterate(now), wide->iterate(1 - now));
+    convert(scale * narrow->scale(), sweeps.iterate(last), true, wide->iterate(1 - now));
+    return 1 - now;
+  }
+
+  cg_result solve(const const_vector_ref& rhs, const vector_ref& x) {
     check(rhs, x);
     load(rhs, x);
     cg_result result;
-    result.rhs = norm_of(vector(b));
+    result.rhs = norm_of(wide->b());
     const double target = std::max(options.rtol * result.rhs, options.atol);
     int now = 0;
-    while (look(now, target, result)) {
+    bool corrects = narrow.has_value();
+    for (bool goes_on = look(now, target, result); goes_on;) {
       const int count = std::min(options.check_interval, options.max_iterations - result.iterations);
-      now = advance(now, count);
+      const double before = result.residual;
       result.iterations += count;
+      if (!corrects) {
+        result.wide_iterations += narrow ? count : 0;
+        now = wide->advance(now, count);
+        goes_on = look(now, target, result);
+        continue;
+      }
+      now = correct(now, count, before);
+      ++result.corrections;
+      goes_on = look(now, target, result);
+      corrects = result.residual < before;  // else f64 says what becomes of it
+      if (std::isfinite(result.residual)) continue;
+      now = 1 - now;  // f32 cannot hold it
+      result.residual = before;
+      result.code = static_cast<std::int32_t>(status::not_converged);
+      goes_on = result.iterations < options.max_iterations;
     }
     store(now, x);
     ctx.synchronize();
@@ -286,19 +321,17 @@ struct jacobi_solver::impl {
   jacobi_options options;
   vector_ops ops;
   detail::operand system;
-  std::optional<permutation> rows;      // of A, in the order of the system's; none: as they are
-  std::optional<permutation> unknowns;  // the same of columns
-  std::optional<permutation> stored;    // rows of the system, in the order of the plan's
+  std::optional<permutation> rows;              // of A, in the order of the system's; none: as they are
+  std::optional<permutation> unknowns;          // the same of columns
+  std::optional<permutation> stored;            // rows of the system, in the order of the plan's
   std::optional<detail::operand> in_row_order;  // the system, its rows in that order
   std::string order_name;
   std::string order_reason;  // why, or why not; empty: it was not to be decided
-  std::optional<any_spmv_plan> plan;
   index_t n = 0;
   scalar_type type = scalar_type::f64;
-  buffer<std::byte> inverse, b, residual, iterate[2];
+  std::optional<detail::jacobi_sweeps> wide;
+  std::optional<narrow_sweeps> narrow;  // of mixed precision
   buffer<double> norm;
-  std::optional<graph> sweeps;
-  int in_graph = 0;
 };
 
 jacobi_solver::jacobi_solver(const context& ctx, const matrix_ref& a, const jacobi_options& options)
@@ -310,19 +343,21 @@ jacobi_solver::~jacobi_solver() = default;
 cg_result jacobi_solver::solve(const const_vector_ref& b, const vector_ref& x) const { return impl_->solve(b, x); }
 void jacobi_solver::update_values(const const_vector_ref& values) { impl_->update_values(values); }
 const context& jacobi_solver::ctx() const noexcept { return impl_->ctx; }
-std::string_view jacobi_solver::kernel() const noexcept { return impl_->plan->kernel(); }
+std::string_view jacobi_solver::kernel() const noexcept { return impl_->wide->plan().kernel(); }
 
 std::string jacobi_solver::explain() const {
   const impl& s = *impl_;
-  return fmt::format("jacobi: x += {} D^-1 (b - A x), form {}{}{}{}; {}", s.options.omega, name(s.options.form),
-                     s.order_name.empty() ? "" : ", ", s.order_name + s.order_reason,
-                     s.options.match ? ", rows matched" : "", s.plan->explain());
+  return fmt::format(
+             "jacobi: x += {} D^-1 (b - A x), form {}{}{}{}; {}", s.options.omega, name(s.options.form),
+             s.order_name.empty() ? "" : ", ", s.order_name + s.order_reason, s.options.match ? ", rows matched" : "",
+             s.narrow ? "swept in f32 by " + s.narrow->sweeps().plan().explain() + ", b - A x and x in f64 by " : "") +
+         s.wide->plan().explain();
 }
 
 std::size_t jacobi_solver::workspace_bytes() const noexcept {
   const impl& s = *impl_;
-  std::size_t sum = s.plan->workspace_bytes() + s.system.bytes() + (s.in_row_order ? s.in_row_order->bytes() : 0);
-  sum += s.inverse.bytes() + s.b.bytes() + s.residual.bytes() + s.iterate[0].bytes() + s.iterate[1].bytes();
+  std::size_t sum = s.wide->bytes() + s.system.bytes() + (s.in_row_order ? s.in_row_order->bytes() : 0);
+  if (s.narrow) sum += s.narrow->bytes();
   for (const auto* p : {&s.rows, &s.unknowns, &s.stored}) sum += *p ? 2 * (*p)->order().bytes() : 0;
   return sum;
 }

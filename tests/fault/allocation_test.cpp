@@ -289,11 +289,18 @@ TEST(fault_allocation, solvers) {
   fail_each_allocation("make cg in another order", [&] { cg_solver(cpu(), a, reordered); });
   const cg_solver in_order(cpu(), a, reordered);
   expect_no_allocations("solve in another order", [&] { EXPECT_TRUE(in_order.solve(b, x).converged()); });
+  cg_options mixed;
+  mixed.precision = solver_precision::mixed;
+  mixed.zero_guess = true;
+  fail_each_allocation("make cg in mixed precision", [&] { cg_solver(cpu(), a, mixed); });
+  const cg_solver in_f32(cpu(), a, mixed);
+  expect_no_allocations("solve in mixed precision", [&] { EXPECT_TRUE(in_f32.solve(b, x).converged()); });
   fail_each_allocation("jacobi", [&] { solve_jacobi(cpu(), a, b, x); });
   for (const jacobi_form form : {jacobi_form::plain, jacobi_form::rows, jacobi_form::symmetric}) {
     jacobi_options options;
     options.form = form;
     options.match = form == jacobi_form::symmetric;
+    options.precision = form == jacobi_form::rows ? solver_precision::mixed : solver_precision::uniform;
     fail_each_allocation("make jacobi", [&] { jacobi_solver(cpu(), a, options); });
     const jacobi_solver solver(cpu(), a, options);
     expect_no_allocations("solve by jacobi", [&] { (void)solver.solve(b, x); });

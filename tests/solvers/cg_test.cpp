@@ -151,18 +151,22 @@ TEST_P(cg_test, an_indefinite_matrix_is_found_with_the_iteration) {
   for (const preconditioner_kind m : {preconditioner_kind::none, preconditioner_kind::jacobi}) {
     cg_options options;
     options.preconditioner = m;
+    options.keep_history = true;
     for_kernels(indefinite(), options, [&](const cg_solver& solver) {
       const auto s = solve<double>(solver, {1, -1});  // the eigenvector of -1
       EXPECT_EQ(status_of(s.result), "INDEFINITE");
       EXPECT_EQ(s.result.iterations, 1);
       EXPECT_EQ(s.x, (std::vector<double>{0, 0}));
       EXPECT_EQ(s.result.residual, std::sqrt(2));
+      EXPECT_EQ(s.result.history, std::vector<double>{std::sqrt(2)});
     });
     // A direction that is positive first: found at the second.
     for_kernels(indefinite(), options, [&](const cg_solver& solver) {
       const auto s = solve<double>(solver, {1, 0.5});
       EXPECT_EQ(status_of(s.result), "INDEFINITE");
       EXPECT_EQ(s.result.iterations, 2);
+      ASSERT_EQ(s.result.history.size(), 2u);
+      EXPECT_GT(s.result.history[1], 0);
     });
   }
 }

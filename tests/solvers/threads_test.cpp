@@ -88,6 +88,11 @@ TEST(cg_choice, a_cpu_fuses_what_it_can_and_says_so) {
   };
   expect_loop(chosen([](cg_options& o) { o.preconditioner = preconditioner_kind::block_jacobi; }));
   expect_loop(chosen([](cg_options& o) { o.rhs = 2; }));
+
+  EXPECT_EQ(chosen([](cg_options&) {}).find("by name"), std::string::npos) << "of what the solver chose itself";
+  EXPECT_NE(chosen([](cg_options&) {}).find("packed: cuts no row between threads"), std::string::npos);
+  const std::string named = chosen([](cg_options& o) { o.spmv.kernel = "csr.rows"; });
+  EXPECT_NE(named.find("csr.rows: asked for by name"), std::string::npos) << named;
 }
 
 }  // namespace

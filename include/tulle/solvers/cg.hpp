@@ -22,6 +22,15 @@ namespace tulle {
 enum class preconditioner_kind : std::uint8_t { none, jacobi, block_jacobi, chebyshev };
 std::string_view name(preconditioner_kind kind) noexcept;
 
+/// Of f64 matrices, what a solver iterates in.
+enum class solver_precision : std::uint8_t {
+  uniform,  // the vectors' own type
+  mixed,  // f32, but b - A x and x in f64: x is corrected whenever that residual has fallen far enough. Where f32 comes
+          // no further the rest is done in f64, from where x is
+};
+/// "uniform", "mixed".
+std::string_view name(solver_precision precision) noexcept;
+
 struct cg_options {
   double rtol = 1e-8;  // done when ||b - A x|| <= max(rtol ||b||, atol), Euclidean norms
   double atol = 0;
@@ -36,7 +45,9 @@ struct cg_options {
   int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   index_t rhs = 1;     // right-hand sides of solve_many, at most
-  spmv_options spmv;   // of the plan that the iteration applies
+  /// Mixed: on a CPU, of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
+  solver_precision precision = solver_precision::uniform;
+  spmv_options spmv;  // of the plan that the iteration applies
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
   std::function<void(int iterations, double residual)> progress = {};
 };
@@ -52,7 +63,11 @@ struct cg_record {
 };
 
 struct cg_result : cg_record {
-  std::vector<double> history;  // where it is kept: the recursive residual's norm before iteration 0, 1, ...
+  /// Where it is kept: the recursive residual's norm before iteration 0, 1, ... and, but for a failure, after the last.
+  std::vector<double> history;
+  // Of mixed precision:
+  int corrections = 0;      // times that what was found in f32 was added to x
+  int wide_iterations = 0;  // of the iterations, those that were done in f64 since f32 came no further
   [[nodiscard]] bool converged() const noexcept { return code == static_cast<std::int32_t>(status::success); }
 };
 
@@ -86,7 +101,8 @@ class cg_solver {
   /// New numbers in the same pattern, as any_spmv_plan::update_values: A's plan and the preconditioner follow. Throws
   /// INDEFINITE as the constructor, where finding out would not make a host wait for a device: else the next solve says
   /// so, at iteration 0, and names the row. A kernel that keeps a BSR in place (`explain` says which) reads the values
-  /// that were lent at every solve: this then queues nothing, and new ones at the same address need no call.
+  /// that were lent at every solve: this then queues nothing, and new ones at the same address need no call. A caller's
+  /// CUDA graph of `enqueue` has to be captured again where the plan stores values in fewer bits (any_spmv_plan).
   void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;

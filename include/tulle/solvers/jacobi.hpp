@@ -35,6 +35,7 @@ struct jacobi_options {
   int check_interval = 10;    // iterations between two computations of the residual
   bool keep_history = false;  // the residual's norm at every look
   double omega = 1;
+  solver_precision precision = solver_precision::uniform;
   jacobi_form form = jacobi_form::plain;
   /// Of rows and symmetric. None: `length` of rows, `rcm` of both.
   order_choice order = {};

@@ -1,4 +1,5 @@
-// Vector operations on the CPU, in the parts of parts.hpp. Bytes per element: those of the vectors read and written, once.
+// Vector operations on the CPU, in the parts of parts.hpp. Bytes per element: those of the vectors read and written,
+// once.
 #include "kernels/vector.hpp"
 
 #include <algorithm>
@@ -78,20 +79,21 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
     const bool two = terms.size() == 2;
     const T* other = w == nullptr ? last.y : static_cast<const T*>(w);
     auto* shares = static_cast<double*>(work.workspace);
-    const std::int64_t parts = for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-      double wy = 0, yy = 0;
-      for (std::int64_t from = begin; from < end; from += vector_piece) {
-        const std::int64_t to = std::min(end, from + vector_piece);
-        if (two) first.run(from, to);
-        last.run(from, to);
-        if (dots == nullptr) continue;
-        yy += part_dot(last.y, last.y, from, to);
-        if (w != nullptr) wy += part_dot(other, last.y, from, to);
-      }
-      if (dots == nullptr) return;
-      shares[part * most_dots] = w == nullptr ? yy : wy;
-      shares[part * most_dots + 1] = yy;
-    });
+    const std::int64_t parts =
+        for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+          double wy = 0, yy = 0;
+          for (std::int64_t from = begin; from < end; from += vector_piece) {
+            const std::int64_t to = std::min(end, from + vector_piece);
+            if (two) first.run(from, to);
+            last.run(from, to);
+            if (dots == nullptr) continue;
+            yy += part_dot(last.y, last.y, from, to);
+            if (w != nullptr) wy += part_dot(other, last.y, from, to);
+          }
+          if (dots == nullptr) return;
+          shares[part * most_dots] = w == nullptr ? yy : wy;
+          shares[part * most_dots + 1] = yy;
+        });
     if (dots != nullptr) add_parts(work, parts, 2, false, dots);
   });
 }
@@ -99,16 +101,17 @@ void update(const vector_work& work, std::span<const update_operand> terms, cons
 void dots(const vector_work& work, std::span<const dot_operand> pairs, bool root, void* results) {
   dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     auto* shares = static_cast<double*>(work.workspace);
-    const std::int64_t parts = for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
-      double sums[most_dots] = {};
-      for (std::int64_t from = begin; from < end; from += vector_piece) {
-        for (std::size_t k = 0; k < pairs.size(); ++k) {
-          sums[k] += part_dot(static_cast<const T*>(pairs[k].x), static_cast<const T*>(pairs[k].y), from,
-                         std::min(end, from + vector_piece));
-        }
-      }
-      std::copy_n(sums, pairs.size(), shares + part * most_dots);
-    });
+    const std::int64_t parts =
+        for_vector_parts(work.ctx, work.n, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+          double sums[most_dots] = {};
+          for (std::int64_t from = begin; from < end; from += vector_piece) {
+            for (std::size_t k = 0; k < pairs.size(); ++k) {
+              sums[k] += part_dot(static_cast<const T*>(pairs[k].x), static_cast<const T*>(pairs[k].y), from,
+                                  std::min(end, from + vector_piece));
+            }
+          }
+          std::copy_n(sums, pairs.size(), shares + part * most_dots);
+        });
     add_parts(work, parts, static_cast<int>(pairs.size()), root, results);
   });
 }
@@ -143,6 +146,20 @@ void random(const vector_work& work, std::uint64_t key, void* y) {
   });
 }
 
+void convert(const vector_work& work, double a, scalar_type from, const void* x, bool adds, void* y) {
+  dispatch<type_set::floating>({from}, [&]<class X, class>() {
+    dispatch<type_set::floating>({work.type}, [&]<class Y, class>() {
+      const X* const of = static_cast<const X*>(x);
+      Y* const to = static_cast<Y*>(y);
+      for_vector_parts(work.ctx, work.n, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          to[i] = static_cast<Y>(a * static_cast<double>(of[i]) + (adds ? static_cast<double>(to[i]) : 0.0));
+        }
+      });
+    });
+  });
+}
+
 }  // namespace
 
 const vector_kernels& vectors() {
@@ -155,6 +172,7 @@ const vector_kernels& vectors() {
       .gather = gather,
       .scatter = scatter,
       .random = random,
+      .convert = convert,
   };
   return table;
 }

@@ -1,6 +1,6 @@
-// fill, copy, gather, scatter and random numbers: grid-stride loops, one element per thread and round. Bytes per
-// element: those of y, of x (by sectors of 32 where it is gathered from or scattered to) and of the number of the
-// element.
+// fill, copy, gather, scatter, random numbers and other types: grid-stride loops, one element per thread and round.
+// Bytes per element: those of y, of x (by sectors of 32 where it is gathered from or scattered to) and of the number of
+// the element.
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/vector/vector.hpp"
@@ -28,6 +28,13 @@ template <class T>
 __global__ void random_kernel(std::uint64_t key, std::int64_t n, T* y) {
   for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
     y[i] = random_element<T>(key, static_cast<std::uint64_t>(i));
+  }
+}
+
+template <class X, class Y>
+__global__ void convert_kernel(double a, std::int64_t n, const X* x, bool adds, Y* y) {
+  for (std::int64_t i = grid_thread(); i < n; i += grid_stride()) {
+    y[i] = static_cast<Y>(fma(a, static_cast<double>(x[i]), adds ? static_cast<double>(y[i]) : 0.0));
   }
 }
 
@@ -70,6 +77,15 @@ void scatter_vector(const vector_work& work, offset_type type, const void* to, c
 void random_vector(const vector_work& work, std::uint64_t key, void* y) {
   dispatch<type_set::floating>({work.type}, [&]<class T, class>() {
     launch_elements(work, "random", random_kernel<T>, key, work.n, static_cast<T*>(y));
+  });
+}
+
+void convert_vector(const vector_work& work, double a, scalar_type from, const void* x, bool adds, void* y) {
+  dispatch<type_set::floating>({from}, [&]<class X, class>() {
+    dispatch<type_set::floating>({work.type}, [&]<class Y, class>() {
+      launch_elements(work, "convert", convert_kernel<X, Y>, a, work.n, static_cast<const X*>(x), adds,
+                      static_cast<Y*>(y));
+    });
   });
 }
 

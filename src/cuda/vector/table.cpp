@@ -13,6 +13,7 @@ const vector_kernels& vectors() {
       .gather = gather_vector,
       .scatter = scatter_vector,
       .random = random_vector,
+      .convert = convert_vector,
   };
   return table;
 }

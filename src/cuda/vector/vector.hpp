@@ -14,5 +14,6 @@ void dot_vectors(const vector_work& work, std::span<const dot_operand> pairs, bo
 void gather_vector(const vector_work& work, offset_type type, const void* from, const void* x, void* y);
 void scatter_vector(const vector_work& work, offset_type type, const void* to, const void* x, void* y);
 void random_vector(const vector_work& work, std::uint64_t key, void* y);
+void convert_vector(const vector_work& work, double a, scalar_type from, const void* x, bool adds, void* y);
 
 }  // namespace tulle::cuda

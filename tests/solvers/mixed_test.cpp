@@ -1,0 +1,230 @@
+// Conjugate gradients in mixed precision: what f64 solves this solves too, to the same residual of b - A x itself.
+#include "solver_fixture.hpp"
+
+namespace tulle::test {
+namespace {
+
+class mixed_test : public solver_fixture {
+ protected:
+  static cg_options mixed(double rtol = 1e-10) {
+    cg_options o;
+    o.precision = solver_precision::mixed;
+    o.rtol = rtol;
+    return o;
+  }
+  static cg_options uniform(cg_options o) {
+    o.precision = solver_precision::uniform;
+    return o;
+  }
+  solved<double> solve_with(const plain_csr<double>& a, const cg_options& o, const std::vector<double>& b) {
+    return solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+  }
+  status refusal(const plain_csr<double>& a, const cg_options& o) {
+    return failure_of([&] { cg_solver(ctx(), matrix_ref(a.view()), o); }).first;
+  }
+};
+TULLE_ON_BACKENDS(mixed_test, "cpu1", "cpu3");
+
+/// The path 0 - 1 - ... - n-1 with a conductance of 1 and `shift` to the ground from each: the condition is 4 / shift.
+plain_csr<double> path(index_t n, double shift) {
+  plain_csr<double> a{0, n};
+  for (index_t i = 0; i < n; ++i) {
+    std::vector<index_t> columns;
+    for (index_t j = std::max<index_t>(0, i - 1); j <= std::min<index_t>(n - 1, i + 1); ++j) {
+      columns.push_back(j);
+      a.values.push_back(i == j ? (i > 0) + (i + 1 < n) + shift : -1);
+    }
+    a.add_row(columns);
+  }
+  return a;
+}
+
+plain_csr<double> scaled(plain_csr<double> a, double by) {
+  for (double& v : a.values) v *= by;
+  return a;
+}
+
+TEST_P(mixed_test, generated_systems_take_hardly_more_iterations_than_f64) {
+  for (const char* spec :
+       {"gen:stencil:points=5,n=40,values=spd", "gen:stencil:points=7,n=14,values=spd", "gen:fem:dof=3,n=6,values=spd",
+        "gen:banded:n=777,width=9,values=spd", "gen:diagonal:n=100,values=spd"}) {
+    SCOPED_TRACE(spec);
+    const plain_csr<double> a = generated<double>(spec);
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    for (const preconditioner_kind m : {preconditioner_kind::none, preconditioner_kind::jacobi}) {
+      cg_options o = mixed();
+      o.preconditioner = m;
+      const auto narrow = solve_with(a, o, b), wide = solve_with(a, uniform(o), b);
+      EXPECT_EQ(status_of(narrow.result), "SUCCESS") << narrow.result.residual;
+      expect_true_report(a, b, narrow, o);
+      EXPECT_LE(narrow.result.iterations, wide.result.iterations + wide.result.iterations / 5 + 1);
+      EXPECT_GE(narrow.result.corrections, 1);
+      EXPECT_EQ(narrow.result.wide_iterations, 0);
+      EXPECT_EQ(wide.result.corrections, 0);
+    }
+  }
+}
+
+TEST_P(mixed_test, blocks_have_none) {
+  cg_options o = mixed();
+  o.preconditioner = preconditioner_kind::block_jacobi;
+  o.block = 3;
+  EXPECT_EQ(refusal(generated<double>("gen:fem:dof=3,n=7,values=spd"), o), status::unsupported);
+}
+
+TEST_P(mixed_test, what_f64_solves_is_solved_whatever_the_condition) {
+  for (const double shift : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14}) {
+    SCOPED_TRACE(shift);
+    const plain_csr<double> a = path(600, shift);
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    const auto wide = solve_with(a, uniform(mixed()), b), narrow = solve_with(a, mixed(), b);
+    expect_true_report(a, b, narrow, mixed());
+    EXPECT_GE(narrow.result.converged(), wide.result.converged()) << narrow.result.residual;
+  }
+}
+
+TEST_P(mixed_test, what_f32_cannot_hold_goes_on_in_f64) {
+  const plain_csr<double> a = path(300, 1e-2);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  for (const double by : {1e-60, 1e60}) {
+    cg_options o = mixed();
+    o.preconditioner = preconditioner_kind::none;
+    const plain_csr<double> far = scaled(a, by);
+    const cg_solver solver(ctx(), matrix_ref(far.view()), o);
+    const auto narrow = solve(solver, b);
+    EXPECT_EQ(status_of(narrow.result), "SUCCESS");
+    expect_true_report(far, b, narrow, o);
+    EXPECT_GT(narrow.result.wide_iterations, 0);
+    EXPECT_LE(narrow.result.wide_iterations, narrow.result.iterations);
+    EXPECT_NE(solver.explain().find("in f64"), std::string::npos);
+    EXPECT_EQ(solve(solver, b).x, narrow.x);
+  }
+}
+
+TEST_P(mixed_test, the_scale_of_a_does_not_matter) {
+  const plain_csr<double> a = path(300, 1e-2);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  const auto plain_result = solve_with(a, mixed(), b).result;
+  for (const double by : {0x1p-600, 0x1p-300, 0x1p300, 0x1p600}) {
+    const plain_csr<double> far = scaled(a, by);
+    const auto narrow = solve_with(far, mixed(), b);
+    EXPECT_EQ(status_of(narrow.result), "SUCCESS");
+    expect_true_report(far, b, narrow, mixed());
+    EXPECT_EQ(narrow.result.iterations, plain_result.iterations);
+    EXPECT_EQ(narrow.result.wide_iterations, 0);
+  }
+}
+
+TEST_P(mixed_test, how_solves_end) {
+  const plain_csr<double> a = path(300, 1e-1);
+  std::vector<double> b = random_rhs<double>(a.rows);
+  const std::vector<double> zeros(b.size());
+  std::vector<double> guess = random_rhs<double>(a.rows, 9);
+  const cg_solver solver(ctx(), matrix_ref(a.view()), mixed());
+  EXPECT_EQ(status_of(solve(solver, b, guess).result), "SUCCESS");
+  const auto first = solve(solver, b);
+  EXPECT_EQ(solve(solver, b, first.x).result.iterations, 0);
+  EXPECT_EQ(solve(solver, b, first.x).x, first.x);
+  guess[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(status_of(solve(solver, b, guess).result), "NOT_FINITE");
+  EXPECT_EQ(solve(solver, zeros, guess).x, zeros);
+  b[5] = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(status_of(solve(solver, b).result), "NOT_FINITE");
+
+  plain_csr<double> broken = a;
+  broken.values[10] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(status_of(solve_with(broken, mixed(), first.x).result), "NOT_FINITE");
+  const plain_csr<double> indefinite{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 2, 2, 1}};
+  EXPECT_EQ(status_of(solve_with(indefinite, mixed(), {1, -1}).result), "INDEFINITE");
+  EXPECT_EQ(refusal(diagonal_matrix<double>({4, 0}), mixed()), status::indefinite);
+  EXPECT_EQ(status_of(solve_with({}, mixed(), {}).result), "SUCCESS");
+  EXPECT_EQ(solve_with(diagonal_matrix<double>({4}), mixed(), {2}).x, std::vector<double>{0.5});
+  for (const int most : {0, 1, 40}) {
+    cg_options o = mixed(0);
+    o.max_iterations = most;
+    const auto cut = solve_with(a, o, first.x);
+    EXPECT_EQ(cut.result.iterations, most);
+    expect_true_report(a, first.x, cut, o);
+  }
+}
+
+TEST_P(mixed_test, the_history_has_every_iteration_and_ends_where_the_solve_does) {
+  const plain_csr<double> a = path(300, 1e-2);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options o = mixed();
+  o.keep_history = true;
+  const auto s = solve_with(a, o, b);
+  ASSERT_EQ(s.result.history.size(), static_cast<std::size_t>(s.result.iterations) + 1);
+  for (const double v : s.result.history) EXPECT_TRUE(v > 0 && std::isfinite(v));
+  EXPECT_LE(s.result.history.back(), 2 * o.rtol * s.result.rhs);
+}
+
+TEST_P(mixed_test, new_values_and_another_order) {
+  const plain_csr<double> a = path(400, 1e-2), other = scaled(path(400, 1e-1), 3);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  for (const spmv_reorder reorder : {spmv_reorder::never, spmv_reorder::always}) {
+    cg_options o = mixed();
+    o.spmv.reorder = reorder;
+    const csr<double, std::int64_t> there = a.on(ctx());
+    cg_solver solver(ctx(), there, o);
+    EXPECT_EQ(status_of(solve(solver, b).result), "SUCCESS");
+    const buffer<double> values = to_buffer(ctx(), other.values);
+    solver.update_values(values);
+    const auto s = solve(solver, b);
+    EXPECT_EQ(status_of(s.result), "SUCCESS");
+    expect_true_report(other, b, s, o);
+    EXPECT_EQ(solve(solver, b).x, s.x);
+    EXPECT_GT(solver.workspace_bytes(), other.values.size() * 4);
+  }
+}
+
+TEST_P(mixed_test, what_has_no_mixed_precision_says_so) {
+  const plain_csr<double> a = path(30, 1e-1);
+  cg_options o = mixed();
+  o.rhs = 2;
+  EXPECT_EQ(refusal(a, o), status::unsupported);
+  o = mixed();
+  o.preconditioner = preconditioner_kind::chebyshev;
+  EXPECT_EQ(refusal(a, o), status::unsupported);
+  o = mixed();
+  o.kernel = "cg.operations";
+  EXPECT_EQ(refusal(a, o), status::unsupported);
+  o = mixed();
+  o.precision = static_cast<solver_precision>(7);
+  EXPECT_EQ(refusal(a, o), status::invalid_argument);
+  const plain_csr<float> narrow = generated<float>("gen:stencil:points=5,n=5,values=spd");
+  EXPECT_EQ(failure_of([&] { cg_solver(ctx(), matrix_ref(narrow.view()), mixed()); }).first, status::unsupported);
+  const any_spmv_plan plan(ctx(), a.on(ctx()));
+  EXPECT_EQ(failure_of([&] { cg_solver(plan, nullptr, mixed()); }).first, status::unsupported);
+  const cg_solver solver(ctx(), matrix_ref(a.view()), mixed());
+  const buffer<double> b(ctx(), 30);
+  buffer<double> x(ctx(), 30);
+  buffer<cg_record> record(ctx(), 1);
+  EXPECT_EQ(failure_of([&] { solver.enqueue(b, x, record.data()); }).first, status::unsupported);
+}
+
+TEST(mixed_cuda, has_no_conjugate_gradients_in_it) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << cuda_unavailable_reason();
+  cg_options o;
+  o.precision = solver_precision::mixed;
+  const plain_csr<double> a = path(30, 1e-1);
+  EXPECT_EQ(failure_of([&] { cg_solver(context::cuda(), matrix_ref(a.view()), o); }).first, status::unsupported);
+}
+
+TEST(mixed_threads, do_not_show_in_the_bits) {
+  const matrix_ref a = generate<double>(context::cpu(2), "gen:stencil:points=7,n=28,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  std::vector<double> one;
+  for (const int threads : {1, 2, 5}) {
+    cg_options o;
+    o.precision = solver_precision::mixed;
+    o.rtol = 1e-12;
+    std::vector<double> x(b.size());
+    EXPECT_TRUE(cg_solver(context::cpu(threads), a, o).solve(b, x).converged());
+    if (threads == 1) one = x;
+    EXPECT_EQ(x, one);
+  }
+}
+
+}  // namespace
+}  // namespace tulle::test
