@@ -52,6 +52,8 @@ struct solve_result {
   double target = 0;
   double setup_us = 0;
   double solve_us = 0;
+  std::optional<narrowing> stored = {};  // of A, where that is not what was given
+  double true_residual = 0;              // then: of A as it was given
   cg_result end;
 
   [[nodiscard]] std::string_view status_name() const { return name(static_cast<status>(end.code)); }
@@ -71,6 +73,12 @@ json to_json(const solve_result& r) {
       field("iterations", r.end.iterations), field("residual", number(r.end.residual)), field("rhs", number(r.end.rhs)),
       field("relative_residual", number(r.relative())), field("target", number(r.target)),
       field("setup_us", r.setup_us), field("solve_us", r.solve_us), field("iteration_us", r.iteration_us())));
+  if (r.stored) {
+    record.update(to_json(*r.stored));
+    record["true_residual"] = number(r.true_residual);
+  } else if (r.precision == "mixed") {
+    record.update(object(field("corrections", r.end.corrections), field("wide_iterations", r.end.wide_iterations)));
+  }
   return record;
 }
 
@@ -80,6 +88,13 @@ void print_text(const solve_result& r) {
   put("  set-up        {:.0f} us\n  solve         {:.0f} us: {} iterations of {:.2f} us\n", r.setup_us, r.solve_us,
       r.end.iterations, r.iteration_us());
   put("  residual      {:.3e} = {:.3e} of ||b||; {:.3e} was asked for\n", r.end.residual, r.relative(), r.target);
+  if (r.stored) {
+    put("  stored        A within {}; of A as it was given the residual is {:.3e}\n", r.stored->label(),
+        r.true_residual);
+  } else if (r.precision == "mixed") {
+    put("  mixed         {} corrections in f64; {} iterations in f64, the others in f32\n", r.end.corrections,
+        r.end.wide_iterations);
+  }
   put("  status        {}\n", r.status_name());
 }
 
@@ -105,6 +120,24 @@ class progress_line {
   bool shown_ = false;
 };
 
+/// Gives both kinds of solver what --precision asks for.
+template <class Options>
+void take_precision(const run_options& o, Options& options) {
+  const narrowing of_a = narrowing_of_solver(o);
+  of_a.tell(options.spmv);
+  if (o.precision == "mixed" && !of_a.is_asked_for()) options.precision = solver_precision::mixed;
+}
+
+/// ||b - A x||.
+template <scalar T>
+double residual(const context& ctx, const matrix_ref& a, const std::vector<T>& b, const buffer<T>& x) {
+  buffer<T> r = to_buffer(ctx, b);
+  any_spmv_plan(ctx, a).apply(-1, x, 1, r);
+  double squares = 0;
+  for (const T v : to_vector(ctx, r)) squares += static_cast<double>(v) * static_cast<double>(v);
+  return std::sqrt(squares);
+}
+
 template <scalar T>
 cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, const buffer<T>& b, buffer<T>& x,
                 const std::function<void(int, double)>& progress, solve_result& r) {
@@ -119,6 +152,7 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   options.block = s.block;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
+  take_precision(s.run, options);
   take_reorder_option(s.run, options.spmv);
   if (!s.permutation.empty()) {
     if (options.spmv.reorder == spmv_reorder::never) options.spmv.reorder = spmv_reorder::always;
@@ -150,6 +184,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   if (!s.permutation.empty()) options.order = read_permutation(ctx, s.permutation, a.rows).to_vector();
   options.match = s.match;
   options.spmv.kernel = s.run.kernel;
+  take_precision(s.run, options);
   take_reorder_option(s.run, options.spmv);
   options.progress = progress;
   auto begin = clock::now();
@@ -172,7 +207,13 @@ int solve(const settings& s, bool stdout_taken) {
       s.b.empty() ? random_vector<T>(static_cast<std::size_t>(n), rhs_seed) : load_vector<T>(s.b, n, "b", s.run);
   const buffer<T> b = to_buffer(ctx, rhs);
   buffer<T> x = to_buffer(ctx, std::vector<T>(rhs.size()));
-  solve_result r{loaded.facts(), name(a.types.value), name(ctx.backend()), s.method, {}, 0, 0, 0, {}};
+  const bool mixed = s.run.precision == "mixed";
+  solve_result r{.matrix = loaded.facts(),
+                 .precision = mixed ? "mixed" : name(a.types.value),
+                 .backend = name(ctx.backend()),
+                 .method = s.method,
+                 .explanation = {},
+                 .end = {}};
   {
     double squares = 0;
     for (const T v : rhs) squares += static_cast<double>(v) * static_cast<double>(v);
@@ -180,6 +221,10 @@ int solve(const settings& s, bool stdout_taken) {
     progress_line line(r.target);
     const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
     r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);
+  }
+  if (const narrowing of_a = narrowing_of_solver(s.run); of_a.is_asked_for()) {
+    r.stored = of_a;
+    r.true_residual = residual(ctx, a, rhs, x);
   }
   const std::vector<T> solution = to_vector(ctx, x);
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
@@ -202,6 +247,7 @@ void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with
 }
 
 int run(const settings& s) {
+  (void)narrowing_of_solver(s.run);  // before anything is read
   if (s.method != "cg") refuse_idle(s.of_cg, "--method cg");
   if (!s.order.empty() && !s.permutation.empty()) {
     throw error(status::invalid_argument, "--order and --permutation exclude each other");
@@ -253,7 +299,10 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_reorder_option(command, s.run);
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run, {"f32", "f64"});
+  add_choice(command, "--precision", s.run.precision, {"f32", "f64", "mixed"},
+             "Type of the values; mixed: f64, but iterations in f32, corrected until --rtol is reached. With "
+             "--tolerance iterations in f64, where A is stored in fewer bits: what is solved is a system near by");
+  add_promise_options(command, s.run);
   add_strict_option(command, s.run);
   add_json_option(command, s.run);
 }

@@ -50,7 +50,8 @@ json kernel_json(const spmv_result& result, const bench::spmv_record& r) {
       object(field("kernel", r.kernel), field("reason", r.reason), field("backend", result.backend),
              field("microseconds", r.time.median), field("gflops", r.gflops()), field("gbs", r.gbs()),
              field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
-             field("effort", r.effort), field("plan_us", r.plan_us), field("workspace_bytes", r.workspace_bytes));
+             field("effort", r.effort), field("plan_us", r.plan_us), field("workspace_bytes", r.workspace_bytes),
+             field("stored", to_json(r.stored)));
   if (const auto ratio = result.error_ratio(r)) {
     record.update(object(field("error_ratio", number(*ratio)), field("verified", r.is_right())));
   }
@@ -60,6 +61,7 @@ json kernel_json(const spmv_result& result, const bench::spmv_record& r) {
 json to_json(const spmv_result& r) {
   json record = to_json(r.problem.matrix);
   record.update(object(field("precision", r.problem.precision()), field("hash", r.problem.hash)));
+  if (r.problem.mixed.is_asked_for()) record.update(to_json(r.problem.mixed));
   if (!r.all) {
     record.update(kernel_json(r, r.records.front()));
   } else {
@@ -98,6 +100,7 @@ void print_text(const spmv_result& result) {
   put("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r.gflops(), r.gbs());
   put("  plan          {:.0f} us (effort {}), {} of its own\n", r.plan_us, r.effort,
       human_bytes(static_cast<double>(r.workspace_bytes)));
+  if (result.problem.mixed.is_asked_for()) put("  stored        {}\n", describe(r.stored));
   if (const auto ratio = result.error_ratio(r)) {
     print_verdict(r.is_right(), fmt::format("largest error is {:.3f} of its bound", *ratio));
   }
@@ -117,7 +120,7 @@ bench::spmv_record run_kernel(const context& ctx, spmv_problem& p, const setting
   p.reset(ctx);
   p.apply(plan);
   ctx.synchronize();
-  if (p.error_ratio) r.error_ratio = p.error_ratio(p.y);
+  if (p.error_ratio) r.error_ratio = p.error_ratio(p.y, p.mixed.promised(plan));
   return r;
 }
 
@@ -155,6 +158,7 @@ void write_result(const context& ctx, const settings& s, const spmv_problem& p) 
 }
 
 int run(const settings& s) {
+  (void)narrowing_of(s.run);  // before anything is read
   if (s.run.kernel == "all" && (!s.output.empty() || s.autotune || s.explain)) {
     throw error(status::invalid_argument, "--kernel all goes with neither --output nor --autotune nor --explain");
   }
@@ -199,7 +203,9 @@ void add_spmv(CLI::App& app, int& result) {
   add_workload_options(command, s.request.work);
   add_plan_options(command, s.run);
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run);
+  add_precision_option(command, s.run, {"f32", "f64", "i32", "mixed"});
+  add_promise_options(command, s.run);
+  add_rule_options(command, s.run);
   add_strict_option(command, s.run);
   add_json_option(command, s.run);
 }

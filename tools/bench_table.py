@@ -14,7 +14,8 @@ beside the vendor's and beside as many single ones (from peers.json, matched by 
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
 beside what they may. Records of bench/block_choice.cpp, bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
-measure_spgemm_limits.py and measure_busy_cpu.py, and those of two commits side by side, have tables of their own, whatever the settings.
+measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
+forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
     tools/bench_table.py --check README.md docs/*.md    exit code 1 where one is out of date
@@ -30,7 +31,7 @@ import sys
 from pathlib import Path
 
 MARKER = re.compile(r"(<!-- table:(?P<name>[\w.-]+)(?P<settings>[^>]*?) *-->\n).*?(<!-- /table -->)", re.DOTALL)
-DEFAULTS = {"precision": "f64", "cache": "cold", "kind": "choice"}
+DEFAULTS = {"precision": "f64", "cache": "cold", "kind": "choice", "values": "", "forms": ""}
 
 
 def fastest(records: list[dict]) -> dict | None:
@@ -327,6 +328,35 @@ def rows_table(run: dict) -> str:
     return markdown(run["header"], run["rows"]) + f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"
 
 
+def stored_words(stored: dict[str, dict[str, int]]) -> str:
+    """`f32`, or by share of the entries: `f64 20%, f32 80%`."""
+    if len(stored) == 1:
+        return next(iter(stored))
+    entries = sum(s["entries"] for s in stored.values())
+    return ", ".join(f"{name} {100 * s['entries'] / max(entries, 1):.0f}%" for name, s in stored.items())
+
+
+def precision_table(run: dict, settings: dict[str, str]) -> str:
+    """One row for each way to store the values: what it takes, its speed over f64, its error over what is promised."""
+    caches = ["cold", "warm"] if settings["cache"] == "both" else [settings["cache"]]
+    wanted = {key: [w.replace("_", " ") for w in settings[key].split(",") if w] for key in ("values", "forms")}
+    found: dict[tuple[str, ...], dict[str, dict]] = {}
+    for r in run["benchmarks"]:
+        if all(not words or r[field].startswith(tuple(words)) for words, field in ((wanted["values"], "values"), (wanted["forms"], "form"))):
+            found.setdefault((r["matrix"], r["values"], r["form"], r["kernel"]), {})[r["cache"]] = r
+    rows = []
+    for (matrix, values, form, kernel), by_cache in found.items():
+        r = next(iter(by_cache.values()))
+        times = [cell for c in caches for cell in
+                 ((f"{by_cache[c]['real_time']:.1f}", f"{by_cache[c]['over_f64']:.2f}") if c in by_cache else ("-", "-"))]
+        error = r["error_ratio"]
+        rows.append([matrix, values, form, f"`{kernel}`", stored_words(r["stored"]), f"{r['bytes_per_nonzero']:.2f}",
+                     f"{r['plan_us'] / 1e3:.3g}", *times, f"{error:.2g}" if isinstance(error, (int, float)) and error <= 1 else f"**{error}**"])
+    header = ["matrix", "values", "form", "kernel", "stored", "bytes a nonzero", "plan, ms",
+              *(cell for c in caches for cell in (f"{c}, µs", "over f64")), "error / promise"]
+    return markdown(header, rows, left=5) + caption(run)
+
+
 def replace_tables(text: str, results: Path) -> str:
     """`text` with every table written anew."""
 
@@ -339,6 +369,7 @@ def replace_tables(text: str, results: Path) -> str:
                 else busy_table(run) if "busy" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else rows_table(run) if "rows" in run
+                else precision_table(run, DEFAULTS | given) if run["benchmarks"] and "form" in run["benchmarks"][0]
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))
         return marker[1] + made + marker[4]
 

@@ -27,19 +27,29 @@ void take_operation(bench_options& o) {
 }
 
 void check(const bench_options& o) {
-  if (o.matrices.empty() && o.suite.empty() && !o.errors) {
-    throw error(status::invalid_argument, "nothing to measure: name a matrix, --suite peers or --errors");
+  if (o.matrices.empty() && o.suite.empty() && !o.errors && !o.precision_study) {
+    throw error(status::invalid_argument,
+                "nothing to measure: name a matrix, --suite peers, --errors or --precision-study");
   }
   if (o.operation == "spmv" && std::ranges::find(o.kernels, "default") != o.kernels.end()) {
     throw error(status::invalid_argument,
                 "no kernel 'default'; --kernels chosen is the plan's choice and the kernel without set-up");
   }
   const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1 ||
-                         o.passes;
+                         o.passes || o.precision_study;
   if (o.operation != "spmv" && spmv_only) {
     throw error(status::invalid_argument,
-                fmt::format("bench {} goes with none of --errors, --latency, --passes, --cold, --sweep, --transpose and --rhs",
+                fmt::format("bench {} goes with none of --errors, --precision-study, --latency, --passes, --cold, --sweep, --transpose and --rhs",
                             o.operation));
+  }
+  if (o.operation == "spgemm" && o.run.precision == "mixed") {
+    throw error(status::invalid_argument, "bench spgemm goes without --precision mixed");
+  }
+  if (o.operation != "solve") {
+    (void)narrowing_of(o.run);
+  } else if (narrowing_of_solver(o.run).is_asked_for()) {
+    throw error(status::invalid_argument,
+                "bench solve --precision mixed iterates until --rtol is reached, without a tolerance or a rule");
   }
   if (o.operation == "spgemm" && o.run.reorder != "never") {
     throw error(status::invalid_argument, "bench spgemm goes without --reorder");
@@ -72,8 +82,11 @@ entry of B for each product takes; 'x' is whole over numeric; 'peak' is memory b
 fails is reported, and does not change the exit code.
 --passes adds what apply_dots (w is x where A is square) and jacobi take beyond apply, each beside what moving its
 further bytes takes at the read bandwidth.
+--precision mixed measures every kernel with A stored as --tolerance allows, and holds it to that and to rounding.
+--precision-study sets the ways to store values side by side, on the values as given and on others in the same pattern:
+floats, few different ones, four rows in five 2^-12 of the rest. 'error' is over rounding and what was promised.
 solve is A x = b by conjugate gradients, from 0, seen from the host: the time of an iteration is a hundredth of 100, with
-the solve's beginning and end; GB/s counts values, 32-bit columns and offsets once and 10 vectors; 'solve us' and
+the solve's beginning and end (--precision mixed: of a whole solve); GB/s counts values, 32-bit columns and offsets once and 10 vectors; 'solve us' and
 'iterations' are those to --rtol.
 --json prints the records on stdout, and the tables then go to stderr; -o writes the records to a file.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
@@ -82,6 +95,8 @@ Examples: tulle bench gen:stencil:points=27,n=100 -o new.json --compare old.json
           tulle bench --suite peers --precision both --kernels all
           tulle bench spmm cant.mtx --rhs 16 --order row
           tulle bench cant.mtx --latency --precision both
+          tulle bench cant.mtx --precision mixed --tolerance 1e-6 --bound row
+          tulle bench --precision-study cant.mtx -o study.json
           tulle bench spgemm cant.mtx --kernels chosen
           tulle bench solve gen:stencil:points=7,n=100,values=spd --preconditioner jacobi,chebyshev
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
@@ -102,7 +117,9 @@ void add_bench(CLI::App& app, int& result) {
   add_plan_options(command, o->run);
   add_backend_options(command, o->run);
   add_strict_option(command, o->run);
-  add_precision_option(command, o->run, {"f32", "f64", "both"});
+  add_precision_option(command, o->run, {"f32", "f64", "both", "mixed"});
+  add_promise_options(command, o->run);
+  add_rule_options(command, o->run);
   add_count(command, "--warmup", o->warmup, 0, 1000, "Runs before the timed ones");
   const auto* repeat =
       add_count(command, "--repeat", o->repeat, 1, 1000, "Timed runs; 200 with --latency unless said otherwise");
@@ -113,7 +130,7 @@ void add_bench(CLI::App& app, int& result) {
   add_json_option(command, o->run);
   command.add_option("-o,--output", o->output, "Write the records to a file, as JSON: a new one, or that of an earlier run; - is stdout");
   command.add_option("--compare", o->compare, "Records of an earlier run, as -o wrote them")->check(CLI::ExistingFile);
-  command.add_option("--tolerance", o->tolerance, "Per cent slower that --compare lets pass")
+  command.add_option("--allow", o->allow, "Per cent slower that --compare lets pass")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
@@ -127,10 +144,13 @@ void add_bench(CLI::App& app, int& result) {
   const auto* rtol =
       command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
   command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
+  command.add_flag("--precision-study", o->precision_study,
+                   "The ways to store values side by side, and what --precision mixed asks for besides")
+      ->excludes("--sweep", "--errors", "--transpose", "--rhs", "--kernels", "--effort", "--policy", "--reorder");
   command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
-      ->excludes("--sweep", "--errors");
+      ->excludes("--sweep", "--errors", "--precision-study");
   command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
-      ->excludes("--cold", "--sweep", "--errors");
+      ->excludes("--cold", "--sweep", "--errors", "--precision-study");
   command.callback([o, kernels, repeat, preconditioner, rtol, &result] {
     take_operation(*o);
     if (o->operation != "solve" && preconditioner->count() + rtol->count() > 0) {
@@ -141,6 +161,7 @@ void add_bench(CLI::App& app, int& result) {
     check(*o);
     result = o->operation == "spgemm" ? bench::run_spgemm_bench(*o)
              : o->operation == "solve" ? bench::run_solve_bench(*o)
+             : o->precision_study ? bench::run_precision_study(*o)
                                        : bench::run_spmv_bench(*o);
   });
 }

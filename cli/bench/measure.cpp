@@ -19,6 +19,7 @@ planned plan_kernel(const trial& t) {
   spmv_options options = t.options;
   options.kernel = t.kernel.name;
   options.transpose = t.s.work.transpose;
+  t.s.mixed.tell(options);
   if (t.s.reorder == spmv_reorder::always) {
     options.reorder = t.s.reorder;
     options.reorder_method = t.s.reorder_method;
@@ -77,11 +78,12 @@ void measure_planned(const trial& t, spmv_results& out) {
     s.apply(*p.plan);
   }
   t.run.ctx.synchronize();
-  double ratio = s.error_ratio(s.y);
+  const value_tolerance promise = s.mixed.promised(*p.plan);
+  double ratio = s.error_ratio(s.y, promise);
   std::optional<latencies> latency;
   if (t.run.latency && ratio <= 1) {
     latency = measure_latency(t.run, s, *p.plan);
-    ratio = s.error_ratio(s.y);
+    ratio = s.error_ratio(s.y, promise);
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].error_ratio = ratio;

@@ -12,7 +12,7 @@ namespace tulle::cli::bench {
 
 struct bench_options {
   std::string operation = "spmv";     // spmv, spgemm, solve
-  run_options run;                    // its precision is f32, f64 or both
+  run_options run;                    // its precision is f32, f64, both or mixed
   workload work;                      // A or A^T, one right-hand side or several
   std::vector<std::string> matrices;  // as `load` takes them
   std::string suite;                  // "", or one of suite_names()
@@ -26,9 +26,10 @@ struct bench_options {
   bool diagnose = true;  // the extra measurements behind `bottleneck`
   std::string output;    // file of the records, "-" for stdout, "" for none
   std::string compare;   // such a file of an earlier run
-  double tolerance = 5;  // per cent
+  double allow = 5;      // per cent slower
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;
+  bool precision_study = false;
   bool passes = false;   // apply_dots and jacobi as well
   bool latency = false;  // host, submission and graph as well; warm
   std::vector<std::string> preconditioners{"jacobi"};  // of solve
@@ -40,6 +41,9 @@ struct bench_options {
 /// Measure, print and write what the options ask for, and return the exit code: 1 for a run slower than the one that
 /// --compare names, 4 for a wrong answer or a kernel that failed, that of the cause where a matrix could not be had.
 int run_spmv_bench(const bench_options& options);
+/// The ways to store values side by side: f64, f32, what loses nothing, promises, the forms of the origin, and what
+/// --precision mixed asks for besides. Without a matrix those of the suite meshes, on a CPU meshes-small.
+int run_precision_study(bench_options options);
 /// C = A A, or A A^T where A is not square, by every kernel asked for: the whole call and the numeric phase. A vendor's
 /// kernel that fails is reported, and is no failure.
 int run_spgemm_bench(const bench_options& options);

@@ -10,6 +10,7 @@ std::string spmv_record::name() const {
   std::string text = fmt::format("{}/{}/{}/{}/{}", work.rhs == 1 ? "spmv" : "spmm", kernel, matrix, precision, cache);
   if (work.transpose) text += "/transposed";
   if (work.rhs > 1) text += fmt::format("/rhs={},{}", work.rhs, work.order);
+  if (mixed.is_asked_for()) text += "/" + mixed.label();
   return variant.empty() ? text : text + "/" + variant;
 }
 
@@ -26,7 +27,10 @@ spmv_record describe(const spmv_problem& p, const any_spmv_plan& plan) {
   r.cols = p.stats.cols;
   r.nnz = p.stats.nnz;
   r.work = p.work;
+  r.mixed = p.mixed;
+  r.stored = plan.stored();
   r.compulsory_bytes = compulsory_bytes(p.stats, size_of(p.a.types.value), p.beta != 0, p.work.rhs);
+  r.matrix_bytes = plan.matrix_bytes();
   r.moved_bytes = static_cast<double>(plan.matrix_bytes() + p.x.bytes() + p.y.bytes());  // x and y once
   r.effort = name(plan.effort());
   r.plan_us = plan.plan_microseconds();
@@ -54,7 +58,8 @@ json to_json(const spmv_record& r) {
                   field("effort", r.effort), field("plan_us", r.plan_us), field("break_even", nullable(r.break_even)),
                   field("bottleneck", r.bottleneck.name), field("bottleneck_why", r.bottleneck.why),
                   field("variant", r.variant), field("reason", r.reason), field("parameters", r.parameters),
-                  field("cache", r.cache)));
+                  field("cache", r.cache), field("matrix_bytes", r.matrix_bytes), field("stored", cli::to_json(r.stored))));
+  if (r.mixed.is_asked_for()) j.update(cli::to_json(r.mixed));
   if (r.passes) {
     j.update(object(field("apply_dots_us", nullable(r.passes->dots)), field("jacobi_us", nullable(r.passes->jacobi)),
                     field("apply_dots_bytes", r.passes->dots_bytes), field("jacobi_bytes", r.passes->jacobi_bytes)));

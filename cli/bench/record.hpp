@@ -53,11 +53,14 @@ struct spmv_record : measurement {
   std::string variant;     // "block_size=128" in a sweep, else empty
   std::string parameters;  // in force
   workload work;
+  narrowing mixed = {};              // of --precision mixed
+  stored_values stored = {};         // the values of the matrix, by type
   std::string reason;                // why it was chosen; empty for the others
   std::optional<latencies> latency;  // with --latency
   std::optional<fused_passes> passes;  // with --passes
   double compulsory_bytes = 0;
   double moved_bytes = 0;
+  std::size_t matrix_bytes = 0;     // of those, the matrix's
   double read_bandwidth = 0;        // of the machine, bytes a second
   std::string effort = "standard";  // of the plan that plan_us is for
   double plan_us = 0;  // from the CSR on the backend to a ready operator, with all that the effort asks for

@@ -30,6 +30,13 @@ const bench_options& checked(const bench_options& o) {
 
 }  // namespace
 
+std::vector<cache_state> states_of(const bench_options& o) {
+  std::vector<cache_state> states;
+  if (o.cold || !(o.warm || o.latency)) states.push_back(cache_state::cold);
+  if (o.warm || !o.cold) states.push_back(cache_state::warm);
+  return states;
+}
+
 session::session(const bench_options& options, context on)
     : o_(checked(options)),
       before_(options.compare.empty() ? json() : read_run(options.compare)),
@@ -82,8 +89,8 @@ int session::write(const json& document) {
     write_file(o_.output, document.dump(1, ' ', false, json::error_handler_t::replace) + '\n');
   }
   if (code_ != ok || o_.compare.empty()) return code_;
-  const comparisons compared = compare(before_, document, o_.tolerance);
-  print(comparison_table(compared, o_.tolerance));
+  const comparisons compared = compare(before_, document, o_.allow);
+  print(comparison_table(compared, o_.allow));
   return compared.any_regression() ? slower : ok;
 }
 

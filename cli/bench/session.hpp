@@ -14,6 +14,9 @@
 
 namespace tulle::cli::bench {
 
+/// What --cold, --warm and --latency ask for.
+std::vector<cache_state> states_of(const bench_options& o);
+
 class session {
  public:
   /// Reads what --compare names and checks what --output names before anything is measured: a file that cannot be
@@ -81,8 +84,10 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
   steps_ = all.size() * (o_.run.precision == "both" ? 2 : 1);
   for (const case_name& which : all) {
     if (o_.output.empty() && lost_output() != 0) break;  // nobody would see what is measured
-    if (o_.run.precision != "f32") one(which, "f64");
-    if (o_.run.precision != "f64") one(which, "f32");
+    const std::string& asked = o_.run.precision;
+    if (asked == "mixed") one(which, "mixed");
+    if (asked == "f64" || asked == "both") one(which, "f64");
+    if (asked == "f32" || asked == "both") one(which, "f32");
   }
   clear_bar();
 }

@@ -26,6 +26,9 @@ json to_json(const solve_record& r) {
                   field("reason", r.reason), field("status", r.status), field("setup_us", r.setup_us),
                   field("solve_us", r.solve_us), field("iterations", r.iterations),
                   field("relative_residual", number(r.relative_residual))));
+  if (r.precision == "mixed") {
+    j.update(object(field("corrections", r.corrections), field("wide_iterations", r.wide_iterations)));
+  }
   return j;
 }
 

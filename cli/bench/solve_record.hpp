@@ -13,6 +13,8 @@ struct solve_record : measurement {
   double setup_us = 0;           // from the CSR on the backend to a ready solver
   double solve_us = 0;           // to the residual asked for, the median
   int iterations = 0;            // that it took
+  int corrections = 0;           // of mixed precision
+  int wide_iterations = 0;       // of those iterations, in f64
   double relative_residual = 0;  // the true one, of that solve
   double read_bandwidth = 0;     // of the machine, bytes a second
 

@@ -11,13 +11,6 @@
 namespace tulle::cli::bench {
 namespace {
 
-std::vector<cache_state> states_of(const bench_options& o) {
-  std::vector<cache_state> states;
-  if (o.cold || !(o.warm || o.latency)) states.push_back(cache_state::cold);
-  if (o.warm || !o.cold) states.push_back(cache_state::warm);
-  return states;
-}
-
 spmv_results measure_subject(const bench_options& o, session& bench, const bench_run& run, subject& s) {
   spmv_results mine;
   const auto kernels =

@@ -48,6 +48,16 @@ constexpr entry entries[]{
     {"squares-small", "uniform-16k", "gen:uniform:n=16384,degree=8"},
     {"squares-small", "rmat-12", "gen:rmat:scale=12,degree=8"},
     {"squares-small", "short-64k", "gen:short:n=65536"},
+    {"meshes", "stencil7-256", "gen:stencil:points=7,n=256"},
+    {"meshes", "stencil27-200", "gen:stencil:points=27,n=200"},
+    {"meshes", "stencil27-128", "gen:stencil:points=27,n=128"},
+    {"meshes", "fem3-63", "gen:fem:dof=3,n=63"},
+    {"meshes-small", "stencil7-128", "gen:stencil:points=7,n=128"},
+    {"meshes-small", "stencil27-100", "gen:stencil:points=27,n=100"},
+    {"meshes-small", "fem3-40", "gen:fem:dof=3,n=40"},
+    {"meshes-small", "stencil7-56", "gen:stencil:points=7,n=56"},
+    {"meshes-small", "stencil27-24", "gen:stencil:points=27,n=24"},
+    {"meshes-small", "stencil7-24", "gen:stencil:points=7,n=24"},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct case_name {
 
 /// "peers": the eleven classes of SpMV matrices that the tables of the documentation show, 2 to 214 million nonzeros.
 /// "peers-small": the same at about 1/64 of the size. "squares": six whose squares papers measure, 26 to 475 million
-/// products; "squares-small": the same at about 1/64. Throws INVALID_ARGUMENT for another name.
+/// products; "squares-small": the same at about 1/64. "meshes" and "meshes-small": those of --precision-study. Throws INVALID_ARGUMENT for another name.
 std::vector<case_name> suite(std::string_view name);
 std::vector<std::string> suite_names();
 

@@ -90,7 +90,10 @@ bool check_outputs(bool json, std::initializer_list<output_option> outputs) {
 }
 
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types) {
-  add_choice(app, "--precision", o.precision, types, "Type of the values");
+  const bool mixed = std::ranges::find(types, "mixed") != types.end();
+  add_choice(app, "--precision", o.precision, types,
+             mixed ? "Type of the values; mixed: f64, but values of A in fewer bits where that is allowed"
+                   : "Type of the values");
 }
 
 void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.json, "JSON on stdout"); }

@@ -18,8 +18,8 @@ class Option;
 
 namespace tulle::cli {
 
-/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision, --json, --strict: one meaning
-/// everywhere.
+/// --backend, --threads, --device, --kernel, --effort, --policy, --reorder, --precision and what goes with it, --json,
+/// --strict: one meaning everywhere.
 struct run_options {
   std::string backend = "auto";
   int threads = 0;
@@ -28,7 +28,9 @@ struct run_options {
   std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
   std::string reorder = "never";    // never, auto, always, an ordering's name
-  std::string precision = "f64";    // f32, f64, i32
+  std::string precision = "f64";    // f32, f64, i32, mixed
+  std::optional<double> tolerance, below, shrink, percent;  // of mixed: see narrowing.hpp
+  std::string bound;                                        // of a tolerance; empty: componentwise
   bool json = false;
   bool strict = false;
 };
@@ -63,7 +65,7 @@ struct output_option {
 /// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
-/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32").
+/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; "mixed" is f64).
 template <class F>
 decltype(auto) with_precision(const run_options& o, F&& f) {
   if (o.precision == "f32") return f.template operator()<float>();

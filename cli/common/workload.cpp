@@ -12,24 +12,47 @@
 namespace tulle::cli {
 namespace {
 
-/// NaN counts as the largest.
+/// What the answers are held to: the references, with bounds that can be widened by a promise and taken back.
 template <scalar T>
-double worst_ratio(const std::vector<spmv_reference>& expected, const workload& work, const std::vector<T>& y) {
-  double worst = 0;
-  for (index_t j = 0; j < work.rhs; ++j) {
-    const std::vector<T> one = work.vector_of(y, j);
-    const double ratio = error_ratio(expected[static_cast<std::size_t>(j)], host_span<const T>(one));
-    if (!(ratio <= worst)) worst = ratio;
+class expectation {
+ public:
+  expectation(const matrix_ref& a, double alpha, const workload& work) : a_(a), alpha_(alpha), work_(work) {}
+
+  void add(spmv_reference reference, std::vector<T> x) {
+    rounding_.push_back(reference.bound);
+    references_.push_back(std::move(reference));
+    x_.push_back(std::move(x));
   }
-  return worst;
-}
+  double worst_ratio(const std::vector<T>& y, const value_tolerance& promise) {
+    double worst = 0;
+    for (std::size_t j = 0; j < x_.size(); ++j) {
+      const std::vector<T> one = work_.vector_of(y, static_cast<index_t>(j));
+      if (promise.tolerance > 0) widen(j, promise);
+      worst = std::max(worst, error_ratio(references_[j], host_span<const T>(one)));
+      if (promise.tolerance > 0) references_[j].bound = rounding_[j];
+    }
+    return worst;
+  }
+
+ private:
+  void widen(std::size_t j, const value_tolerance& promise) {
+    if constexpr (std::is_same_v<T, double>) {
+      add_promise(references_[j], alpha_, a_.as<double, std::int64_t>(), host_span<const double>(x_[j]), promise);
+    }
+  }
+  matrix_ref a_;  // on the host
+  double alpha_;
+  workload work_;
+  std::vector<spmv_reference> references_;
+  std::vector<std::vector<double>> rounding_;  // their bounds
+  std::vector<std::vector<T>> x_;
+};
 
 template <class T>
 buffer<std::byte> bytes_on(const context& ctx, const std::vector<T>& from) {
   return to_buffer(ctx, std::as_bytes(std::span(from)));
 }
 
-/// x and the initial y, and the check of the answer. `a` is what multiplies, on the host.
 template <scalar T>
 void add_vectors(const context& ctx, const spmv_request& request, const run_options& o, const matrix_ref& a,
                  spmv_problem& p) {
@@ -43,14 +66,17 @@ void add_vectors(const context& ctx, const spmv_request& request, const run_opti
   p.y0.resize(p.y.size());
   std::ranges::copy(std::as_bytes(std::span(y0)), p.y0.begin());
   if (!request.verify) return;
-  std::vector<spmv_reference> expected;
+  const auto expected = std::make_shared<expectation<T>>(a, p.alpha, p.work);
   for (index_t j = 0; j < p.work.rhs; ++j) {
-    const std::vector<T> one_x = p.work.vector_of(x, j), one_y0 = p.work.vector_of(y0, j);
-    expected.push_back(reference_spmv(context::cpu(o.threads), static_cast<T>(p.alpha), a.as<T, std::int64_t>(),
-                                      host_span<const T>(one_x), static_cast<T>(p.beta), host_span<const T>(one_y0)));
+    std::vector<T> one_x = p.work.vector_of(x, j);
+    const std::vector<T> one_y0 = p.work.vector_of(y0, j);
+    spmv_reference exact =
+        reference_spmv(context::cpu(o.threads), static_cast<T>(p.alpha), a.as<T, std::int64_t>(),
+                       host_span<const T>(one_x), static_cast<T>(p.beta), host_span<const T>(one_y0));
+    expected->add(std::move(exact), std::move(one_x));
   }
-  p.error_ratio = [ctx, expected = std::move(expected), work = p.work](const buffer<std::byte>& y) {
-    return worst_ratio(expected, work, elements<T>(ctx, y));
+  p.error_ratio = [ctx, expected](const buffer<std::byte>& y, const value_tolerance& promise) {
+    return expected->worst_ratio(elements<T>(ctx, y), promise);
   };
 }
 
@@ -82,11 +108,17 @@ spmv_options plan_options(const run_options& o, const workload& work, std::strin
   }
   take_reorder_option(o, options);
   if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
+  narrowing_of(o).tell(options);
   return options;
 }
 
+void set_vectors(const context& ctx, const spmv_request& request, const run_options& o, const matrix_ref& a,
+                 spmv_problem& p) {
+  with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
+}
+
 void spmv_problem::apply(const any_spmv_plan& plan) {
-  const scalar_type type = a.types.value;
+  const scalar_type type = plan.vector_type();
   const auto [rows, cols] = plan.dimensions();
   if (work.rhs == 1) {
     return plan.apply(alpha, const_vector_ref(type, x.data(), cols, x.space()), beta,
@@ -111,9 +143,9 @@ spmv_problem make_problem(const context& ctx, const spmv_request& request, const
   check_vectors(loaded, work, o);
   return in_memory_for(loaded.name, [&] {
     const matrix_ref a = work.transpose ? transposed(loaded.matrix, o) : loaded.matrix;
-    spmv_problem p{loaded.facts(), matrix_hash(loaded.matrix), work, alpha, beta};
+    spmv_problem p{loaded.facts(), matrix_hash(loaded.matrix), work, alpha, beta, narrowing_of(o)};
     p.stats = statistics(a, o);
-    with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
+    set_vectors(ctx, request, o, a, p);
     p.a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
     if (ctx.space() == memory_space::host) p.storage = loaded.matrix.owner;
     return p;

@@ -6,6 +6,7 @@
 #include <tulle/ops/verify.hpp>
 
 #include "matrix.hpp"
+#include "narrowing.hpp"
 
 namespace CLI {
 class App;
@@ -24,6 +25,7 @@ struct workload {
   /// Vector j of `rhs` vectors in contiguous storage.
   template <class T>
   [[nodiscard]] std::vector<T> vector_of(const std::vector<T>& all, index_t j) const {
+    if (rhs == 1) return all;
     const std::size_t count = static_cast<std::size_t>(rhs), rows = all.size() / count, k = static_cast<std::size_t>(j);
     std::vector<T> one(rows);
     for (std::size_t i = 0; i < rows; ++i) one[i] = all[order == "row" ? i * count + k : k * rows + i];
@@ -52,16 +54,18 @@ struct spmv_problem {
   workload work;
   double alpha = 1;
   double beta = 0;
+  narrowing mixed = {};            // of --precision mixed
   matrix_ref a = {};               // on the backend; 32-bit offsets where they are enough
   csr_stats stats = {};            // of what multiplies: of A, or of A^T
   std::vector<std::byte> y0 = {};  // the initial y on the host: NaN where beta is 0 and the type has it, else random
   buffer<std::byte> x = {};        // on the backend, all right-hand sides
   buffer<std::byte> y = {};
-  /// The largest error over its bound among all right-hand sides, where the answer is to be verified.
-  std::function<double(const buffer<std::byte>& y)> error_ratio = {};
+  /// The largest error over its bound among all right-hand sides, where the answer is to be verified: over that of
+  /// rounding, and what is promised of the stored values.
+  std::function<double(const buffer<std::byte>& y, const value_tolerance& promise)> error_ratio = {};
   std::shared_ptr<const void> storage = {};  // on a CPU `a` borrows columns and values of the matrix that was loaded
 
-  [[nodiscard]] std::string_view precision() const { return name(a.types.value); }
+  [[nodiscard]] std::string_view precision() const { return mixed.is_asked_for() ? "mixed" : name(a.types.value); }
   /// Queues one application.
   void apply(const any_spmv_plan& plan);
   /// y is the initial one again.
@@ -75,6 +79,11 @@ std::vector<T> elements(const context& ctx, const buffer<std::byte>& from) {
   copy_bytes(ctx, to.data(), memory_space::host, from.data(), from.space(), from.bytes());
   return to;
 }
+
+/// x and the initial y, and the check of the answer, where it is asked for. `a` is what multiplies, a CSR of the host
+/// with 64-bit offsets and values of the precision; the check looks at it again.
+void set_vectors(const context& ctx, const spmv_request& request, const run_options& o, const matrix_ref& a,
+                 spmv_problem& p);
 
 /// Loads, computes the reference where the answer is to be verified, and copies to the backend.
 spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "capi/vectors.hpp"
 
@@ -38,12 +39,14 @@ multivector_ref multivector(const tulle_cg_solver& solver, const tulle_multivect
 cg_options cg_options_of(const tulle_cg_options* from) {
   cg_options options;
   if (from == nullptr) return options;
-  if (from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
+  const bool given = checked_flag(from->rtol_given, "options->rtol_given");
+  if (given || from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
   options.atol = from->atol;
   if (from->max_iterations != 0) options.max_iterations = from->max_iterations == -1 ? 0 : from->max_iterations;
   options.check_interval = from->check_interval;
   options.replace_interval = from->replace_interval;
   options.zero_guess = checked_flag(from->zero_guess, "options->zero_guess");
+  options.keep_history = checked_flag(from->keep_history, "options->keep_history");
   constexpr preconditioner_kind kinds[] = {preconditioner_kind::jacobi, preconditioner_kind::none,
                                            preconditioner_kind::block_jacobi, preconditioner_kind::chebyshev};
   options.preconditioner = kinds[checked_choice(from->preconditioner, "options->preconditioner",
@@ -55,6 +58,8 @@ cg_options cg_options_of(const tulle_cg_options* from) {
   if (from->vector_type != nullptr)
     options.spmv.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   set_order(options.spmv, from->reorder, from->order);
+  options.precision = precision_of(from->precision);
+  set_tolerance(options.spmv, from->tolerance, from->bound);
   return options;
 }
 
@@ -65,14 +70,24 @@ tulle_status tulle_cg_solver_create(const tulle_context* context, const tulle_cs
   return create(solver, "solver", {{context, "context"}, {matrix, "matrix"}}, [&] {
     const tulle::cg_options o = cg_options_of(options);
     const tulle::scalar_type type = matrix->ref.types.value;
-    return new tulle_cg_solver{{context->value, matrix->ref, o}, type, o.spmv.vector_type.value_or(type), {}};
+    return new tulle_cg_solver{{context->value, matrix->ref, o}, type, o.spmv.vector_type.value_or(type), {}, {}};
   });
 }
 
 tulle_status tulle_cg_solver_solve(tulle_cg_solver* solver, const void* b, void* x, int64_t size,
                                    tulle_cg_record* record) {
   return guard({{solver, "solver"}, {record, "record"}}, [&] {
-    *record = record_of(solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x")));
+    solver->history.clear();
+    tulle::cg_result result = solver->value.solve(vector(*solver, b, size, "b"), vector(*solver, x, size, "x"));
+    *record = record_of(result);
+    solver->history = std::move(result.history);
+  });
+}
+
+tulle_status tulle_cg_solver_history(const tulle_cg_solver* solver, const double** residuals, int64_t* count) {
+  return guard({{solver, "solver"}, {residuals, "residuals"}, {count, "count"}}, [&] {
+    *residuals = solver->history.data();
+    *count = static_cast<std::int64_t>(solver->history.size());
   });
 }
 

@@ -15,6 +15,7 @@
 #include <tulle/solvers/cg.hpp>
 #include <tulle/solvers/cg_batch.hpp>
 #include <tulle/solvers/jacobi.hpp>
+#include <vector>
 
 struct tulle_context {
   tulle::context value;
@@ -45,6 +46,7 @@ struct tulle_cg_solver {
   tulle::scalar_type type;         // of A's values
   tulle::scalar_type vector_type;  // of b and x
   std::string explanation;
+  std::vector<double> history;  // of the last solve
 };
 
 struct tulle_jacobi_solver {
@@ -94,6 +96,13 @@ std::int64_t checked_size(std::int64_t size, const char* name);
 
 /// `reorder` and `order` of a caller's options. Throws INVALID_ARGUMENT.
 void set_order(spmv_options& options, tulle_spmv_reorder reorder, const tulle_permutation* order);
+
+/// `tolerance` and `bound` of a caller's options. Throws INVALID_ARGUMENT.
+void set_tolerance(spmv_options& options, double tolerance, tulle_error_bound bound);
+inline solver_precision precision_of(tulle_solver_precision precision) {
+  return static_cast<solver_precision>(checked_choice(precision, "options->precision", TULLE_SOLVER_PRECISION_UNIFORM,
+                                                      TULLE_SOLVER_PRECISION_MIXED));
+}
 
 /// Throws what is wrong with one of them.
 cg_options cg_options_of(const tulle_cg_options* from);

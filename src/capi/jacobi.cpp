@@ -9,7 +9,8 @@ namespace {
 jacobi_options jacobi_options_of(const tulle_jacobi_options* from) {
   jacobi_options options;
   if (from == nullptr) return options;
-  if (from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
+  const bool given = checked_flag(from->rtol_given, "options->rtol_given");
+  if (given || from->rtol != 0 || from->atol != 0) options.rtol = from->rtol;
   options.atol = from->atol;
   if (from->max_iterations != 0) options.max_iterations = from->max_iterations == -1 ? 0 : from->max_iterations;
   if (from->check_interval != 0) options.check_interval = from->check_interval;
@@ -21,6 +22,8 @@ jacobi_options jacobi_options_of(const tulle_jacobi_options* from) {
   if (from->kernel != nullptr) options.spmv.kernel = from->kernel;
   if (from->vector_type != nullptr)
     options.spmv.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
+  options.precision = precision_of(from->precision);
+  set_tolerance(options.spmv, from->tolerance, from->bound);
   return options;
 }
 

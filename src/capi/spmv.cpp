@@ -41,6 +41,7 @@ spmv_options options_of(const tulle_spmv_options* from) {
   options.transpose = checked_flag(from->transpose, "options->transpose");
   set_order(options, from->reorder, from->order);
   if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
+  set_tolerance(options, from->tolerance, from->bound);
   return options;
 }
 
@@ -54,6 +55,16 @@ void set_order(spmv_options& options, tulle_spmv_reorder reorder, const tulle_pe
     throw error(status::invalid_argument, "options->order: options->reorder is TULLE_REORDER_NEVER");
   }
   options.reorder_method = order->value.to_vector();
+}
+
+void set_tolerance(spmv_options& options, double tolerance, tulle_error_bound bound) {
+  if (!(tolerance >= 0 && tolerance < 1)) {
+    throw error(status::invalid_argument,
+                fmt::format("options->tolerance = {}: must be at least 0 and below 1", tolerance));
+  }
+  options.values.tolerance = tolerance;
+  options.values.bound = static_cast<error_bound>(
+      checked_choice(bound, "options->bound", TULLE_BOUND_COMPONENTWISE, TULLE_BOUND_NORM));
 }
 
 }  // namespace tulle::capi

@@ -43,6 +43,19 @@ LATENCIES = RUN | {"benchmarks": [
 ]}
 
 
+def stored(values, form, times, **more):
+    shared = {"matrix": "m", "values": values, "form": form, "kernel": "packed", "stored": {"f64": {"rows": 4, "entries": 8, "bytes": 64}},
+              "bytes_per_nonzero": 8.1, "plan_us": 5000, "error_ratio": 0.5} | more
+    return [shared | {"cache": cache, "real_time": time, "over_f64": 10 / time} for cache, time in zip(("cold", "warm"), times)]
+
+
+STUDY = RUN | {"benchmarks": [
+    *stored("as given", "f64", [10.0, 5.0]),
+    *stored("80% of rows small", "norm=1e-09", [8.0, 4.0], error_ratio=2.0,
+            stored={"f64": {"rows": 1, "entries": 2, "bytes": 16}, "f32": {"rows": 3, "entries": 6, "bytes": 24}}),
+]}
+
+
 class BenchTable(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -50,6 +63,7 @@ class BenchTable(unittest.TestCase):
         self.page = Path(folder.name) / "page.md"
         (Path(folder.name) / "run.json").write_text(json.dumps(RUN))
         (Path(folder.name) / "latency.json").write_text(json.dumps(LATENCIES))
+        (Path(folder.name) / "study.json").write_text(json.dumps(STUDY))
 
     def table(self, settings, *options):
         """Exit code, page and messages for a page that has this table alone."""
@@ -85,6 +99,15 @@ class BenchTable(unittest.TestCase):
         self.assertIn("| smaller | 100 | both | `csr.stream` | 5.0 (4.00) |", text)
         self.assertIn("| **geometric mean** |  | standard |  | (2.83) |", text)  # of 2 and 4
         self.assertIn("| **geometric mean** |  | none |  | (2.58) |", text)  # of 5/3 and 4
+
+    def test_a_study_of_precision_has_a_row_for_each_form(self):
+        code, text, _ = self.table("study cache=both")
+        self.assertEqual(code, 0)
+        self.assertIn("| m | as given | f64 | `packed` | f64 | 8.10 | 5 | 10.0 | 1.00 | 5.0 | 2.00 | 0.5 |", text)
+        self.assertIn("| m | 80% of rows small | norm=1e-09 | `packed` | f64 25%, f32 75% | 8.10 | 5 | 8.0 | 1.25 | 4.0 | 2.50 | **2.0** |", text)
+        _, text, _ = self.table("study values=80%_of_rows")
+        self.assertIn("| norm=1e-09 |", text)
+        self.assertNotIn("| as given |", text)
 
     def test_check_changes_nothing_and_tells(self):
         code, text, _ = self.table("run", "--check")

@@ -84,13 +84,17 @@ TEST_F(capi_arguments, plan_create_with) {
     refused(tulle_spmv_plan_create_with(context.get(), matrix.get(), &options, &made), TULLE_STATUS_INVALID_ARGUMENT,
             words);
   };
-  refuse({nullptr, 3, 0, nullptr, 0, nullptr}, "options->effort = 3");
-  refuse({nullptr, TULLE_EFFORT_STANDARD, 2, nullptr, 0, nullptr}, "options->transpose = 2");
-  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, nullptr, 3, nullptr}, "options->reorder = 3");
-  refuse({"csr.nonsense", TULLE_EFFORT_STANDARD, 0, nullptr, 0, nullptr}, "csr.nonsense");
+  refuse({nullptr, 3, 0, nullptr, 0, nullptr, 0, 0}, "options->effort = 3");
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 2, nullptr, 0, nullptr, 0, 0}, "options->transpose = 2");
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, nullptr, 3, nullptr, 0, 0}, "options->reorder = 3");
+  for (const double tolerance : {-1e-3, 1.0, std::nan("")}) {
+    refuse({nullptr, TULLE_EFFORT_STANDARD, 0, nullptr, 0, nullptr, tolerance, 0}, "options->tolerance = ");
+  }
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, nullptr, 0, nullptr, 1e-3, 3}, "options->bound = 3");
+  refuse({"csr.nonsense", TULLE_EFFORT_STANDARD, 0, nullptr, 0, nullptr, 0, 0}, "csr.nonsense");
   const tulle_scalar_type unknown = 7, f32 = TULLE_F32;
-  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, &unknown, 0, nullptr}, "options->vector_type = 7");
-  const tulle_spmv_options no_such_kernel{nullptr, TULLE_EFFORT_STANDARD, 0, &f32, 0, nullptr};
+  refuse({nullptr, TULLE_EFFORT_STANDARD, 0, &unknown, 0, nullptr, 0, 0}, "options->vector_type = 7");
+  const tulle_spmv_options no_such_kernel{nullptr, TULLE_EFFORT_STANDARD, 0, &f32, 0, nullptr, 0, 0};
   refused(tulle_spmv_plan_create_with(context.get(), matrix.get(), &no_such_kernel, &made), TULLE_STATUS_UNSUPPORTED,
           "f64 values under f32 vectors");
   EXPECT_EQ(made, nullptr);

@@ -64,6 +64,19 @@ TEST_P(capi_cg, solves_with_every_preconditioner_and_new_values) {
   }
 }
 
+TEST_P(capi_cg, solves_in_mixed_precision) {
+  tulle_cg_options options{};
+  options.rtol = 1e-12;
+  options.precision = TULLE_SOLVER_PRECISION_MIXED;
+  const cg_handle solver = solver_of(options);
+  const buffer_handle b = upload({6, 10, 8}), x = upload({0, 0, 0});
+  tulle_cg_record record{};
+  TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
+  EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS);
+  EXPECT_LE(record.residual, 1e-12 * record.rhs);
+  expect_solution(x, record);
+}
+
 TEST_P(capi_cg, a_queued_solve_leaves_its_record_in_the_memory_of_the_context) {
   tulle_cg_options options{};
   options.max_iterations = 20;
@@ -93,6 +106,39 @@ TEST_P(capi_cg, says_what_it_is_and_what_did_not_converge) {
   TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
   EXPECT_EQ(record.code, TULLE_STATUS_NOT_CONVERGED);
   EXPECT_EQ(record.iterations, 0);
+}
+
+TEST_P(capi_cg, a_tolerance_of_0_is_one_where_it_is_given) {
+  tulle_cg_options options{};
+  options.max_iterations = 2;
+  options.rtol_given = 1;
+  const cg_handle solver = solver_of(options);
+  const buffer_handle b = upload({0, 0, 0}), x = upload({0, 0, 0}), other = upload({6, 10, 8});
+  tulle_cg_record record{};
+  TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(other), data(x), 3, &record));
+  EXPECT_EQ(record.code, TULLE_STATUS_NOT_CONVERGED);
+  EXPECT_EQ(record.iterations, 2);
+  TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
+  EXPECT_EQ(record.code, TULLE_STATUS_SUCCESS) << "a residual of 0 reaches it";
+}
+
+TEST_P(capi_cg, residuals_are_kept_where_that_is_asked_for) {
+  const double* residuals = nullptr;
+  std::int64_t count = -1;
+  tulle_cg_options options{};
+  options.zero_guess = 1;
+  for (const std::int32_t keep : {0, 1}) {
+    options.keep_history = keep;
+    const cg_handle solver = solver_of(options);
+    TULLE_EXPECT_OK(tulle_cg_solver_history(solver.get(), &residuals, &count));
+    EXPECT_EQ(count, 0) << "before a solve";
+    const buffer_handle b = upload({6, 10, 8}), x = upload({0, 0, 0});
+    tulle_cg_record record{};
+    TULLE_EXPECT_OK(tulle_cg_solver_solve(solver.get(), data(b), data(x), 3, &record));
+    TULLE_EXPECT_OK(tulle_cg_solver_history(solver.get(), &residuals, &count));
+    EXPECT_EQ(count, keep == 1 ? record.iterations + 1 : 0);
+    if (keep == 1) EXPECT_DOUBLE_EQ(residuals[0], std::sqrt(200.0));
+  }
 }
 
 TEST_P(capi_cg, several_right_hand_sides_are_solved_together) {
@@ -183,9 +229,17 @@ TEST(capi_cg_arguments, of_batches_are_refused_by_name) {
   refused(tulle_cg_batch_create(context.get(), pattern.get(), values.data(), -1, nullptr, &none),
           TULLE_STATUS_INVALID_DIMENSIONS, "count");
   tulle_cg_options options{};
+  const auto unsupported = [&](const char* words) {
+    refused(tulle_cg_batch_create(context.get(), pattern.get(), values.data(), 1, &options, &none),
+            TULLE_STATUS_UNSUPPORTED, words);
+    options = {};
+  };
   options.rhs = 2;
-  refused(tulle_cg_batch_create(context.get(), pattern.get(), values.data(), 1, &options, &none),
-          TULLE_STATUS_UNSUPPORTED, "rhs");
+  unsupported("rhs");
+  options.precision = TULLE_SOLVER_PRECISION_MIXED;
+  unsupported("precision");
+  options.tolerance = 1e-3;
+  unsupported("values");
   EXPECT_EQ(none, nullptr);
   const auto batch = made<batch_handle>(tulle_cg_batch_create, context, pattern, values.data(), 1, nullptr);
   std::array<double, 3> b{6, 10, 8}, x{};
@@ -212,10 +266,15 @@ TEST(capi_cg_arguments, are_refused_by_name) {
   };
   using o = tulle_cg_options;
   refused_with([](o& s) { s.rtol = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "rtol");
+  refused_with([](o& s) { s.precision = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "options->precision = 2");
+  refused_with([](o& s) { s.tolerance = 1; }, TULLE_STATUS_INVALID_ARGUMENT, "options->tolerance = 1");
+  refused_with([](o& s) { s.bound = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "options->bound = -1");
   refused_with([](o& s) { s.rtol = NAN; }, TULLE_STATUS_INVALID_ARGUMENT, "rtol");
   refused_with([](o& s) { s.atol = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "atol");
   refused_with([](o& s) { s.max_iterations = -2; }, TULLE_STATUS_INVALID_ARGUMENT, "max_iterations");
   refused_with([](o& s) { s.zero_guess = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "zero_guess");
+  refused_with([](o& s) { s.rtol_given = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "rtol_given");
+  refused_with([](o& s) { s.keep_history = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "keep_history");
   refused_with([](o& s) { s.preconditioner = 4; }, TULLE_STATUS_INVALID_ARGUMENT, "preconditioner");
   refused_with([](o& s) { s.block = 9; }, TULLE_STATUS_INVALID_ARGUMENT, "block");
   refused_with([](o& s) { s.kernel = "nothing"; }, TULLE_STATUS_INVALID_ARGUMENT, "nothing");
@@ -242,6 +301,9 @@ TEST(capi_cg_arguments, are_refused_by_name) {
   refused(tulle_cg_solver_update_values(solver.get(), a.values.data(), 7, 2), TULLE_STATUS_INVALID_ARGUMENT, "space");
   const char* sentence = nullptr;
   std::size_t bytes = 0;
+  const double* residuals = nullptr;
+  std::int64_t count = 0;
+  null_in_turn(tulle_cg_solver_history, {"solver", "residuals", "count"}, solver, &residuals, &count);
   null_in_turn(tulle_cg_solver_explain, {"solver", "sentence"}, solver, &sentence);
   null_in_turn(tulle_cg_solver_workspace, {"solver", "bytes"}, solver, &bytes);
   tulle_cg_solver_destroy(nullptr);

@@ -37,7 +37,7 @@ TEST(capi_faults, every_host_allocation) {
     fail_each<plan_handle>("plan", tulle_spmv_plan_create, context, matrix, kernel);
   }
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
-    const tulle_spmv_options options{nullptr, effort, 1, nullptr, TULLE_REORDER_NEVER, nullptr};
+    const tulle_spmv_options options{nullptr, effort, 1, nullptr, TULLE_REORDER_NEVER, nullptr, 0, 0};
     fail_each<plan_handle>("transposed plan", tulle_spmv_plan_create_with, context, matrix, &options);
   }
 }

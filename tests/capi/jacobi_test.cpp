@@ -63,6 +63,14 @@ TEST_P(capi_jacobi, solves_in_every_form_and_order_with_new_values) {
   }
 }
 
+TEST_P(capi_jacobi, solves_in_mixed_precision) {
+  tulle_jacobi_options options{};
+  options.rtol = 1e-12;
+  options.precision = TULLE_SOLVER_PRECISION_MIXED;
+  const auto solver = made<jacobi_handle>(tulle_jacobi_solver_create, context, placed(context, dominant()), &options);
+  expect_solution(solver, {6, -3, 11});
+}
+
 TEST_P(capi_jacobi, says_what_it_is_and_what_did_not_converge) {
   tulle_jacobi_options options{};
   options.max_iterations = -1;
@@ -102,6 +110,9 @@ TEST(capi_jacobi_arguments, are_refused_by_name) {
   };
   using o = tulle_jacobi_options;
   refused_with([](o& s) { s.rtol = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "rtol");
+  refused_with([](o& s) { s.precision = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "options->precision = 2");
+  refused_with([](o& s) { s.tolerance = 1; }, TULLE_STATUS_INVALID_ARGUMENT, "options->tolerance = 1");
+  refused_with([](o& s) { s.bound = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "options->bound = -1");
   refused_with([](o& s) { s.max_iterations = -2; }, TULLE_STATUS_INVALID_ARGUMENT, "max_iterations");
   refused_with([](o& s) { s.check_interval = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "check_interval");
   refused_with([](o& s) { s.omega = NAN; }, TULLE_STATUS_INVALID_ARGUMENT, "omega");

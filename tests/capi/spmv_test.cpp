@@ -1,6 +1,8 @@
 // y = alpha A x + beta y through the C API, on both backends.
 #include <limits>
 
+#include <tulle/ops/verify.hpp>
+
 #include "handles.hpp"
 #include "support/types.hpp"
 
@@ -61,6 +63,36 @@ TEST_P(capi_spmv, a_plan_in_another_order_answers_in_the_callers) {
   EXPECT_NE(std::string(got<const char*>(tulle_spmv_plan_explain, plan)).find("Cuthill"), std::string::npos);
 }
 
+TEST_P(capi_spmv, a_tolerance_bounds_what_fewer_bits_lose) {
+  constexpr int n = 96, width = 6;
+  plain_csr<double, std::int32_t> a{n, n, {0}, {}, {}};
+  for (int r = 0; r < n; ++r) {
+    for (int k = 0; k < width; ++k) {
+      a.colind.push_back((r + 5 * k) % n);
+      a.values.push_back((k % 2 == 0 ? 1.0 : -1.0) / (3 + r + 7 * k));
+    }
+    a.rowptr.push_back(width * (r + 1));
+  }
+  std::vector<double> x, y0(n, 0);
+  for (int c = 0; c < n; ++c) x.push_back(1.0 / (1 + c) - 0.2);
+  const csr_handle matrix = placed(context, a);
+  const context_handle host = cpu_context();
+  for (const tulle_error_bound bound : {TULLE_BOUND_COMPONENTWISE, TULLE_BOUND_ROW, TULLE_BOUND_NORM}) {
+    for (const double tolerance : {1e-2, 1e-7}) {
+      tulle_spmv_options options{};
+      options.kernel = "packed";
+      options.tolerance = tolerance;
+      options.bound = bound;
+      const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
+      const std::vector<double> y = apply<double>(plan, 2, x, 0, y0);
+      const csr_view<double, std::int32_t> view{n, n, n * width, a.rowptr.data(), a.colind.data(), a.values.data(), memory_space::host};
+      spmv_reference exact = reference_spmv<double>(tulle::context::cpu(), 2, view, x, 0, {});
+      add_promise(exact, 2, view, host_span<const double>(x), {tolerance, static_cast<error_bound>(bound)});
+      EXPECT_LE(error_ratio(exact, host_span<const double>(y)), 1) << bound << ' ' << tolerance;
+    }
+  }
+}
+
 TEST_P(capi_spmv, beta_zero_overwrites_nan) {
   const auto a = small_matrix<double, std::int64_t>();
   const csr_handle matrix = placed(context, a, tulle_csr_borrow);
@@ -71,7 +103,7 @@ TEST_P(capi_spmv, beta_zero_overwrites_nan) {
 TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
   const csr_handle matrix = placed(context, small_matrix());
   for (const tulle_spmv_effort effort : {TULLE_EFFORT_STANDARD, TULLE_EFFORT_NONE}) {
-    const tulle_spmv_options options{nullptr, effort, 1, nullptr, 0, nullptr};
+    const tulle_spmv_options options{nullptr, effort, 1, nullptr, 0, nullptr, 0, 0};
     const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
     EXPECT_EQ(apply<double>(plan, 2, {1, 2, 3}, -1, {1, 1, 1, 1}), (std::vector<double>{-17, 23, 3, 29}));
     const std::vector<double> values{10, 20, 30, 40, 50};
@@ -83,7 +115,7 @@ TEST_P(capi_spmv, options_transpose_and_set_the_effort) {
 TEST_P(capi_spmv, f32_values_under_f64_vectors) {
   const csr_handle matrix = placed(context, small_matrix<float>());
   const tulle_scalar_type f64 = TULLE_F64;
-  const tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0, &f64, 0, nullptr};
+  const tulle_spmv_options options{nullptr, TULLE_EFFORT_STANDARD, 0, &f64, 0, nullptr, 0, 0};
   const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, matrix, &options);
   const double third = 1.0 / 3;
   EXPECT_EQ(apply<double>(plan, 1, {third, 1, 1, 1}, 0, {0, 0, 0}), (std::vector<double>{third + 2, 0, -3 * third + 4 + 5}));

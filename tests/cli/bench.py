@@ -57,11 +57,11 @@ class Bench(unittest.TestCase):
         once = [STENCIL, "--no-bandwidth", "--warm", "--repeat", 1, "--kernels", "csr.serial"]  # one run has no standard deviation
         self.bench(*once, "-o", self.file)
         old = json.loads(self.file.read_text())
-        # The tolerance and a millionfold change keep the noise of the machine out of the answer.
+        # What is allowed and a millionfold change keep the noise of the machine out of the answer.
         for factor, code in ((1e-6, 1), (1e6, 0)):
             changed = [b | {"real_time": b["real_time"] * factor, "stddev": 0} for b in old["benchmarks"]]
             self.file.write_text(json.dumps(old | {"benchmarks": changed}))
-            text = self.bench(*once, "--tolerance", 100, "--compare", self.file, code=code)
+            text = self.bench(*once, "--allow", 100, "--compare", self.file, code=code)
             self.assertEqual("REGRESSION" in text, code == 1)
 
     def test_leaves_out_the_bandwidth_of_the_memory_and_shares_of_it(self):
@@ -98,6 +98,9 @@ class Bench(unittest.TestCase):
                           [*QUICK, "--kernels", "default"],  # a word of earlier versions
                           [*QUICK, "--preconditioner", "none"], [*QUICK, "--rtol", 1e-6],
                           ["solve", "gen:stencil:n=4,values=spd", "--rtol", "nan"], ["spgemm", "gen:stencil:n=4", "--reorder", "rcm"],
+                          [*QUICK, "--precision", "mixed"], [*QUICK, "--tolerance", 1e-3], [*QUICK, "--precision-study", "--kernels", "packed"],
+                          ["spgemm", STENCIL, "--precision", "mixed", "--tolerance", 1e-3], ["solve", STENCIL, "--precision-study"],
+                          ["solve", "gen:stencil:n=4,values=spd", "--precision", "mixed", "--tolerance", 1e-3],
                           ["spgemm"], ["spgemm", "gen:stencil:n=4", "--sweep", "sigma"],
                           ["spgemm", "gen:stencil:n=4", "--kernels", "csr.balanced"]):
             with self.subTest(arguments):
@@ -137,6 +140,36 @@ class Bench(unittest.TestCase):
         for b in run["benchmarks"]:
             self.assertTrue(b["name"].endswith("/transposed"), b["name"])
         self.assertIn("csr.transposed", [b["kernel"] for b in run["benchmarks"]])
+
+    def test_holds_mixed_precision_to_what_was_promised(self):
+        for bound in ("componentwise", "row", "norm"):
+            run = self.run_of(*QUICK, "--precision", "mixed", "--tolerance", 1e-3, "--bound", bound)
+            for b in run["benchmarks"]:
+                self.assertEqual((b["precision"], b["tolerance"], b["bound"]), ("mixed", 1e-3, bound))
+                self.assertTrue(b["name"].endswith(f"/warm/{bound}=0.001"), b["name"])
+                self.assertEqual(sum(s["entries"] for s in b["stored"].values()), b["nnz"], b["name"])
+        for b in self.run_of(*QUICK, "--precision", "mixed", "--shrink", 0.5, "--percent", 60)["benchmarks"]:
+            self.assertEqual((b["shrink"], b["percent"]), (0.5, 60))
+
+    def test_studies_precision(self):
+        run = self.run_of(STENCIL, "gen:fem:n=4,values=integer", "--precision-study", "--repeat", 2, "--warmup", 1, "--precision", "mixed",
+                          "--shrink", 1)
+        names = [b["name"] for b in run["benchmarks"]]
+        self.assertEqual(len(names), len(set(names)))
+        seen = {(b["form"], b["values"]) for b in run["benchmarks"] if b["matrix"] == STENCIL}
+        self.assertLessEqual({("f64", "as given"), ("f32", "as given"), ("f32 under f64", "as given"), ("row=1e-05", "as given"),
+                              ("norm=9.31323e-10", "80% of rows small"), ("shrink=1,percent=99", "as given"), ("lossless", "bf16")}, seen)
+        for b in run["benchmarks"]:
+            self.assertGreater(min(b["real_time"], b["over_f64"], b["bytes_per_nonzero"]), 0, b["name"])
+            self.assertGreaterEqual(sum(s["entries"] for s in b["stored"].values()), b["nnz"], b["name"])
+
+    def test_measures_solvers_in_mixed_precision(self):
+        run = json.loads(self.bench("solve", "gen:stencil:n=9,values=spd", "--precision", "mixed", "--repeat", 2, "--warmup", 1, "--json"))
+        self.assertTrue(run["benchmarks"])
+        for b in run["benchmarks"]:
+            self.assertEqual((b["precision"], b["status"]), ("mixed", "SUCCESS"))
+            self.assertLessEqual(b["relative_residual"], 1e-8)
+            self.assertGreater(b["corrections"], 0)
 
     def test_sweeps_a_parameter(self):
         for b in self.run_of(*QUICK, "--sweep", "sigma", "--kernels", "sell")["benchmarks"]:

@@ -54,6 +54,22 @@ class JsonOutput(unittest.TestCase):
                 for result in record["results"]:
                     self.assertLessEqual(result["error_ratio"], 1, (alpha, beta, result))
 
+    def test_mixed_precision_keeps_its_promise(self):
+        for bound in ("componentwise", "row", "norm"):
+            for tolerance in (1e-9, 1e-6, 1e-2):
+                record = self.parsed("spmv", "gen:rmat:scale=9", "--precision", "mixed", "--tolerance", tolerance, "--bound", bound,
+                                     "--kernel", "all", "--alpha", -2.5, "--beta", 0.5, "--verify", "--json", "--repeat", 1)
+                self.assertEqual((record["precision"], record["tolerance"], record["bound"]), ("mixed", tolerance, bound))
+                for result in record["results"]:
+                    self.assertLessEqual(result["error_ratio"], 1, result)
+                    self.assertEqual(sum(s["entries"] for s in result["stored"].values()), record["nnz"], result)
+
+    def test_a_rule_of_magnitude_is_held_to_what_it_lost(self):
+        for rule in (["--below", 0.5], ["--shrink", 1, "--percent", 40]):
+            record = self.parsed("spmv", "gen:rmat:scale=9", "--precision", "mixed", *rule, "--kernel", "all", "--verify", "--json")
+            self.assertEqual(record[rule[0][2:]], rule[1])
+            self.assertTrue(all(result["error_ratio"] <= 1 for result in record["results"]))
+
     def test_autotune_reports_a_kernel(self):
         names = {k["name"] for k in self.parsed("kernels", "--json")["kernels"]}
         self.assertIn(self.parsed("spmv", "gen:short:n=500", "--autotune", "--json")["kernel"], names)
@@ -69,6 +85,17 @@ class JsonOutput(unittest.TestCase):
                                  set(record))
         record = self.parsed("solve", "gen:stencil:n=9,values=spd", "--json", "--max-iterations", 2, code=4)
         self.assertEqual((record["status"], record["converged"], record["iterations"]), ("NOT_CONVERGED", False, 2))
+
+    def test_solve_in_mixed_precision(self):
+        system = ["solve", "gen:stencil:n=9,values=spd", "--precision", "mixed", "--rtol", 1e-12, "--json"]
+        for method in ("cg", "jacobi"):
+            record = self.parsed(*system, "--method", method)
+            self.assertEqual((record["precision"], record["converged"]), ("mixed", True))
+            self.assertLessEqual(record["residual"], record["target"])
+            self.assertLessEqual(record["wide_iterations"], record["iterations"])
+            near_by = self.parsed(*system, "--method", method, "--tolerance", 1e-4, "--bound", "norm")
+            self.assertEqual((near_by["tolerance"], near_by["bound"], near_by["converged"]), (1e-4, "norm", True))
+            self.assertIn("true_residual", near_by)
 
     def test_spgemm(self):
         record = self.parsed("spgemm", "gen:stencil:points=5,n=9", "gen:stencil:points=5,n=9", "--verify", "--json")

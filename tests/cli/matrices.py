@@ -1,16 +1,18 @@
-"""Every kernel on every matrix of shared/matrices, held to its error bound: matrices.py BINARY PRECISION."""
+"""Every kernel on every matrix of shared/matrices, held to its error bound, and to a promise where the precision is
+mixed: matrices.py BINARY PRECISION."""
 import json
 import sys
 
 from tool import Outcome, check_files
 
 BINARY, PRECISION = sys.argv[1:]
+PROMISE = ["--tolerance", 1e-6, "--bound", "row"] if PRECISION == "mixed" else []
 
 
 def complaints(entry, file):
     """What is wrong with the run; nothing when every kernel kept its bound."""
     outcome = Outcome(BINARY, "spmv", file, "--kernel", "all", "--verify", "--json", "--backend", "cpu", "--repeat", 1,
-                      "--precision", PRECISION)
+                      "--precision", PRECISION, *PROMISE)
     if entry["field"] == "complex":
         if outcome.code != 3 or "complex" not in outcome.stderr:
             yield f"complex: exit {outcome.code}: {outcome.stderr.strip()}"

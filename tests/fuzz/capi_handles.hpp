@@ -51,6 +51,7 @@ struct spmv {
   std::int64_t rows = 0, cols = 0, nnz = 0;  // of op(A)
   tulle_scalar_type type = TULLE_F64, vector = TULLE_F64;
   std::optional<reference> a;
+  bool loses_bits = false;  // of values
 };
 
 struct spgemm {

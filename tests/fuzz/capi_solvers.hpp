@@ -122,10 +122,20 @@ class solver_steps {
     o.check_interval = in_.rarely() ? -1 : in_.below(3);
     o.replace_interval = in_.rarely() ? -2 : in_.below(6) - 1;
     o.zero_guess = in_.rarely() ? 2 : in_.below(2);
+    o.rtol_given = in_.rarely() ? 2 : in_.below(2);
+    o.keep_history = in_.rarely() ? 2 : in_.below(2);
     o.preconditioner = in_.rarely() ? 4 : in_.below(4);
     o.block = in_.rarely() ? 9 : in_.below(9);
     o.degree = in_.rarely() ? 101 : in_.below(5);
+    set_precision(o);
     return o;
+  }
+
+  template <class Options>
+  void set_precision(Options& o) {
+    if (in_.byte() > 200) o.precision = in_.rarely() ? 2 : 1;
+    if (in_.byte() > 200) o.tolerance = in_.rarely() ? in_.factor() : in_.one_of({1e-3, 1e-7, 0.5});
+    o.bound = in_.rarely() ? 3 : in_.below(3);
   }
 
   void make_solver(tulle_context* context, tulle_csr* m, const tulle_csr_arrays& a, const char* kernel) {
@@ -160,6 +170,7 @@ class solver_steps {
     o.form = in_.rarely() ? 3 : in_.below(3);
     if (o.form != TULLE_JACOBI_PLAIN) o.order = orders_.of_size(a.rows);
     o.match = in_.rarely() ? 2 : in_.below(2);
+    set_precision(o);
     o.kernel = in_.byte() < 200 ? nullptr : kernel;
     const tulle_scalar_type vector = in_.rarely() ? 3 : in_.below(2);
     if (in_.byte() > 200) o.vector_type = &vector;
@@ -216,6 +227,14 @@ class solver_steps {
     require(r.code == TULLE_STATUS_NOT_FINITE || (r.residual >= 0 && r.rhs >= 0), "no norms");
   }
 
+  static void check_history(const cg& c) {
+    const double* residuals = nullptr;
+    std::int64_t count = -1;
+    const bool there = ok(tulle_cg_solver_history(c.handle, &residuals, &count));
+    require(there == (c.handle != nullptr) && (!there || count >= 0), "no history");
+    for (std::int64_t i = 0; i < count; ++i) require(!(residuals[i] < 0), "a norm below 0");
+  }
+
   void use_solver() {
     cg& c = solvers_.pick(in_);
     const std::int64_t count = 1 + in_.below(3);
@@ -225,7 +244,7 @@ class solver_steps {
     switch (in_.below(4)) {
       case 0:
         if (ok(tulle_cg_solver_solve(c.handle, b, x, in_.size(c.rows), records.data()))) check(records[0]);
-        return;
+        return check_history(c);
       case 1:
         if (ok(tulle_cg_solver_enqueue(c.handle, b, x, in_.size(c.rows), records.data()))) check(records[0]);
         return;
