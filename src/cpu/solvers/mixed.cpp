@@ -34,6 +34,7 @@ class cg_mixed_fused final : public cg_operator {
     a.values = values_.data();
     a.types.value = scalar_type::f32;
     plan_.emplace(ctx, a, plan_options(scalar_type::f32));
+    for (any_spmv_plan* plan : {&*plan_, &truth_}) detail::explain_kernel(*plan, p.kernel_reason);
   }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view) override {
