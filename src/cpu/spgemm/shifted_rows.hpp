@@ -57,9 +57,8 @@ struct shifted_rows {
 };
 
 #if TULLE_X86
-template <int = 0>
-[[TULLE_AVX512BW, gnu::noinline]] void copy_shifted_avx512(const index_t* from, std::int64_t n, index_t rows,
-                                                           index_t* to) {
+[[TULLE_AVX512BW, gnu::noinline]] inline void copy_shifted_avx512(const index_t* from, std::int64_t n, index_t rows,
+                                                                  index_t* to) {
   const auto last = static_cast<__mmask16>((1u << (n % 16)) - 1);
   for (index_t by = 1; by <= rows; ++by, to += n) {
     const __m512i shift = _mm512_set1_epi32(by);
