@@ -126,11 +126,11 @@ void add_shifted_products(std::vector<product_recipe>& all) {
   add("with_columns_in_any_order", 25, {40, 3, 4, 0, 4, 9}, {1, 2, 5});  // and twice
   add("and_one_alone", 25, five, {7});
   add("far_apart", 25, {0, 1, 2}, {0, 200'000, 900'000, 3'000'000});  // too wide for a window of sums
-  for (const index_t count : {8, 63, 64, 65}) add("of_" + std::to_string(count), 40, some_diagonals(count, 5), five);
+  for (const index_t count : {8, 63, 64, 65}) add("of_" + std::to_string(count), 1000, some_diagonals(count, 5), five);
   for (const index_t count : {682, 683}) {  // 2046 and 2049 products
-    add("of_3_times_" + std::to_string(count), 40, {0, 1, 5}, some_diagonals(count, 4));
+    add("of_3_times_" + std::to_string(count), 1000, {0, 1, 5}, some_diagonals(count, 4));
   }
-  add("of_64_times_32", 40, some_diagonals(64, 3), some_diagonals(32, 100));  // 2048 products
+  add("of_64_times_32", 1000, some_diagonals(64, 3), some_diagonals(32, 100));  // 2048 products
 }
 
 }  // namespace

@@ -162,10 +162,13 @@ class gustavson final : public spgemm_operator {
 
   /// Whether C's row is the row before, shifted, by few enough entries of A.
   [[nodiscard]] bool is_shifted(const shifted_rows& rows_of_b, index_t i) const {
-    if (rows_of_b.empty() || !is_row_before_shifted(product_.a, i)) return false;
-    const O begin = product_.a.rowptr[i], end = product_.a.rowptr[i + 1];
+    const csr_view<T, O>&a = product_.a, &b = product_.b;
+    if (rows_of_b.empty()) return false;
+    const bool square = a.rowptr == b.rowptr && a.colind == b.colind;
+    if (!(square ? rows_of_b.flags.data()[i] != 0 : is_row_before_shifted(a, i))) return false;
+    const O begin = a.rowptr[i], end = a.rowptr[i + 1];
     return begin < end && end - begin <= most_shifted_entries &&
-           std::all_of(product_.a.colind + begin, product_.a.colind + end,
+           std::all_of(a.colind + begin, a.colind + end,
                        [flags = rows_of_b.flags.data()](index_t r) { return flags[r] != 0; });
   }
 

@@ -2,6 +2,7 @@
 // rows of B that a row of A names are such, and A's row is such a row too, so is the row of C: nothing is looked for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/views.hpp>
@@ -17,11 +18,8 @@ template <scalar T, offset O>
   if (r == 0) return false;
   const O before = m.rowptr[r - 1], begin = m.rowptr[r], end = m.rowptr[r + 1];
   if (end - begin != begin - before) return false;
-  if (begin == end) return true;
-  if (m.colind[begin] != m.colind[before] + 1 || m.colind[end - 1] != m.colind[begin - 1] + 1) return false;
-  index_t differs = 0;
-  for (O k = begin + 1; k < end - 1; ++k) differs |= (m.colind[k] - m.colind[k - (begin - before)]) ^ 1;
-  return differs == 0;
+  return std::equal(m.colind + begin, m.colind + end, m.colind + before,
+                    [](index_t column, index_t of_before) { return column == of_before + 1; });
 }
 
 /// A byte for each row of a matrix: whether it is the row before, shifted.
