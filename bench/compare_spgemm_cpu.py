@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""C = A A (A A^T where A is rectangular) on the CPU beside Eigen and SciPy, on the same matrices.
+"""C = A A (A A^T where A is rectangular) on the CPU beside Eigen, MKL and SciPy, on the same matrices.
 
-Needs a build of tulle (cmake --preset cpu-only), g++, Eigen (libeigen3-dev) and a Python with numpy and scipy:
-  python3 -m venv venv && venv/bin/pip install numpy scipy
+Needs a build of tulle (cmake --preset cpu-only), g++, Eigen (libeigen3-dev) and a Python with numpy, scipy and mkl:
+  python3 -m venv venv && venv/bin/pip install numpy scipy mkl
   venv/bin/python bench/compare_spgemm_cpu.py --matrices FOLDER of .mtx or .mtx.xz -o bench/results/spgemm_cpu.json
+  venv/bin/python bench/compare_spgemm_cpu.py --generated -o bench/results/spgemm_cpu_stencils.json
   venv/bin/python bench/compare_spgemm_cpu.py --table bench/results/spgemm_cpu.json
 
 bench/spgemm_cpu_peers.cpp is compiled here with -O3 -march=native and measures the whole call of tulle from A and B to a
-sorted C, tulle's numeric phase alone, and Eigen's row-major product, which is sorted as well, in turns in one process.
+sorted C, tulle's numeric phase alone, Eigen's row-major product, which is sorted as well, and MKL's (mkl_sparse_spmm, alone
+and with mkl_sparse_order), in turns in one process; --before: tulle of another build, in a process that follows.
 SciPy, which has one thread as Eigen has, follows on the same arrays: A @ B, whose rows are not sorted, and the same with
 sort_indices(). Values are random. Every C is checked: its pattern exactly, its values against the bound of
 ARCHITECTURE.md (SciPy's against tulle's, with twice the bound). Measure on a quiet machine.
@@ -27,11 +29,30 @@ from pathlib import Path
 from compare_spmv_cpu import ROOT, context, median_min, save
 
 
-def compile_program(build: Path, folder: Path) -> Path:
-    program = folder / "spgemm_cpu_peers"
+GENERATED = {
+    "5-point 1000²": "gen:stencil:points=5,n=1000",
+    "9-point 700²": "gen:stencil:points=9,n=700",
+    "7-point 100³": "gen:stencil:points=7,n=100",
+    "27-point 50³": "gen:stencil:points=27,n=50",
+    "5-point 1500 × 300": "gen:stencil:points=5,nx=1500,ny=300",
+    "7-point 16 × 150 × 300": "gen:stencil:points=7,nx=16,ny=150,nz=300",
+    "tridiagonal, 1M": "gen:banded:n=1000000,width=1",
+    "band of 5, 1M": "gen:banded:n=1000000,width=2",
+    "band of 41, 100k": "gen:banded:n=100000,width=20",
+    "5-point 30²": "gen:stencil:points=5,n=30",
+    "9-point 60²": "gen:stencil:points=9,n=60",
+    "band of 7, 2000": "gen:banded:n=2000,width=3",
+    "FEM, 3 unknowns, 16³": "gen:fem:dof=3,n=16",
+    "1 to 4 a row, 500k": "gen:short:n=500000",
+    "uniform, 8 a row, 200k": "gen:uniform:n=200000,degree=8",
+}
+
+
+def compile_program(build: Path, folder: Path, name: str = "spgemm_cpu_peers") -> Path:
+    program = folder / name
     command = ["g++", "-std=c++20", "-O3", "-march=native", "-fopenmp", "-DNDEBUG", f"-I{ROOT}/include", f"-I{build}/include",
                "-I/usr/include/eigen3", str(ROOT / "bench/spgemm_cpu_peers.cpp"), str(build / "src/libtulle.a"),
-               "-lfmt", "-lz", "-lzstd", "-ldl", "-o", str(program)]
+               "-lfmt", "-lz", "-lzstd", "-ldl", "-lamd", "-lmetis", "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
@@ -90,22 +111,30 @@ def measure_scipy(folder: Path, record: dict, seconds: float) -> list[dict]:
 
 def measure(args: argparse.Namespace) -> dict:
     result = {"context": context(args.build, args.threads), "results": []}
-    environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads)}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "MKL_THREADING_LAYER": "GNU",
+                   "LD_LIBRARY_PATH": f"{args.mkl.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compile_program(args.build, folder)
-        for file in sorted(args.matrices.glob("*.mtx*")):
-            matrix = file.name.split(".mtx")[0]
+        before = compile_program(args.before, folder, "before") if args.before else None
+        files = sorted(args.matrices.glob("*.mtx*")) if args.matrices else []
+        matrices = {**(GENERATED if args.generated else {}), **{file.name.split(".mtx")[0]: file for file in files}}
+        for matrix, file in matrices.items():
             if args.only and not any(word in matrix for word in args.only):
                 continue
-            plain = unpacked(file, folder)
+            plain = unpacked(file, folder) if isinstance(file, Path) else file
             if plain is None:
                 continue
             dumped = folder / "dump"
             dumped.mkdir(exist_ok=True)
-            command = [program, plain, args.precision, str(args.threads), str(args.seconds), dumped, *args.kernels]
-            done = subprocess.run([*args.under, *command], check=True, capture_output=True, text=True, env=environment)
-            record = {**json.loads(done.stdout), "matrix": matrix, "load": os.getloadavg()[0]}
+            run = lambda *command: json.loads(subprocess.run([*args.under, *command], check=True, capture_output=True, text=True,
+                                                             env=environment).stdout)
+            common = [plain, args.precision, str(args.threads), str(args.seconds)]
+            record = {**run(program, *common, dumped, args.mkl if args.mkl.exists() else "-", *args.kernels), "matrix": matrix,
+                      "load": os.getloadavg()[0]}
+            if before:
+                record["peers"] += [{**p, "name": p["name"].replace("tulle", "before")}
+                                    for p in run(before, *common, "-", "-")["peers"] if p["name"].startswith("tulle")]
             record["peers"] += measure_scipy(dumped, record, args.seconds)
             shutil.rmtree(dumped)
             result["results"].append(record)
@@ -114,7 +143,12 @@ def measure(args: argparse.Namespace) -> dict:
     return result
 
 
-OTHERS = ("eigen", "scipy", "scipy.sorted")
+OTHERS = {"before": "before", "eigen": "Eigen", "mkl": "MKL", "mkl.sorted": "MKL, sorted", "scipy": "SciPy `A @ B`",
+          "scipy.sorted": "sorted"}
+
+
+def others_in(records: list[dict]) -> list[str]:
+    return [o for o in OTHERS if any(p["name"] == o for r in records for p in r["peers"])]
 
 
 def times(record: dict, statistic: str) -> dict[str, float]:
@@ -129,9 +163,11 @@ def line_of(record: dict) -> str:
 
 
 def table(result: dict, statistic: str) -> str:
-    lines = ["| matrix | | products | compression | tulle, µs | GFLOPS | numeric alone, µs | Eigen, µs | speed | SciPy `A @ B`, µs | speed | sorted, µs | speed |",
-             "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |"]
-    ratios: dict[str, list[float]] = {o: [] for o in (*OTHERS, "whole / numeric")}
+    others = others_in(result["results"])
+    lines = ["| matrix | | products | compression | tulle, µs | GFLOPS | numeric alone, µs | "
+             + " | ".join(f"{OTHERS[o]}, µs | speed" for o in others) + " |",
+             "| :-- | :-- | " + " | ".join(["--:"] * (5 + 2 * len(others))) + " |"]
+    ratios: dict[str, list[float]] = {o: [] for o in (*others, "whole / numeric")}
     show = lambda us: f"{us:,.0f}" if us >= 1000 else f"{us:.1f}"
     for r in sorted(result["results"], key=lambda r: r["products"]):
         t = times(r, statistic)
@@ -139,7 +175,7 @@ def table(result: dict, statistic: str) -> str:
         cells = [r["matrix"], r["operation"], f"{r['products']:,}", f"{r['products'] / max(r['nnz_c'], 1):.1f}", show(own),
                  f"{2e-3 * r['products'] / own:.2f}", show(t["tulle.numeric"])]
         ratios["whole / numeric"].append(own / t["tulle.numeric"])
-        for other in OTHERS:
+        for other in others:
             if other not in t:
                 cells += ["wrong", "-"]
                 continue
@@ -154,7 +190,8 @@ def table(result: dict, statistic: str) -> str:
             mean = math.exp(sum(map(math.log, all_of)) / len(all_of))
             lines.append(f"{name}: geometric mean {mean:.2f}, least {min(all_of):.2f}, {sum(v < 1 for v in all_of)} of {len(all_of)} "
                          "below 1.  ")
-    lines.append(f"{c['cpu']}, {c['threads']} threads; Eigen {c['eigen']}, SciPy {c['scipy']}; {statistic} times; commit {c['commit']}, "
+    mkl = f"MKL {c['mkl']}, " if "mkl" in others else ""
+    lines.append(f"{c['cpu']}, {c['threads']} threads; {mkl}Eigen {c['eigen']}, SciPy {c['scipy']}; {statistic} times; commit {c['commit']}, "
                  f"{c['date'][:10]}.")
     return "\n".join(lines)
 
@@ -163,6 +200,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-only")
     parser.add_argument("--matrices", type=Path, help="folder of .mtx and .mtx.xz files")
+    parser.add_argument("--generated", action="store_true", help="stencils, bands and others that are generated")
+    parser.add_argument("--mkl", type=Path, default=Path(sys.prefix) / "lib/libmkl_rt.so.3", help="left out where it is no file")
+    parser.add_argument("--before", type=Path, help="another build of tulle, to be measured as well")
     parser.add_argument("--only", nargs="+", help="matrices whose names hold one of these words")
     parser.add_argument("--precision", choices=["f64", "f32"], default="f64")
     parser.add_argument("--kernels", nargs="*", default=[], help="tulle's kernels to measure besides the plan's choice")
@@ -173,8 +213,8 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="measure nothing: print the Markdown table of these records")
     parser.add_argument("--statistic", choices=["median", "min"], default="median", help="of the table")
     args = parser.parse_args()
-    if not args.table and not args.matrices:
-        parser.error("--matrices or --table is needed")
+    if not args.table and not args.matrices and not args.generated:
+        parser.error("--matrices, --generated or --table is needed")
     print(table(json.loads(args.table.read_text()) if args.table else measure(args), args.statistic))
 
 

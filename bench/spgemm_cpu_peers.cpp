@@ -1,7 +1,7 @@
-// C = A B on the CPU beside Eigen, in one process, in turns, so that what disturbs one disturbs all.
+// C = A B on the CPU beside Eigen and MKL, in one process, in turns, so that what disturbs one disturbs all.
 // bench/compare_spgemm_cpu.py builds and runs it; it is no part of the build.
 //
-//   spgemm_cpu_peers MATRIX f32|f64 THREADS SECONDS DUMP_FOLDER|- [KERNEL...]
+//   spgemm_cpu_peers MATRIX f32|f64 THREADS SECONDS DUMP_FOLDER|- MKL_LIBRARY|- [KERNEL...]
 //
 // B is A, or A^T where A is rectangular. One JSON document on stdout. With a dump folder, A, B, C and the bounds of C's
 // entries go there as raw arrays.
@@ -17,6 +17,8 @@
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
+
+#include "mkl_library.hpp"
 
 namespace {
 
@@ -61,6 +63,56 @@ peer make_eigen(const matrix<T>& a, const matrix<T>& b) {
     return tulle::matrix_ref(tulle::csr_view<T, std::int32_t>{
         static_cast<index_t>(c->rows()), static_cast<index_t>(c->cols()), static_cast<std::int32_t>(c->nonZeros()),
         c->outerIndexPtr(), c->innerIndexPtr(), c->valuePtr()});
+  };
+  return p;
+}
+
+/// A product of MKL's, freed with it.
+struct mkl_product {
+  explicit mkl_product(const mkl_library& m) : mkl(m) {}
+  mkl_product(const mkl_product&) = delete;
+  mkl_product& operator=(const mkl_product&) = delete;
+  ~mkl_product() { reset(); }
+  void reset() {
+    if (handle != nullptr) check(mkl.get<int(void*)>("mkl_sparse_destroy")(handle));
+    handle = nullptr;
+  }
+
+  mkl_library mkl;
+  void* handle = nullptr;
+};
+
+/// With rows that are sorted, or as they come.
+template <class T>
+peer make_mkl(const mkl_library& mkl, const matrix<T>& a, const matrix<T>& b, bool sorted) {
+  constexpr bool wide = sizeof(T) == 8;
+  const auto handle_of = [&](const matrix<T>& m) {
+    void* handle = nullptr;
+    auto* rowptr = const_cast<int*>(m.rowptr.data());
+    check(mkl.get<int(void**, int, int, int, int*, int*, int*, T*)>(wide ? "mkl_sparse_d_create_csr" : "mkl_sparse_s_create_csr")(
+        &handle, 0, m.rows, m.cols, rowptr, rowptr + 1, const_cast<int*>(m.colind.data()), const_cast<T*>(m.values.data())));
+    return handle;
+  };
+  void *const of_a = handle_of(a), *const of_b = handle_of(b);
+  auto* multiply = mkl.get<int(int, void*, void*, void**)>("mkl_sparse_spmm");
+  auto* order = mkl.get<int(void*)>("mkl_sparse_order");
+  auto c = std::make_shared<mkl_product>(mkl);
+  peer p;
+  p.name = sorted ? "mkl.sorted" : "mkl";
+  p.run = [=] {
+    c->reset();
+    const auto start = clock_type::now();
+    check(multiply(10, of_a, of_b, &c->handle));
+    if (sorted) check(order(c->handle));
+    return microseconds(start);
+  };
+  p.result = [=, rows = a.rows, cols = b.cols] {
+    check(order(c->handle));
+    int base = 0, n = 0, m = 0, *begin = nullptr, *end = nullptr, *colind = nullptr;
+    T* values = nullptr;
+    check(mkl.get<int(void*, int*, int*, int*, int**, int**, int**, T**)>(wide ? "mkl_sparse_d_export_csr" : "mkl_sparse_s_export_csr")(
+        c->handle, &base, &n, &m, &begin, &end, &colind, &values));
+    return tulle::matrix_ref(tulle::csr_view<T, std::int32_t>{rows, cols, begin[rows], begin, colind, values});
   };
   return p;
 }
@@ -145,7 +197,7 @@ json run(const std::vector<std::string>& arguments) {
   if (!square) transposed = tulle::to_csr(ctx, tulle::transpose(a.view()));
   const matrix<T>& b = square ? a : transposed;
   std::vector<std::string> kernels{""};
-  kernels.insert(kernels.end(), arguments.begin() + 5, arguments.end());
+  kernels.insert(kernels.end(), arguments.begin() + 6, arguments.end());
   std::vector<peer> peers;
   for (const std::string& kernel : kernels) {
     auto [whole, numeric] = make_tulle(ctx, a, b, kernel);
@@ -153,6 +205,10 @@ json run(const std::vector<std::string>& arguments) {
     peers.push_back(std::move(numeric));
   }
   peers.push_back(make_eigen(a, b));
+  if (arguments[5] != "-") {
+    const mkl_library mkl(arguments[5].c_str());
+    for (const bool sorted : {false, true}) peers.push_back(make_mkl(mkl, a, b, sorted));
+  }
   constexpr auto most = std::numeric_limits<std::int64_t>::max();  // products: every row is checked
   std::int64_t nnz = 0;
   for (peer& p : peers) {
@@ -183,8 +239,8 @@ json run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() < 5) {
-    std::fprintf(stderr, "spgemm_cpu_peers MATRIX f32|f64 THREADS SECONDS DUMP_FOLDER|- [KERNEL...]\n");
+  if (arguments.size() < 6) {
+    std::fprintf(stderr, "spgemm_cpu_peers MATRIX f32|f64 THREADS SECONDS DUMP_FOLDER|- MKL_LIBRARY|- [KERNEL...]\n");
     return 2;
   }
   try {

@@ -4,8 +4,6 @@
 //   spmv_cpu_peers MATRIX f32|f64 THREADS REPEATS MKL_LIBRARY|- DUMP_FOLDER|- [KERNEL...]
 //
 // One JSON document on stdout. With a dump folder, the matrix, x and the reference go there as raw arrays.
-#include <dlfcn.h>
-
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <chrono>
@@ -18,6 +16,8 @@
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
+
+#include "mkl_library.hpp"
 
 namespace {
 
@@ -45,30 +45,6 @@ void evict(int threads) {
   static std::vector<unsigned char> bytes(std::size_t{512} << 20);
 #pragma omp parallel for num_threads(threads)
   for (std::size_t i = 0; i < bytes.size(); i += 64) ++bytes[i];
-}
-
-/// mkl_spblas.h, as far as it is used (LP64).
-class mkl_library {
- public:
-  struct descriptor {
-    int type = 20, mode = 40, diagonal = 50;  // general
-  };
-  explicit mkl_library(const char* file) : handle_(dlopen(file, RTLD_NOW | RTLD_GLOBAL)) {
-    if (handle_ == nullptr) throw std::runtime_error(dlerror());
-  }
-  template <class F>
-  F* get(const char* name) const {
-    void* symbol = dlsym(handle_, name);
-    if (symbol == nullptr) throw std::runtime_error(std::string("MKL has no ") + name);
-    return reinterpret_cast<F*>(symbol);
-  }
-
- private:
-  void* handle_;
-};
-
-void check(int mkl_status) {
-  if (mkl_status != 0) throw std::runtime_error("MKL: status " + std::to_string(mkl_status));
 }
 
 template <class T>

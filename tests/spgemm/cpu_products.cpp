@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -84,6 +85,54 @@ operands repeated_rows_of_span(index_t span) {
           })};
 }
 
+/// Row i has the columns i + d. Every `run`-th row lacks the last of them, and every third of those has none.
+battery_matrix diagonals(index_t rows, index_t cols, index_t run, const columns& all) {
+  battery_matrix m{{0, cols}};
+  for (index_t i = 0; i < rows; ++i) {
+    columns c;
+    for (const index_t d : all) c.push_back(i + d);
+    if (i % run == run - 1) c.resize(i % (3 * run) == run - 1 ? 0 : c.size() - 1);
+    m.add_row(c);
+  }
+  m.values = random_numbers(m.colind.size(), 27);
+  return m;
+}
+
+/// Rows of C that are the row before, each column one further: stencils, bands.
+operands shifted_rows(index_t run, const columns& of_a, const columns& of_b) {
+  constexpr index_t rows = 150;
+  const index_t inner = rows + *std::ranges::max_element(of_a), cols = inner + of_b.back();
+  operands p{diagonals(rows, inner, run, of_a), diagonals(inner, cols, 2 * run + 1, of_b)};
+  p.a.values[20] = -infinity;
+  p.b.values[15] = infinity;
+  p.b.values[34] = std::numeric_limits<double>::quiet_NaN();
+  p.b.values[47] = -0.0;
+  return p;
+}
+
+/// As many diagonals, some side by side.
+columns some_diagonals(index_t count, index_t apart) {
+  columns all;
+  for (index_t k = 0; k < count; ++k) all.push_back(k / 3 * apart + k % 3);
+  return all;
+}
+
+void add_shifted_products(std::vector<product_recipe>& all) {
+  const auto add = [&](const std::string& name, index_t run, const columns& of_a, const columns& of_b) {
+    all.push_back({"shifted_" + name, [=] { return shifted_rows(run, of_a, of_b); }, true, true, true});
+  };
+  const columns five = {0, 30, 31, 32, 62};
+  for (const index_t run : {2, 7, 8, 9, 10, 13, 60, 1000}) add("in_runs_of_" + std::to_string(run), run, five, five);
+  add("with_columns_in_any_order", 25, {40, 3, 4, 0, 4, 9}, {1, 2, 5});  // and twice
+  add("and_one_alone", 25, five, {7});
+  add("far_apart", 25, {0, 1, 2}, {0, 200'000, 900'000, 3'000'000});  // too wide for a window of sums
+  for (const index_t count : {8, 63, 64, 65}) add("of_" + std::to_string(count), 1000, some_diagonals(count, 5), five);
+  for (const index_t count : {682, 683}) {  // 2046 and 2049 products
+    add("of_3_times_" + std::to_string(count), 1000, {0, 1, 5}, some_diagonals(count, 4));
+  }
+  add("of_64_times_32", 1000, some_diagonals(64, 3), some_diagonals(32, 100));  // 2048 products
+}
+
 }  // namespace
 
 void add_cpu_products(std::vector<product_recipe>& all) {
@@ -100,6 +149,7 @@ void add_cpu_products(std::vector<product_recipe>& all) {
           [=] { return repeated_rows(apart, run); });
     }
   }
+  add_shifted_products(all);
   for (const index_t span : {32'767, 32'768, 32'769}) {
     add("repeated_rows_spanning_" + std::to_string(span), [=] { return repeated_rows_of_span(span); });
   }

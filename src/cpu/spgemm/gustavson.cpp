@@ -6,11 +6,13 @@
 // `numeric` does. Both walk the rows in parts of about equal work. One thread finds the columns of a row by
 //   single  nothing: a row of A with one entry scales a row of B;
 //   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
+//   shifted nothing: a row of A, and the rows of B that it names, are those before, one further: stencils and bands;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
 //   hash    a hash table, where the products are few in a range too wide for a window;
 //   wide    one window after another, where they are many;
-// and adds in a window of sums, or in the hash table where C's row is too wide. The products of an entry are added in
+// and adds in a window of sums, in the hash table where C's row is too wide, or in place where rows are shifted: where
+// their products belong is the same in all. The products of an entry are added in
 // the order of A's entries, so that bits depend on neither threads nor panels. Bytes per product: 4 + sizeof(T) of B
 // and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
 #include <algorithm>
@@ -28,6 +30,7 @@
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/row_schedule.hpp"
 #include "cpu/spgemm/row_sums.hpp"
+#include "cpu/spgemm/shifted_rows.hpp"
 #include "cpu/spgemm/sink.hpp"
 #include "cpu/spgemm/window.hpp"
 
@@ -107,6 +110,7 @@ class gustavson final : public spgemm_operator {
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {
     const csr_view<T, O>& a = product_.a;
+    const auto shifted = a.nnz < product_.b.rows ? shifted_rows{} : shifted_rows::of(ctx_, product_.b);
     const needs least{product_.b.cols > widest_window ? tiny_products : 0, 0, false};
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
@@ -115,7 +119,13 @@ class gustavson final : public spgemm_operator {
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       row_kind kind = kind_of(i, entries, products);
       if (kind == row_kind::hash) hashed = std::max(hashed, products);
-      if (kind != row_kind::single && kind != row_kind::wide && has_columns_of_row_before(i)) kind = row_kind::repeat;
+      if (kind != row_kind::single && kind != row_kind::wide) {
+        if (has_columns_of_row_before(i)) {
+          kind = row_kind::repeat;
+        } else if (products <= most_shifted_products && is_shifted(shifted, i)) {
+          kind = row_kind::shifted;
+        }
+      }
       if (kind == row_kind::window || kind == row_kind::wide) in_windows += products;
       repeats = repeats || kind == row_kind::repeat;
       kinds[i] = kind;
@@ -150,6 +160,18 @@ class gustavson final : public spgemm_operator {
            a.colind[end - 1] == a.colind[begin - 1] && std::equal(a.colind + begin, a.colind + end, a.colind + before);
   }
 
+  /// Whether C's row is the row before, shifted, by few enough entries of A.
+  [[nodiscard]] bool is_shifted(const shifted_rows& rows_of_b, index_t i) const {
+    const csr_view<T, O>&a = product_.a, &b = product_.b;
+    if (rows_of_b.empty()) return false;
+    const bool square = a.rowptr == b.rowptr && a.colind == b.colind;
+    if (!(square ? rows_of_b.flags.data()[i] != 0 : is_row_before_shifted(a, i))) return false;
+    const O begin = a.rowptr[i], end = a.rowptr[i + 1];
+    return begin < end && end - begin <= most_shifted_entries &&
+           std::all_of(a.colind + begin, a.colind + end,
+                       [flags = rows_of_b.flags.data()](index_t r) { return flags[r] != 0; });
+  }
+
   /// For each thread a window, sums of rows that are added together, and a hash table.
   void allocate_scratch(const needs& need) {
     hash_ = {static_cast<std::size_t>(need.hashed)};
@@ -175,7 +197,7 @@ class gustavson final : public spgemm_operator {
 
   /// The columns of a part's first row are looked for: those of the row before are another part's.
   void find_first(int part, index_t begin, index_t end) {
-    if (begin == end || kinds_.data()[begin] != row_kind::repeat) return;
+    if (begin == end || !has_columns_by_row_before(begin)) return;
     const std::int64_t products = offsets_.data()[begin + 1] - schedule_.before(part) - overhead(begin);
     kinds_.data()[begin] = kind_of(begin, product_.a.rowptr[begin + 1] - product_.a.rowptr[begin], products);
   }
@@ -210,9 +232,12 @@ class gustavson final : public spgemm_operator {
       before = after;
     }
   }
+  [[nodiscard]] bool has_columns_by_row_before(index_t i) const {
+    return kinds_.data()[i] == row_kind::repeat || kinds_.data()[i] == row_kind::shifted;
+  }
   /// Whether the columns of row i are found by its own products, and kept.
   [[nodiscard]] bool has_own_columns(index_t i) const {
-    return kinds_.data()[i] != row_kind::single && kinds_.data()[i] != row_kind::repeat;
+    return kinds_.data()[i] != row_kind::single && !has_columns_by_row_before(i);
   }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
@@ -223,7 +248,7 @@ class gustavson final : public spgemm_operator {
     const row_columns<T, O> columns{product_, words_, s.wide, s.table, isa_};
     std::int64_t* offsets = offsets_.data();
     for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
-      offsets[i + 1] = kinds_.data()[i] == row_kind::repeat ? offsets[i] : products;
+      offsets[i + 1] = has_columns_by_row_before(i) ? offsets[i] : products;
       if (!is_kept(i, products)) return;
       const std::int64_t n = columns.find(kinds_.data()[i], i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
@@ -242,6 +267,9 @@ class gustavson final : public spgemm_operator {
       const std::int64_t at = offsets[first], n = offsets[i] - at;
       if (kinds[first] == row_kind::repeat) {
         std::copy_n(colind + at - n, n, colind + at);
+      } else if (kinds[first] == row_kind::shifted) {
+        while (i < end && kinds[i] == row_kind::shifted) ++i;
+        copy_shifted(isa_, colind + at - n, n, i - first, colind + at);
       } else if (kinds[first] == row_kind::single) {
         std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
       } else {
@@ -252,7 +280,7 @@ class gustavson final : public spgemm_operator {
   }
 
   void add(const row_product<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
-    const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data()};
+    const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data(), isa_};
     sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
   }
 

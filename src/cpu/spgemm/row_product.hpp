@@ -10,8 +10,9 @@
 
 namespace tulle::cpu {
 
-/// How the columns of a row of C are found. repeat: they are those of the row before. The others: see gustavson.cpp.
-enum class row_kind : std::uint8_t { single, repeat, tiny, window, hash, wide };
+/// How the columns of a row of C are found. repeat: they are those of the row before; shifted: each is one further. The
+/// others: see gustavson.cpp.
+enum class row_kind : std::uint8_t { single, repeat, shifted, tiny, window, hash, wide };
 
 /// Columns of the widest window.
 inline constexpr index_t widest_window = 1 << 19;
@@ -21,6 +22,10 @@ inline constexpr std::int64_t sparse_span = 16;
 /// The most products of a tiny row, by insertion and by sorting networks.
 inline constexpr std::int64_t most_inserted = 32;
 inline constexpr std::int64_t tiny_products = 64;
+
+/// The most entries in A and products of a shifted row.
+inline constexpr std::int64_t most_shifted_entries = 64;
+inline constexpr std::int64_t most_shifted_products = 2048;
 
 /// Columns first .. last; none when last < first.
 struct column_span {

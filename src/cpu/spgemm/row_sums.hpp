@@ -7,6 +7,7 @@
 #include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/row_product.hpp"
+#include "cpu/spgemm/shifted_sums.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
@@ -42,6 +43,7 @@ struct row_sums {
   sum_space<T> space;
   const row_kind* kinds;
   const std::int64_t* offsets;  // of C's rows
+  isa set;
 
   /// Rows begin .. end - 1. `colind` and `values` are C's.
   void add(index_t begin, index_t end, const index_t* colind, T* values) const {
@@ -50,7 +52,10 @@ struct row_sums {
       rows = 1;
       const std::int64_t at = offsets[i], n = offsets[i + 1] - at;
       if (n == 0) continue;
-      if (kinds[i] == row_kind::single) {
+      if (const index_t alike = rows_alike(i, end); alike >= least_shifted) {
+        rows = alike;
+        shifted_sums<T, O>(p, set, i, colind + at, n).add(rows, values + at);
+      } else if (kinds[i] == row_kind::single) {
         add_single(i, values + at);
       } else if (one_by_one) {
         p.add_to(i, space.wide.sums);
@@ -64,6 +69,13 @@ struct row_sums {
   }
 
  private:
+  /// Row i and those after it that are it, shifted. 1 where row i is such a row itself: others before it were too few.
+  [[nodiscard]] index_t rows_alike(index_t i, index_t end) const {
+    index_t rows = 1;
+    if (kinds[i] == row_kind::shifted) return rows;
+    while (i + rows < end && kinds[i + rows] == row_kind::shifted) ++rows;
+    return rows;
+  }
   [[nodiscard]] index_t rows_together(index_t i, index_t end) const {
     if (space.together == nullptr) return 1;
     const index_t most = std::min(end - i, most_together);
