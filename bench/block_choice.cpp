@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <future>
+#include <map>
+#include <numeric>
 #include <random>
 
 #include "blocks.hpp"
@@ -15,21 +18,66 @@ namespace {
 /// Rows of block columns, sorted and without repeats.
 using block_rows = std::vector<std::vector<index_t>>;
 
-block_rows grid(index_t n, bool corners) {
+/// Nodes of a grid of n x n x depth, joined where `joined(|dx|, |dy|, |dz|)` of distances up to 1.
+template <class F>
+block_rows grid(index_t n, index_t depth, const F& joined) {
   block_rows rows;
-  for (index_t z = 0; z < n; ++z) {
+  for (index_t z = 0; z < depth; ++z) {
     for (index_t y = 0; y < n; ++y) {
       for (index_t x = 0; x < n; ++x) {
         auto& row = rows.emplace_back();
         for (int d = 0; d < 27; ++d) {
           const index_t dx = d % 3 - 1, dy = d / 3 % 3 - 1, dz = d / 9 - 1;
-          if (!corners && std::abs(dx) + std::abs(dy) + std::abs(dz) > 1) continue;
+          if (!joined(std::abs(dx), std::abs(dy), std::abs(dz))) continue;
           const index_t u = x + dx, v = y + dy, w = z + dz;
-          if (std::min({u, v, w}) >= 0 && std::max({u, v, w}) < n) row.push_back((w * n + v) * n + u);
+          if (std::min({u, v, w}) >= 0 && std::max(u, v) < n && w < depth) row.push_back((w * n + v) * n + u);
         }
       }
     }
   }
+  return rows;
+}
+bool everything(int, int, int) { return true; }
+bool along_axes(int dx, int dy, int dz) { return dx + dy + dz <= 1; }
+bool without_corners(int dx, int dy, int dz) { return dx + dy + dz <= 2; }
+
+/// The diagonal, and six more above and below it, farther and farther away.
+block_rows far_diagonals(index_t count) {
+  block_rows rows(static_cast<std::size_t>(count));
+  for (index_t r = 0; r < count; ++r) {
+    for (const index_t d : {-3000, -700, -150, -30, -8, -1, 0, 1, 8, 30, 150, 700, 3000}) {
+      if (r + d >= 0 && r + d < count) rows[static_cast<std::size_t>(r)].push_back(r + d);
+    }
+  }
+  return rows;
+}
+
+/// A plane of n x n nodes cut into triangles, of which a twentieth of the edges is missing; nodes are numbered anyhow
+/// within pieces of 256, as meshes out of a generator are.
+block_rows triangles(index_t n) {
+  constexpr index_t piece = 256;
+  std::mt19937_64 random(3);
+  std::vector<index_t> number(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+  std::iota(number.begin(), number.end(), 0);
+  for (std::size_t first = 0; first < number.size(); first += piece) {
+    std::shuffle(number.begin() + static_cast<std::ptrdiff_t>(first),
+                 number.begin() + static_cast<std::ptrdiff_t>(std::min(first + piece, number.size())), random);
+  }
+  block_rows rows(number.size());
+  const auto join = [&](index_t a, index_t b) {
+    rows[static_cast<std::size_t>(number[a])].push_back(number[b]);
+    if (a != b) rows[static_cast<std::size_t>(number[b])].push_back(number[a]);
+  };
+  for (index_t y = 0; y < n; ++y) {
+    for (index_t x = 0; x < n; ++x) {
+      const index_t at = y * n + x;
+      join(at, at);
+      if (x + 1 < n && random() % 20 != 0) join(at, at + 1);
+      if (y + 1 < n && random() % 20 != 0) join(at, at + n);
+      if (x + 1 < n && y + 1 < n && random() % 20 != 0) join(at, at + n + 1);
+    }
+  }
+  for (auto& row : rows) std::ranges::sort(row);
   return rows;
 }
 
@@ -54,12 +102,6 @@ block_rows scattered(index_t count, int least, int most, std::int64_t reach) {
 struct pattern {
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
-
-  template <scalar T>
-  [[nodiscard]] csr<T> matrix(const context& ctx) const {
-    const auto n = static_cast<index_t>(rowptr.size() - 1);
-    return {n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, std::vector<T>(colind.size(), T{1}))};
-  }
 };
 
 pattern fill_blocks(const block_rows& blocks, index_t b, double fill) {
@@ -79,22 +121,44 @@ pattern fill_blocks(const block_rows& blocks, index_t b, double fill) {
   return p;
 }
 
+/// Values that no kernel can store in fewer bytes.
+template <scalar T>
+csr<T> matrix_of(const context& ctx, const pattern& p) {
+  const auto n = static_cast<index_t>(p.rowptr.size() - 1);
+  csr<T> a{n, n, to_buffer(ctx, p.rowptr), to_buffer(ctx, p.colind), buffer<T>(ctx, p.colind.size())};
+  vector_ops(ctx).random(2, a.values);
+  return a;
+}
+
 struct family {
   std::string name;
   bool fitted;
   std::function<block_rows(int block)> make;
 };
 
-/// Of about `entries` entries each.
+/// Of about `entries` entries each, unless they say so.
 std::vector<family> families(double entries) {
-  const auto side = [=](int b, int blocks) { return static_cast<index_t>(std::cbrt(entries / (b * b * blocks))); };
-  const auto count = [=](int b, int blocks) { return static_cast<index_t>(entries / (b * b * blocks)); };
-  return {{"27 neighbours in a cube", true, [=](int b) { return grid(side(b, 27), true); }},
-          {"12 anywhere", true, [=](int b) { return scattered(count(b, 12), 12, 12, count(b, 12) / 2); }},
-          {"7 neighbours in a cube", false, [=](int b) { return grid(side(b, 7), false); }},
-          {"4 to 28 anywhere", false, [=](int b) { return scattered(count(b, 16), 4, 28, count(b, 16) / 2); }},
-          {"9 within 500", true, [=](int b) { return scattered(count(b, 9), 9, 9, 500); }},
-          {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }}};
+  const auto count = [=](int b, double blocks) { return static_cast<index_t>(entries / (b * b * blocks)); };
+  const auto root = [=](int b, double blocks, int dimensions) {
+    return static_cast<index_t>(std::pow(entries / (b * b * blocks), 1.0 / dimensions));
+  };
+  const auto cube = [=](int b, int blocks, const auto& joined) {
+    const index_t n = root(b, blocks, 3);
+    return grid(n, n, joined);
+  };
+  return {
+      {"27 neighbours in a cube", true, [=](int b) { return cube(b, 27, everything); }},
+      {"19 neighbours in a cube", true, [=](int b) { return cube(b, 19, without_corners); }},
+      {"7 neighbours in a cube", true, [=](int b) { return cube(b, 7, along_axes); }},
+      {"5 neighbours in a plane", true, [=](int b) { return grid(root(b, 5, 2), 1, along_axes); }},
+      {"12 anywhere", true, [=](int b) { return scattered(count(b, 12), 12, 12, count(b, 12) / 2); }},
+      {"12 anywhere, half as large", true, [=](int b) { return scattered(count(b, 24), 12, 12, count(b, 24) / 2); }},
+      {"9 within 500", true, [=](int b) { return scattered(count(b, 9), 9, 9, 500); }},
+      {"4 to 28 anywhere", false, [=](int b) { return scattered(count(b, 16), 4, 28, count(b, 16) / 2); }},
+      {"5 to 15 within 3000", false, [=](int b) { return scattered(count(b, 10), 5, 15, 3000); }},
+      {"9 neighbours in a plane, twice as large", false, [=](int b) { return grid(root(b, 4.5, 2), 1, everything); }},
+      {"13 diagonals, half as large", false, [=](int b) { return far_diagonals(count(b, 26)); }},
+      {"triangles, shuffled", false, [=](int b) { return triangles(root(b, 7, 2)); }}};
 }
 
 /// One of the kernels that take a matrix, or what `default` takes (no name).
@@ -123,7 +187,8 @@ template <scalar T>
 std::string time_kernels(const context& ctx, const csr<T>& a, const std::string& label, bool fitted) {
   constexpr int turns = 4;
   const auto n = static_cast<std::size_t>(a.rows);
-  buffer<T> x = to_buffer(ctx, std::vector<T>(4 * n, T{1})), y(ctx, 4 * n);
+  buffer<T> x(ctx, 4 * n), y(ctx, 4 * n);
+  vector_ops(ctx).random(1, x);
   const auto single = [&](buffer<T>& v) { return vector_ref(scalar_type_of<T>, v.data(), a.rows, ctx.space()); };
   const auto four = [&](buffer<T>& v) {
     return multivector_view<T>{a.rows, 4, 4, vector_order::row_major, v.data(), ctx.space()};
@@ -134,7 +199,7 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
       c.times.push_back(microseconds(ctx, [&] { c.plan.apply(1, single(x), 0, single(y)); }));
     }
   }
-  std::string us, many, chosen;
+  std::string us, many, bytes, chosen;
   double best = 0, taken = 0;
   for (const candidate& c : all) {
     const double time = std::ranges::min(c.times);
@@ -143,16 +208,20 @@ std::string time_kernels(const context& ctx, const csr<T>& a, const std::string&
       continue;
     }
     best = best == 0 ? time : std::min(best, time);
-    us += fmt::format("{}\"{}\": {:.1f}", us.empty() ? "" : ", ", c.name, time);
+    const char* const comma = us.empty() ? "" : ", ";
+    us += fmt::format("{}\"{}\": {:.1f}", comma, c.name, time);
+    bytes += fmt::format("{}\"{}\": {:.2f}", comma, c.name,
+                         static_cast<double>(c.plan.matrix_bytes()) / static_cast<double>(a.nnz()));
     if (c.name == "csr5") continue;
     many += fmt::format("{}\"{}\": {:.1f}", many.empty() ? "" : ", ", c.name,
                         microseconds(ctx, [&] { c.plan.apply_many(1, four(x), 0, four(y)); }));
   }
-  fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6, chosen,
-             taken, taken / best, us, many);
+  fmt::print("{:<34} f{} {:5.1f}M {:<15} {:6.1f} {:.2f} {} | bytes: {} | 4: {}\n", label, 8 * sizeof(T), a.nnz() / 1e6,
+             chosen, taken, taken / best, us, bytes, many);
+  std::fflush(stdout);
   return fmt::format(
-      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "rhs4_us": {{{}}}}})",
-      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, many);
+      R"({{"matrix": "{}", "precision": "f{}", "fitted": {}, "nnz": {}, "chosen": "{}", "chosen_us": {:.1f}, "us": {{{}}}, "bytes_per_nonzero": {{{}}}, "rhs4_us": {{{}}}}})",
+      label, 8 * sizeof(T), fitted, a.nnz(), chosen, taken, us, bytes, many);
 }
 
 }  // namespace
@@ -161,13 +230,21 @@ std::string time_choices(const context& ctx, int smaller) {
   std::string out;
   const auto add = [&](const std::string& record) { out += (out.empty() ? "\n" : ",\n") + record; };
   for (const family& f : families(15e6 / smaller)) {
-    for (const int b : {2, 3, 4, 6, 8}) {
+    const auto patterns_of = [&f](int b) {
       const block_rows blocks = f.make(b);
-      for (const double fill : {1.0, f.fitted ? 0.8 : 0.9, f.fitted ? 0.6 : 0.7}) {
-        const std::string label = fmt::format("{}, {} x {}, {:.0f}%", f.name, b, b, 100 * fill);
-        const pattern p = fill_blocks(blocks, b, fill);
-        add(time_kernels(ctx, p.matrix<double>(ctx), label, f.fitted));
-        if (fill >= 0.8) add(time_kernels(ctx, p.matrix<float>(ctx), label, f.fitted));
+      std::vector<std::pair<int, pattern>> made;
+      for (const int percent : {100, f.fitted ? 80 : 90, f.fitted ? 60 : 70}) {
+        made.emplace_back(percent, fill_blocks(blocks, b, percent / 100.0));
+      }
+      return made;
+    };
+    std::map<int, std::future<std::vector<std::pair<int, pattern>>>> made;  // side by side, as all are made on the host
+    for (int b = 2; b <= 8; ++b) made[b] = std::async(std::launch::async, patterns_of, b);
+    for (auto& [b, patterns] : made) {
+      for (const auto& [percent, p] : patterns.get()) {
+        const std::string label = fmt::format("{}, {} x {}, {}%", f.name, b, b, percent);
+        add(time_kernels(ctx, matrix_of<double>(ctx, p), label, f.fitted));
+        add(time_kernels(ctx, matrix_of<float>(ctx, p), label, f.fitted));
       }
     }
   }

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(threads, 7) waiting_pass(const __grid_constant
     lanes_of<tuning>(v.a, slice, lane);
     double sum[2][1] = {};
     const double* const x = v.p;  // written in this kernel: plain loads
-    walk_slice<tuning>(v.a, slice, lane, stored_values<double>{v.values},
+    walk_slice<tuning>(v.a, slice, lane, cuda::stored_values<double>{v.values},
                        [&](int h, double value, index_t column) { sum[h][0] = fma(value, x[column], sum[h][0]); });
     sum_rows<tuning>(slice, sum);
 #pragma unroll
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads, 6) gathering_pass(const __grid_consta
   double sum[2][3] = {};
   if (i < v.a.slices) {
     const double *const r = v.r, *const p = v.p, *const q = v.q;
-    walk_slice<gather_tuning>(v.a, slice, lane, stored_values<double>{v.values}, [&](int h, double value, index_t column) {
+    walk_slice<gather_tuning>(v.a, slice, lane, cuda::stored_values<double>{v.values}, [&](int h, double value, index_t column) {
       sum[h][0] = fma(value, __ldg(r + column), sum[h][0]);
       sum[h][1] = fma(value, __ldg(q + column), sum[h][1]);
       sum[h][2] = fma(value, __ldg(p + column), sum[h][2]);
@@ -247,7 +247,7 @@ std::vector<int2> chunks_needed(const context& ctx, const matrix_ref& a, const p
   ahead = 0;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (slices[i].rows == 0) throw std::runtime_error("a row that is cut");
-    const int2 w = windows[slices[i].order / packed_window];
+    const int2 w = windows[slices[i].first_row / packed_window];
     if (i % warps == 0) needs.push_back(w);
     needs.back() = {std::min(needs.back().x, w.x), std::max(needs.back().y, w.y)};
     ahead = std::max<std::int64_t>(ahead, needs.back().y - static_cast<std::int64_t>(needs.size() - 1));

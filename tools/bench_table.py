@@ -299,31 +299,30 @@ def busy_table(run: dict) -> str:
 
 
 def choices_table(run: dict, precision: str) -> str:
-    """What `default` takes of block matrices: families in rows, regret by fill; then the time of every kernel where blocks are full."""
-    kernels = ["bin_bsr.compact", "bsr", "packed", "csr5"]
-    rows: dict[tuple[str, bool], list[tuple[str, dict]]] = {}
+    """What `default` takes of block matrices, and its time over the best of the table; families in rows, blocks in columns."""
+    letters = {"bin_bsr.compact": "c", "bsr": "b", "packed": "p", "csr5": "5"}
+    rows: dict[tuple[str, bool], tuple[dict[str, list[str]], list[str]]] = {}
+    regrets: dict[bool, list[float]] = {True: [], False: []}
     for r in run["choices"]:
-        if r["precision"] == precision:
-            family, fill = r["matrix"].rsplit(", ", 1)
-            rows.setdefault((family, r["fitted"]), []).append((fill, r))
-    table, regrets = [], {True: [], False: []}
-    for (family, fitted), found in rows.items():
-        cells = []
-        for fill, r in found:
-            regret = r["chosen_us"] / min(r["us"].values())
-            regrets[fitted].append(regret)
-            text = f"{regret:.2f}"
-            cells.append(f"{fill}: {f'**{text}**' if regret > 1.05 else text} (`{r['chosen']}`)")
-        full = found[0][1]
-        best = min(full["us"].values())
-        times = [full["us"].get(k) for k in kernels]
-        table.append([family, "fitted" if fitted else "judged", "; ".join(cells),
-                      *("-" if t is None else f"**{t:.0f}**" if t == best else f"{t:.0f}" for t in times)])
+        if r["precision"] != precision:
+            continue
+        family, block, fill = r["matrix"].rsplit(", ", 2)
+        regret = r["chosen_us"] / min(r["us"].values())
+        regrets[r["fitted"]].append(regret)
+        of_block, fills = rows.setdefault((family, r["fitted"]), ({}, []))
+        of_block.setdefault(block, []).append(
+            f"{letters.get(r['chosen'], '?')} " + (f"**{regret:.2f}**" if regret > 1.05 else f"{regret:.2f}"))
+        fills.append(fill)
+    blocks = list(dict.fromkeys(b for of_block, _ in rows.values() for b in of_block))
+    table = [[family, "fitted" if fitted else "judged", ", ".join(dict.fromkeys(fills)),
+              *("; ".join(of_block.get(b, ["-"])) for b in blocks)] for (family, fitted), (of_block, fills) in rows.items()]
     c = run["context"]
-    worst = "; ".join(f"{name}: mean {geometric_mean(regrets[f]):.3f}, worst {max(regrets[f]):.2f}"
-                      for f, name in ((True, "fitted"), (False, "judged")) if regrets[f])
-    return markdown(["blocks", "", "by how full they are: time of the choice / best of the table", *(f"`{k}`, full, µs" for k in kernels)], table, left=3) + (
-        f"\n{worst}. {c['device']}; commit {c['commit']}, {c['date'][:10]}.\n")
+    of_set = "; ".join(f"{name}: {len(regrets[f])} matrices, {sum(r > 1.05 for r in regrets[f])} above 1.05, mean "
+                       f"{geometric_mean(regrets[f]):.3f}, worst {max(regrets[f]):.2f}"
+                       for f, name in ((True, "fitted"), (False, "judged")) if regrets[f])
+    names = ", ".join(f"{letter}: `{kernel}`" for kernel, letter in letters.items())
+    return markdown(["neighbours", "", "full", *blocks], table, left=3) + (
+        f"\n{names}. {of_set}. {c['device']}; commit {c['commit']}, {c['date'][:10]}.\n")
 
 
 def choice_cpu_table(run: dict, kind: str) -> str:

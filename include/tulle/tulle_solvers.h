@@ -48,7 +48,7 @@ typedef struct tulle_cg_options {
   const struct tulle_permutation* order; /* as in tulle_spmv_options */
   tulle_solver_precision precision;
   double tolerance;        /* as in tulle_spmv_options: what is solved, and what residuals are of, is then the system that is
-                              stored */
+                              stored. MIXED does without it */
   tulle_error_bound bound; /* of `tolerance` */
 } tulle_cg_options;
 

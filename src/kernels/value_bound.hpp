@@ -62,6 +62,9 @@ constexpr row_form f16_form_for(double largest) {
   return least_f16_form + least <= most_f16_form ? static_cast<row_form>(least_f16_form + least) : whole_form;
 }
 
+/// The place of a form among whole, f32, f16.
+constexpr std::size_t place_of(row_form f) { return f == whole_form ? 0 : f == f32_form ? 1 : 2; }
+
 /// Rows, entries and bytes of values, by form: whole, f32, f16.
 struct form_counts {
   std::int64_t rows[3], entries[3], bytes[3];

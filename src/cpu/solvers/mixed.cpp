@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <tulle/ops/matrix.hpp>
 
 #include "cpu/solvers/fused_system.hpp"
@@ -27,13 +29,14 @@ class cg_mixed_fused final : public cg_operator {
         p_(ctx, size()),
         q_(ctx, size()),
         wide_(ctx, size()),
+        factors_(ctx, size()),
         shares_(ctx, 2 * most_vector_parts) {
-    if (scales_) factors_ = buffer<double>(ctx, size());
     fold(p.csr);
     matrix_ref a = p.csr;
     a.values = values_.data();
     a.types.value = scalar_type::f32;
     plan_.emplace(ctx, a, plan_options(scalar_type::f32));
+    for (any_spmv_plan* plan : {&*plan_, &truth_}) detail::explain_kernel(*plan, p.kernel_reason);
   }
 
   void enqueue(const void* b, void* x, cg_record* record, double* history, stream_view) override {
@@ -63,27 +66,34 @@ class cg_mixed_fused final : public cg_operator {
     return o;
   }
 
-  /// values_ = D^-1/2 A D^-1/2, and factors_ = D^-1/2.
-  void fold(const matrix_ref& a) {
-    if (scales_) {
-      diagonal(ctx_, a, factors_);
-      for (std::int64_t i = 0; i < n_; ++i) {
-        double& d = factors_.data()[i];
-        if (d <= 0) {
-          throw error(status::indefinite,
-                      fmt::format("A is not positive definite: a_ii = {} for i = {}, counted from 0", d, i));
-        }
-        d = 1 / std::sqrt(d);
-      }
+  /// factors_ = D^-1/2; without a preconditioner a power of two that brings A near 1, as f32 spans little.
+  void find_factors(const matrix_ref& a) {
+    diagonal(ctx_, a, factors_);
+    double* const d = factors_.data();
+    if (!scales_) {
+      double largest = 0;
+      for (std::int64_t i = 0; i < n_; ++i) largest = std::max(largest, std::fabs(d[i]));
+      const bool usable = largest > 0 && is_finite(largest);
+      return std::fill(d, d + n_, usable ? std::ldexp(1, -(std::ilogb(largest) >> 1)) : 1.0);
     }
+    for (std::int64_t i = 0; i < n_; ++i) {
+      if (d[i] <= 0) {
+        throw error(status::indefinite,
+                    fmt::format("A is not positive definite: a_ii = {} for i = {}, counted from 0", d[i], i));
+      }
+      d[i] = 1 / std::sqrt(d[i]);
+    }
+  }
+  /// values_ = W A W, W the factors.
+  void fold(const matrix_ref& a) {
+    find_factors(a);
     dispatch<type_set::floating>({scalar_type::f64, a.types.offset}, [&]<class, class O>() {
       const csr_view<double, O> from = a.as<double, O>();
-      const double* const w = scales_ ? factors_.data() : nullptr;
+      const double* const w = factors_.data();
       for_vector_parts(ctx_, n_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           for (O k = from.rowptr[i]; k < from.rowptr[i + 1]; ++k) {
-            const double v = from.values[k];
-            values_.data()[k] = static_cast<float>(w == nullptr ? v : v * w[i] * w[from.colind[k]]);
+            values_.data()[k] = static_cast<float>(from.values[k] * w[i] * w[from.colind[k]]);
           }
         }
       });
@@ -136,11 +146,9 @@ class cg_mixed_fused final : public cg_operator {
   void add_to(fused_system<float>& narrow, double* x) {
     narrow.take_step();
     ++state_.corrections;
-    const double* const w = scales_ ? factors_.data() : nullptr;
     for_vector_parts(ctx_, n_, [&](std::int64_t, std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) {
-        const double moved = static_cast<double>(y_.data()[i]) * state_.scale;
-        x[i] += w == nullptr ? moved : moved * w[i];
+        x[i] += static_cast<double>(y_.data()[i]) * state_.scale * factors_.data()[i];
         y_.data()[i] = 0;
       }
     });
@@ -149,12 +157,11 @@ class cg_mixed_fused final : public cg_operator {
   residual_sums true_residual(const fused_system<float>& narrow, const double* b, const double* x) {
     truth_.apply(1, const_vector_ref{scalar_type::f64, x, n_, memory_space::host}, 0,
                  vector_ref{scalar_type::f64, wide_.data(), n_, memory_space::host});
-    const double* const w = scales_ ? factors_.data() : nullptr;
+    const double* const w = factors_.data();
     double* const r = wide_.data();
     return narrow.sums([&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) r[i] = b[i] - r[i];
       const double rr = part_dot(r, r, from, to);
-      if (w == nullptr) return residual_sums{rr, rr};
       for (std::int64_t i = from; i < to; ++i) r[i] *= w[i];
       return residual_sums{part_dot(r, r, from, to), rr};
     });

@@ -125,7 +125,7 @@ class packed_encoder {
   /// That the slice takes.
   std::int64_t value_slots(form_counts& counts) {
     if (forms_ == nullptr) return aligned_slots(slice_entries_, value_bytes_);
-    const auto k = static_cast<std::size_t>(storage_of(form_));
+    const std::size_t k = place_of(form_);
     const std::int64_t bytes = slice_entries_ * static_cast<std::int64_t>(bytes_of(storage_of(form_), value_bytes_));
     counts.rows[k] += count_;
     counts.entries[k] += slice_entries_;

@@ -114,7 +114,9 @@ class graph_operator final : public cg_operator {
     plan_->update_values(values(of_plan));
     if (truth_) truth_->update_values(values(a.values));
     const bool moved = std::exchange(values_, in_place) != in_place;
-    if (n_ > 0 && (moved || were_narrow || narrows())) capture();
+    if (n_ == 0 || !(moved || were_narrow || narrows())) return;
+    if (merged()) leave_pairs();  // what is stored in another form may leave others
+    capture();
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
