@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+beside what they may. Records of bench/block_choice.cpp, bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -48,6 +48,10 @@ def markdown(header: list[str], rows: list[list[str]], left: int = 1) -> str:
 
 def bold_below(number: float, bar: float = 1.0) -> str:
     return f"**{number:.2f}**" if number < bar else f"{number:.2f}"
+
+
+def bold_above(number: float, bar: float = 1.04) -> str:
+    return f"**{number:.3f}**" if number > bar else f"{number:.3f}"
 
 
 def choice_table(by_matrix: dict[str, list[dict]]) -> str:
@@ -321,6 +325,43 @@ def choices_table(run: dict, precision: str) -> str:
         f"\n{names}. {of_set}. {c['device']}; commit {c['commit']}, {c['date'][:10]}.\n")
 
 
+def choice_cpu_table(run: dict, kind: str) -> str:
+    """What `default` takes on a CPU beside the fastest of its kernels: by family, by size (kind=sizes), or the worst (kind=worst)."""
+    ways = [(p, t) for p in ("f64", "f32") for t in (1, 2)]
+    found = [(m, r, r["us"][r["chosen"]] / min(r["us"].values())) for m in run["choice_cpu"] for r in m["runs"]]
+    group = lambda m: "real" if m["family"] == "real" else "fitted" if m["fitted"] else "judged"
+    c = run["context"]
+    caption_line = f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"
+
+    def cells(those: list[tuple[dict, dict, float]]) -> list[str]:
+        by_way = [[g for _, r, g in those if (r["precision"], r["threads"]) == w] for w in ways]
+        return [f"{bold_above(geometric_mean(g))} / {max(g):.2f}" if g else "-" for g in by_way]
+
+    if kind == "worst":
+        rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), group(m), f"{m['stats']['nnz']:,}", r["precision"],
+                 str(r["threads"]), f"`{r['chosen']}` {r['us'][r['chosen']]:.4g}",
+                 "`{}` {:.4g}".format(*min(r["us"].items(), key=lambda i: i[1])), f"{g:.2f}"]
+                for m, r, g in sorted(found, key=lambda f: -f[2]) if group(m) != "fitted"][:20]
+        return markdown(["matrix", "", "nonzeros", "precision", "threads", "chosen, µs", "fastest, µs", "regret"], rows, left=2) + caption_line
+    header = ["matrices", *(f"{p}, {t} thread{'s' if t > 1 else ''}" for p, t in ways)]
+    if kind == "sizes":
+        decades = sorted({len(str(m["stats"]["nnz"])) for m, _, _ in found})
+        rows = []
+        for d in decades:
+            those = [f for f in found if len(str(f[0]["stats"]["nnz"])) == d and group(f[0]) != "fitted"]
+            planned = [r["plan_us"] / r["us"][r["planned"]] for _, r, _ in those if r["planned"] in r["us"]]
+            rows.append([f"10^{d - 1}", str(len(those) // len(ways)), *cells(those), f"{geometric_mean(planned):.0f} / {max(planned):.0f}"])
+        return markdown(["nonzeros from", *header, "plan, applications"], rows) + caption_line
+    names = list(dict.fromkeys((group(m), m["family"]) for m, _, _ in found))
+    rows = [[f"**{g}**", str(sum(group(m) == g for m in run["choice_cpu"])), *cells([f for f in found if group(f[0]) == g])]
+            for g in ("fitted", "judged", "real")]
+    for g, family in sorted(names, key=lambda n: ("judged", "fitted", "real").index(n[0])):
+        if g != "real":
+            those = [f for f in found if f[0]["family"] == family]
+            rows.append([f"{family} ({g})", str(len(those) // len(ways)), *cells(those)])
+    return markdown(["family", *header], rows) + caption_line
+
+
 def rows_table(run: dict) -> str:
     """A table that was made when it was measured."""
     c = run["context"]
@@ -367,6 +408,7 @@ def replace_tables(text: str, results: Path) -> str:
         made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
+                else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run
                 else rows_table(run) if "rows" in run
                 else precision_table(run, DEFAULTS | given) if run["benchmarks"] and "form" in run["benchmarks"][0]
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))

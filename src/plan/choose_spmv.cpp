@@ -8,6 +8,7 @@
 #include "kernels/bsr_block.hpp"
 #include "kernels/column_blocks.hpp"
 #include "kernels/formats.hpp"
+#include "plan/spmv_costs_cpu.hpp"
 
 namespace tulle {
 namespace {
@@ -134,34 +135,46 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
                                 s.max)};
 }
 
-/// Below this many nonzeros waking the threads costs more than they save.
-constexpr std::int64_t serial_nnz = 20'000;
-
-/// Why `packed` would not pay, or nullptr. Read off bench/results/cpu_peers.json; the reasons are in
-/// docs/notes/0002-cpu-spmv.md.
-const char* not_worth_packing(const csr_stats& s, type_key types, int threads) {
-  constexpr double most_padding = 3, one_cache = 1 << 20;
-  const double value = static_cast<double>(size_of(types.value));
-  if (!floating(types)) return "integers stay in CSR";
-  if (s.sell_sorted_padding > most_padding) return "neighbouring rows differ too much to share a slice";
-  if (s.rows < 256 * threads) return "there are too few rows for slices";
-  if (scattered(s) && s.mean >= 8 && s.cols * value > one_cache) {
-    return "reading x takes longer than reading A";
+/// In CSR, by threads where there is work for two.
+spmv_choice in_csr(const csr_stats& s, int threads, const std::string& why) {
+  if (threads_for(2, s.rows + s.nnz) == 1) {
+    return {"csr.serial", fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows, threads, why)};
   }
+  return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads, s.mean,
+                                      s.max, why)};
+}
+
+/// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
+constexpr double most_predicted_bytes = 4 << 20;
+
+/// Why `packed` would not pay where the matrix comes from memory, or nullptr: docs/notes/0002-cpu-spmv.md.
+const char* not_worth_packing(const csr_stats& s, double value, int threads) {
+  constexpr double one_cache = 1 << 20;
+  if (s.rows < 256 * threads) return "there are too few rows for slices";
+  if (scattered(s) && s.mean >= 8 && s.cols * value > one_cache) return "reading x takes longer than reading A";
   return nullptr;
 }
 
+/// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
 spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& device) {
+  constexpr double most_padding = 3, few_slots = 65536;  // as supports_slices has it
   const int threads = device.multiprocessors;
-  if (s.nnz < serial_nnz) {
-    return {"csr.serial", fmt::format("{} nonzeros take less time than waking {} threads", s.nnz, threads)};
+  if (!floating(types)) return in_csr(s, threads, "integers stay in CSR");
+  if (s.sell_sorted_padding > most_padding && s.sell_sorted_padding * static_cast<double>(s.nnz) > few_slots) {
+    return in_csr(s, threads, fmt::format("slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
   }
-  if (const char* reason = not_worth_packing(s, types, threads)) {
-    return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
-                                        s.mean, s.max, reason)};
+  const auto value = static_cast<double>(size_of(types.value));
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes) {
+    if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, reason);
+    return {"packed", fmt::format("slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
+                                  s.mean, s.max)};
   }
-  return {"packed", fmt::format("slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
-                                s.mean, s.max)};
+  const spmv_times_cpu us = predicted_times_cpu(s, size_of(types.value), threads);
+  if (us.csr <= us.packed) {
+    return in_csr(s, threads, fmt::format("about {:.2g} us, in slices of 32 rows {:.2g}", us.csr, us.packed));
+  }
+  return {"packed", fmt::format("slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}", s.mean, s.max,
+                                us.packed, us.csr)};
 }
 
 }  // namespace

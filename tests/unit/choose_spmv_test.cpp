@@ -188,9 +188,18 @@ std::string on_cpu(const csr_stats& s, type_key t = f64) {
 }
 
 TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
-  EXPECT_EQ(on_cpu(regular(1'000, 5)), "csr.serial");
+  EXPECT_EQ(on_cpu(regular(1'000, 5), i32), "csr.serial");
   EXPECT_EQ(on_cpu(regular(100'000, 5)), "packed");
   EXPECT_EQ(on_cpu(regular(100'000, 5), i32), "csr.balanced");
+}
+
+TEST(ChooseSpmvCpu, PacksSmallMatricesOfManyShortRows) {
+  EXPECT_EQ(on_cpu(regular(900, 8.6)), "packed");
+  EXPECT_EQ(on_cpu(regular(494, 3.4), f32), "packed");
+  csr_stats few = regular(6, 65);
+  few.sell_padding = few.sell_sorted_padding = 2.9;  // lanes without rows
+  EXPECT_EQ(on_cpu(few), "csr.serial");
+  EXPECT_EQ(on_cpu(few, f32), "csr.serial");
 }
 
 TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {

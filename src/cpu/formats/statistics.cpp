@@ -33,6 +33,29 @@ std::int64_t slice_slots(const O* lengths, std::int64_t count) {
   return slots;
 }
 
+/// The same after sorting, the longest first. Lengths are counted where they are short: sorting takes longer than an
+/// application of a small matrix.
+template <offset O>
+std::int64_t sorted_slice_slots(O* lengths, std::int64_t count) {
+  constexpr O most_counted = 255;
+  if (std::is_sorted(lengths, lengths + count, std::greater<>())) return slice_slots(lengths, count);
+  const O longest = *std::max_element(lengths, lengths + count);
+  if (longest > most_counted) {
+    std::sort(lengths, lengths + count, std::greater<>());
+    return slice_slots(lengths, count);
+  }
+  std::uint16_t rows[most_counted + 1] = {};
+  for (std::int64_t i = 0; i < count; ++i) ++rows[lengths[i]];
+  std::int64_t slots = 0, begun = 0, before = 0;  // slices that a longer row is the first of
+  for (O length = longest; length > 0 && before < count; --length) {
+    before += rows[length];
+    const std::int64_t slices = (before + sell_slice_rows - 1) / sell_slice_rows;
+    slots += (slices - begun) * sell_slice_rows * static_cast<std::int64_t>(length);
+    begun = slices;
+  }
+  return slots;
+}
+
 struct row_sums {
   std::int64_t longest = 0;
   std::int64_t empty = 0;
@@ -59,9 +82,7 @@ void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
       squares_high += bounded * bounded >> 32;
     }
     slots += slice_slots(lengths, count);
-    if (!std::is_sorted(lengths, lengths + count, std::greater<>()))
-      std::sort(lengths, lengths + count, std::greater<>());
-    sorted_slots += slice_slots(lengths, count);
+    sorted_slots += sorted_slice_slots(lengths, count);
   };
   const std::int64_t windows = (std::int64_t{a.rows} + sell_window - 1) / sell_window;
   const auto [longest, empty, slots, sorted_slots, squares_low, squares_high] = parallel_reduce(
@@ -176,12 +197,14 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   return stats;
 }
 
-/// The passes over the columns and their blocks, which no rule for the CPU asks for, are left out.
+/// The passes over the columns and their blocks, which no rule for the CPU asks for, are left out, and of a small
+/// matrix's gathers, which take longer to look at than an application, so are most.
 template <scalar T, offset O>
 inspection inspect(const context& ctx, csr_view<T, O> a) {
-  constexpr std::int64_t few_warps = 4096;
+  constexpr std::int64_t least_warps = 64, most_of_few_warps = 4096;
+  const std::int64_t warps = std::clamp(static_cast<std::int64_t>(a.nnz) / (16 * warp), least_warps, most_of_few_warps);
   const validation found = formats<T, O>().validate(ctx, a, {});
-  return {found, found.ok() ? rows_and_gathers(ctx, a, few_warps) : csr_stats{}};
+  return {found, found.ok() ? rows_and_gathers(ctx, a, warps) : csr_stats{}};
 }
 
 }  // namespace
