@@ -128,14 +128,19 @@ void take_precision(const run_options& o, Options& options) {
   if (o.precision == "mixed" && !of_a.is_asked_for()) options.precision = solver_precision::mixed;
 }
 
+template <scalar T>
+double norm2(const std::vector<T>& v) {
+  double squares = 0;
+  for (const T e : v) squares += static_cast<double>(e) * static_cast<double>(e);
+  return std::sqrt(squares);
+}
+
 /// ||b - A x||.
 template <scalar T>
 double residual(const context& ctx, const matrix_ref& a, const std::vector<T>& b, const buffer<T>& x) {
   buffer<T> r = to_buffer(ctx, b);
   any_spmv_plan(ctx, a).apply(-1, x, 1, r);
-  double squares = 0;
-  for (const T v : to_vector(ctx, r)) squares += static_cast<double>(v) * static_cast<double>(v);
-  return std::sqrt(squares);
+  return norm2(to_vector(ctx, r));
 }
 
 template <scalar T>
@@ -215,9 +220,7 @@ int solve(const settings& s, bool stdout_taken) {
                  .explanation = {},
                  .end = {}};
   {
-    double squares = 0;
-    for (const T v : rhs) squares += static_cast<double>(v) * static_cast<double>(v);
-    r.target = std::max(s.rtol * std::sqrt(squares), s.atol);
+    r.target = std::max(s.rtol * norm2(rhs), s.atol);
     progress_line line(r.target);
     const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
     r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);

@@ -1,7 +1,7 @@
 // Conjugate gradients in f32 that are corrected in f64, and when: r = b - A x and x in f64, what is added to x in f32
 // (reliable updates: Sleijpen, van der Vorst, Computing 1996; Clark, Babich, Barros, Brower, Rebbi, Computer Physics
 // Communications 2010). The matrix is W A W^T, the preconditioner folded away; the f32 residual times `scale` is
-// W (b - A x). A correction keeps the direction. What is constexpr here also runs on the device.
+// W (b - A x). A correction keeps the direction.
 #pragma once
 
 #include <bit>

@@ -169,29 +169,10 @@ split_values<O> sorted(const context& host, int threads, csr_view<double, O> a, 
   return out;
 }
 
-template <offset O>
-split_values<O> split_on_host(const context& device, csr_view<double, O> a, const spmv_options& options,
-                              split_form form) {
-  const context host = context::cpu();
-  const auto fetched = [&]<class T>(const T* from, std::size_t count) {
-    buffer<T> to(host, count);
-    copy_bytes(device, to.data(), memory_space::host, from, memory_space::device, to.bytes());
-    return to;
-  };
-  const auto nnz = static_cast<std::size_t>(a.nnz);
-  const buffer<O> rowptr = fetched(a.rowptr, static_cast<std::size_t>(a.rows) + 1);
-  const buffer<index_t> colind = fetched(a.colind, nnz);
-  const buffer<double> values = fetched(a.values, nnz);
-  const csr_view<double, O> there{a.rows, a.cols, a.nnz, rowptr.data(), colind.data(), values.data()};
-  return split(host, there, options, form).on(device);
-}
-
 }  // namespace
 
 template <offset O>
-split_values<O> split(const context& ctx, csr_view<double, O> a, const spmv_options& options, split_form form) {
-  if (ctx.space() == memory_space::device) return split_on_host(ctx, a, options, form);
-  const context& host = ctx;
+split_values<O> split(const context& host, csr_view<double, O> a, const spmv_options& options, split_form form) {
   const int threads = threads_for(host, a);
   const value_selection selection = selection_for(threads, a, options);
   if (form == split_form::entries) return by_entry(host, threads, a, selection);

@@ -27,9 +27,6 @@ struct csr_piece {
   buffer<T> values;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return rowptr.bytes() + colind.bytes() + values.bytes(); }
-  [[nodiscard]] csr_piece on(const context& ctx) const {
-    return {rows, clone(ctx, rowptr), clone(ctx, colind), clone(ctx, values)};
-  }
 };
 
 /// entries, rows: each piece is a CSR. composite: offsets and columns of all rows are those of `narrow`, and f64 values
@@ -42,14 +39,10 @@ struct split_values {
   stored_values stored;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return narrow.bytes() + wide.bytes() + order.bytes(); }
-  [[nodiscard]] split_values on(const context& ctx) const {
-    return {narrow.on(ctx), wide.on(ctx), clone(ctx, order), stored};
-  }
 };
 
-/// By the promise or the rule of the options; where there is neither, what is a float is stored so. Made on the host: a
-/// matrix of a device goes there and comes back.
+/// By the promise or the rule of the options; where there is neither, what is a float is stored so. On the host.
 template <offset O>
-split_values<O> split(const context& ctx, csr_view<double, O> a, const spmv_options& options, split_form form);
+split_values<O> split(const context& host, csr_view<double, O> a, const spmv_options& options, split_form form);
 
 }  // namespace tulle

@@ -1,5 +1,4 @@
-// Which storage of a row's values keeps a promise about their error, or is what a rule of size says. What is constexpr
-// here also runs on the device.
+// Which storage of a row's values keeps a promise about their error, or is what a rule of size says.
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "kernels/bsr_block.hpp"
 #include "kernels/column_blocks.hpp"
 #include "kernels/formats.hpp"
+#include "kernels/padding.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 
 namespace tulle {
@@ -157,10 +158,9 @@ const char* not_worth_packing(const csr_stats& s, double value, int threads) {
 
 /// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
 spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& device) {
-  constexpr double most_padding = 3, few_slots = 65536;  // as supports_slices has it
   const int threads = device.multiprocessors;
   if (!floating(types)) return in_csr(s, threads, "integers stay in CSR");
-  if (s.sell_sorted_padding > most_padding && s.sell_sorted_padding * static_cast<double>(s.nnz) > few_slots) {
+  if (pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz))) {
     return in_csr(s, threads, fmt::format("slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
   }
   const auto value = static_cast<double>(size_of(types.value));

@@ -1,8 +1,8 @@
 // What y = A x takes on a CPU in CSR and in `packed`, from a matrix's statistics: what `choose_spmv` compares there.
 //
 // Nanoseconds by least squares over the families of bench/spmv_families.cpp that are there to fit rules on, warm, on one
-// thread; bench/results/choice_cpu.json has the times, docs/notes/0024-choice-cpu.md says how to make the numbers anew. They
-// stand here alone. Only their proportions matter.
+// thread, of one processor; bench/results/choice_cpu.json has the times, docs/notes/0024-choice-cpu.md what was fitted.
+// They stand here alone. Only their proportions matter.
 #pragma once
 
 #include <algorithm>

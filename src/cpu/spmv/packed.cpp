@@ -99,7 +99,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   [[nodiscard]] bool narrows_values() const noexcept override { return by_slice_ || storage_ != value_storage::whole; }
   [[nodiscard]] stored_values stored() const override {
     const std::int64_t nnz = a_.nnz;
-    if (!by_slice_ && !narrows_values()) return {};
+    if (!narrows_values()) return {};
     if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
     return described(counts_, lost_);
   }

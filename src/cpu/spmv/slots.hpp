@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cpu/spmv/arithmetic.hpp"
+#include "kernels/padding.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
@@ -29,7 +30,7 @@ inline constexpr index_t default_sigma = 1024;
 
 inline support supports_slices(const csr_stats& stats, type_key, const device_info&) {
   const double padding = stats.sell_sorted_padding;
-  if (padding <= 3 || padding * static_cast<double>(stats.nnz) <= 65536) return {};
+  if (!pads_too_much(padding, padding * static_cast<double>(stats.nnz))) return {};
   return {false,
           fmt::format("sorted in windows of {} rows, slices of 32 make {:.1f} slots per nonzero: the limit is 3, "
                       "or 65536 slots",

@@ -11,6 +11,7 @@
 #include "core/parallel.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/slots.hpp"
+#include "kernels/padding.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cpu {
@@ -75,7 +76,7 @@ class ell_kernel final : public spmv_operator {
 
 support supports_ell(const csr_stats& stats, type_key, const device_info&) {
   const double slots = static_cast<double>(stats.rows) * stats.max;
-  if (stats.ell_padding <= 3 || slots <= 65536) return {};
+  if (!pads_too_much(stats.ell_padding, slots)) return {};
   return {false,
           fmt::format("padding to the longest row ({}) makes {:.1f} slots per nonzero: the limit is 3, or 65536 slots",
                       stats.max, stats.ell_padding)};
