@@ -1,6 +1,6 @@
 // Conjugate gradients on a GPU: microseconds per iteration of every solver of the table and of the naive loop of three
 // kernels, with the bytes that the solver's form moves. Every solve is checked by its true residual.
-// Usage: tulle_cg_cuda large [rows.json [matrix]] | onepass [rows.json] | tiny [solvers|all [rows.json]]
+// Usage: tulle_cg_cuda large [rows.json [matrix]] | tiny [solvers|all [rows.json]]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +18,6 @@
 
 #include "cg_block_graph.hpp"
 #include "cg_naive.hpp"
-#include "cg_one_pass.hpp"
-
 
 namespace {
 
@@ -245,56 +243,6 @@ void large(const context& ctx, const char* json) {
   if (json != nullptr) table.write(json);
 }
 
-/// One kernel an iteration beside cg.graph and the naive loop.
-void one_pass_forms(const context& ctx, const char* json) {
-  struct {
-    const char* spec;
-    int few, many;
-  } const cases[] = {{"gen:stencil:points=7,n=128,values=spd", 60, 180},
-                     {"gen:stencil:points=7,n=200,values=spd", 40, 120},
-                     {"gen:stencil:points=27,n=128,values=spd", 40, 120},
-                     {"gen:fem:n=40,dof=3,values=spd", 40, 160}};
-  constexpr double moved = 7;
-  table_file table({"f64, Jacobi, µs an iteration", "7 n at 4.3 TB/s", "waits, a wave behind", "gathers", "`cg.graph`",
-                    "`cg.graph` by `packed`", "naive, three kernels", "iterations"});
-  for (const auto& c : cases) {
-    const matrix_ref a = made(ctx, c.spec, 0);
-    const any_spmv_plan plan(ctx, a, {.kernel = "packed"});
-    const double model = (static_cast<double>(plan.matrix_bytes()) + 8 * moved * a.rows) / bandwidth;
-    const double base = naive(ctx, a);
-    cg_options o;
-    o.preconditioner = preconditioner_kind::jacobi;
-    o.kernel = "cg.graph";
-    const measured ours = per_iteration<double>(ctx, a, o, c.few, c.many);
-    o.spmv.kernel = "packed";
-    const measured packed = per_iteration<double>(ctx, a, o, c.few, c.many);
-    fmt::print("{}: 7 n {:.1f}; naive {:.2f}, cg.graph {:.2f} ({}), by packed {:.2f}\n", c.spec, model, base,
-               ours.microseconds, ours.iterations, packed.microseconds);
-    std::fflush(stdout);
-    std::vector<double> rhs(static_cast<std::size_t>(a.rows));
-    std::mt19937 random(3);
-    for (double& v : rhs) v = random() / 4294967296.0 - 0.5;
-    const buffer<double> b = to_buffer(ctx, rhs);
-    double bb = 0;
-    for (const double v : rhs) bb += v * v;
-    const int wave = 9 * ctx.info().multiprocessors;
-    one_pass_result best[2];
-    for (const one_pass_form form : {one_pass_form::waits, one_pass_form::gathers}) {
-      buffer<double> x = to_buffer(ctx, std::vector<double>(rhs.size()));
-      const one_pass_result it = best[static_cast<int>(form)] = one_pass(ctx, a, b, x, 1e-8, form, wave);
-      const double truth = true_residual(ctx, a, b, x) / std::sqrt(bb);
-      fmt::print("  {} {:8.2f} us, {} iterations, residual {:.2e}\n",
-                 form == one_pass_form::waits ? "waits  " : "gathers", it.microseconds, it.iterations, truth);
-      if (!(truth < 1e-7)) failed = true;
-    }
-    table.row({c.spec, fmt::format("{:.1f}", model), fmt::format("{:.1f}", best[0].microseconds),
-               fmt::format("{:.1f}", best[1].microseconds),
-               fmt::format("{:.1f}", ours.microseconds), fmt::format("{:.1f}", packed.microseconds),
-               fmt::format("{:.1f}", base), fmt::format("{}, {}; {}", best[0].iterations, best[1].iterations, ours.iterations)});
-  }
-  if (json != nullptr) table.write(json);
-}
-
 template <class T>
 void tiny_case(const context& ctx, index_t rows, index_t reach, const char* what, table_file& table) {
   const host_bsr<T> h = block_graph<T>(rows, 6, 12, reach);
@@ -370,9 +318,7 @@ void tiny(const context& ctx, const char* json) {
 int main(int argc, char** argv) {
   const context ctx = context::cuda();
   const std::string what = argc > 1 ? argv[1] : "large";
-  if (what == "onepass") {
-    one_pass_forms(ctx, argc > 2 ? argv[2] : nullptr);
-  } else if (what == "large") {
+  if (what == "large") {
     wanted = argc > 3 ? argv[3] : "";
     large(ctx, argc > 2 ? argv[2] : nullptr);
   } else {
