@@ -157,6 +157,9 @@ TULLE_INSTANTIATE(bf16_values<double>, double)
 TULLE_INSTANTIATE(listed_values<double>, double)
 TULLE_INSTANTIATE(listed_f32_under_f64, double)
 TULLE_INSTANTIATE(sliced_values, double)
+TULLE_INSTANTIATE(repeated_values<float>, float)
+TULLE_INSTANTIATE(repeated_values<double>, double)
+TULLE_INSTANTIATE(repeated_f32_under_f64, double)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda
