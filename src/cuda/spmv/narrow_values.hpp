@@ -7,7 +7,7 @@
 
 namespace tulle::cuda {
 
-/// The fastest storage of an array: no look-up where bf16 or f32 will do. Where there are at most 256 values, they are
+/// The storage of an array that is read in the least time: nothing is looked up in a list where floats will do. Where there are at most 256 values, they are
 /// listed in increasing order of their bits, whatever the storage.
 template <class T>
 struct narrow_values {

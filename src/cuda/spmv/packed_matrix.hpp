@@ -51,7 +51,7 @@ class packed_matrix {
       case value_storage::bf16:
         return f(bf16_values<V>{as<std::uint16_t>()});
       case value_storage::listed:
-        return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
+        if constexpr (sizeof(T) == 8) return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
       default:
         break;
     }
@@ -61,7 +61,9 @@ class packed_matrix {
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
   /// What no application reads.
   [[nodiscard]] std::size_t idle_bytes() const noexcept { return pattern_->idle_bytes(); }
-  [[nodiscard]] bool is_narrow() const noexcept { return rows_ || kind_.storage != value_storage::whole; }
+  [[nodiscard]] bool is_narrow() const noexcept {
+    return repeated_ || rows_ || kind_.storage != value_storage::whole;
+  }
   /// What it says is lost of a value is what may be lost: by row and norm, all of it.
   [[nodiscard]] tulle::stored_values stored(index_t rows, std::int64_t nnz) const {
     if (!rows_) {

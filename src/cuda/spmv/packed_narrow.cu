@@ -46,11 +46,9 @@ void packed_narrow(const packed_run& run, const Values& values, const T* x, T* p
   TULLE_INSTANTIATE_ONE(VALUES, T, store_with_dots<T>) \
   TULLE_INSTANTIATE_ONE(VALUES, T, jacobi_step<T>)
 TULLE_INSTANTIATE(bf16_values<float>, float)
-TULLE_INSTANTIATE(listed_values<float>, float)
 TULLE_INSTANTIATE(f32_under_f64, double)
 TULLE_INSTANTIATE(bf16_values<double>, double)
 TULLE_INSTANTIATE(listed_values<double>, double)
-TULLE_INSTANTIATE(listed_f32_under_f64, double)
 TULLE_INSTANTIATE(sliced_values, double)
 #undef TULLE_INSTANTIATE
 #undef TULLE_INSTANTIATE_ONE

@@ -112,7 +112,6 @@ __device__ __forceinline__ void with_values_of(const packed_slice& s, const slic
 }
 
 using f32_under_f64 = stored_values<float, double>;
-using listed_f32_under_f64 = listed_values<float, double>;
 using repeated_f32_under_f64 = repeated_values<float, double>;
 
 }  // namespace tulle::cuda

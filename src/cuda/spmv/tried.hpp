@@ -5,7 +5,7 @@
 
 namespace tulle::cuda {
 inline bool tried(char c) {
-  static const char* const all = std::getenv("TULLE_TRY");
+  const char* const all = std::getenv("TULLE_TRY");
   return all != nullptr && std::strchr(all, c) != nullptr;
 }
 }  // namespace tulle::cuda
