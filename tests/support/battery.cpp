@@ -123,6 +123,17 @@ battery_matrix with_values(std::string name, double (*f)(double)) {
   return m;
 }
 
+/// The same values in each row, but where it meets an end.
+battery_matrix constant_coefficients() {
+  battery_matrix m = banded("constant_coefficients", 4000, 3);
+  std::size_t k = 0;
+  for (index_t row = 0; row < m.rows; ++row) {
+    for (; k < static_cast<std::size_t>(m.rowptr[static_cast<std::size_t>(row) + 1]); ++k)
+      m.values[k] = m.colind[k] == row ? 1 : -1.0 / (3 + std::abs(m.colind[k] - row));
+  }
+  return m;
+}
+
 /// What takes fewer bytes than a double, and what only just does not.
 void add_narrow_values(std::vector<battery_matrix>& all) {
   all.push_back(with_values("values_of_f32", [](double v) -> double { return static_cast<float>(v); }));
@@ -139,6 +150,7 @@ void add_narrow_values(std::vector<battery_matrix>& all) {
   all.push_back(with_values("two_values", [](double v) { return v < 0 ? -0.0 : 1.0 / 3; }));
   all.push_back(with_values("values_256", [](double v) { return std::floor(v * 128) / 3; }));
   all.push_back(with_values("values_257", [](double v) { return std::round(v * 128) / 3; }));
+  all.push_back(constant_coefficients());
 }
 
 void add_shapes(std::vector<battery_matrix>& all) {

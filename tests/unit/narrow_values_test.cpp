@@ -92,7 +92,12 @@ std::vector<plain_csr<>> patterns() {
 template <scalar T>
 const char* expected(const context& ctx, const kind& k, std::int64_t nnz) {
   const bool few = ctx.backend() == backend_kind::cpu && nnz < (k.looked_up ? enough_to_look_up<T> : enough<T>);
-  return few ? whole : sizeof(T) == 8 ? k.f64 : k.f32;
+  if (few) return whole;
+  if (sizeof(T) == 8) return k.f64;
+  // A GPU reads floats in less time than it looks them up.
+  if (ctx.backend() == backend_kind::cuda && k.f32 == std::string_view("listed"))
+    return k.name == std::string_view("beyond f32") ? "bf16" : whole;
+  return k.f32;
 }
 
 /// Values of the kind, in the last row of any.
@@ -212,7 +217,10 @@ TEST_P(NarrowValues, ThatAllRowsHaveGiveTheBitsOfWholeOnes) {
     const csr<double> first = m.on(ctx()), other = with_coefficients(pattern, 1).on(ctx());
     any_spmv_plan plan(ctx(), first, packed(scalar_type::f64));
     const any_spmv_plan kept(ctx(), other, packed(scalar_type::f64));
-    EXPECT_EQ(storage_of(plan), "listed");
+    if (ctx().backend() == backend_kind::cpu) {
+      EXPECT_EQ(storage_of(plan), "listed");
+    }
+    EXPECT_NE(storage_of(plan), whole);
     EXPECT_EQ(storage_of(kept), whole);
     const auto expected = results<double>(kept, in);
     expect_same_bits(results<double>(plan, in), expected);

@@ -108,10 +108,17 @@ narrow_values<T> narrowest(const context& ctx, const T* values, std::int64_t cou
   launch("narrow_values.clear", clear_report, {1, threads}, native(ctx), report.data());
   launch_items(ctx, "narrow_values", look_at_values<T>, count, values, count, report.data());
   value_report found = read_back(ctx, report.data());
-  if (found.list.many == 0) return {value_storage::listed, to_buffer(ctx, sorted_values<T>(found.list))};
-  if (found.beyond_bf16 == 0) return {value_storage::bf16, {}};
-  if (found.beyond_f32 == 0 && sizeof(T) == 8) return {value_storage::f32, {}};
-  return {};
+  narrow_values<T> out;
+  if (found.list.many == 0) out.list = to_buffer(ctx, sorted_values<T>(found.list));
+  if (found.beyond_bf16 == 0) {
+    out.storage = value_storage::bf16;
+  } else if (sizeof(T) == 8) {
+    if (found.beyond_f32 == 0)
+      out.storage = value_storage::f32;
+    else if (!out.list.empty())
+      out.storage = value_storage::listed;
+  }
+  return out;
 }
 
 template narrow_values<float> narrowest(const context&, const float*, std::int64_t);

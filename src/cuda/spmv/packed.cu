@@ -12,6 +12,7 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
+#include "cuda/spmv/tried.hpp"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -55,6 +56,8 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   shape.positions = std::clamp(share + share / 2, policy::least_positions, policy::most_positions);
   shape.height = height_for(value_bytes);
   shape.narrow_height = height_for(4);
+  if (tried('t')) shape.narrow_height = 64;
+  if (tried('s')) shape.narrow_height = 32;
   shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
@@ -88,7 +91,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + part_sum_.bytes() + this->dots_.bytes();
+    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
@@ -105,6 +108,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     matrix_.with_values([&](const auto& values) {
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
         packed_whole(values, x, epilogue, stream);
+      } else if constexpr (std::is_same_v<std::decay_t<decltype(values)>, repeated_values<T, V>>) {
+        packed_repeated(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       } else {
         packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       }

@@ -1,41 +1,23 @@
 // Makes the packed storage: sort the windows and count their slices; place the windows; describe the slices
 // (packed_windows.cuh); choose how each slice stores its columns; write bases and offsets; write values. The last three
 // take a warp per slice.
-#include "cuda/device/warp.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/place_records.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/spmv/packed_build.hpp"
+#include "cuda/spmv/packed_source.cuh"
 #include "cuda/spmv/packed_windows.cuh"
 #include "cuda/spmv/row_loss.hpp"
+#include "cuda/spmv/tried.hpp"
+#include "cuda/spmv/value_place.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int threads = 256;  // per block
+/// Slices from which looking for bases that repeat is worth its time.
+constexpr std::int64_t least_shared_slices = 16384;
 constexpr index_t most_index = 0x7fffffff;
 constexpr index_t least_index = -most_index - 1;
-
-/// The lanes of a thread, and where their entries start in the CSR.
-template <int Halves, class O>
-struct packed_source {
-  packed_lane lane[Halves];
-  std::int64_t first[Halves];
-
-  __device__ packed_source(const packed_pattern& a, const packed_slice& s, const O* rowptr, int part_length) {
-    for (int h = 0; h < Halves; ++h) {
-      lane[h] = lane_of(a, s, 32 * h + lane_id());
-      first[h] = 0;
-      if (lane[h].count == 0) continue;
-      first[h] = std::int64_t{rowptr[lane[h].row]} + lane[h].within;
-      if (s.rows == 0) first[h] += std::int64_t{s.order - a.long_row[a.part_row[s.order]].first} * part_length;
-    }
-  }
-  /// The entry at position p; -1 when there is none.
-  __device__ std::int64_t entry(const packed_slice& s, int h, int p) const {
-    return p < lane[h].count ? first[h] + (std::int64_t{p} << s.lanes_log2) : -1;
-  }
-};
 
 template <int Halves, class O>
 __global__ void choose_offsets(packed_pattern a, const O* rowptr, const index_t* colind, int part_length,
@@ -144,25 +126,6 @@ __global__ void measure_values(packed_pattern a, const O* rowptr, const value_st
   if (i == 0) bytes[a.slices] = 0;
 }
 
-__device__ __forceinline__ std::uint64_t bits_of(double v) {
-  return static_cast<std::uint64_t>(__double_as_longlong(v));
-}
-__device__ __forceinline__ std::uint32_t bits_of(float v) { return __float_as_uint(v); }
-
-/// The place of a value that is in the list.
-template <class T>
-__device__ std::uint8_t place_in(const packed_writer<T>& to, T value) {
-  int low = 0, high = to.listed - 1;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (bits_of(__ldg(to.list + middle)) < bits_of(value))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return static_cast<std::uint8_t>(low);
-}
-
 template <class T>
 __device__ void write(const packed_writer<T>& to, value_storage storage, std::int64_t at, T value) {
   switch (storage) {
@@ -176,7 +139,7 @@ __device__ void write(const packed_writer<T>& to, value_storage storage, std::in
       static_cast<std::uint16_t*>(to.data)[at] = to_bf16(static_cast<float>(value));
       break;
     case value_storage::listed:
-      static_cast<std::uint8_t*>(to.data)[at] = place_in(to, value);
+      static_cast<std::uint8_t*>(to.data)[at] = place_in(to.list, to.listed, value);
       break;
   }
 }
@@ -205,13 +168,6 @@ __global__ void place_slices(std::int64_t slices, const std::int64_t* bytes, pac
   for (std::int64_t i = grid_thread(); i < slices; i += grid_stride()) {
     slice[i].values = bytes[i] / (8 >> static_cast<int>(slice[i].storage));
   }
-}
-
-/// One warp per slice.
-template <class... Parameters, class... Args>
-void launch_slices(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t slices,
-                   const Args&... args) {
-  launch(name, kernel, threads_for(slices * 32, threads), native(ctx), args...);
 }
 
 }  // namespace
@@ -251,6 +207,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   offsets_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(read_back(ctx, words.data() + slices_)));
   launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr,
                 colind, shape.part_length, words.data(), slice_.data(), base_.data(), offsets_.data());
+  if (slices_ >= least_shared_slices && !tried('b')) share_bases(ctx, slice_, base_);
   if (row_storage != nullptr) place_values(ctx, rowptr, row_storage);
 }
 

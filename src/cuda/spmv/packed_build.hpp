@@ -29,6 +29,9 @@ struct packed_writer {
   int listed = 0;
 };
 
+/// Bases that several slices have are stored once, where that saves half of them. Waits for the stream.
+void share_bases(const context& ctx, buffer<packed_slice>& slices, buffer<index_t>& base);
+
 class packed_storage {
  public:
   /// `longest`: entries of the longest row. `row_storage`: of the values of each row, whole, f32 or bf16, so that rows
@@ -44,6 +47,16 @@ class packed_storage {
   [[nodiscard]] std::int64_t long_rows() const noexcept { return long_rows_; }
   /// Of the values, where slices differ in storage.
   [[nodiscard]] std::int64_t value_bytes() const noexcept { return value_bytes_; }
+
+  /// Values of which there are few, those of `list` in increasing order of their bits, are stored once where slices
+  /// have them alike, as the numbers of T that are returned. Empty, and nothing changes, where not enough are. Waits for the stream.
+  template <scalar T, offset O>
+  [[nodiscard]] buffer<std::byte> share_values(const context& ctx, const O* rowptr, const T* values, std::int64_t count,
+                                               const buffer<T>& list);
+  /// Each slice has values of its own again.
+  void own_values(const context& ctx);
+  /// What no application reads.
+  [[nodiscard]] std::size_t idle_bytes() const noexcept { return own_values_.bytes(); }
 
   /// Copies values from the order of the CSR to that of the slices.
   template <scalar T, offset O>
@@ -67,6 +80,7 @@ class packed_storage {
   buffer<std::uint32_t> part_row_;
   buffer<std::uint16_t> part_length_;
   mutable buffer<packed_long_row> long_row_;
+  buffer<std::int64_t> own_values_;  // of each slice, where some share them: where its own began
 };
 
 }  // namespace tulle::cuda

@@ -24,7 +24,8 @@ inline constexpr int packed_base_group = 4;   // a slice's bases start at a mult
 enum class packed_origin : std::uint8_t { zero, row, block, lane };
 
 struct packed_slice {
-  std::int64_t values;     // its first entry; where slices differ in storage, how many of its own size lie before
+  std::int64_t values;     // its first entry; where slices differ in storage, how many of its own size lie before;
+                           // where slices share values, the first of those
   std::uint32_t offsets;   // its first word (4 bytes) of column offsets
   std::uint32_t bases;     // its first group of bases
   index_t first_row;       // to which its row numbers are relative; of a part, its row
@@ -34,7 +35,8 @@ struct packed_slice {
   std::uint8_t lanes_log2 : 4;  // lanes per row; of a part, all
   value_storage storage : 4;    // of its values, where slices differ in it
   std::uint8_t offset_bytes;
-  packed_origin origin;
+  packed_origin origin : 4;
+  std::uint8_t alike : 4;  // each position has one value for all lanes, stored once
   std::uint8_t rows;  // 0: a part; bit 7: its rows are consecutive from first_row
 };
 static_assert(sizeof(packed_slice) == 32);

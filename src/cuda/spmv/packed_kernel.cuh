@@ -12,8 +12,8 @@ inline constexpr int packed_threads = 128;  // per block
 
 /// Lanes per thread, positions in flight, resident blocks per multiprocessor. Two lanes per thread halve the cost of a
 /// slice besides its entries; more positions in flight pay where x is read from everywhere.
-template <int Lanes, int Flight, int Resident, bool Ahead = false>
-struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead> {
+template <int Lanes, int Flight, int Resident, bool Ahead = false, bool Peeled = false>
+struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead, Peeled> {
   static constexpr int resident = Resident;
   static constexpr bool fetches = Flight == 4;  // what rows read besides; L2 is busy with x where that is scattered
 };
@@ -58,6 +58,9 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
   epilogue.finish();
 }
 
+template <class Values, class T, class Epilogue>
+using packed_function = void (*)(packed_pattern, Values, const T*, T*, Epilogue);
+
 /// What a launch needs to know beside what it reads and writes.
 struct packed_run {
   packed_pattern pattern;
@@ -72,5 +75,10 @@ struct packed_run {
 template <class Values, class T, class Epilogue>
 void packed_narrow(const packed_run& run, const Values& values, const T* x, T* part_sum, const Epilogue& epilogue,
                    cudaStream_t stream);
+
+/// The same for values that slices share.
+template <class Values, class T, class Epilogue>
+void packed_repeated(const packed_run& run, const Values& values, const T* x, T* part_sum, const Epilogue& epilogue,
+                     cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -150,13 +150,14 @@ void packed_many(const packed_pattern& a, int height, const Values& values, T* p
                             const strided_vectors&, cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
-TULLE_INSTANTIATE(listed_values<float>, float)
 TULLE_INSTANTIATE(stored_values<double>, double)
 TULLE_INSTANTIATE(f32_under_f64, double)
 TULLE_INSTANTIATE(bf16_values<double>, double)
 TULLE_INSTANTIATE(listed_values<double>, double)
-TULLE_INSTANTIATE(listed_f32_under_f64, double)
 TULLE_INSTANTIATE(sliced_values, double)
+TULLE_INSTANTIATE(repeated_values<float>, float)
+TULLE_INSTANTIATE(repeated_values<double>, double)
+TULLE_INSTANTIATE(repeated_f32_under_f64, double)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

@@ -29,11 +29,10 @@ class packed_matrix {
   /// ones, may store them otherwise, and waits for the stream.
   template <offset O>
   void update(const context& ctx, csr_view<T, O> a) {
-    if (kind_.storage != value_storage::whole || tolerance_.tolerance > 0) {
+    if (is_narrow() || tolerance_.tolerance > 0) {
       const bool differed = rows_.has_value();
       decide(ctx, a);
       if (differed || rows_) return place(ctx, a);
-      make_room(ctx, a.nnz);
     }
     fill(ctx, a);
   }
@@ -44,6 +43,7 @@ class packed_matrix {
     if constexpr (std::is_same_v<T, double>) {
       if (rows_) return f(sliced_values{data_.data()});
     }
+    if (repeated_) return f(repeated_values<T, V>{as<T>()});
     switch (kind_.storage) {
       case value_storage::f32:
         if constexpr (sizeof(T) == 8) return f(stored_values<float, V>{as<float>()});
@@ -51,7 +51,7 @@ class packed_matrix {
       case value_storage::bf16:
         return f(bf16_values<V>{as<std::uint16_t>()});
       case value_storage::listed:
-        return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
+        if constexpr (sizeof(T) == 8) return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
       default:
         break;
     }
@@ -59,11 +59,16 @@ class packed_matrix {
   }
   [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
-  [[nodiscard]] bool is_narrow() const noexcept { return rows_ || kind_.storage != value_storage::whole; }
+  /// What no application reads.
+  [[nodiscard]] std::size_t idle_bytes() const noexcept { return pattern_->idle_bytes(); }
+  [[nodiscard]] bool is_narrow() const noexcept {
+    return repeated_ || rows_ || kind_.storage != value_storage::whole;
+  }
   /// What it says is lost of a value is what may be lost: by row and norm, all of it.
   [[nodiscard]] tulle::stored_values stored(index_t rows, std::int64_t nnz) const {
     if (!rows_) {
       if (!is_narrow()) return {};
+      if (repeated_) return {{{"repeated", rows, nnz, static_cast<std::int64_t>(data_.bytes())}}};
       return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)))}}};
     }
     tulle::stored_values out{{}, tolerance_.bound == error_bound::componentwise ? tolerance_.tolerance : 1};
@@ -78,6 +83,7 @@ class packed_matrix {
   }
   /// How values are stored, where not whole: " values=f32".
   [[nodiscard]] std::string parameters() const {
+    if (repeated_) return " values=repeated";
     if (!rows_) {
       return kind_.storage == value_storage::whole ? std::string() : " values=" + std::string(name(kind_.storage));
     }
@@ -110,7 +116,6 @@ class packed_matrix {
     packed_shape shape = shape_;
     if (is_narrow()) shape.height = shape.narrow_height;
     pattern_.emplace(ctx, a.rows, a.rowptr, a.colind, longest_, shape, rows_ ? rows_->of_row.data() : nullptr);
-    make_room(ctx, a.nnz);
     fill(ctx, a);
   }
   void make_room(const context& ctx, std::int64_t nnz) {
@@ -120,6 +125,16 @@ class packed_matrix {
   }
   template <offset O>
   void fill(const context& ctx, csr_view<T, O> a) {
+    pattern_->own_values(ctx);
+    repeated_ = false;
+    if (!kind_.list.empty()) {
+      buffer<std::byte> shared = pattern_->share_values(ctx, a.rowptr, a.values, a.nnz, kind_.list);
+      repeated_ = !shared.empty();
+      if (repeated_) data_ = std::move(shared);
+    }
+    if (repeated_ || kind_.storage != value_storage::listed) kind_.list = {};
+    if (repeated_) return;
+    make_room(ctx, a.nnz);
     pattern_->fill_values(ctx, a.rowptr, a.values,
                           packed_writer<T>{kind_.storage, rows_.has_value(), data_.data(), kind_.list.data(),
                                            static_cast<int>(kind_.list.size())});
@@ -128,6 +143,7 @@ class packed_matrix {
   packed_shape shape_;
   value_tolerance tolerance_;
   narrow_values<T> kind_;
+  bool repeated_ = false;  // slices share values
   std::optional<row_storages> rows_;  // where slices differ
   std::optional<packed_storage> pattern_;
   buffer<std::byte> data_;

@@ -16,10 +16,11 @@ template <class S, class V = S>
 struct stored_values {
   using raw = S;
   using value = V;
+  static constexpr bool streams = true;  // read once
   const S* data;
 
-  __device__ __forceinline__ stored_values from(std::int64_t entry) const { return {data + entry}; }
-  __device__ __forceinline__ raw load(int at) const { return load_stream(data + at); }
+  __device__ __forceinline__ stored_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
   __device__ __forceinline__ value of(raw r) const { return static_cast<V>(r); }
 };
 
@@ -28,10 +29,11 @@ template <class V>
 struct bf16_values {
   using raw = std::uint16_t;
   using value = V;
+  static constexpr bool streams = true;
   const std::uint16_t* data;
 
-  __device__ __forceinline__ bf16_values from(std::int64_t entry) const { return {data + entry}; }
-  __device__ __forceinline__ raw load(int at) const { return load_stream(data + at); }
+  __device__ __forceinline__ bf16_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
   __device__ __forceinline__ value of(raw r) const {
     return static_cast<V>(__uint_as_float(static_cast<std::uint32_t>(r) << 16));
   }
@@ -42,12 +44,46 @@ template <class S, class V = S>
 struct listed_values {
   using raw = std::uint8_t;
   using value = V;
+  static constexpr bool streams = true;
   const std::uint8_t* data;
   const S* list;
 
-  __device__ __forceinline__ listed_values from(std::int64_t entry) const { return {data + entry, list}; }
-  __device__ __forceinline__ raw load(int at) const { return load_stream(data + at); }
+  __device__ __forceinline__ listed_values from(std::int64_t entry, int lane) const { return {data + entry + lane, list}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
   __device__ __forceinline__ value of(raw r) const { return static_cast<V>(__ldg(list + r)); }
+};
+
+/// Numbers of S that several slices have, and that are kept close therefore.
+template <class S, class V = S>
+struct shared_values {
+  using raw = S;
+  using value = V;
+  static constexpr bool streams = false;
+  const S* data;
+
+  __device__ __forceinline__ shared_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return __ldg(data + at); }
+  __device__ __forceinline__ value of(raw r) const { return static_cast<V>(r); }
+};
+
+/// The same, one for all lanes of a position.
+template <class S, class V = S>
+struct position_values {
+  using raw = S;
+  using value = V;
+  static constexpr bool streams = false;
+  const S* data;
+
+  __device__ __forceinline__ position_values from(std::int64_t entry, int /*lane*/) const { return {data + entry}; }
+  __device__ __forceinline__ raw load(int position, int /*at*/) const { return __ldg(data + position); }
+  __device__ __forceinline__ value of(raw r) const { return static_cast<V>(r); }
+};
+
+/// Either, as a slice says.
+template <class S, class V = S>
+struct repeated_values {
+  using value = V;
+  const S* data;
 };
 
 /// f64, f32 or bf16, as a slice says.
@@ -61,6 +97,11 @@ template <class Values, class F>
 __device__ __forceinline__ void with_values_of(const packed_slice& /*s*/, const Values& values, F&& f) {
   f(values);
 }
+template <class S, class V, class F>
+__device__ __forceinline__ void with_values_of(const packed_slice& s, const repeated_values<S, V>& values, F&& f) {
+  if (s.alike != 0) return f(position_values<S, V>{values.data});
+  f(shared_values<S, V>{values.data});
+}
 template <class F>
 __device__ __forceinline__ void with_values_of(const packed_slice& s, const sliced_values& values, F&& f) {
   if (s.storage == value_storage::whole) return f(stored_values<double>{reinterpret_cast<const double*>(values.data)});
@@ -71,6 +112,6 @@ __device__ __forceinline__ void with_values_of(const packed_slice& s, const slic
 }
 
 using f32_under_f64 = stored_values<float, double>;
-using listed_f32_under_f64 = listed_values<float, double>;
+using repeated_f32_under_f64 = repeated_values<float, double>;
 
 }  // namespace tulle::cuda

@@ -25,8 +25,9 @@ __device__ __forceinline__ index_t read_offset(const Offset* offsets, int at) {
 /// How a warp divides a slice: `Group` neighbouring threads share a lane (each for its own right-hand sides), a thread
 /// has `Lanes` lanes, and `Flight` positions are in flight together. `Ahead`: values are prefetched to L2 two rounds
 /// before they are loaded, which pays where rows are long and of similar length.
-template <int Lanes, int Group, int Flight, bool Ahead>
+template <int Lanes, int Group, int Flight, bool Ahead, bool Peeled = false>
 struct packed_division {
+  static constexpr bool peeled = Peeled;
   static constexpr int lanes = Lanes;
   static constexpr int group = Group;
   static constexpr int flight = Flight;
@@ -48,7 +49,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   const int first_lane = thread / group;
   const index_t* const base = a.base + std::int64_t{s.bases} * packed_base_group;
   const auto* const offsets = reinterpret_cast<const Offset*>(a.offsets + s.offsets) + first_lane;
-  const Values slice_values = values.from(s.values + first_lane);
+  const Values slice_values = values.from(s.values, first_lane);
   index_t origin[lanes];
 #pragma unroll
   for (int h = 0; h < lanes; ++h) origin[h] = absolute ? 0 : origin_of(s.origin, lane[h], a.block);
@@ -57,8 +58,10 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
   const auto* next = reinterpret_cast<const char*>(values.data + s.values) + 128 * (2 * lines + thread);
   const auto* const end = reinterpret_cast<const char*>(values.data + s.values + s.full * height);
 
-  for (int p = 0; p < s.full; p += flight) {
-    if constexpr (Division::ahead) {
+  // A round of positions; all of them are full, or some.
+  const auto round = [&](auto whole, int p) {
+    constexpr bool all = decltype(whole)::value;
+    if constexpr (Division::ahead && Values::streams) {
       if (thread < lines && next < end) prefetch_l2(next);
       next += 128 * lines;
     }
@@ -66,12 +69,12 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
     index_t column[flight][lanes];
 #pragma unroll
     for (int i = 0; i < flight; ++i) {
-      const bool live = p + i < s.full;  // the same for all lanes
+      const bool live = all || p + i < s.full;  // the same for all lanes
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
         const int at = (p + i) * height + apart * h;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? slice_values.load(at) : raw{0};
+        value[i][h] = live ? slice_values.load(p + i, at) : raw{0};
       }
     }
     if constexpr (!absolute) {
@@ -79,13 +82,13 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
       if constexpr (flight % packed_base_group == 0) {
 #pragma unroll
         for (int i = 0; i < flight; i += packed_base_group) {
-          if (p + i >= s.full) break;
+          if (!all && p + i >= s.full) break;
           const int4 four = __ldg(reinterpret_cast<const int4*>(base + p + i));
           b[i] = four.x, b[i + 1] = four.y, b[i + 2] = four.z, b[i + 3] = four.w;
         }
       } else {
 #pragma unroll
-        for (int i = 0; i < flight; ++i) b[i] = p + i < s.full ? __ldg(base + p + i) : 0;
+        for (int i = 0; i < flight; ++i) b[i] = all || p + i < s.full ? __ldg(base + p + i) : 0;
       }
 #pragma unroll
       for (int i = 0; i < flight; ++i) {
@@ -97,16 +100,21 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
     for (int i = 0; i < flight; ++i) {
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
-        if (p + i < s.full) take(h, values.of(value[i][h]), column[i][h]);
+        if (all || p + i < s.full) take(h, values.of(value[i][h]), column[i][h]);
       }
     }
+  };
+  int p = 0;
+  if constexpr (Division::peeled) {
+    for (; p + flight <= s.full; p += flight) round(std::true_type{}, p);
   }
+  for (; p < s.full; p += flight) round(std::false_type{}, p);
 
   // The ragged end: the entries of the lanes that have one, position after position.
   const unsigned below = (1u << (first_lane * group)) - 1;
   int before = s.full * height - first_lane;
   constexpr int few = lanes >= packed_base_group ? 1 : packed_base_group / lanes;
-  for (int p = s.full; p < s.width; p += few) {
+  for (p = s.full; p < s.width; p += few) {
     raw value[few][lanes];
     index_t column[few][lanes];
 #pragma unroll
@@ -118,7 +126,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
         const int at = before + __popc(active & below) / group;
         before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? slice_values.load(at) : raw{0};
+        value[i][h] = live ? slice_values.load(p + i, at) : raw{0};
       }
     }
 #pragma unroll
