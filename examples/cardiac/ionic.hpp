@@ -44,4 +44,19 @@ struct activation_clock {
   }
 };
 
+/// The membrane of all cells.
+struct reaction {
+  membrane model;
+  double* gates;
+  activation_clock clock;
+
+  /// The potential of cell i after a step: `before` the step, `diffused` by now, its gate as it was.
+  CARDIAC_ANYWHERE double operator()(long long i, double before, double diffused, double gate) const {
+    model.step(diffused, gate);
+    gates[i] = gate;
+    clock.look(i, before, diffused);
+    return diffused;
+  }
+};
+
 }  // namespace cardiac

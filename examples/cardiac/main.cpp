@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "loop.hpp"
 #include "matrix.hpp"
@@ -21,6 +22,8 @@ using clock_type = std::chrono::steady_clock;
 struct settings {
   double cells = 2e5, scale = 1, dt = 0, end = 100, f32_rows = 0;
   bool implicit = false, compare = false;
+  std::string backend = "cpu";
+  hand_over vectors = hand_over::fused;
   std::string png, vti;
   int frames = 0;
 };
@@ -66,13 +69,13 @@ result simulate(const tulle::context& ctx, loop& wave, const settings& s, const 
                 const std::vector<double>& u) {
   result out;
   out.steps = static_cast<int>(std::ceil(s.end / s.dt));
-  wave.start(u);
+  wave.start(u, {s.dt, true, true, s.vectors});
   ctx.synchronize();
   film shots(s, body, out.steps);
   for (int i = 0; i < out.steps; ++i) {
     const auto begin = clock_type::now();
     wave.step(i * s.dt);
-    if (s.frames > 0 || i + 1 == out.steps) ctx.synchronize();
+    if (s.frames > 0 || i + 1 == out.steps) ctx.synchronize();  // a GPU runs behind
     out.seconds += seconds_since(begin);
     shots.look(wave, i);
   }
@@ -105,8 +108,7 @@ void compare(const result& r, const result& exact) {
     if (!std::isnan(t - e)) time = std::max(time, std::abs(t - e));
     potential = std::max(potential, std::abs(r.potential[i] - exact.potential[i]));
   }
-  fmt::print("beside f64: activation differs by at most {:.2e} ms, u at the end by {:.2e}", time,
-             potential);
+  fmt::print("beside f64: activation differs by at most {:.2e} ms, u at the end by {:.2e}", time, potential);
   fmt::print("{}\n", differ == 0 ? "" : fmt::format("; {} cells are activated in one alone", differ));
 }
 
@@ -126,7 +128,7 @@ void write(const settings& s, const domain& body, const result& r, const ventric
 }
 
 int run_example(settings s) {
-  const tulle::context ctx = tulle::context::cpu();
+  const tulle::context ctx = s.backend == "cuda" ? tulle::context::cuda() : tulle::context::cpu();
   auto begin = clock_type::now();
   const ventricle heart(s.scale);
   const domain body = heart.cells(s.cells);
@@ -143,10 +145,7 @@ int run_example(settings s) {
   fmt::print("{} cells of {:.4f} mm, {} entries ({:.2f} a row), steps of {:.4f} ms; made in {:.2f} s\n", body.cells,
              body.h, a.nnz(), static_cast<double>(a.nnz()) / body.cells, s.dt, seconds_since(begin));
   const std::vector<double> u = first_potential(heart, body);
-  const auto start = [&] {
-    const loop_options options{s.dt, true, true};
-    return s.implicit ? make_implicit_loop(ctx, a, options) : make_loop(ctx, a, options);
-  };
+  const auto start = [&] { return s.implicit ? make_implicit_loop(ctx, a) : make_loop(ctx, a); };
   result exact;
   if (s.compare) exact = simulate(ctx, *start(), s, body, u);
   if (s.f32_rows > 0) fmt::print("{:.1f}% of the rows are of floats\n", 100 * round_rows(a, s.f32_rows));
@@ -172,10 +171,17 @@ int main(int argc, char** argv) {
   app.add_option("--dt", s.dt, "ms a step; 0: 0.02 or what is stable, 0.05 implicit")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_flag("--implicit", s.implicit, "diffusion by conjugate gradients, not by x <- A x");
+  CLI::Option* const implicit =
+      app.add_flag("--implicit", s.implicit, "diffusion by conjugate gradients, not by x <- A x");
   app.add_option("--f32-rows", s.f32_rows, "share of rows, those of the smallest entries, stored as floats")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app.add_option("--backend", s.backend)->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  std::map<std::string, hand_over> ways;
+  for (const hand_over way : all_hand_overs) ways[name_of(way)] = way;
+  app.add_option("--hand-over", s.vectors, "on a GPU, how a step's result becomes the next one's x (README.md)")
+      ->transform(CLI::CheckedTransformer(ways))
+      ->excludes(implicit);
   app.add_flag("--compare", s.compare, "run in f64 first, and print the difference");
   CLI::Option* png = app.add_option("--png", s.png, "picture of the activation times: FILE.png");
   app.add_option("--frames", s.frames, "so many pictures of u besides: FILE-000.png ...")
@@ -186,6 +192,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (app.count("--hand-over") > 0 && s.backend != "cuda") {
+    fmt::print(stderr, "--hand-over is of a GPU: --backend cuda\n");
+    return 2;
   }
   try {
     return run_example(s);

@@ -76,6 +76,8 @@ def main() -> None:
     usage = run(program, "--help")
     assert usage.returncode == 0 and "--f32-rows" in usage.stdout
     for wrong in (["--cells", "5"], ["--backend", "none"], ["--f32-rows", "2"], ["--frames", "3"], ["--cels", "1e4"],
+                  ["--hand-over", "swap"], ["--backend", "cuda", "--hand-over", "none"],
+                  ["--backend", "cuda", "--hand-over", "swap", "--implicit"],
                   ["--dt", "1"]):
         done = run(*small, *wrong)
         assert done.returncode == 2 and done.stderr, (wrong, done)

@@ -1,4 +1,5 @@
-// examples/cardiac: its diffusion is symmetric, loses nothing and is of second order; rows of floats are as near f64 as their values.
+// examples/cardiac: its diffusion is symmetric, loses nothing and is of second order; rows of floats are as near f64 as
+// their values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,6 +41,16 @@ std::vector<double> excited() {
     if (heart().is_excited_first(body().centre(x, y, z))) u[static_cast<std::size_t>(i)] = 1;
   });
   return u;
+}
+/// The CPU, and a GPU where there is one.
+std::vector<context> contexts() {
+  std::vector<context> all{context::cpu()};
+  if (tulle::cuda_device_count() > 0) all.push_back(context::cuda());
+  return all;
+}
+std::vector<hand_over> ways_of(const context& ctx) {
+  if (ctx.backend() == tulle::backend_kind::cpu) return {hand_over::fused};
+  return {std::begin(all_hand_overs), std::end(all_hand_overs)};
 }
 tensor random_tensor(std::mt19937_64& engine, double across) {
   std::normal_distribution<double> normal;
@@ -118,30 +129,39 @@ TEST(cardiac_matrix, is_symmetric_and_keeps_a_constant) {
 TEST(cardiac_matrix, conserves_what_diffuses) {
   const double dt = 0.02;
   const csr<double> a = operators().matrix(dt);
-  const auto wave = make_loop(context::cpu(), a, {.dt = dt, .membrane = false, .times = false});
   const std::vector<double> u = excited();
-  wave->start(u);
   constexpr int steps = 100;
-  for (int i = 0; i < steps; ++i) wave->step(i * dt);
-  const std::vector<double> after = wave->potential();
-  const double mass = std::accumulate(u.begin(), u.end(), 0.0), now = std::accumulate(after.begin(), after.end(), 0.0);
+  const double mass = std::accumulate(u.begin(), u.end(), 0.0);
   EXPECT_GT(mass, 100);
-  EXPECT_LT(*std::max_element(after.begin(), after.end()), 1);  // it has diffused
-  EXPECT_LE(std::abs(now - mass), mass * (steps * gamma_of(60) + 2 * gamma_of(static_cast<double>(u.size()))));
+  for (const context& ctx : contexts()) {
+    for (const hand_over way : ways_of(ctx)) {
+      const auto wave = make_loop(ctx, a);
+      wave->start(u, {.dt = dt, .membrane = false, .times = false, .vectors = way});
+      for (int i = 0; i < steps; ++i) wave->step(i * dt);
+      const std::vector<double> after = wave->potential();
+      const double now = std::accumulate(after.begin(), after.end(), 0.0);
+      EXPECT_LT(*std::max_element(after.begin(), after.end()), 1);  // it has diffused
+      EXPECT_LE(std::abs(now - mass), mass * (steps * gamma_of(60) + 2 * gamma_of(static_cast<double>(u.size()))))
+          << ctx.info().name << " " << name_of(way);
+    }
+  }
 }
 
 TEST(cardiac_matrix, conserves_by_implicit_steps_too) {
   const double dt = 0.5;
   const csr<double> a = operators().matrix(-dt);
-  const auto wave = make_implicit_loop(context::cpu(), a, {.dt = dt, .membrane = false, .times = false});
   const std::vector<double> u = excited();
-  wave->start(u);
-  for (int i = 0; i < 4; ++i) wave->step(i * dt);
-  const std::vector<double> after = wave->potential();
-  const double mass = std::accumulate(u.begin(), u.end(), 0.0), now = std::accumulate(after.begin(), after.end(), 0.0);
-  // 1^T x = 1^T b - 1^T r, and residuals are 1e-9 of the right-hand sides, whose norms do not grow.
-  const double norm = std::sqrt(std::inner_product(u.begin(), u.end(), u.begin(), 0.0));
-  EXPECT_LE(std::abs(now - mass), 4 * 1.001e-9 * norm * std::sqrt(static_cast<double>(u.size())));
+  const double mass = std::accumulate(u.begin(), u.end(), 0.0);
+  for (const context& ctx : contexts()) {
+    const auto wave = make_implicit_loop(ctx, a);
+    wave->start(u, {.dt = dt, .membrane = false, .times = false});
+    for (int i = 0; i < 4; ++i) wave->step(i * dt);
+    const std::vector<double> after = wave->potential();
+    const double now = std::accumulate(after.begin(), after.end(), 0.0);
+    // 1^T x = 1^T b - 1^T r, and residuals are 1e-9 of the right-hand sides, whose norms do not grow.
+    const double norm = std::sqrt(std::inner_product(u.begin(), u.end(), u.begin(), 0.0));
+    EXPECT_LE(std::abs(now - mass), 4 * 1.001e-9 * norm * std::sqrt(static_cast<double>(u.size()))) << ctx.info().name;
+  }
 }
 
 /// The error, in the largest norm over the largest value, of a Gaussian that has spread in a box of n^3 cells.
@@ -164,8 +184,8 @@ double gaussian_error(int n, double across) {
   std::vector<double> u(static_cast<std::size_t>(box.cells));
   box.for_each_cell(
       [&](int x, int y, int z, index_t i) { u[static_cast<std::size_t>(i)] = exact(box.centre(x, y, z), 0); });
-  const auto wave = make_loop(context::cpu(), a, {.dt = end / steps, .membrane = false, .times = false});
-  wave->start(u);
+  const auto wave = make_loop(context::cpu(), a);
+  wave->start(u, {.dt = end / steps, .membrane = false, .times = false});
   for (int i = 0; i < steps; ++i) wave->step(0);
   const std::vector<double> after = wave->potential();
   double error = 0;
@@ -253,36 +273,127 @@ struct loop_bound {
     u = (u + product) * (1 + slope) + dt / membrane::tau_in * h + 32 * unit_roundoff;
     h += 8 * unit_roundoff;
   }
-  void expect_clear_of_gate(const std::vector<double>& path) const {
-    for (const double v : path) ASSERT_GT(std::abs(v - membrane::gate), u);
+  void expect_clear_of(double threshold, const std::vector<double>& path) const {
+    for (const double v : path) ASSERT_GT(std::abs(v - threshold), u);
   }
 };
 
+constexpr int steps = 20;
+constexpr double dt = 0.02;
+
+std::vector<double> potential_after(loop& wave, const loop_options& options) {
+  wave.start(excited(), options);
+  for (int i = 0; i < steps; ++i) wave.step(i * dt);
+  return wave.potential();
+}
+
 /// `wave` beside a loop on the CPU.
-void expect_near_cpu(loop& wave, const csr<double>& a, bool membrane, double product) {
-  constexpr int steps = 20;
-  constexpr double dt = 0.02;
-  const auto reference = make_loop(context::cpu(), a, {.dt = dt, .membrane = membrane});
-  const std::vector<double> u = excited();
-  wave.start(u);
-  reference->start(u);
+void expect_near_cpu(loop& wave, const csr<double>& a, const loop_options& options, double product) {
+  const auto reference = make_loop(context::cpu(), a);
+  const std::vector<double> u = excited(), one = potential_after(wave, options);
+  reference->start(u, options);
   loop_bound bound;
   for (int i = 0; i < steps; ++i) {
-    wave.step(i * dt);
     reference->step(i * dt);
     bound.step(product, dt);
-    if (membrane) bound.expect_clear_of_gate(reference->potential());
+    if (options.membrane) bound.expect_clear_of(membrane::gate, reference->potential());
   }
-  const std::vector<double> one = wave.potential(), other = reference->potential();
-  for (std::size_t i = 0; i < one.size(); ++i) ASSERT_LE(std::abs(one[i] - other[i]), bound.u) << i;
+  const std::vector<double> other = reference->potential();
+  ASSERT_EQ(one.size(), other.size());
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    ASSERT_LE(std::abs(one[i] - other[i]), bound.u) << i << " " << name_of(options.vectors);
+  }
+}
+
+csr<double> rounded_matrix() {
+  csr<double> a = operators().matrix(dt);
+  (void)round_rows(a, 0.7);
+  return a;
 }
 
 TEST(cardiac_loop, of_float_rows_is_as_near_f64_as_its_values) {
-  const csr<double> a = operators().matrix(0.02);
-  csr<double> rounded = operators().matrix(0.02);
-  (void)round_rows(rounded, 0.7);
-  const auto wave = make_loop(context::cpu(), rounded, {.dt = 0.02, .membrane = false});
-  expect_near_cpu(*wave, a, false, float_roundoff + 2 * gamma_of(60));
+  const csr<double> a = operators().matrix(dt), rounded = rounded_matrix();
+  for (const context& ctx : contexts()) {
+    const auto wave = make_loop(ctx, rounded);
+    expect_near_cpu(*wave, a, {.dt = dt, .membrane = false}, float_roundoff + 2 * gamma_of(60));
+  }
+}
+
+class cardiac_gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (tulle::cuda_device_count() == 0) GTEST_SKIP() << tulle::cuda_unavailable_reason();
+  }
+};
+
+TEST_F(cardiac_gpu, is_as_the_cpu_in_f64) {
+  const csr<double> a = operators().matrix(dt);
+  const auto wave = make_loop(context::cuda(), a);
+  for (const hand_over way : all_hand_overs) {
+    expect_near_cpu(*wave, a, {.dt = dt, .membrane = true, .vectors = way}, 2 * gamma_of(60));
+  }
+}
+
+/// What multiplies in f32 rounds x, each product and each sum once.
+TEST_F(cardiac_gpu, is_as_the_cpu_with_rows_of_floats) {
+  const csr<double> a = rounded_matrix();
+  const auto wave = make_loop(context::cuda(), a);
+  expect_near_cpu(*wave, a, {.dt = dt, .membrane = true}, 2 * gamma_of(60));
+  constexpr double terms = 30, in_f32 = terms * float_roundoff / (1 - terms * float_roundoff);
+  for (const hand_over way : all_hand_overs) {
+    expect_near_cpu(*wave, a, {.dt = dt, .membrane = false, .vectors = way}, in_f32);
+  }
+}
+
+TEST_F(cardiac_gpu, gives_the_same_bits_however_vectors_are_handed_over) {
+  for (const bool membrane : {false, true}) {
+    const auto options = [&](hand_over way) { return loop_options{dt, membrane, true, way}; };
+    const csr<double> wide = operators().matrix(dt), narrow = rounded_matrix();
+    const auto in_f64 = make_loop(context::cuda(), wide), mixed = make_loop(context::cuda(), narrow);
+    const std::vector<double> fused = potential_after(*in_f64, options(hand_over::fused));
+    const std::vector<double> times = in_f64->activation();
+    const std::vector<double> cast = potential_after(*mixed, options(hand_over::cast));
+    EXPECT_NE(fused, cast);
+    for (const hand_over way : all_hand_overs) {
+      EXPECT_EQ(potential_after(*in_f64, options(way)), fused) << name_of(way);
+      const std::vector<double> now = in_f64->activation();
+      for (std::size_t i = 0; membrane && i < now.size(); ++i) {
+        ASSERT_TRUE(now[i] == times[i] || (std::isnan(now[i]) && std::isnan(times[i]))) << name_of(way) << " " << i;
+      }
+      if (way == hand_over::fused) continue;
+      EXPECT_EQ(potential_after(*mixed, options(way)), cast) << name_of(way);
+    }
+  }
+}
+
+/// Between the same two steps, by a line between two potentials: so far apart as errors of those move its crossing.
+TEST_F(cardiac_gpu, activates_cells_when_the_cpu_does) {
+  const csr<double> a = operators().matrix(dt);
+  const auto wave = make_loop(context::cuda(), a), reference = make_loop(context::cpu(), a);
+  (void)potential_after(*wave, {.dt = dt});
+  reference->start(excited(), {.dt = dt});
+  loop_bound bound;
+  std::vector<double> before = reference->potential(), rise(before.size());
+  for (int i = 0; i < steps; ++i) {
+    reference->step(i * dt);
+    const std::vector<double> after = reference->potential();
+    bound.step(2 * gamma_of(60), dt);
+    bound.expect_clear_of(membrane::gate, after);
+    bound.expect_clear_of(activated, after);
+    for (std::size_t c = 0; c < after.size(); ++c) {
+      if (before[c] < activated && after[c] >= activated) rise[c] = after[c] - before[c];
+    }
+    before = after;
+  }
+  const std::vector<double> one = wave->activation(), other = reference->activation();
+  std::size_t crossings = 0;
+  for (std::size_t c = 0; c < one.size(); ++c) {
+    ASSERT_EQ(std::isnan(one[c]), std::isnan(other[c])) << c;
+    if (rise[c] == 0) continue;
+    ++crossings;
+    EXPECT_LE(std::abs(one[c] - other[c]), 4 * dt * bound.u / rise[c] + 8 * unit_roundoff * steps * dt) << c;
+  }
+  EXPECT_GT(crossings, 0u);
 }
 
 }  // namespace
