@@ -8,8 +8,9 @@
 
 namespace tulle {
 
-inline stored_values described(const form_counts& counts, double lost) {
-  stored_values out{{}, lost};
+inline stored_values described(const form_findings& found) {
+  const form_counts& counts = found.counts;
+  stored_values out{{}, found.lost};
   const std::string_view names[] = {"f64", "f32", "f16"};
   for (std::size_t k = 0; k < 3; ++k) {
     if (counts.rows[k] > 0) out.shares.push_back({names[k], counts.rows[k], counts.entries[k], counts.bytes[k]});

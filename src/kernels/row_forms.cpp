@@ -45,48 +45,30 @@ double mean_size(int threads, const csr_view<double, O>& a) {
 
 template <offset O>
 value_selection selection_for(int threads, csr_view<double, O> a, const spmv_options& options) {
-  value_selection out{.promise = options.values};
-  if (const auto& rule = options.value_rule) {
-    out.percent = rule->percent;
-    out.below = limit_of(*rule, [&] { return mean_size(threads, a); });
-  } else if (options.values.tolerance > 0 && options.values.bound == error_bound::norm) {
-    out.norm = largest_row_sum(threads, a);
-  }
-  return out;
+  return selection_of(
+      options, [&] { return mean_size(threads, a); }, [&] { return largest_row_sum(threads, a); });
 }
 
 template <offset O>
 row_forms choose_row_forms(const context& host, int threads, csr_view<double, O> a, const value_selection& selection,
                            bool halves) {
   row_forms out{buffer<row_form>(host, static_cast<std::size_t>(a.rows))};
-  struct found {
-    double lost = 0;
-    bool narrow = false;
-    bool halves = false;
-  };
-  const found all = parallel_reduce(
-      threads, a.rows, some_rows, found{},
-      [&](index_t row, found& mine) {
+  out.all = parallel_reduce(
+      threads, a.rows, some_rows, form_findings{},
+      [&](index_t row, form_findings& mine) {
         const row_sizes sizes = sizes_of(a, row, selection.below);
         const row_form half = halves ? f16_form_for(sizes.largest) : whole_form;
         const double scale = half == whole_form ? 1 : static_cast<double>(f16_scale(half));
         row_loss loss;
         for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) loss.add(a.values[k], scale);
-        const row_form form = narrowest_form(selection, sizes, loss, half, a.rowptr[row + 1] - a.rowptr[row]);
+        const std::int64_t count = a.rowptr[row + 1] - a.rowptr[row];
+        const row_form form = narrowest_form(selection, sizes, loss, half, count);
         out.of_row.data()[row] = form;
-        if (form == whole_form || form == any_form) return;
-        mine.narrow = true;
-        mine.halves = mine.halves || form != f32_form;
-        mine.lost = std::max(mine.lost, loss.share[form == f32_form ? 0 : 1]);
+        if (form == any_form) return;
+        mine.counts.add(form, count);
+        if (form != whole_form) mine.lost = std::max(mine.lost, loss.share[form == f32_form ? 0 : 1]);
       },
-      [](found& to, const found& from) {
-        to.narrow = to.narrow || from.narrow;
-        to.halves = to.halves || from.halves;
-        to.lost = std::max(to.lost, from.lost);
-      });
-  out.narrow = all.narrow;
-  out.halves = all.halves;
-  out.lost = all.lost;
+      [](form_findings& to, const form_findings& from) { to += from; });
   return out;
 }
 

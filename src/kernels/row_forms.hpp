@@ -10,9 +10,10 @@ namespace tulle {
 
 struct row_forms {
   buffer<row_form> of_row;
-  double lost = 0;      // the largest |a - a'| / |a|
-  bool narrow = false;  // some row takes fewer bytes
-  bool halves = false;  // some row takes two
+  form_findings all = {};  // of rows that have values
+
+  [[nodiscard]] bool halves() const noexcept { return all.counts.rows[place_of(least_f16_form)] > 0; }
+  [[nodiscard]] bool narrow() const noexcept { return halves() || all.counts.rows[place_of(f32_form)] > 0; }
 };
 
 /// What the options say of this matrix.

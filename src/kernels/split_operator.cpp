@@ -9,8 +9,8 @@ template <offset O>
 class split_operator final : public spmv_operator {
  public:
   split_operator(const context& ctx, csr_view<double, O> a, const spmv_options& options, split_form form,
-                 const spmv_kernel& whole)
-      : ctx_(ctx), options_(options), form_(form), whole_(whole) {
+                 splitter<O> apart, const spmv_kernel& whole)
+      : ctx_(ctx), options_(options), form_(form), apart_(apart), whole_(whole) {
     read(a);
   }
 
@@ -27,7 +27,8 @@ class split_operator final : public spmv_operator {
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return values_.order.bytes() + sum_of(&spmv_operator::matrix_bytes);
   }
-  [[nodiscard]] bool narrows_values() const noexcept override { return narrow_ != nullptr; }
+  /// Whichever they are, they are stored anew with every update.
+  [[nodiscard]] bool narrows_values() const noexcept override { return true; }
   [[nodiscard]] stored_values stored() const override { return values_.stored; }
   [[nodiscard]] std::string parameters() const override {
     const spmv_operator& one = narrow_ != nullptr ? *narrow_ : *wide_;
@@ -38,7 +39,7 @@ class split_operator final : public spmv_operator {
   void read(csr_view<double, O> a) {
     narrow_.reset();
     wide_.reset();
-    values_ = split(ctx_, a, options_, form_);
+    values_ = apart_(ctx_, a, options_, form_);
     const bool by_rows = form_ == split_form::rows;
     const index_t* const order = by_rows ? values_.order.data() : nullptr;
     if (!values_.narrow.values.empty()) make(values_.narrow, a.cols, order, narrow_);
@@ -66,6 +67,7 @@ class split_operator final : public spmv_operator {
   context ctx_;
   spmv_options options_;
   split_form form_;
+  splitter<O> apart_;
   spmv_kernel whole_;
   split_values<O> values_;
   std::unique_ptr<spmv_operator> narrow_, wide_;  // null: nothing to multiply by
@@ -74,10 +76,10 @@ class split_operator final : public spmv_operator {
 }  // namespace
 
 std::unique_ptr<spmv_operator> make_split(const context& ctx, const matrix_ref& a, const spmv_options& options,
-                                          split_form form, const spmv_kernel& whole) {
+                                          split_form form, const splitters& apart, const spmv_kernel& whole) {
   return dispatch_operation<type_set::doubles>(
       types_of(a, options), [&]<class T, class V, class O>() -> std::unique_ptr<spmv_operator> {
-        return std::make_unique<split_operator<O>>(ctx, a.as<T, O>(), options, form, whole);
+        return std::make_unique<split_operator<O>>(ctx, a.as<T, O>(), options, form, apart.of<O>(), whole);
       });
 }
 

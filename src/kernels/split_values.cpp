@@ -12,20 +12,6 @@ namespace {
 
 constexpr index_t some_rows = 512;  // that one thread takes at a time
 
-/// Rows and entries by form, and what is lost.
-struct row_split {
-  form_counts counts = {};
-  double lost = 0;
-
-  void add(row_form form, std::int64_t entries) {
-    const auto k = static_cast<std::size_t>(form);
-    ++counts.rows[k];
-    counts.entries[k] += entries;
-    counts.bytes[k] += entries * (8 >> k);
-  }
-  [[nodiscard]] stored_values described() const { return tulle::described(counts, lost); }
-};
-
 template <class T, offset O>
 void make_room(const context& host, csr_piece<T, O>& piece, index_t rows, std::int64_t entries) {
   piece.rows = rows;
@@ -47,9 +33,9 @@ split_values<O> by_entry(const context& host, int threads, csr_view<double, O> a
     const double room = room_of_row(selection, sizes.sum, count);
     for (O k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) f(k, fits_f32(selection, a.values[k], room, count));
   };
-  const row_split all = parallel_reduce(
-      threads, a.rows, some_rows, row_split{},
-      [&](index_t row, row_split& mine) {
+  const form_findings all = parallel_reduce(
+      threads, a.rows, some_rows, form_findings{},
+      [&](index_t row, form_findings& mine) {
         std::array<O, 2> count{};
         row_loss loss;
         look(row, [&](O k, bool narrow) {
@@ -59,13 +45,10 @@ split_values<O> by_entry(const context& host, int threads, csr_view<double, O> a
         mine.lost = std::max(mine.lost, loss.share[0]);
         for (std::size_t k = 0; k < 2; ++k) {
           before[k].data()[row + 1] = count[k];
-          if (count[k] > 0) mine.add(k == 0 ? f32_form : whole_form, count[k]);
+          if (count[k] > 0) mine.counts.add(k == 0 ? f32_form : whole_form, count[k]);
         }
       },
-      [](row_split& to, const row_split& from) {
-        to.lost = std::max(to.lost, from.lost);
-        to.counts += from.counts;
-      });
+      [](form_findings& to, const form_findings& from) { to += from; });
   make_room(host, out.narrow, a.rows, all.counts.entries[f32_form]);
   make_room(host, out.wide, a.rows, all.counts.entries[whole_form]);
   for (auto& b : before) scan_counts(threads, b.data(), a.rows);
@@ -84,18 +67,8 @@ split_values<O> by_entry(const context& host, int threads, csr_view<double, O> a
       ++to;
     });
   });
-  out.stored = all.described();
+  out.stored = described(all);
   return out;
-}
-
-template <offset O>
-row_split count_rows(csr_view<double, O> a, const row_forms& forms) {
-  row_split all{{}, forms.lost};
-  for (index_t row = 0; row < a.rows; ++row) {
-    const row_form form = forms.of_row.data()[row];
-    if (form != any_form) all.add(form, a.rowptr[row + 1] - a.rowptr[row]);
-  }
-  return all;
 }
 
 template <offset O>
@@ -111,11 +84,10 @@ void copy_values(csr_view<double, O> a, index_t row, bool narrow, split_values<O
 
 template <offset O>
 split_values<O> in_place(const context& host, int threads, csr_view<double, O> a, const row_forms& forms) {
-  const row_split all = count_rows(a, forms);
   split_values<O> out;
   out.narrow.rowptr = buffer<O>(host, static_cast<std::size_t>(a.rows) + 1);
-  out.narrow.values = buffer<float>(host, static_cast<std::size_t>(all.counts.entries[f32_form]));
-  out.wide.values = buffer<double>(host, static_cast<std::size_t>(all.counts.entries[whole_form]));
+  out.narrow.values = buffer<float>(host, static_cast<std::size_t>(forms.all.counts.entries[f32_form]));
+  out.wide.values = buffer<double>(host, static_cast<std::size_t>(forms.all.counts.entries[whole_form]));
   O* const before = out.narrow.rowptr.data();
   const auto is_narrow = [&](index_t row) { return forms.of_row.data()[row] == f32_form; };
   for (index_t row = 0; row < a.rows; ++row) before[row + 1] = is_narrow(row) ? a.rowptr[row + 1] - a.rowptr[row] : 0;
@@ -123,7 +95,7 @@ split_values<O> in_place(const context& host, int threads, csr_view<double, O> a
   parallel_for(threads, a.rows, some_rows, [&](index_t row) {
     copy_values(a, row, is_narrow(row), out, is_narrow(row) ? before[row] : a.rowptr[row] - before[row]);
   });
-  out.stored = all.described();
+  out.stored = described(forms.all);
   return out;
 }
 
@@ -131,16 +103,16 @@ split_values<O> in_place(const context& host, int threads, csr_view<double, O> a
 template <offset O>
 split_values<O> sorted(const context& host, int threads, csr_view<double, O> a, const row_forms& forms,
                        bool composite) {
-  const row_split all = count_rows(a, forms);
-  const auto narrow_rows = static_cast<index_t>(all.counts.rows[f32_form]);
+  const auto narrow_rows = static_cast<index_t>(forms.all.counts.rows[f32_form]);
   split_values<O> out;
   out.order = buffer<index_t>(host, static_cast<std::size_t>(a.rows));
-  index_t next[3] = {narrow_rows, 0,
-                     narrow_rows + static_cast<index_t>(all.counts.rows[whole_form])};  // of f64, f32, without entries
+  index_t next[3] = {
+      narrow_rows, 0,
+      narrow_rows + static_cast<index_t>(forms.all.counts.rows[whole_form])};  // of f64, f32, without entries
   for (index_t row = 0; row < a.rows; ++row)
     out.order.data()[next[std::min(forms.of_row.data()[row], row_form{2})]++] = row;
-  make_room(host, out.narrow, composite ? a.rows : narrow_rows, all.counts.entries[f32_form]);
-  make_room(host, out.wide, a.rows - narrow_rows, all.counts.entries[whole_form]);
+  make_room(host, out.narrow, composite ? a.rows : narrow_rows, forms.all.counts.entries[f32_form]);
+  make_room(host, out.wide, a.rows - narrow_rows, forms.all.counts.entries[whole_form]);
   if (composite) out.narrow.colind = buffer<index_t>(host, static_cast<std::size_t>(a.nnz));
   const auto count_to = [&](O* rowptr, index_t first, index_t rows) {
     for (index_t i = 0; i < rows; ++i) {
@@ -165,7 +137,7 @@ split_values<O> sorted(const context& host, int threads, csr_view<double, O> a, 
     out.wide.rowptr = {};
     out.wide.colind = {};
   }
-  out.stored = all.described();
+  out.stored = described(forms.all);
   return out;
 }
 

@@ -68,12 +68,32 @@ constexpr std::size_t place_of(row_form f) { return f == whole_form ? 0 : f == f
 struct form_counts {
   std::int64_t rows[3], entries[3], bytes[3];
 
+  constexpr void add(row_form form, std::int64_t of_entries) {
+    for (std::size_t k = 0; k < 3; ++k) {  // no index that is not known, so that a GPU keeps them in registers
+      if (k != place_of(form)) continue;
+      ++rows[k];
+      entries[k] += of_entries;
+      bytes[k] += of_entries * (8 >> k);
+    }
+  }
   constexpr form_counts& operator+=(const form_counts& other) {
     for (int k = 0; k < 3; ++k) {
       rows[k] += other.rows[k];
       entries[k] += other.entries[k];
       bytes[k] += other.bytes[k];
     }
+    return *this;
+  }
+};
+
+/// What was found of rows, or of entries.
+struct form_findings {
+  form_counts counts = {};
+  double lost = 0;  // the largest |a - a'| / |a|
+
+  constexpr form_findings& operator+=(const form_findings& other) {
+    counts += other.counts;
+    lost = std::max(lost, other.lost);
     return *this;
   }
 };
@@ -86,10 +106,19 @@ struct value_selection {
   double percent = 0;  // of a row, by size
 };
 
-/// The limit of a rule of size; `mean()`: of |a|. No value is below 0, but that would be no rule.
-template <class Mean>
-double limit_of(const magnitude_rule& rule, const Mean& mean) {
-  return std::max(rule.below > 0 ? rule.below : rule.shrink * mean(), std::numeric_limits<double>::denorm_min());
+/// `mean()` of |a|, and `norm()`, the largest row sum of |A|: each is called where the options speak of it. No value is
+/// below 0, but that would be no rule.
+template <class Mean, class Norm>
+value_selection selection_of(const spmv_options& options, const Mean& mean, const Norm& norm) {
+  value_selection out{.promise = options.values};
+  if (const auto& rule = options.value_rule) {
+    out.percent = rule->percent;
+    out.below =
+        std::max(rule->below > 0 ? rule->below : rule->shrink * mean(), std::numeric_limits<double>::denorm_min());
+  } else if (options.values.tolerance > 0 && options.values.bound == error_bound::norm) {
+    out.norm = norm();
+  }
+  return out;
 }
 
 /// Without a branch, which signs would make wrong half of the time.

@@ -57,7 +57,7 @@ std::string bound_of(const spmv_options& o, double lost) {
                      o.values.bound == error_bound::row ? "a_i||_1 " : "A||_inf ");
 }
 
-const spmv_options& checked_options(const context& ctx, const spmv_options& o) {
+const spmv_options& checked_options(const spmv_options& o) {
   if (o.block_size != 0 && (o.block_size < 32 || o.block_size > 1024 || o.block_size % 32 != 0)) {
     refuse("block_size", o.block_size, "a multiple of 32 up to 1024");
   }
@@ -71,9 +71,6 @@ const spmv_options& checked_options(const context& ctx, const spmv_options& o) {
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
   check_values(o);
-  if (o.value_rule && ctx.backend() != backend_kind::cpu) {
-    throw error(status::unsupported, "value_rule: no kernel of backend cuda listens to it");
-  }
   if (o.policy > spmv_policy::simple) refuse("policy", static_cast<int>(o.policy), "standard (0) or simple (1)");
   return o;
 }
@@ -81,7 +78,7 @@ const spmv_options& checked_options(const context& ctx, const spmv_options& o) {
 }  // namespace
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
-    : ctx(c), options(checked_options(c, o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
+    : ctx(c), options(checked_options(o)), source(c, "A", a), dimensions(o.transpose ? shape{a.cols, a.rows} : a.dimensions()) {
   options.vector_type = types().vector;
   detail::check_order(a, options.reorder_method, options.reorder);
   const std::string wanted = requested_kernel(kernel_operation::spmv, ctx.backend(), options.kernel);

@@ -379,7 +379,7 @@ TEST_P(ValueForms, OptionsAreChecked) {
   refused("values.tolerance = -1", promising(-1, error_bound::row));
 }
 
-TULLE_ON_BACKENDS(ValueForms, "cpu1");
+TULLE_ON_BACKENDS(ValueForms, "cpu1", "cuda");
 
 }  // namespace
 }  // namespace tulle::test

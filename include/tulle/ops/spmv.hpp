@@ -42,7 +42,8 @@ void explain_kernel(any_spmv_plan& plan, const std::string& why);
 /// Algorithms, 2002, section 3.1).
 /// A matrix on the host is copied to the device where the context is a CUDA one. One call at a time per plan.
 /// A caller's CUDA graph of applications stays good after update_values unless the plan stored values in fewer bits than
-/// they have before or does so now (stored()): such a graph has to be captured again.
+/// they have before or does so now (stored()), or takes f32 and f64 apart (*.split_*, csr.dual_rows, csr.composite_rows):
+/// such a graph has to be captured again.
 class any_spmv_plan : public linear_operator {
  public:
   /// A: rows x cols, of any format: CSR and CSC as they are, BSR for a kernel that takes blocks, others as a CSR that the

@@ -58,7 +58,7 @@ constexpr std::string_view name(error_bound b) {
 }
 
 /// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest storage that keeps the promise
-/// (f64, f32, and two bytes where a kernel has them); products and sums stay those of the vectors' type. The result's error is at most that of
+/// (f64, f32, and f16 with a power of two where a kernel has that); products and sums stay those of the vectors' type. The result's error is at most that of
 /// ops/verify.hpp and what is promised here. 0: every value keeps all its bits, in fewer bytes where that is enough.
 struct value_tolerance {
   double tolerance = 0;  // in [0, 1)
@@ -95,7 +95,7 @@ struct spmv_options {
   std::optional<scalar_type> vector_type = {};
   /// Of f64 values, by kernels that listen to it.
   value_tolerance values = {};
-  /// The same by size, in place of a promise; not both. On a CPU: UNSUPPORTED on CUDA.
+  /// The same by size, in place of a promise; not both.
   std::optional<magnitude_rule> value_rule = {};
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two

@@ -101,7 +101,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     const std::int64_t nnz = a_.nnz;
     if (!narrows_values()) return {};
     if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
-    return described(counts_, lost_);
+    return described({counts_, lost_});
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = fmt::format("threads={} isa={} sigma={}", threads_, name(isa_), sigma_);
@@ -132,8 +132,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     if constexpr (std::same_as<T, double>) {
       if (look && lossy && bytes_of(storage_, sizeof(T)) > 2) {
         forms = choose_row_forms(ctx_, threads_, a_, selection_for(threads_, a_, options_), true);
-        by_slice_ = storage_ == value_storage::whole ? forms.narrow : forms.halves;
-        lost_ = forms.lost;
+        by_slice_ = storage_ == value_storage::whole ? forms.narrow() : forms.halves();
+        lost_ = forms.all.lost;
       }
     }
     if (by_slice_) storage_ = value_storage::whole;

@@ -2,7 +2,8 @@
 // per row; packed_format.cuh says how it is stored. One warp per slice: a lane walks its entries, the lanes of a row
 // are added by shuffles, and the store permutes the rows back. The parts of a long row leave their sums in memory, and
 // the last warp to arrive adds them in order, in the same launch. Values that can be are stored in fewer bytes (1, 2 or
-// 4: packed_values.cuh), with the same result bit for bit. Bytes per nonzero: those of a value + 0, 1, 2 or 4 + 1/8;
+// 4: packed_values.cuh), with the same result bit for bit; within a promise or by a rule of size each slice of an f64
+// matrix has f64, f32 or f16 values (row_forms.hpp). Bytes per nonzero: those of a value + 0, 1, 2 or 4 + 1/8;
 // plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
 // longer than 1000) unless csr5 is.
 #include <algorithm>
@@ -76,7 +77,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         ahead_(pays_ahead(s, shape_)),
         rows_(a.rows),
         nnz_(a.nnz),
-        matrix_(ctx, a, s.max, shape_, options.values) {
+        matrix_(ctx, a, s.max, shape_, options) {
     make_room();
   }
   void update_values(const matrix_ref& a) override {

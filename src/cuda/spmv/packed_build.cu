@@ -7,7 +7,7 @@
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_source.cuh"
 #include "cuda/spmv/packed_windows.cuh"
-#include "cuda/spmv/row_loss.hpp"
+#include "cuda/spmv/row_reading.cuh"
 #include "cuda/spmv/tried.hpp"
 #include "cuda/spmv/value_place.cuh"
 
@@ -105,30 +105,48 @@ __global__ void write_offsets(packed_pattern a, const O* rowptr, const index_t* 
 
 constexpr std::int64_t value_alignment = 32;  // bytes: a sector
 
-/// The storage of a slice's values, which is the widest of its rows, and their bytes.
+__device__ row_form warp_joined(row_form form) {
+  for (int d = 16; d > 0; d /= 2) form = joined(form, static_cast<row_form>(__shfl_xor_sync(full_warp, form, d)));
+  return form;
+}
+
+/// Whether a slice is the first, or the only one, of its rows.
+__device__ bool begins_rows(const packed_pattern& a, const packed_slice& s) {
+  return s.rows != 0 || a.long_row[a.part_row[s.order]].first == s.order;
+}
+
+/// The form of a slice's values, which takes all of its rows, and their bytes.
 template <int Halves, class O>
-__global__ void measure_values(packed_pattern a, const O* rowptr, const value_storage* row_storage, int part_length,
-                               packed_slice* slices, std::int64_t* bytes) {
+__global__ void measure_values(packed_pattern a, const O* rowptr, const row_form* of_row, int part_length,
+                               packed_slice* slices, std::int64_t* bytes, form_counts* counts) {
   const std::int64_t i = grid_thread() / 32;
   if (i >= a.slices) return;
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
-  int storage = static_cast<int>(value_storage::bf16), entries = 0;
+  row_form form = any_form;
+  int entries = 0;
   for (int h = 0; h < Halves; ++h) {
     entries += source.lane[h].count;
-    if (source.lane[h].count > 0) storage = min(storage, static_cast<int>(row_storage[source.lane[h].row]));
+    if (source.lane[h].count > 0) form = joined(form, of_row[source.lane[h].row]);
   }
-  storage = warp_min(storage);
+  form = warp_joined(form);
+  if (form == any_form) form = whole_form;
   entries = warp_sum(entries);
   if (lane_id() != 0) return;
-  slices[i].storage = static_cast<value_storage>(storage);
-  bytes[i] = ceil_div(std::int64_t{entries} * (8 >> storage), value_alignment) * value_alignment;
+  slices[i].form = form;
+  const std::int64_t size = entries * static_cast<std::int64_t>(bytes_of(storage_of(form), sizeof(double)));
+  bytes[i] = ceil_div(size, value_alignment) * value_alignment;
   if (i == 0) bytes[a.slices] = 0;
+  const std::size_t k = place_of(form);
+  if (begins_rows(a, s)) add_count(&counts->rows[k], s.rows == 0 ? 1 : s.rows & ~packed_contiguous);
+  add_count(&counts->entries[k], entries);
+  add_count(&counts->bytes[k], size);
 }
 
+/// `form`: of the slice, where slices differ.
 template <class T>
-__device__ void write(const packed_writer<T>& to, value_storage storage, std::int64_t at, T value) {
-  switch (storage) {
+__device__ void write(const packed_writer<T>& to, row_form form, std::int64_t at, T value) {
+  switch (to.by_slice ? storage_of(form) : to.storage) {
     case value_storage::whole:
       static_cast<T*>(to.data)[at] = value;
       break;
@@ -136,7 +154,10 @@ __device__ void write(const packed_writer<T>& to, value_storage storage, std::in
       static_cast<float*>(to.data)[at] = static_cast<float>(value);
       break;
     case value_storage::bf16:
-      static_cast<std::uint16_t*>(to.data)[at] = to_bf16(static_cast<float>(value));
+      static_cast<std::uint16_t*>(to.data)[at] = static_cast<std::uint16_t>(bits_of(static_cast<float>(value)) >> 16);
+      break;
+    case value_storage::f16:
+      static_cast<std::uint16_t*>(to.data)[at] = to_f16(value, form);
       break;
     case value_storage::listed:
       static_cast<std::uint8_t*>(to.data)[at] = place_in(to.list, to.listed, value);
@@ -151,13 +172,12 @@ __global__ void write_values(packed_pattern a, const O* rowptr, int part_length,
   const packed_slice s = a.slice[i];
   const packed_source<Halves, O> source(a, s, rowptr, part_length);
   const unsigned below = lanes_before();
-  const value_storage storage = to.by_slice ? s.storage : to.storage;
   std::int64_t before = s.values;
   for (int p = 0; p < s.width; ++p) {
     for (int h = 0; h < Halves; ++h) {
       const std::int64_t k = source.entry(s, h, p);
       const unsigned active = __ballot_sync(full_warp, k >= 0);
-      if (k >= 0) write(to, storage, before + __popc(active & below), values[k]);
+      if (k >= 0) write(to, s.form, before + __popc(active & below), values[k]);
       before += __popc(active);
     }
   }
@@ -166,7 +186,7 @@ __global__ void write_values(packed_pattern a, const O* rowptr, int part_length,
 /// `bytes`: before each slice.
 __global__ void place_slices(std::int64_t slices, const std::int64_t* bytes, packed_slice* slice) {
   for (std::int64_t i = grid_thread(); i < slices; i += grid_stride()) {
-    slice[i].values = bytes[i] / (8 >> static_cast<int>(slice[i].storage));
+    slice[i].values = bytes[i] / static_cast<std::int64_t>(bytes_of(storage_of(slice[i].form), sizeof(double)));
   }
 }
 
@@ -174,7 +194,7 @@ __global__ void place_slices(std::int64_t slices, const std::int64_t* bytes, pac
 
 template <offset O>
 packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind,
-                               index_t longest, const packed_shape& shape, const value_storage* row_storage)
+                               index_t longest, const packed_shape& shape, const row_form* form)
     : rows_(rows),
       shape_(shape),
       order_(ctx, static_cast<std::size_t>(rows)),
@@ -185,7 +205,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   buffer<packed_totals> totals(ctx, static_cast<std::size_t>(windows) + 1);
   const int length_bits = std::max(1, bits_for(std::min<std::int64_t>(longest, 65535) + 1));
   const launch_shape per_window{windows, window_threads};
-  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, row_storage, length_bits, shape,
+  launch("packed.sort_windows", sort_windows<O>, per_window, native(ctx), rows, rowptr, form, length_bits, shape,
          order_.data(), length_.data(), totals.data());
   const packed_totals all = place_records(ctx, totals);
   parts_ = all.parts;
@@ -208,16 +228,18 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr,
                 colind, shape.part_length, words.data(), slice_.data(), base_.data(), offsets_.data());
   if (slices_ >= least_shared_slices && !tried('b')) share_bases(ctx, slice_, base_);
-  if (row_storage != nullptr) place_values(ctx, rowptr, row_storage);
+  if (form != nullptr) place_values(ctx, rowptr, form);
 }
 
 template <offset O>
-void packed_storage::place_values(const context& ctx, const O* rowptr, const value_storage* row_storage) {
+void packed_storage::place_values(const context& ctx, const O* rowptr, const row_form* form) {
   buffer<std::int64_t> bytes(ctx, static_cast<std::size_t>(slices_) + 1);
+  auto counts = device_value<form_counts>(ctx);
   launch_slices(ctx, "packed.measure_values", shape_.height == 64 ? measure_values<2, O> : measure_values<1, O>,
-                slices_, view(), rowptr, row_storage, shape_.part_length, slice_.data(), bytes.data());
+                slices_, view(), rowptr, form, shape_.part_length, slice_.data(), bytes.data(), counts.data());
   exclusive_scan(ctx, bytes);
   value_bytes_ = read_back(ctx, bytes.data() + slices_);
+  counts_ = read_back(ctx, counts.data());
   launch_items(ctx, "packed.place_values", place_slices, slices_, slices_, bytes.data(), slice_.data());
 }
 
@@ -241,7 +263,7 @@ void packed_storage::fill_values(const context& ctx, const O* rowptr, const T* v
 
 #define TULLE_INSTANTIATE(O)                                                                                       \
   template packed_storage::packed_storage(const context&, index_t, const O*, const index_t*, index_t,              \
-                                          const packed_shape&, const value_storage*); \
+                                          const packed_shape&, const row_form*);                                   \
   template void packed_storage::fill_values(const context&, const O*, const float*, const packed_writer<float>&)   \
       const;                                                                                                       \
   template void packed_storage::fill_values(const context&, const O*, const double*, const packed_writer<double>&) \

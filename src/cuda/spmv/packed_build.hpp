@@ -6,7 +6,6 @@
 #include <tulle/formats/views.hpp>
 
 #include "cuda/spmv/packed_format.cuh"
-#include "kernels/value_storage.hpp"
 
 namespace tulle::cuda {
 
@@ -34,19 +33,20 @@ void share_bases(const context& ctx, buffer<packed_slice>& slices, buffer<index_
 
 class packed_storage {
  public:
-  /// `longest`: entries of the longest row. `row_storage`: of the values of each row, whole, f32 or bf16, so that rows
-  /// alike share slices, whose values are stored as the widest of their rows; null: all alike.
+  /// `longest`: entries of the longest row. `form`: of the values of each row, so that rows alike share slices, whose
+  /// form takes all of their rows; null: all alike.
   template <offset O>
   packed_storage(const context& ctx, index_t rows, const O* rowptr, const index_t* colind, index_t longest,
-                 const packed_shape& shape, const value_storage* row_storage = nullptr);
+                 const packed_shape& shape, const row_form* form = nullptr);
 
   [[nodiscard]] packed_pattern view() const;
   [[nodiscard]] int height() const noexcept { return shape_.height; }
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] std::int64_t parts() const noexcept { return parts_; }
   [[nodiscard]] std::int64_t long_rows() const noexcept { return long_rows_; }
-  /// Of the values, where slices differ in storage.
+  /// Of the values, where slices differ in form; and rows and entries by that.
   [[nodiscard]] std::int64_t value_bytes() const noexcept { return value_bytes_; }
+  [[nodiscard]] const form_counts& counts() const noexcept { return counts_; }
 
   /// Values of which there are few, those of `list` in increasing order of their bits, are stored once where slices
   /// have them alike, as the numbers of T that are returned. Empty, and nothing changes, where not enough are. Waits for the stream.
@@ -64,7 +64,7 @@ class packed_storage {
 
  private:
   template <offset O>
-  void place_values(const context& ctx, const O* rowptr, const value_storage* row_storage);
+  void place_values(const context& ctx, const O* rowptr, const row_form* form);
 
   index_t rows_;
   packed_shape shape_;
@@ -72,6 +72,7 @@ class packed_storage {
   std::int64_t parts_ = 0;
   std::int64_t long_rows_ = 0;
   std::int64_t value_bytes_ = 0;
+  form_counts counts_ = {};
   buffer<packed_slice> slice_;
   buffer<index_t> base_;
   buffer<std::uint32_t> offsets_;

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <tulle/core/types.hpp>
 
-#include "kernels/value_storage.hpp"
+#include "kernels/value_bound.hpp"
 
 namespace tulle::cuda {
 
@@ -24,7 +24,7 @@ inline constexpr int packed_base_group = 4;   // a slice's bases start at a mult
 enum class packed_origin : std::uint8_t { zero, row, block, lane };
 
 struct packed_slice {
-  std::int64_t values;     // its first entry; where slices differ in storage, how many of its own size lie before;
+  std::int64_t values;     // its first entry; where slices differ in form, how many of its own size lie before;
                            // where slices share values, the first of those
   std::uint32_t offsets;   // its first word (4 bytes) of column offsets
   std::uint32_t bases;     // its first group of bases
@@ -32,14 +32,14 @@ struct packed_slice {
   std::uint32_t order;     // its first row in `order` and `length`; of a part, the part's number
   std::uint16_t full;      // positions where every lane has an entry
   std::uint16_t width;     // positions in all
-  std::uint8_t lanes_log2 : 4;  // lanes per row; of a part, all
-  value_storage storage : 4;    // of its values, where slices differ in it
+  std::uint8_t lanes_log2 : 3;  // lanes per row; of a part, all
+  row_form form : 5;            // of its values, where slices differ in it
   std::uint8_t offset_bytes;
   packed_origin origin : 4;
   std::uint8_t alike : 4;  // each position has one value for all lanes, stored once
   std::uint8_t rows;  // 0: a part; bit 7: its rows are consecutive from first_row
 };
-static_assert(sizeof(packed_slice) == 32);
+static_assert(sizeof(packed_slice) == 32 && row_form_bits == 5);
 
 inline constexpr std::uint8_t packed_contiguous = 0x80;
 

@@ -1,5 +1,5 @@
-// The values of a packed matrix, in as few bytes as give back every bit of them, or as keep a promise about their
-// error.
+// The values of a packed matrix, in as few bytes as give back every bit of them, or as a promise about their error or a
+// rule of size allows.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 #include "cuda/spmv/narrow_values.hpp"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_values.cuh"
-#include "cuda/spmv/row_storage.hpp"
+#include "cuda/spmv/row_forms.hpp"
+#include "kernels/describe_stored.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
@@ -19,20 +20,19 @@ class packed_matrix {
  public:
   template <offset O>
   packed_matrix(const context& ctx, csr_view<T, O> a, index_t longest, const packed_shape& shape,
-                const value_tolerance& tolerance)
-      : longest_(longest), shape_(shape), tolerance_(tolerance) {
-    decide(ctx, a);
-    place(ctx, a);
+                const spmv_options& options)
+      : longest_(longest), shape_(shape), options_(options) {
+    place(ctx, a, decide(ctx, a));
   }
 
   /// The same pattern with other values. Where the old ones were not stored whole, or need not be, it looks at the new
   /// ones, may store them otherwise, and waits for the stream.
   template <offset O>
   void update(const context& ctx, csr_view<T, O> a) {
-    if (is_narrow() || tolerance_.tolerance > 0) {
-      const bool differed = rows_.has_value();
-      decide(ctx, a);
-      if (differed || rows_) return place(ctx, a);
+    if (is_narrow() || may_lose_bits(options_)) {
+      const bool differed = by_slice_;
+      const row_forms forms = decide(ctx, a);
+      if (differed || by_slice_) return place(ctx, a, forms);
     }
     fill(ctx, a);
   }
@@ -41,7 +41,7 @@ class packed_matrix {
   template <class F>
   void with_values(F&& f) const {
     if constexpr (std::is_same_v<T, double>) {
-      if (rows_) return f(sliced_values{data_.data()});
+      if (by_slice_) return f(sliced_values{data_.data()});
     }
     if (repeated_) return f(repeated_values<T, V>{as<T>()});
     switch (kind_.storage) {
@@ -62,38 +62,19 @@ class packed_matrix {
   /// What no application reads.
   [[nodiscard]] std::size_t idle_bytes() const noexcept { return pattern_->idle_bytes(); }
   [[nodiscard]] bool is_narrow() const noexcept {
-    return repeated_ || rows_ || kind_.storage != value_storage::whole;
+    return repeated_ || by_slice_ || kind_.storage != value_storage::whole;
   }
-  /// What it says is lost of a value is what may be lost: by row and norm, all of it.
   [[nodiscard]] tulle::stored_values stored(index_t rows, std::int64_t nnz) const {
-    if (!rows_) {
-      if (!is_narrow()) return {};
-      if (repeated_) return {{{"repeated", rows, nnz, static_cast<std::int64_t>(data_.bytes())}}};
-      return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)))}}};
-    }
-    tulle::stored_values out{{}, tolerance_.bound == error_bound::componentwise ? tolerance_.tolerance : 1};
-    for (const value_storage s : {value_storage::whole, value_storage::f32, value_storage::bf16}) {
-      const auto k = static_cast<std::size_t>(s);
-      const std::int64_t bytes = rows_->entries[k] * static_cast<std::int64_t>(bytes_of(s, sizeof(T)));
-      if (rows_->rows[k] > 0) {
-        out.shares.push_back({s == value_storage::whole ? "f64" : name(s), rows_->rows[k], rows_->entries[k], bytes});
-      }
-    }
-    return out;
+    if (!is_narrow()) return {};
+    if (by_slice_) return described({pattern_->counts(), lost_});
+    if (repeated_) return {{{"repeated", rows, nnz, static_cast<std::int64_t>(data_.bytes())}}};
+    return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)))}}};
   }
   /// How values are stored, where not whole: " values=f32".
   [[nodiscard]] std::string parameters() const {
     if (repeated_) return " values=repeated";
-    if (!rows_) {
-      return kind_.storage == value_storage::whole ? std::string() : " values=" + std::string(name(kind_.storage));
-    }
-    std::string out = " values=mixed";
-    for (const value_storage s : {value_storage::whole, value_storage::f32, value_storage::bf16}) {
-      const auto k = static_cast<std::size_t>(s);
-      const std::string type = s == value_storage::whole ? " f64" : " " + std::string(name(s));
-      out += type + "_rows=" + std::to_string(rows_->rows[k]) + type + "_entries=" + std::to_string(rows_->entries[k]);
-    }
-    return out;
+    if (by_slice_) return " values=mixed" + parameters_of(described({pattern_->counts(), lost_}));
+    return is_narrow() ? " values=" + std::string(name(kind_.storage)) : std::string();
   }
 
  private:
@@ -101,26 +82,31 @@ class packed_matrix {
   const S* as() const {
     return reinterpret_cast<const S*>(data_.data());
   }
+  /// How values are to be stored; the forms of rows are there where slices differ.
   template <offset O>
-  void decide(const context& ctx, csr_view<T, O> a) {
+  row_forms decide(const context& ctx, csr_view<T, O> a) {
     kind_ = narrowest(ctx, a.values, a.nnz);
-    rows_.reset();
+    by_slice_ = false;
+    row_forms forms;
     if constexpr (std::is_same_v<T, double>) {
-      if (tolerance_.tolerance == 0 || kind_.storage != value_storage::whole) return;
-      rows_ = choose_row_storage(ctx, a, tolerance_);
-      if (rows_->whole()) rows_.reset();
+      if (!may_lose_bits(options_) || bytes_of(kind_.storage, sizeof(T)) <= 2) return forms;
+      forms = choose_row_forms(ctx, a, selection_for(ctx, a, options_), true);
+      by_slice_ = kind_.storage == value_storage::whole ? forms.narrow() : forms.halves();
+      lost_ = forms.all.lost;
+      if (by_slice_) kind_ = {};
     }
+    return forms;
   }
   template <offset O>
-  void place(const context& ctx, csr_view<T, O> a) {
+  void place(const context& ctx, csr_view<T, O> a, const row_forms& forms) {
     packed_shape shape = shape_;
     if (is_narrow()) shape.height = shape.narrow_height;
-    pattern_.emplace(ctx, a.rows, a.rowptr, a.colind, longest_, shape, rows_ ? rows_->of_row.data() : nullptr);
+    pattern_.emplace(ctx, a.rows, a.rowptr, a.colind, longest_, shape, by_slice_ ? forms.of_row.data() : nullptr);
     fill(ctx, a);
   }
   void make_room(const context& ctx, std::int64_t nnz) {
-    const std::size_t bytes = rows_ ? static_cast<std::size_t>(pattern_->value_bytes())
-                                    : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
+    const std::size_t bytes = by_slice_ ? static_cast<std::size_t>(pattern_->value_bytes())
+                                        : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
     if (data_.size() != bytes) data_ = buffer<std::byte>(ctx, bytes);
   }
   template <offset O>
@@ -136,15 +122,16 @@ class packed_matrix {
     if (repeated_) return;
     make_room(ctx, a.nnz);
     pattern_->fill_values(ctx, a.rowptr, a.values,
-                          packed_writer<T>{kind_.storage, rows_.has_value(), data_.data(), kind_.list.data(),
+                          packed_writer<T>{kind_.storage, by_slice_, data_.data(), kind_.list.data(),
                                            static_cast<int>(kind_.list.size())});
   }
   index_t longest_;
   packed_shape shape_;
-  value_tolerance tolerance_;
+  spmv_options options_;
   narrow_values<T> kind_;
   bool repeated_ = false;  // slices share values
-  std::optional<row_storages> rows_;  // where slices differ
+  bool by_slice_ = false;  // slices have forms of their own
+  double lost_ = 0;        // then
   std::optional<packed_storage> pattern_;
   buffer<std::byte> data_;
 };

@@ -2,6 +2,8 @@
 // it loads offsets, and makes a number of it where it multiplies, so that the loads of several positions overlap.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <tulle/core/types.hpp>
@@ -86,7 +88,22 @@ struct repeated_values {
   const S* data;
 };
 
-/// f64, f32 or bf16, as a slice says.
+/// Halves times a power of two, which is exact in f32.
+struct f16_values {
+  using raw = std::uint16_t;
+  using value = double;
+  static constexpr bool streams = true;
+  const std::uint16_t* data;
+  float scale;
+
+  __device__ __forceinline__ f16_values from(std::int64_t entry, int lane) const { return {data + entry + lane, scale}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
+  __device__ __forceinline__ value of(raw r) const {
+    return static_cast<double>(__half2float(__ushort_as_half(r)) * scale);
+  }
+};
+
+/// f64, f32 or f16, as a slice says.
 struct sliced_values {
   using value = double;
   const std::byte* data;
@@ -104,11 +121,11 @@ __device__ __forceinline__ void with_values_of(const packed_slice& s, const repe
 }
 template <class F>
 __device__ __forceinline__ void with_values_of(const packed_slice& s, const sliced_values& values, F&& f) {
-  if (s.storage == value_storage::whole) return f(stored_values<double>{reinterpret_cast<const double*>(values.data)});
-  if (s.storage == value_storage::f32) {
+  if (s.form == whole_form) return f(stored_values<double>{reinterpret_cast<const double*>(values.data)});
+  if (s.form == f32_form) {
     return f(stored_values<float, double>{reinterpret_cast<const float*>(values.data)});
   }
-  f(bf16_values<double>{reinterpret_cast<const std::uint16_t*>(values.data)});
+  f(f16_values{reinterpret_cast<const std::uint16_t*>(values.data), f16_scale(s.form)});
 }
 
 using f32_under_f64 = stored_values<float, double>;

@@ -85,14 +85,13 @@ __device__ std::int64_t length_of(const O* rowptr, std::int64_t row) {
   return std::int64_t{rowptr[row + 1]} - rowptr[row];
 }
 
-/// Sorts the rows of each window by decreasing length and, of the same length, by the storage of their values (null:
-/// whole), and counts its slices.
+/// Sorts the rows of each window by decreasing length and, of the same length, by the form of their values (null:
+/// all alike), and counts its slices.
 template <class O>
 __global__ void __launch_bounds__(window_threads)
-    sort_windows(index_t rows, const O* rowptr, const value_storage* row_storage, int length_bits, packed_shape shape,
+    sort_windows(index_t rows, const O* rowptr, const row_form* form, int length_bits, packed_shape shape,
                  std::uint16_t* order, std::uint16_t* length, packed_totals* totals) {
   using sorter = cub::BlockRadixSort<std::uint32_t, window_threads, rows_per_thread, std::uint16_t>;
-  constexpr int storage_bits = 2;
   using adder = cub::BlockScan<packed_totals, window_threads>;
   __shared__ union {
     typename sorter::TempStorage sort;
@@ -109,8 +108,8 @@ __global__ void __launch_bounds__(window_threads)
     local[i] = static_cast<std::uint16_t>(r);
     key[i] = 0;
     if (r < in_window) {
-      key[i] = static_cast<std::uint32_t>(min(length_of(rowptr, first + r), std::int64_t{65535})) << storage_bits;
-      if (row_storage != nullptr) key[i] |= static_cast<std::uint32_t>(row_storage[first + r]);
+      key[i] = static_cast<std::uint32_t>(min(length_of(rowptr, first + r), std::int64_t{65535})) << row_form_bits;
+      if (form != nullptr) key[i] |= form[first + r] & ((1u << row_form_bits) - 1);  // any_form: of rows without values
     }
     sorted[r] = static_cast<int>(key[i]);
   }
@@ -121,12 +120,12 @@ __global__ void __launch_bounds__(window_threads)
     moves |= r > 0 && sorted[r - 1] < sorted[r];
   }
   if (__syncthreads_or(moves) != 0) {
-    sorter(shared.sort).SortDescending(key, local, row_storage == nullptr ? storage_bits : 0, storage_bits + length_bits);
+    sorter(shared.sort).SortDescending(key, local, form == nullptr ? row_form_bits : 0, row_form_bits + length_bits);
   }
   __syncthreads();
   for (int i = 0; i < rows_per_thread; ++i) {
     const int r = static_cast<int>(threadIdx.x) * rows_per_thread + i;
-    sorted[r] = static_cast<int>(key[i] >> storage_bits);
+    sorted[r] = static_cast<int>(key[i] >> row_form_bits);
     if (r >= in_window) continue;
     order[first + r] = local[i];
     length[first + r] = static_cast<std::uint16_t>(sorted[r]);
