@@ -12,6 +12,7 @@
 #include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
+#include "cuda/spmv/packed_tried.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/tried.hpp"
 #include "kernels/formats.hpp"
@@ -107,6 +108,9 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   template <class Epilogue>
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
+      if constexpr (requires { packed_tried(as_launched(), values, x, part_sum_.data(), epilogue, stream); }) {
+        if (packed_tried(as_launched(), values, x, part_sum_.data(), epilogue, stream)) return;
+      }
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
         packed_whole(values, x, epilogue, stream);
       } else if constexpr (std::is_same_v<std::decay_t<decltype(values)>, repeated_values<T, V>>) {

@@ -15,7 +15,7 @@ namespace tulle::cuda {
 namespace {
 
 /// Slices from which looking for bases that repeat is worth its time.
-constexpr std::int64_t least_shared_slices = 16384;
+constexpr std::int64_t least_shared_slices = 8192;
 constexpr index_t most_index = 0x7fffffff;
 constexpr index_t least_index = -most_index - 1;
 
