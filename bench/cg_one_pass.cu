@@ -264,7 +264,7 @@ one_pass_result one_pass(const context& ctx, const matrix_ref& given, const buff
   if (n % 2 != 0 || given.types.offset != offset_type::i64) throw std::runtime_error("a matrix that this does not take");
   buffer<double> roots(ctx, n), scaled(ctx, static_cast<std::size_t>(given.nnz));
   diagonal_roots(ctx, blocks_of(given), roots.data());
-  scale_symmetrically(ctx, blocks_of(given), roots.data(), scaled.data());
+  scale_symmetrically(ctx, blocks_of(given), roots.data(), given.types.value, scaled.data());
   matrix_ref a = given;
   a.values = scaled.data();
   const auto csr = a.as<double, std::int64_t>();
