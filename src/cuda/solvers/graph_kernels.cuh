@@ -53,7 +53,7 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
 }
 
 /// A solve begins: one thread.
-__global__ void graph_call_kernel(graph_state* state, graph_call call, unsigned long long outer) {
+static __global__ void graph_call_kernel(graph_state* state, graph_call call, unsigned long long outer) {
   *state = {};
   state->b = call.b;
   state->x = call.x;
@@ -65,7 +65,7 @@ __global__ void graph_call_kernel(graph_state* state, graph_call call, unsigned 
 }
 
 /// The handle of the inner loop's condition, which exists after that of the outer one.
-__global__ void graph_inner_kernel(void* state, unsigned long long inner) {
+static __global__ void graph_inner_kernel(void* state, unsigned long long inner) {
   static_cast<graph_state*>(state)->inner = inner;
 }
 
