@@ -84,6 +84,7 @@ struct mesh {
 };
 constexpr mesh suite[] = {{"7-point 128^3, dominant", "gen:stencil:points=7,n=128,values=spd"},
                           {"7-point 200^3, dominant", "gen:stencil:points=7,n=200,values=spd"},
+                          {"7-point 256^3, dominant", "gen:stencil:points=7,n=256,values=spd"},
                           {"27-point 128^3, dominant", "gen:stencil:points=27,n=128,values=spd"},
                           {"FEM 3x63^3, dominant", "gen:fem:dof=3,n=63,values=spd"},
                           {"5-point 3000^2, dominant", "gen:stencil:points=5,n=3000,values=spd"},

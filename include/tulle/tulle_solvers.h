@@ -22,7 +22,7 @@ enum {
 
 /* Of TULLE_F64 matrices and vectors, what a solver iterates in: f64, or f32, where the residual and x stay f64 and x is
  * corrected until the residual is what was asked for; solver_precision in tulle/solvers/cg.hpp. MIXED takes one right-hand
- * side and no tulle_cg_solver_enqueue, and of conjugate gradients a CPU: UNSUPPORTED. */
+ * side and no tulle_cg_solver_enqueue, and of preconditioners JACOBI and NONE: else UNSUPPORTED. */
 typedef int32_t tulle_solver_precision;
 enum { TULLE_SOLVER_PRECISION_UNIFORM = 0, TULLE_SOLVER_PRECISION_MIXED = 1 };
 

@@ -68,12 +68,6 @@ TEST_P(capi_cg, solves_in_mixed_precision) {
   tulle_cg_options options{};
   options.rtol = 1e-12;
   options.precision = TULLE_SOLVER_PRECISION_MIXED;
-  if (!is_cpu()) {
-    const csr_handle matrix = placed(context, definite());
-    tulle_cg_solver* none = nullptr;
-    return refused(tulle_cg_solver_create(context.get(), matrix.get(), &options, &none), TULLE_STATUS_UNSUPPORTED,
-                   "precision = mixed");
-  }
   const cg_handle solver = solver_of(options);
   const buffer_handle b = upload({6, 10, 8}), x = upload({0, 0, 0});
   tulle_cg_record record{};

@@ -51,5 +51,21 @@ TEST_F(cuda_old_driver_test, looking_and_queueing_solve_alike) {
   }
 }
 
+TEST_F(cuda_old_driver_test, mixed_precision_is_corrected_from_the_host) {
+  for (const preconditioner_kind m : {preconditioner_kind::none, preconditioner_kind::jacobi}) {
+    cg_options o = with(m, 1);
+    o.precision = solver_precision::mixed;
+    o.rtol = 1e-10;
+    o.max_iterations = 60;
+    const cg_solver solver(ctx(), matrix_ref(host_), o);
+    buffer<double> x(ctx(), rows);
+    const cg_result end = solver.solve(b_, x);
+    EXPECT_EQ(end.code, 0) << end.residual << " after " << end.iterations;
+    EXPECT_LE(end.residual, 1e-10 * end.rhs);
+    EXPECT_GE(end.corrections, 2);
+    EXPECT_EQ(end.wide_iterations, 0);
+  }
+}
+
 }  // namespace
 }  // namespace tulle::test

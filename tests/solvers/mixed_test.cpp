@@ -1,4 +1,6 @@
 // Conjugate gradients in mixed precision: what f64 solves this solves too, to the same residual of b - A x itself.
+#include <algorithm>
+
 #include "solver_fixture.hpp"
 
 namespace tulle::test {
@@ -23,7 +25,7 @@ class mixed_test : public solver_fixture {
     return failure_of([&] { cg_solver(ctx(), matrix_ref(a.view()), o); }).first;
   }
 };
-TULLE_ON_BACKENDS(mixed_test, "cpu1", "cpu3");
+TULLE_ON_SOLVERS(mixed_test);
 
 /// The path 0 - 1 - ... - n-1 with a conductance of 1 and `shift` to the ground from each: the condition is 4 / shift.
 plain_csr<double> path(index_t n, double shift) {
@@ -119,6 +121,20 @@ TEST_P(mixed_test, the_scale_of_a_does_not_matter) {
   }
 }
 
+/// Rows and columns times powers of two from 2^-20 to 2^20: so are those of D^-1/2.
+TEST_P(mixed_test, a_diagonal_of_many_sizes) {
+  plain_csr<double> a = path(500, 1e-2);
+  const auto size = [](index_t i) { return std::ldexp(1, static_cast<int>(i * 7 % 41) - 20); };
+  for (index_t i = 0; i < a.rows; ++i) {
+    for (auto k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) a.values[k] *= size(i) * size(a.colind[k]);
+  }
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  const auto wide = solve_with(a, uniform(mixed()), b), narrow = solve_with(a, mixed(), b);
+  EXPECT_EQ(status_of(wide.result), "SUCCESS");
+  EXPECT_EQ(status_of(narrow.result), "SUCCESS");
+  expect_true_report(a, b, narrow, mixed());
+}
+
 /// Small as A is, a direction's sum is not: it would be beyond f32 in A's own scale.
 TEST_P(mixed_test, long_solutions_stay_within_f32) {
   const plain_csr<double> a = scaled(path(600, 1e-6), 2e-38);
@@ -160,6 +176,47 @@ TEST_P(mixed_test, how_solves_end) {
     const auto cut = solve_with(a, o, first.x);
     EXPECT_EQ(cut.result.iterations, most);
     expect_true_report(a, first.x, cut, o);
+  }
+}
+
+TEST_P(mixed_test, a_guess_that_is_not_to_be_read_is_not) {
+  const plain_csr<double> a = path(300, 1e-1);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  const std::vector<double> unset(b.size(), std::numeric_limits<double>::quiet_NaN());
+  cg_options o = mixed();
+  o.zero_guess = true;
+  const cg_solver solver(ctx(), matrix_ref(a.view()), o);
+  EXPECT_EQ(solve(solver, b, unset).x, solve_with(a, mixed(), b).x);
+}
+
+TEST_P(mixed_test, iterations_in_f64_count_to_the_most_there_may_be) {
+  const plain_csr<double> a = path(300, 1e-9);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options o = mixed(0);
+  o.max_iterations = 700;
+  o.keep_history = true;
+  const auto s = solve_with(a, o, b);
+  EXPECT_GT(s.result.wide_iterations, 0);
+  EXPECT_EQ(s.result.iterations, o.max_iterations);
+  expect_true_report(a, b, s, o);
+  for (const double v : s.result.history) EXPECT_TRUE(v >= 0 && std::isfinite(v));
+}
+
+TEST_P(mixed_test, progress_is_told_in_the_residual_of_b) {
+  const plain_csr<double> a = scaled(path(400, 1e-2), 0x1p40);
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  for (const preconditioner_kind m : {preconditioner_kind::jacobi, preconditioner_kind::none}) {
+    cg_options o = mixed();
+    o.preconditioner = m;
+    const auto silent = solve_with(a, o, b);
+    std::vector<std::pair<int, double>> told;
+    o.progress = [&](int iterations, double residual) { told.emplace_back(iterations, residual); };
+    const auto said = solve_with(a, o, b);
+    EXPECT_EQ(said.x, silent.x);
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(std::ranges::is_sorted(told, {}, &std::pair<int, double>::first));
+    EXPECT_LE(told.back().first, said.result.iterations);
+    EXPECT_LE(told.back().second, 2 * o.rtol * said.result.rhs);
   }
 }
 
@@ -248,14 +305,6 @@ TEST_P(mixed_test, what_has_no_mixed_precision_says_so) {
   buffer<double> x(ctx(), 30);
   buffer<cg_record> record(ctx(), 1);
   EXPECT_EQ(failure_of([&] { solver.enqueue(b, x, record.data()); }).first, status::unsupported);
-}
-
-TEST(mixed_cuda, has_no_conjugate_gradients_in_it) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << cuda_unavailable_reason();
-  cg_options o;
-  o.precision = solver_precision::mixed;
-  const plain_csr<double> a = path(30, 1e-1);
-  EXPECT_EQ(failure_of([&] { cg_solver(context::cuda(), matrix_ref(a.view()), o); }).first, status::unsupported);
 }
 
 TEST(mixed_threads, do_not_show_in_the_bits) {

@@ -45,7 +45,7 @@ struct cg_options {
   int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   index_t rhs = 1;     // right-hand sides of solve_many, at most
-  /// Mixed: on a CPU, of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
+  /// Mixed: of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
   solver_precision precision = solver_precision::uniform;
   spmv_options spmv;  // of the plan that the iteration applies; mixed leaves out values and value_rule
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.

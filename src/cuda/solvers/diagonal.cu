@@ -105,8 +105,8 @@ __global__ void roots_kernel(typed_blocks<T, O> a, int block, std::int64_t n, T*
 }
 
 /// 32 threads a block row; an entry a thread.
-template <class T, class O>
-__global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restrict__ roots, T* __restrict__ to) {
+template <class T, class O, class To>
+__global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restrict__ roots, To* __restrict__ to) {
   const std::int64_t warps = grid_stride() / 32;
   for (std::int64_t row = grid_thread() / 32; row < a.rows; row += warps) {
     const std::int64_t begin = a.rowptr[row], end = a.rowptr[row + 1];
@@ -117,7 +117,7 @@ __global__ void scale_kernel(typed_blocks<T, O> a, int block, const T* __restric
       const std::int64_t i = row * block + in / block, j = std::int64_t{a.colind[k]} * block + in % block;
       const std::int64_t at = k * block * block + in;
       const double scale = static_cast<double>(roots[i]) * static_cast<double>(roots[j]);
-      to[at] = static_cast<T>(static_cast<double>(a.values[at]) / scale);
+      to[at] = static_cast<To>(static_cast<double>(a.values[at]) / scale);
     }
   }
 }
@@ -266,7 +266,7 @@ void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t blo
   invert_diagonal_blocks(ctx, blocks_of(a), block, inverses);
 }
 
-diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots) {
+diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots, bool any) {
   const device_guard guard(ctx.device());
   buffer<findings> found(ctx, 1);
   launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
@@ -276,7 +276,7 @@ diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* r
                  static_cast<T*>(roots), found.data());
   });
   const findings f = read_back(ctx, found.data());
-  refuse(f, 1);
+  if (!any) refuse(f, 1);
   return range_of(f);
 }
 
@@ -313,11 +313,14 @@ void fold_symmetrically(const context& ctx, const block_arrays& a, index_t block
   });
 }
 
-void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to) {
+void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, scalar_type to_type, void* to) {
   const device_guard guard(ctx.device());
   dispatch<type_set::floating>(a.types, [&]<class T, class O>() {
-    launch("scale_symmetrically", scale_kernel<T, O>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)), native(ctx),
-           typed_blocks<T, O>(a), static_cast<int>(a.block), static_cast<const T*>(roots), static_cast<T*>(to));
+    const auto scale_to = [&]<class To>(To* typed) {
+      launch("scale_symmetrically", scale_kernel<T, O, To>, bounded(ctx, threads_for(std::int64_t{a.rows} * 32)),
+             native(ctx), typed_blocks<T, O>(a), static_cast<int>(a.block), static_cast<const T*>(roots), typed);
+    };
+    to_type == scalar_type::f32 ? scale_to(static_cast<float*>(to)) : scale_to(static_cast<T*>(to));
   });
 }
 

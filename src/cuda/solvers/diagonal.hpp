@@ -25,11 +25,12 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
 
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 
-/// d = sqrt(a_ii) in f64 rounded once, and {least, greatest} a_ii. Throws as above. Waits.
+/// d = sqrt(a_ii) in f64 rounded once, and {least, greatest} of the a_ii above 0. Throws as above, unless `any` is
+/// taken: roots may then be NaN. Waits.
 struct diagonal_range {
   double least, greatest;
 };
-diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots);
+diagonal_range diagonal_roots(const context& ctx, const block_arrays& a, void* roots, bool any = false);
 
 /// Whether rows of a CSR come in blocks that lack no entry: `block` rows at a time with the same columns, which come
 /// `block` at a time from a multiple of it on. Waits.
@@ -42,7 +43,8 @@ diagonal_range invert_diagonal_factors(const context& ctx, const block_arrays& a
 /// to = W A W^T, W being block diagonal, in the order of `a`.
 void fold_symmetrically(const context& ctx, const block_arrays& a, index_t block, const void* factors, void* to);
 
-/// to = D^-1/2 A D^-1/2, entry by entry in the order of `a` (a CSR, or a BSR whose blocks are whole).
-void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, void* to);
+/// to = D^-1/2 A D^-1/2, entry by entry in the order of `a` (a CSR, or a BSR whose blocks are whole): in the type of
+/// the values, or in f32. D^1/2 is of the type of the values.
+void scale_symmetrically(const context& ctx, const block_arrays& a, const void* roots, scalar_type to_type, void* to);
 
 }  // namespace tulle::cuda

@@ -67,7 +67,6 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   const bool first = s.first != 0;
   const int pending = s.pending;
   if (blockIdx.x == 0) settle(a);
-  __syncwarp();
   double bb = 0, none = 0;
   over_block_rows(a.n, a.fold, [&](const block_row& row) {
     T y{0};

@@ -53,36 +53,41 @@ __device__ __forceinline__ bool sum_over_grid(double& a, double& b, double* shar
 }
 
 /// A solve begins: one thread.
-__global__ void graph_call_kernel(graph_state* state, const void* b, void* x, cg_record* record, double* history,
-                                  unsigned long long outer) {
+static __global__ void graph_call_kernel(graph_state* state, graph_call call, unsigned long long outer) {
   *state = {};
-  state->b = b;
-  state->x = x;
-  state->record = record;
-  state->history = history;
+  state->b = call.b;
+  state->x = call.x;
+  state->record = call.record;
+  state->history = call.history;
+  state->iterations = call.begun;
   state->outer = outer;
   state->first = 1;
 }
 
 /// The handle of the inner loop's condition, which exists after that of the outer one.
-__global__ void graph_inner_kernel(void* state, unsigned long long inner) {
+static __global__ void graph_inner_kernel(void* state, unsigned long long inner) {
   static_cast<graph_state*>(state)->inner = inner;
 }
 
-/// By one block: looks at what the last of two kernels left.
+/// By all threads of a block: looks at what the last of two kernels left, which block 0 judges. False: it failed.
 template <class T>
-__device__ void settle(const graph_vectors<T>& a) {
+__device__ bool settle(const graph_vectors<T>& a) {
   graph_state& s = *a.state;
   __shared__ warp_sums sums;
-  if (!s.owes) return;
+  __shared__ bool is_number;
+  if (!s.owes) return !s.failed;
   double rz = 0, rr = 0;
   add_pairs(a.move_shares + 2 * s.side * gridDim.x, threadIdx.x, gridDim.x, blockDim.x, rz, rr);
   leave_warp_sums(rz, rr, sums);
   __syncthreads();
-  if (threadIdx.x >= 32) return;
-  const double sum = add_warp_sums(sums);
-  rr = __shfl_sync(full_warp, sum, 16);
-  if (threadIdx.x == 0) judge_sums(a, sum, rr, s.exact != 0, s);
+  if (threadIdx.x < 32) {
+    const double sum = add_warp_sums(sums);
+    rr = __shfl_sync(full_warp, sum, 16);
+    if (threadIdx.x == 0) is_number = graph_finite(sum);
+    if (blockIdx.x == 0 && threadIdx.x == 0) judge_sums(a, sum, rr, s.exact != 0, s);
+  }
+  __syncthreads();
+  return is_number;
 }
 
 /// x += what is pending, r = D^-1/2 b; at first x = D^1/2 of the guess.
@@ -275,6 +280,11 @@ __global__ void __launch_bounds__(graph_threads, graph_blocks)
   dots[1] = qq;
 }
 
+/// By one thread: the record of a solve.
+__device__ __forceinline__ void leave_record(const graph_state& s) {
+  *s.record = {s.stopped ? s.code : static_cast<std::int32_t>(status::not_converged), s.iterations, s.residual, s.rhs};
+}
+
 /// The solution, where the caller wants it, and the record.
 template <class T>
 __global__ void graph_end_kernel(const __grid_constant__ graph_vectors<T> a) {
@@ -285,10 +295,7 @@ __global__ void graph_end_kernel(const __grid_constant__ graph_vectors<T> a) {
       x[i] = s.rhs == 0 ? T{0} : a.fold > 0 ? a.z[i] : a.roots != nullptr ? a.x[i] / a.roots[i] : a.x[i];
     }
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    *s.record = {s.stopped ? s.code : static_cast<std::int32_t>(status::not_converged), s.iterations, s.residual,
-                 s.rhs};
-  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) leave_record(s);
 }
 
 }  // namespace tulle::cuda

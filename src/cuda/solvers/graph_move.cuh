@@ -19,7 +19,9 @@ __device__ __forceinline__ void decide(const graph_vectors<T>& a, int parity, in
     const double rr = __shfl_sync(full_warp, both, 16);
     if (threadIdx.x == 0) {
       const bool runs = s.running != 0;
-      if (blockIdx.x == 0 && runs && s.owes && s.exact) tell(a, s.iterations, rr);
+      if (blockIdx.x == 0 && runs && s.owes && a.tells) {
+        tell(a, s.iterations, s.unit * sqrt(s.exact ? rr : a.range[1] * both));
+      }
       judge_move(a, {product.pq, product.qq, both, rr}, slot, parity ^ 1, s);
       if (blockIdx.x == 0) {
         if (runs && !s.running) tell_pause(a, s);

@@ -5,10 +5,21 @@
 #include <cstdint>
 #include <tulle/solvers/cg.hpp>
 
+#include "kernels/cg_mixed.hpp"
+
 namespace tulle::cuda {
 
 inline constexpr double graph_share = 0.999;  // of the target, for the recursive residual: a little drift may follow
 inline constexpr int graph_most_ring = 4;
+
+/// What a solve is given: pointers of the vectors' type, but for mixed precision's, which are of f64.
+struct graph_call {
+  const void* b;
+  void* x;
+  cg_record* record;
+  double* history;
+  std::int32_t begun;  // iterations of another solver before the first
+};
 
 /// Where a solve stands.
 struct graph_state {
@@ -18,6 +29,8 @@ struct graph_state {
   double* history;
   unsigned long long outer, inner;  // handles of conditional nodes, or 0
   double rhs, target, residual;
+  double goal, later;  // of the norm of r that iterations are judged by: they pause here, or, after mixed_phase, there
+  double unit;         // ||b - A x|| over that norm
   double alpha, beta;
   double rz, rz_before;
   double steps[graph_most_ring];  // of the directions in the ring
@@ -83,12 +96,12 @@ __device__ __forceinline__ void report(const graph_vectors<T>& a, graph_progress
   __threadfence_system();
 }
 
-/// ||r||^2 after so many iterations.
+/// ||r|| after so many iterations.
 template <class T>
-__device__ __forceinline__ void tell(const graph_vectors<T>& a, std::int32_t iterations, double rr) {
+__device__ __forceinline__ void tell(const graph_vectors<T>& a, std::int32_t iterations, double norm) {
   if (!a.tells) return;
   *static_cast<volatile std::int32_t*>(&a.told->iterations) = iterations;
-  *static_cast<volatile double*>(&a.told->residual) = sqrt(rr);
+  *static_cast<volatile double*>(&a.told->residual) = norm;
 }
 
 /// What a pause means beyond the state; of all that decide alike one tells it.
@@ -115,9 +128,9 @@ __device__ __forceinline__ bool comes_close(const graph_vectors<T>& a, const gra
 /// From the sums of r behind an iteration; rr is ||r||^2 where `exact`, else unknown. False: it was the last for now.
 template <class T>
 __device__ bool judge_sums(const graph_vectors<T>& a, double rz, double rr, bool exact, graph_state& s) {
-  const double near = graph_share * s.target;
+  const double near = s.since >= mixed_phase ? s.later : s.goal;
   const double upper = exact ? rr : a.range[1] * rz;  // of ||r||^2
-  if (s.history != nullptr) s.history[s.iterations] = sqrt(upper);
+  if (s.history != nullptr) s.history[s.iterations] = s.unit * sqrt(upper);
   if (!graph_finite(upper) || !graph_finite(rz)) {
     fail(s, status::not_finite);
   } else if (upper <= near * near || s.iterations >= a.max_iterations) {
@@ -150,7 +163,7 @@ __device__ void judge_step(const graph_vectors<T>& a, double rz, double rr) {
   s.beta = rz / s.rz;
   s.rz_before = s.rz;
   s.rz = rz;
-  tell(a, s.iterations, rr);
+  tell(a, s.iterations, sqrt(rr));
   const bool goes_on = judge_sums(a, rz, rr, true, s);
   s.turns = !s.failed || s.code != static_cast<std::int32_t>(status::not_finite);
   if (goes_on && replaces(a, s)) {
@@ -193,29 +206,41 @@ __device__ void judge_move(const graph_vectors<T>& a, const graph_sums& sums, in
   s.running = s.turns = !s.keeps && s.iterations < a.max_iterations;
 }
 
-/// From the sums of r = b - A x itself.
 template <class T>
-__device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
+__device__ void end_solve(const graph_vectors<T>& a, status why) {
   graph_state& s = *a.state;
-  const auto stop = [&](status why) {
-    s.code = static_cast<std::int32_t>(why);
-    s.stopped = 1;
-    s.running = 0;
-    set_condition(s.outer, false);
-    set_condition(s.inner, false);
-    report(a, graph_progress::stopped);
+  s.code = static_cast<std::int32_t>(why);
+  s.stopped = 1;
+  s.running = 0;
+  set_condition(s.outer, false);
+  set_condition(s.inner, false);
+  report(a, graph_progress::stopped);
+}
+
+/// From ||b - A x||^2 itself. False: the solve is over.
+template <class T>
+__device__ bool judge_truth(const graph_vectors<T>& a, double rr) {
+  graph_state& s = *a.state;
+  const auto end = [&](status why) {
+    end_solve(a, why);
+    return false;
   };
   s.residual = s.rhs == 0 ? 0 : sqrt(rr);
-  tell(a, s.iterations, rr);
-  if (s.first && s.history != nullptr) s.history[0] = s.residual;
+  tell(a, s.iterations, s.residual);
+  if (s.first && s.history != nullptr) s.history[s.iterations] = s.residual;
   s.first = s.turns = s.owes = s.pending = 0;
-  if (!graph_finite(s.residual) || !graph_finite(s.rhs)) return stop(status::not_finite);
-  if (s.failed) return stop(static_cast<status>(s.code));
-  if (s.residual <= s.target) return stop(status::success);
-  if (s.iterations >= a.max_iterations) return stop(status::not_converged);
-  if (!graph_finite(rz)) return stop(status::not_finite);
-  if (rz <= 0) return stop(status::breakdown);
-  s.beta = s.keeps ? rz / s.rz_before : 0;
+  if (!graph_finite(s.residual) || !graph_finite(s.rhs)) return end(status::not_finite);
+  if (s.failed) return end(static_cast<status>(s.code));
+  if (s.residual <= s.target) return end(status::success);
+  if (s.iterations >= a.max_iterations) return end(status::not_converged);
+  return true;
+}
+
+/// Iterations begin from a new r and the direction r + beta p.
+template <class T>
+__device__ void begin_rounds(const graph_vectors<T>& a, double rz, double beta) {
+  graph_state& s = *a.state;
+  s.beta = beta;
   s.rz = rz;
   s.keeps = 0;
   s.since = 0;
@@ -223,6 +248,18 @@ __device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
   s.exact = comes_close(a, s, rz);
   set_condition(s.inner, true);
   report(a, graph_progress::runs);
+}
+
+/// From the sums of r = b - A x itself.
+template <class T>
+__device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
+  graph_state& s = *a.state;
+  if (!judge_truth(a, rr)) return;
+  if (!graph_finite(rz)) return end_solve(a, status::not_finite);
+  if (rz <= 0) return end_solve(a, status::breakdown);
+  s.goal = s.later = graph_share * s.target;
+  s.unit = 1;
+  begin_rounds(a, rz, s.keeps ? rz / s.rz_before : 0);
 }
 
 }  // namespace tulle::cuda
