@@ -78,7 +78,8 @@ __device__ __forceinline__ double sum_of(const split_view<O>& a, std::int64_t i,
 }
 
 template <split_form Form, int Lanes, class O, class Epilogue>
-__global__ void csr_split_kernel(split_view<O> a, const double* __restrict__ x, Epilogue epilogue) {
+__global__ void __launch_bounds__(1024)
+    csr_split_kernel(split_view<O> a, const double* __restrict__ x, Epilogue epilogue) {
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const std::int64_t i = grid_thread() / Lanes;
   double sum = 0;
