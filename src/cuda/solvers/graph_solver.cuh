@@ -181,7 +181,7 @@ class graph_solver : public cg_operator {
   /// Iterations of two kernels come in whole numbers of rings and of pairs: states and slots of the ring take turns.
   [[nodiscard]] int rounds() const {
     const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
-    const char* const tried = std::getenv("TULLE_TRY");
+    const char* const tried = std::getenv("TULLE_TRY_ROUND");
     const double most =
         (tried != nullptr ? std::atof(tried) : round_microseconds) / (2 + bytes / bytes_per_microsecond);
     const int wanted = std::clamp(static_cast<int>(most), 1, std::max(1, options_.check_interval));

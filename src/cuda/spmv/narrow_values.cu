@@ -22,14 +22,18 @@ using bits64 = unsigned long long;
 /// A NaN's; such a value cannot be listed.
 constexpr bits64 empty = ~bits64{0};
 
+/// Flags that others read meanwhile: raised by an atomic, as plain stores would race with the reads.
+__device__ __forceinline__ void raise(unsigned& flag) { atomicExch(&flag, 1u); }
+__device__ __forceinline__ bool is_raised(const unsigned& flag) { return *static_cast<const volatile unsigned*>(&flag) != 0; }
+
 struct value_list {
   unsigned many;  // values are too many to be listed
   unsigned count;
   bits64 bits[slots];
 
-  __device__ bool is_full() const { return *static_cast<const volatile unsigned*>(&many) != 0; }
+  __device__ bool is_full() const { return is_raised(many); }
   __device__ void add(bits64 value) {
-    if (value == empty) many = 1;
+    if (value == empty) raise(many);
     auto at = static_cast<unsigned>((value ^ value >> 32) * 0x9e3779b97f4a7c15ull >> 54);
     static_assert(slots == 1u << (64 - 54));
     for (unsigned tried = 0; tried < slots && !is_full(); ++tried, at = (at + 1) % slots) {
@@ -37,7 +41,7 @@ struct value_list {
       const bits64 before = atomicCAS(&bits[at], empty, value);
       if (before == value) return;
       if (before != empty) continue;
-      if (atomicAdd(&count, 1u) >= most_listed_values) many = 1;
+      if (atomicAdd(&count, 1u) >= most_listed_values) raise(many);
       return;
     }
   }
@@ -64,8 +68,8 @@ __global__ void __launch_bounds__(threads)
   for (unsigned i = threadIdx.x; i < slots; i += threads) seen.bits[i] = empty;
   if (threadIdx.x == 0) seen.many = report->list.is_full() ? 1 : 0, seen.count = 0;
   __syncthreads();
-  bool beyond_f32 = *static_cast<volatile unsigned*>(&report->beyond_f32) != 0;
-  bool beyond_bf16 = *static_cast<volatile unsigned*>(&report->beyond_bf16) != 0;
+  bool beyond_f32 = is_raised(report->beyond_f32);
+  bool beyond_bf16 = is_raised(report->beyond_bf16);
   bits64 last = empty;
   for (std::int64_t i = grid_thread(); i < count; i += grid_stride()) {
     if (beyond_bf16 && (beyond_f32 || sizeof(T) == 4) && seen.is_full()) break;
@@ -78,9 +82,9 @@ __global__ void __launch_bounds__(threads)
   beyond_f32 = __syncthreads_or(beyond_f32 ? 1 : 0) != 0;
   beyond_bf16 = __syncthreads_or(beyond_bf16 ? 1 : 0) != 0;
   if (threadIdx.x == 0) {
-    if (beyond_f32) report->beyond_f32 = 1;
-    if (beyond_bf16) report->beyond_bf16 = 1;
-    if (seen.many != 0) report->list.many = 1;
+    if (beyond_f32) raise(report->beyond_f32);
+    if (beyond_bf16) raise(report->beyond_bf16);
+    if (seen.many != 0) raise(report->list.many);
   }
   if (seen.many != 0) return;
   for (unsigned i = threadIdx.x; i < slots; i += threads) {

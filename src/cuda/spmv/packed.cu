@@ -15,6 +15,7 @@
 #include "cuda/spmv/packed_tried.hpp"
 #include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/tried.hpp"
+#include "cuda/spmv/tried_dots.cuh"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -112,7 +113,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         if (packed_tried(as_launched(), values, x, part_sum_.data(), epilogue, stream)) return;
       }
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
-        packed_whole(values, x, epilogue, stream);
+        with_tried<5, V>(epilogue, [&](const auto& e) { packed_whole(values, x, e, stream); });
       } else if constexpr (std::is_same_v<std::decay_t<decltype(values)>, repeated_values<T, V>>) {
         packed_repeated(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       } else {
