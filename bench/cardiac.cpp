@@ -72,14 +72,14 @@ class comparison {
     for (const auto& which : {std::pair{0, 10}, std::pair{10, 13}}) {
       std::unique_ptr<cardiac::loop> wave;
       for (int i = which.first; i < which.second; ++i) {
-        setenv("TULLE_TRY", std::to_string(i).c_str(), 1);
+        setenv("TULLE_TRY_HEART", std::to_string(i).c_str(), 1);
         if (!wave) wave = cardiac::make_loop(ctx_, a);
         for (const bool membrane : {false, true}) {
           step(*wave, fmt::format("{} try {}", values, i), {dt_, membrane, false, hand_over::fused}, floats);
         }
       }
     }
-    unsetenv("TULLE_TRY");
+    unsetenv("TULLE_TRY_HEART");
   }
   /// y = A x by the library's own plan.
   void add_plan(const std::string& values, const csr<double>& a) {

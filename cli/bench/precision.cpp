@@ -12,12 +12,15 @@ namespace tulle::cli::bench {
 namespace {
 
 enum class types { f64, f32, f32_under_f64 };
+/// Values as two words, and which of them are read.
+enum class words { none, both, high };
 
 struct form {
   std::string name;
   std::string kernel = {};  // "" is the plan's choice
   types of = types::f64;
   narrowing mixed = {};
+  words read = words::none;
 };
 
 constexpr std::string_view forms_of_the_origin[] = {"csr.split_entries",  "csr.split_rows",       "csr.dual_rows",
@@ -91,7 +94,9 @@ class study {
                           {"f32", {}, types::f32},
                           {"f32 under f64", {}, types::f32_under_f64},
                           {"f64", s.csr},
-                          {"f32 under f64", s.csr, types::f32_under_f64}};
+                          {"f32 under f64", s.csr, types::f32_under_f64},
+                          {"words", {}, types::f64, {}, words::both},
+                          {"high words", {}, types::f64, promise(0x1p-21, error_bound::componentwise), words::high}};
     for (const double tolerance : {1e-3, 1e-5, 1e-7}) {
       for (const error_bound b : {error_bound::componentwise, error_bound::row, error_bound::norm}) {
         const narrowing mixed = promise(tolerance, b);
@@ -163,19 +168,21 @@ class study {
     spmv_options options;
     options.kernel = f.kernel;
     if (f.of == types::f32_under_f64) options.vector_type = scalar_type::f64;
-    f.mixed.tell(options);
+    options.high_words = f.read != words::none;
+    if (!options.high_words) f.mixed.tell(options);
     const any_spmv_plan plan(bench_.ctx, a, options);
+    const linear_operator& op = f.read == words::high ? plan.high_words() : plan;
     precision_record r = describe(f, v, plan);
-    r.moved_bytes = static_cast<double>(plan.matrix_bytes() + p.x.bytes() + p.y.bytes());
+    r.moved_bytes = static_cast<double>(r.matrix_bytes + p.x.bytes() + p.y.bytes());
     std::vector<precision_record> records;
     for (const cache_state state : states_of(o_)) {
       r.cache = name(state);
-      r.time = summarise(bench_.clock.repeat(state, [&] { p.apply(plan); }));
+      r.time = summarise(bench_.clock.repeat(state, [&] { p.apply(op); }));
       r.over_f64 = base_.try_emplace(r.cache, r.time.median).first->second / r.time.median;
       records.push_back(r);
     }
     p.reset(bench_.ctx);
-    p.apply(plan);
+    p.apply(op);
     bench_.ctx.synchronize();
     const value_tolerance promise = held_to.promised(plan);
     const double ratio = p.error_ratio(p.y, promise);
@@ -204,7 +211,7 @@ class study {
     r.stored = plan.stored();
     r.parameters = plan.parameters();
     r.reason = plan.explain();
-    r.matrix_bytes = plan.matrix_bytes();
+    r.matrix_bytes = f.read == words::high ? plan.high_words_bytes() : plan.matrix_bytes();
     r.plan_us = plan.plan_microseconds();
     return r;
   }

@@ -117,7 +117,7 @@ void set_vectors(const context& ctx, const spmv_request& request, const run_opti
   with_precision(o, [&]<class T>() { add_vectors<T>(ctx, request, o, a, p); });
 }
 
-void spmv_problem::apply(const any_spmv_plan& plan) {
+void spmv_problem::apply(const linear_operator& plan) {
   const scalar_type type = plan.vector_type();
   const auto [rows, cols] = plan.dimensions();
   if (work.rhs == 1) {

@@ -67,7 +67,7 @@ struct spmv_problem {
 
   [[nodiscard]] std::string_view precision() const { return mixed.is_asked_for() ? "mixed" : name(a.types.value); }
   /// Queues one application.
-  void apply(const any_spmv_plan& plan);
+  void apply(const linear_operator& plan);
   /// y is the initial one again.
   void reset(const context& ctx);
 };

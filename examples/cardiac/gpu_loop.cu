@@ -20,7 +20,7 @@ void pass(const context& ctx, const buffer<double>& from, double* to, float* nar
 
 // To be deleted: which of some ways to divide slices is fastest.
 int tried() {
-  const char* const text = std::getenv("TULLE_TRY");
+  const char* const text = std::getenv("TULLE_TRY_HEART");
   return text == nullptr ? 0 : std::atoi(text);
 }
 

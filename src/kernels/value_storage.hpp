@@ -13,12 +13,16 @@ enum class value_storage : std::uint8_t {
   bf16,    // every value is the upper half of a float
   listed,  // a byte each: the place in a list of the values that there are
   f16,     // every value is a half times a power of two that its row has
+  words,   // the high and the low word of a value of 8 bytes, in an array each (value_words.hpp)
+  high,    // of these the high ones alone
 };
 
-/// Of one value that takes `whole` bytes as it is.
+/// Of one value that takes `whole` bytes as it is; of words, in one of their arrays.
 constexpr std::size_t bytes_of(value_storage s, std::size_t whole) {
   switch (s) {
     case value_storage::f32:
+    case value_storage::words:
+    case value_storage::high:
       return 4;
     case value_storage::f16:
     case value_storage::bf16:
@@ -43,6 +47,10 @@ constexpr std::string_view name(value_storage s) {
       return "bf16";
     case value_storage::listed:
       return "listed";
+    case value_storage::words:
+      return "words";
+    case value_storage::high:
+      return "high words";
     default:
       return "whole";
   }

@@ -26,40 +26,6 @@ index_t block_of(const detail::operand& a) {
 
 }  // namespace
 
-/// The plan's kernel on vectors in the plan's order.
-class any_spmv_plan::impl::own_order_operator final : public linear_operator {
- public:
-  explicit own_order_operator(impl& plan) : plan_(plan) {}
-
-  [[nodiscard]] const context& ctx() const noexcept override { return plan_.ctx; }
-  [[nodiscard]] shape dimensions() const noexcept override { return plan_.dimensions; }
-  [[nodiscard]] scalar_type vector_type() const noexcept override { return *plan_.options.vector_type; }
-  [[nodiscard]] std::string_view label() const noexcept override { return plan_.kernel->name; }
-  [[nodiscard]] std::string_view matrix_label() const noexcept override { return "A in the plan's order"; }
-  [[nodiscard]] bool can(operation what, bool transposed) const noexcept override {
-    return !transposed && plan_.can(what);
-  }
-
- private:
-  void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override {
-    plan_.op->apply(alpha, x.data, beta, y.data, how.stream);
-  }
-  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
-                     call how) const override {
-    plan_.many_operator().apply_many(alpha, strided(x), beta, strided(y), how.stream);
-  }
-  void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
-                     const const_vector_ref& w, const vector_ref& dots, call how) const override {
-    plan_.op->apply_dots(alpha, x.data, beta, y.data, w.data, dots, how.stream);
-  }
-  void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
-                 const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const override {
-    plan_.op->apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
-  }
-
-  impl& plan_;
-};
-
 /// `transposes`: the plan multiplies by the transpose of the CSR that the source now is.
 void any_spmv_plan::impl::reorder(bool transposes) {
   const auto begin = std::chrono::steady_clock::now();
@@ -73,7 +39,7 @@ void any_spmv_plan::impl::reorder(bool transposes) {
       detail::describe(how), detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
   order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
-  own_order = std::make_unique<own_order_operator>(*this);
+  own_order = make_part_operator(false, true);
 }
 
 /// Times the plan in another order beside this one, where there seems to be one that pays, and keeps the faster.
@@ -112,14 +78,6 @@ void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
     plain.order_reason += fmt::format("; another order: {}", e.what());
   }
   impl_->plan_microseconds += microseconds_since(begin);
-}
-
-const permutation* any_spmv_plan::row_order() const noexcept { return impl_->order ? &impl_->order->rows() : nullptr; }
-const permutation* any_spmv_plan::column_order() const noexcept {
-  return impl_->order ? &impl_->order->columns() : nullptr;
-}
-const linear_operator& any_spmv_plan::in_own_order() const noexcept {
-  return impl_->own_order == nullptr ? static_cast<const linear_operator&>(*this) : *impl_->own_order;
 }
 
 }  // namespace tulle

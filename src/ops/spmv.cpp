@@ -29,6 +29,9 @@ void check_values(const spmv_options& o) {
   if (o.values.bound > error_bound::norm) {
     refuse("values.bound", static_cast<int>(o.values.bound), "componentwise (0), row (1) or norm (2)");
   }
+  if (o.high_words && may_lose_bits(o)) {
+    throw error(status::invalid_argument, "high_words = true: values and value_rule must not be set");
+  }
   if (!o.value_rule) return;
   const magnitude_rule& rule = *o.value_rule;
   if (o.values.tolerance > 0) {
@@ -108,6 +111,12 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     choose(quick);
     if (options.effort == spmv_effort::max) tune(max_effort_applications);
   }
+  if (options.high_words) {
+    if (!kernel->listens_to.high_words) {
+      throw error(status::unsupported, fmt::format("high_words: {} does not store values as words ({})", kernel->name, reason));
+    }
+    by_high_words = make_part_operator(true, false);
+  }
   plan_microseconds = microseconds_since(began);
 }
 
@@ -162,6 +171,7 @@ void any_spmv_plan::impl::choose(bool quick) {
   if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
+    if (options.high_words && build_in_words()) return;
     if (may_lose_bits(options) && build_narrower(*chosen)) return;
     if (kernel == chosen) {
       reason = choice.reason;  // made, though nothing in it takes fewer bits
@@ -189,6 +199,17 @@ bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
   if (narrows(chosen)) return true;
   const auto kernels = spmv_kernels(ctx.backend());
   return std::ranges::any_of(kernels, [&](const spmv_kernel& k) { return !k.takes_bsr && &k != &chosen && narrows(k); });
+}
+
+/// The first kernel that stores values as words and takes this matrix; false where there is none.
+bool any_spmv_plan::impl::build_in_words() {
+  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
+    if (!k.listens_to.high_words || k.role != kernel_role::production || !contains(k.types, types())) continue;
+    if (!k.supports(stats, source.ref().types, ctx.info()).ok) continue;
+    build(k, "stores values as high and low words");
+    return true;
+  }
+  return false;
 }
 
 void any_spmv_plan::impl::analyse() {
@@ -246,6 +267,7 @@ const spmv_kernel* any_spmv_plan::impl::remembered(const std::string& key) const
 }
 
 void any_spmv_plan::impl::tune(double budget) {
+  if (options.high_words) return;  // one kernel has them
   const matrix_ref& a = source.ref();
   const std::string key = fmt::format("{}/{}/{}/{}{}", statistics_hash(stats), types_label(types()), ctx.info().name,
                                       ctx.info().multiprocessors, may_lose_bits(options) ? "/lossy" : "");

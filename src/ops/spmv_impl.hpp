@@ -30,15 +30,22 @@ struct any_spmv_plan::impl {
   bool transpose(const std::string& wanted);
   void choose(bool quick);
   bool build_narrower(const spmv_kernel& chosen);
+  bool build_in_words();
   void analyse();
   void count();
   [[nodiscard]] const spmv_kernel* remembered(const std::string& key) const;
   void tune(double budget);
-  class own_order_operator;
+  class part_operator;
+  std::unique_ptr<linear_operator> make_part_operator(bool high, bool in_own_order);
   void reorder(bool transposes);
   void build(const spmv_kernel& k, const std::string& why);
   void build_without_set_up(const std::string& why);
   spmv_operator& many_operator();
+  /// Of the high words where values are stored so.
+  [[nodiscard]] spmv_operator& high_operator() const {
+    spmv_operator* const high_words = op->high_words();
+    return high_words == nullptr ? *op : *high_words;
+  }
   [[nodiscard]] bool can(operation what) const noexcept {
     return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
   }
@@ -79,6 +86,7 @@ struct any_spmv_plan::impl {
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A
   std::string order_reason;                   // why, or why not; empty: never asked for
   std::unique_ptr<linear_operator> own_order;  // of in_own_order, where there is an order
+  std::unique_ptr<linear_operator> by_high_words;  // where they were asked for
 };
 
 }  // namespace tulle

@@ -13,6 +13,7 @@ namespace {
 cg_problem with_all_bits(cg_problem p) {
   p.options.spmv.values = {};
   p.options.spmv.value_rule.reset();
+  p.options.spmv.high_words = false;
   return p;
 }
 

@@ -20,7 +20,7 @@ class cg_operations final : public cg_operator {
  public:
   cg_operations(const context& ctx, const cg_problem& problem)
       : a_(ctx, matrix_of(problem), problem.options.spmv),
-        m_(make_preconditioner(ctx, problem, a_)),
+        m_(make_preconditioner(ctx, problem, a_.high_words())),
         loop_(a_, m_.get(), problem.options) {
     explain_kernel(a_, problem.kernel_reason);
   }

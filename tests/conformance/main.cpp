@@ -118,6 +118,17 @@ void add_promises(const context& ctx, const spmv_kernel& kernel) {
   }
 }
 
+void add_high_words(const context& ctx, const spmv_kernel& kernel) {
+  if (!kernel.listens_to.high_words) return;
+  for_types(kernel, true, [&](spmv_case c) {
+    if (c.types.value != scalar_type::f64) return;
+    c.options_text = "high_words";
+    add_test(c.name(), [ctx, c] { run_high_words_case(ctx, c); });
+    c.options.high_words = true;
+    add_passes(ctx, c);
+  });
+}
+
 void add_transposed(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_transposed_kernels(ctx.backend())) {
     for_types(kernel, true, [&](const spmv_case& c) {
@@ -134,6 +145,7 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
   add_sweeps(ctx, kernel);
   add_promises(ctx, kernel);
   add_rules(ctx, kernel);
+  add_high_words(ctx, kernel);
   for_types(kernel, true, [&](const spmv_case& c) { add_passes(ctx, c); });
   for_types(kernel, true, [&](spmv_case c) {
     const bool every_type = kernel.name == kernel_without_set_up(kernel.backend) || kernel.name == "packed";

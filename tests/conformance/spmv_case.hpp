@@ -29,6 +29,10 @@ void run_spmv_case(const context& ctx, const spmv_case& c);
 /// the matrix and the promise let them be.
 void run_promise_case(const context& ctx, const spmv_case& c);
 
+/// The same with options.high_words: the bits of the kernel without, and by the high words the bound with 2^-21 of each
+/// value.
+void run_high_words_case(const context& ctx, const spmv_case& c);
+
 /// Y = alpha A X + beta Y for 1, 2, 3, 8 and 17 vectors, row-major, column-major and mixed, with room between rows or
 /// vectors that nobody may touch: every vector is held to the error bound, and to the same bits in a second run.
 /// Skipped where the kernel has no apply_many and need not.

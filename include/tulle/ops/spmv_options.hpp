@@ -97,6 +97,11 @@ struct spmv_options {
   value_tolerance values = {};
   /// The same by size, in place of a promise; not both.
   std::optional<magnitude_rule> value_rule = {};
+  /// Stores f64 values as a high and a low word of 32 bits, in an array each, so that any_spmv_plan::high_words() reads
+  /// half of their bytes; values that fewer bytes hold stay in fewer. The plan's own results keep their bits, of its
+  /// kernel; the kernel is one that does this. Not with `values` or `value_rule`; UNSUPPORTED where no kernel has it: on
+  /// CUDA, at effort none, and for blocks.
+  bool high_words = false;
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
   int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32

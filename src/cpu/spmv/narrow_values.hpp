@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/value_bound.hpp"
+#include "kernels/value_words.hpp"
 
 namespace tulle::cpu {
 
@@ -77,8 +78,8 @@ value_kinds<T> kinds_of(int threads, const T* values, std::int64_t count);
 template <class T>
 class value_writer {
  public:
-  /// `list`: of `listed`, every value that there is.
-  value_writer(value_storage storage, const std::vector<T>& list) : storage_(storage) {
+  /// `list`: of `listed`, every value that there is. `low`: of `words`, bytes from a high word to its low one.
+  value_writer(value_storage storage, const std::vector<T>& list, std::ptrdiff_t low = 0) : storage_(storage), low_(low) {
     for (const T value : list) places_.add(value);
   }
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage_, sizeof(T)); }
@@ -105,6 +106,13 @@ class value_writer {
       case value_storage::listed:
         for (int i = 0; i < count; ++i) put(places_.place_of(values[i]), i, to);
         break;
+      case value_storage::words:
+        for (int i = 0; i < count; ++i) {
+          const value_words w = words_of(values[i]);
+          put(w.high, i, to);
+          put(w.low, i, to + low_);
+        }
+        break;
       default:
         std::memcpy(to, values, static_cast<std::size_t>(count) * sizeof(T));
     }
@@ -118,6 +126,7 @@ class value_writer {
   }
 
   value_storage storage_;
+  std::ptrdiff_t low_;
   row_form form_ = whole_form;
   value_set<T> places_ = {};
 };

@@ -8,7 +8,8 @@
 // with an equal number of rows and entries, from memory that its thread wrote first. Values that can be are stored in
 // fewer bytes (1, 2 or 4), with the same result bit for bit; within a promise or by a rule of size (value_bound.hpp) each
 // slice of an f64 matrix has f64, f32 or f16 values, which is the form of `composite_rows` and `dual_rows` without what they
-// spend on columns. Bytes per nonzero: those of a value and, on diagonals, 1/8 to
+// spend on columns. Where it is asked for, values that nothing narrows are two arrays of words (value_words.hpp), and a
+// second operator reads the high ones alone (packed_high.hpp). Bytes per nonzero: those of a value and, on diagonals, 1/8 to
 // 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the matrix costs
 // more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
@@ -25,6 +26,7 @@
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/packed_encode.hpp"
+#include "cpu/spmv/packed_high.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/describe_stored.hpp"
@@ -62,14 +64,18 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   template <class Finish, class Done>
   void multiply(Finish start, const V* x, const Done& done) {
+    multiply(values(), start, x, done);
+  }
+  template <class Finish, class Done>
+  void multiply(const packed_values<V>& values, Finish start, const V* x, const Done& done) {
     if constexpr (std::same_as<Finish, scaled<V>> || std::same_as<Finish, scaled_dots<V>>) {
       using streaming = std::conditional_t<std::same_as<Finish, scaled<V>>, streamed<V>, streamed_dots<V>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(streaming{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(values, streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;
-      multiply_packed(isa_, parts_[i], values(), x, finish);
+      multiply_packed(isa_, parts_[i], values, x, finish);
       done(i, finish);
     });
   }
@@ -80,6 +86,21 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     const bool by_row = x.vector_stride == 1;
     if (!mostly_diagonal_ || (by_row && !packed_takes_rows<V>)) return many_.run(a_, alpha, x, beta, y);
     multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y);
+  }
+
+  [[nodiscard]] spmv_operator* high_words() noexcept override {
+    return storage_ == value_storage::words ? &high_ : nullptr;
+  }
+  [[nodiscard]] packed_values<V> high_values() const {
+    packed_values<V> out = values();
+    out.storage = value_storage::high;
+    return out;
+  }
+  [[nodiscard]] int parts() const noexcept { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] std::size_t high_bytes() const noexcept { return words_.bytes() + values_.bytes() / 2; }
+  bool store_in_order(const index_t* order, bool x_too) override {
+    high_.store_in_order(order, x_too);
+    return finishing_operator<packed_kernel, V>::store_in_order(order, x_too);
   }
 
   /// Where values are not stored whole, or need not be, how they are is decided again.
@@ -96,9 +117,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return words_.bytes() + values_.bytes() + kinds_.list.size() * sizeof(V);
   }
-  [[nodiscard]] bool narrows_values() const noexcept override { return by_slice_ || storage_ != value_storage::whole; }
+  [[nodiscard]] bool narrows_values() const noexcept override { return by_slice_ || !keeps_bytes(); }
   [[nodiscard]] stored_values stored() const override {
     const std::int64_t nnz = a_.nnz;
+    if (storage_ == value_storage::words) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(sizeof(T))}}};
     if (!narrows_values()) return {};
     if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
     return described({counts_, lost_});
@@ -111,6 +133,10 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   }
 
  private:
+  /// Values take as many bytes as they have.
+  [[nodiscard]] bool keeps_bytes() const noexcept {
+    return storage_ == value_storage::whole || storage_ == value_storage::words;
+  }
   /// They depend on the matrix alone, so that no number of threads shows in sums over rows; as many as most numbers of
   /// threads divide.
   static int parts_for(const csr_view<T, O>& a) { return threads_for(240, std::int64_t{a.rows} + a.nnz, 1 << 14); }
@@ -125,7 +151,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     row_forms forms;
     const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
     const bool lossy = std::same_as<T, double> && may_lose_bits(options_);
-    const bool look = mine >= least_narrow_bytes && (values_.empty() || storage_ != value_storage::whole || lossy);
+    const bool look = mine >= least_narrow_bytes && (values_.empty() || !keeps_bytes() || lossy);
     kinds_ = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
     storage_ = narrowest(kinds_, mine);
     by_slice_ = false;
@@ -137,6 +163,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
       }
     }
     if (by_slice_) storage_ = value_storage::whole;
+    if (sizeof(T) == 8 && options_.high_words && storage_ == value_storage::whole) storage_ = value_storage::words;
     if (storage_ != value_storage::listed) kinds_.list.clear();
     std::ranges::copy(kinds_.list, list_.begin());
     return forms;
@@ -178,9 +205,12 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   }
 
   void fill() {
-    const value_writer<T> writer(storage_, kinds_.list);
-    const std::size_t unit = by_slice_ ? slice_alignment : writer.slot_bytes();
-    const std::size_t bytes = static_cast<std::size_t>(slots_) * unit + packed_value_slack;
+    const std::size_t arrays = storage_ == value_storage::words ? 2 : 1;
+    const std::size_t unit = by_slice_ ? slice_alignment : bytes_of(storage_, sizeof(T));
+    const std::size_t array = (static_cast<std::size_t>(slots_) * unit + 2 * packed_value_slack - 1) / 64 * 64;
+    const std::size_t bytes = arrays * array;
+    low_ = arrays == 2 ? static_cast<std::ptrdiff_t>(array) : 0;
+    const value_writer<T> writer(storage_, kinds_.list, low_);
     if (values_.size() != bytes) values_ = buffer<std::byte>(ctx_, bytes);
     const packed_values<V> stored = values();
     std::atomic<bool> same = true;
@@ -204,7 +234,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   [[nodiscard]] packed_values<V> values() const {
     const bool narrow = storage_ == value_storage::whole && sizeof(T) < sizeof(V);
-    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), static_cast<int>(kinds_.list.size()), by_slice_};
+    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), static_cast<int>(kinds_.list.size()), by_slice_, low_};
   }
 
   context ctx_;
@@ -221,11 +251,13 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   form_counts counts_ = {};  // then
   double lost_ = 0;
   buffer<std::byte> values_;
+  std::ptrdiff_t low_ = 0;  // of words: bytes from a high one to its low one
   std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says; by slice of slice_alignment
   std::array<V, most_listed_values> list_{};
   std::vector<packed_part> parts_;
   csr_many<T, V, O> many_{a_, threads_};
   isa isa_ = best_isa();
+  packed_high<packed_kernel, V> high_{*this};
 };
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
@@ -239,7 +271,7 @@ spmv_kernel packed_entry() {
       .backend = backend_kind::cpu,
       .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.sigma = true, .values = true},
+      .listens_to = {.sigma = true, .values = true, .high_words = true},
       .supports = supports_slices,
       .make = make_operator<packed_kernel, packed_types>,
   };

@@ -113,9 +113,20 @@ struct slice_sums_avx512 {
                                                                   static_cast<std::intptr_t>(sizeof(V))));
   }
 
+  /// As prefetch_position, in both arrays where there are two.
+  template <std::size_t Width>
+  [[gnu::always_inline, TULLE_AVX512]] void prefetch(const cursor& c) const {
+    prefetch_position<Width>(c.words, c.values, sizeof(raw));
+    if constexpr (requires { slots.low_of(c.values); }) {
+      for (std::size_t line = 0; line < packed_lanes * sizeof(raw); line += 64) {
+        prefetch_ahead(slots.low_of(c.values), prefetch_bytes + line);
+      }
+    }
+  }
+
   [[gnu::always_inline, TULLE_AVX512]] void add_full_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<0>(c.words, c.values, sizeof(raw));
+      prefetch<0>(c);
       const V* from = x + static_cast<std::int32_t>(*c.words++);
       for (int v = 0; v < vectors; ++v) {
         sum[v] = simd::madd(slots.load(c.values + v * simd::lanes), simd::load(from + v * simd::lanes), sum[v]);
@@ -126,7 +137,7 @@ struct slice_sums_avx512 {
 
   [[gnu::always_inline, TULLE_AVX512]] void add_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
-      prefetch_position<0>(c.words, c.values, sizeof(raw));
+      prefetch<0>(c);
       const std::uint32_t base = c.words[0], mask = c.words[1];
       for (int v = 0; v < vectors; ++v) {
         const auto m = part(mask, v);
@@ -141,7 +152,7 @@ struct slice_sums_avx512 {
   [[gnu::always_inline, TULLE_AVX512]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
     constexpr bool padded = offsets_are_padded(sizeof(Offset));
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(raw));
+      prefetch<sizeof(Offset)>(c);
       const auto base = simd::all(c.words[0]);
       const std::uint32_t mask = c.words[1];
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words + 2);
@@ -161,7 +172,7 @@ struct slice_sums_avx512 {
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX512]] void add_full(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(raw));
+      prefetch<sizeof(Offset)>(c);
       const auto base = simd::all(*c.words++);
       const auto* bytes = reinterpret_cast<const unsigned char*>(c.words);
       for (int v = 0; v < vectors; ++v) {

@@ -105,6 +105,7 @@ struct packed_values {
   const V* list = nullptr;                       // room for few_values at least
   int listed = 0;
   bool by_slice = false;  // each slice has a form of its own
+  std::ptrdiff_t low = 0;  // of words: bytes from a high one to its low one
 
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage, sizeof(V)); }
   /// What the values of a slice are aligned to.

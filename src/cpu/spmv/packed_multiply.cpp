@@ -142,6 +142,12 @@ void multiply_avx512(const packed_part& part, const packed_values<V>& values, co
     case value_storage::listed:
       return values.listed <= few_values<V> ? multiply_avx512<few>(part, values, x, out)
                                             : multiply_avx512<listed>(part, values, x, out);
+    case value_storage::words:
+      if constexpr (sizeof(V) == 8) return multiply_avx512<words>(part, values, x, out);
+      break;
+    case value_storage::high:
+      if constexpr (sizeof(V) == 8) return multiply_avx512<high>(part, values, x, out);
+      break;
     default:
       break;
   }

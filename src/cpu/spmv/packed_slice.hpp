@@ -7,6 +7,7 @@
 
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/packed_format.hpp"
+#include "kernels/value_words.hpp"
 
 namespace tulle::cpu {
 
@@ -37,7 +38,8 @@ class value_cursor {
         by_slice_(values.by_slice),
         slot_bytes_(values.slot_bytes()),
         alignment_(values.alignment()),
-        list_(values.list) {}
+        list_(values.list),
+        low_(values.low) {}
 
   /// `count` numbers from `skip` on: where they are, or in `room`.
   [[gnu::always_inline]] const V* read(std::size_t skip, int count, V* room) const {
@@ -56,6 +58,10 @@ class value_cursor {
         });
       case value_storage::listed:
         return widen<std::uint8_t>(from, count, room, [list = list_](std::uint8_t v) { return list[v]; });
+      case value_storage::words:
+        return join(from, count, room);
+      case value_storage::high:
+        return widen<std::uint32_t>(from, count, room, [](std::uint32_t v) { return static_cast<V>(from_high(v)); });
       default:
         return reinterpret_cast<const V*>(from);
     }
@@ -89,12 +95,25 @@ class value_cursor {
     return room;
   }
 
+  /// High words and low ones.
+  [[gnu::always_inline]] const V* join(const std::byte* from, int count, V* room) const {
+    for (int i = 0; i < count; ++i) {
+      value_words w;
+      const std::byte* high = from + static_cast<std::size_t>(i) * sizeof w.high;
+      std::memcpy(&w.high, high, sizeof w.high);
+      std::memcpy(&w.low, high + low_, sizeof w.low);
+      room[i] = static_cast<V>(from_words(w));
+    }
+    return room;
+  }
+
   const std::byte* at_;
   value_storage storage_;
   bool by_slice_;
   std::size_t slot_bytes_;
   std::size_t alignment_;
   const V* list_;
+  std::ptrdiff_t low_;
   float scale_ = 1;
 };
 

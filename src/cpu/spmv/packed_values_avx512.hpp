@@ -9,7 +9,7 @@
 namespace tulle::cpu {
 
 /// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
-enum class slot_kind : std::uint8_t { whole, f32, f16, bf16, listed, few };
+enum class slot_kind : std::uint8_t { whole, f32, f16, bf16, listed, few, words, high };
 
 /// Loads from `raw` slots into the lanes of V.
 template <scalar V, slot_kind Kind>
@@ -100,6 +100,47 @@ struct slots_avx512<double, slot_kind::few> {
   }
   [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
     return _mm512_maskz_expand_pd(m, load(p));
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::words> {
+  using value = double;
+  using raw = std::uint32_t;
+  std::ptrdiff_t distance;  // words from a high one to its low one
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>& v)
+      : distance(v.low / static_cast<std::ptrdiff_t>(sizeof(raw))) {}
+  [[gnu::always_inline]] const raw* low_of(const raw* p) const { return p + distance; }
+  /// As from_words: a low word below 0 takes one from the high one.
+  [[gnu::always_inline, TULLE_AVX512]] static __m512d join(__m256i high, __m256i low) {
+    const __m512i in_turn = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m256i upper = _mm256_add_epi32(high, _mm256_srai_epi32(low, 31));
+    return _mm512_castsi512_pd(
+        _mm512_permutex2var_epi32(_mm512_castsi256_si512(low), in_turn, _mm512_castsi256_si512(upper)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const {
+    return join(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(low_of(p))));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return join(_mm256_maskz_expandloadu_epi32(m, p), _mm256_maskz_expandloadu_epi32(m, low_of(p)));
+  }
+};
+
+template <>
+struct slots_avx512<double, slot_kind::high> {
+  using value = double;
+  using raw = std::uint32_t;
+  [[gnu::always_inline, TULLE_AVX512]] explicit slots_avx512(const packed_values<double>&) {}
+  [[gnu::always_inline, TULLE_AVX512]] static __m512d upper(__m256i high) {
+    const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_castsi512_pd(_mm512_maskz_permutexvar_epi32(0xaaaa, twice, _mm512_castsi256_si512(high)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d load(const raw* p) const {
+    return upper(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  [[gnu::always_inline, TULLE_AVX512]] __m512d expand(__mmask8 m, const raw* p) const {
+    return upper(_mm256_maskz_expandloadu_epi32(m, p));
   }
 };
 
