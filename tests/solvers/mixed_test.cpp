@@ -121,10 +121,10 @@ TEST_P(mixed_test, the_scale_of_a_does_not_matter) {
   }
 }
 
-/// Rows and columns times powers of two from 2^-20 to 2^20: so are those of D^-1/2.
+/// Rows and columns times powers of two from 2^-5 to 2^5: so are those of D^1/2.
 TEST_P(mixed_test, a_diagonal_of_many_sizes) {
   plain_csr<double> a = path(500, 1e-2);
-  const auto size = [](index_t i) { return std::ldexp(1, static_cast<int>(i * 7 % 41) - 20); };
+  const auto size = [](index_t i) { return std::ldexp(1, static_cast<int>(i * 7 % 11) - 5); };
   for (index_t i = 0; i < a.rows; ++i) {
     for (auto k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) a.values[k] *= size(i) * size(a.colind[k]);
   }
