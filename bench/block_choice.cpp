@@ -148,6 +148,7 @@ std::vector<family> families(double entries) {
   };
   return {
       {"27 neighbours in a cube", true, [=](int b) { return cube(b, 27, everything); }},
+      {"27 neighbours in a cube, half as large", true, [=](int b) { return cube(b, 54, everything); }},
       {"19 neighbours in a cube", true, [=](int b) { return cube(b, 19, without_corners); }},
       {"7 neighbours in a cube", true, [=](int b) { return cube(b, 7, along_axes); }},
       {"5 neighbours in a plane", true, [=](int b) { return grid(root(b, 5, 2), 1, along_axes); }},

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/bsr_block.hpp"
 #include "kernels/column_blocks.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
 #include "plan/spmv_costs_cpu.hpp"
+#include "plan/spmv_costs_cuda.hpp"
 
 namespace tulle {
 namespace {
@@ -73,17 +73,20 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
   return rows_alike(s) && s.mean >= std::max(least_mean, blocks) && reads_all_of_x(s);
 }
 
-/// Bytes per nonzero of a copy in blocks, where rows are alike and that is less than csr5's (a column index of 4 bytes, half
-/// a byte of places of rows): both come close to the bandwidth. Nothing where blocks were not looked at, nor for blocks of 2
-/// with many holes: stencils with runs of three points look like that, and `packed` stores no column of theirs.
+/// Blocks, or packed without columns, where rows are alike and that costs less than csr5. Nothing where blocks were not
+/// looked at, nor for blocks of 2 with many holes: stencils with runs of three points look like that.
 /// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
-std::optional<double> bytes_in_blocks(const csr_stats& s, std::size_t value) {
+std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t value) {
   const index_t b = best_bsr_block(s, value);
-  if (!rows_alike(s) || s.nnz < least_packed_nnz || s.block_fill[static_cast<std::size_t>(b)] == 0) return std::nullopt;
+  const double fill = s.block_fill[static_cast<std::size_t>(b)];
+  if (!rows_alike(s) || s.nnz < least_packed_nnz || fill == 0) return std::nullopt;
   constexpr double least_fill_of_pairs = 0.7;  // 27 points: 0.62 by the sample that is looked at
-  if (b == 2 && s.block_fill[2] < least_fill_of_pairs) return std::nullopt;
-  const double bytes = bsr_bytes_per_nonzero(s, b, value);
-  return bytes < static_cast<double>(value) + 4.5 ? std::optional(bytes) : std::nullopt;
+  if (b == 2 && fill < least_fill_of_pairs) return std::nullopt;
+  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value), csr5 = cost_of_csr5(s, value), packed = cost_of_packed(s, b, value);
+  if (csr5.megabytes <= std::min(blocks.megabytes, packed.megabytes)) return std::nullopt;
+  const spmv_cost_cuda& least = packed.megabytes < blocks.megabytes ? packed : blocks;
+  return spmv_choice{std::string(least.kernel), fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.0f} MB, {3:.0f} in csr5", b, 100 * fill,
+                                               least.megabytes, csr5.megabytes)};
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
@@ -122,12 +125,7 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
                         static_cast<std::size_t>(s.cols) * value, device.l2_bytes,
                         column_blocks_for(s.cols, value, device.l2_bytes).count)};
   }
-  if (const auto bytes = bytes_in_blocks(s, size_of(types.value))) {
-    const index_t b = best_bsr_block(s, size_of(types.value));
-    // A lane that holds 64 values leaves room for few others.
-    return {b == 8 ? "bsr" : "bin_bsr.compact", fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.1f} bytes a nonzero", b,
-                                           100 * s.block_fill[static_cast<std::size_t>(b)], *bytes)};
-  }
+  if (auto in_blocks = choose_in_blocks(s, size_of(types.value))) return *std::move(in_blocks);
   if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s, size_of(types.value), device)) {
     return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
                                 s.max)};

@@ -79,40 +79,62 @@ TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(with(regular(4'000'000, 16), &csr_stats::gather_sectors, 30)), "packed");
 }
 
+/// `nodes` block rows of `blocks` blocks of `b` x `b`, `fill` full, whose rows differ in length where they have holes.
+csr_stats of_blocks(index_t nodes, double blocks, index_t b, double fill) {
+  csr_stats s = regular(nodes * b, blocks * b * fill);
+  s.gather_sectors = 16;
+  s = with_longest(s, static_cast<index_t>(s.mean * (fill < 1 ? 1.2 : 1.04)));
+  for (index_t other = 2; other <= 8; ++other) s.block_fill[static_cast<std::size_t>(other)] = 0.3;
+  s.block_fill[static_cast<std::size_t>(b)] = fill;
+  return s;
+}
 TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
   csr_stats s = with(regular(384'000, 155), &csr_stats::gather_sectors, 16);
   EXPECT_EQ(standard(s), "packed");  // blocks were not looked at
-  s.block_fill[6] = 1;
-  EXPECT_EQ(standard(s), "bin_bsr.compact");
-  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
-  s.block_fill[6] = 0.8;
-  EXPECT_EQ(standard(s), "bin_bsr.compact");
-  s.block_fill[6] = 0.6;
-  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
-  EXPECT_EQ(standard(with_longest(s, 160)), "packed");  // rows of one length
-  EXPECT_EQ(standard(with_longest(s, 200)), "csr5");
-  s.block_fill[6] = 1;
-  EXPECT_EQ(standard(with_longest(s, 155 * 20)), "packed");
-  s.block_fill.fill(0);
-  s.block_fill[8] = 1;
-  EXPECT_EQ(standard(s), "bsr");
+  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 1)), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 1), f32), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.8)), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.6), f32), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.6)), "csr5");
+  EXPECT_EQ(standard(with_longest(of_blocks(64'000, 26, 6, 0.6), 94)), "packed");  // rows of one length
+  EXPECT_EQ(standard(with_longest(of_blocks(64'000, 26, 6, 1), 155 * 20)), "packed");
+  EXPECT_EQ(standard(of_blocks(5'000, 9, 3, 1)), "csr5");  // few
   s = with_longest(regular(800'000, 20), 26);
-  s.block_fill[2] = 0.5;
-  EXPECT_EQ(standard(s), "packed");
-  s.block_fill[2] = 0.7;
-  EXPECT_EQ(standard(s), "csr5");
-  s.block_fill[2] = 0.8;  // a mask takes a byte
-  EXPECT_EQ(standard(s), "bin_bsr.compact");
-  EXPECT_EQ(standard(s, f32), "bin_bsr.compact");
   s.block_fill.fill(0.6);
   EXPECT_EQ(standard(s), "packed");  // a band of runs
   s = with_longest(with(regular(2'097'152, 26), &csr_stats::gather_sectors, 13), 27);
   s.block_fill = {0, 0, 0.62, 0.38, 0.34, 0.23, 0.2, 0.18, 0.18};
   EXPECT_EQ(standard(s), "packed");  // 27 points
   EXPECT_EQ(standard(s, f32), "packed");
-  s = regular(20'000, 80);
-  s.block_fill[3] = 1;
-  EXPECT_EQ(standard(s), "csr5");  // few
+}
+
+TEST(ChooseSpmv, WeighsWhatBlocksOfF64TakeBesideTheirBytes) {
+  // 11.8 bytes a nonzero for csr5's 12.5 and more: too little where all of it takes 40 us.
+  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.7)), "csr5");
+  EXPECT_EQ(standard(of_blocks(250'000, 12, 7, 0.7)), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.7), f32), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.8)), "bin_bsr.compact");
+  EXPECT_EQ(standard(of_blocks(530'000, 7, 2, 0.7)), "csr5");
+  EXPECT_EQ(standard(of_blocks(530'000, 7, 2, 0.9)), "bin_bsr.compact");  // a mask takes a byte
+}
+
+TEST(ChooseSpmv, TakesBsrForLongRowsOfBlocksOf8) {
+  EXPECT_EQ(standard(of_blocks(20'000, 12, 8, 1)), "bsr");
+  EXPECT_EQ(standard(of_blocks(20'000, 12, 8, 1), f32), "bsr");
+  EXPECT_EQ(standard(of_blocks(25'000, 9, 8, 1)), "bsr");
+  EXPECT_EQ(standard(of_blocks(25'000, 9, 8, 1), f32), "bin_bsr.compact");  // 2.3 KB
+  EXPECT_EQ(standard(of_blocks(45'000, 5, 8, 1)), "bin_bsr.compact");
+}
+
+TEST(ChooseSpmv, PacksShortRowsOfBlocksInAStencil) {
+  const csr_stats scattered = of_blocks(750'000, 5, 2, 1), plane = with(scattered, &csr_stats::gather_sectors, 6);
+  EXPECT_EQ(standard(scattered), "bin_bsr.compact");
+  EXPECT_EQ(standard(plane), "packed");
+  EXPECT_EQ(standard(plane, f32), "packed");
+  EXPECT_EQ(standard(with_longest(plane, 11)), "bin_bsr.compact");  // a mesh
+  const auto near = [](csr_stats s) { return with(s, &csr_stats::gather_sectors, 6); };
+  EXPECT_EQ(standard(near(of_blocks(138'000, 27, 2, 1))), "bin_bsr.compact");  // long rows
+  EXPECT_EQ(standard(near(of_blocks(330'000, 5, 3, 1))), "bin_bsr.compact");   // an index of 9 values is little
 }
 
 TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
