@@ -12,6 +12,7 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
+#include "cuda/spmv/tried_dots.cuh"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -104,7 +105,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
-        packed_whole(values, x, epilogue, stream);
+        with_tried<5, V>(epilogue, [&](const auto& e) { packed_whole(values, x, e, stream); });
       } else {
         packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       }

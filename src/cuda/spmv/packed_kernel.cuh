@@ -23,10 +23,18 @@ using tall_ahead = packed_tuning<2, 4, 9, true>;
 using local = packed_tuning<1, 4, 10>;
 using scattered = packed_tuning<1, 8, 8>;
 
+/// TULLE_TRY: bit 1 of an epilogue that brings w early.
+template <class Epilogue>
+constexpr bool brings = false;
+template <class Epilogue>
+  requires requires { Epilogue::how; }
+constexpr bool brings<Epilogue> = (Epilogue::how & 1) != 0;
+
 template <class Tuning, class Values, class T, class Epilogue>
 __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     packed_kernel(packed_pattern a, Values values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
   constexpr int lanes = Tuning::lanes;
+  __shared__ T brought[brings<Epilogue> ? lanes : 1][brings<Epilogue> ? packed_threads : 1];
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_threads + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
     const packed_slice s = load_slice(a, i);
@@ -35,6 +43,10 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     T sum[lanes][1] = {};
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
+      if constexpr (brings<Epilogue>) {
+        if (lane[h].owns_row) epilogue.bring(&brought[h][threadIdx.x], lane[h].row);
+        continue;
+      }
       if (Tuning::fetches && s.width < fetched_width && lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
     with_values_of(s, values, [&](const auto& of_slice) {
@@ -51,7 +63,11 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     } else {
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
-        if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
+        if (!lane[h].owns_row) continue;
+        if constexpr (brings<Epilogue>)
+          epilogue.put_brought(&brought[h][threadIdx.x], lane[h].row, sum[h][0]);
+        else
+          epilogue(lane[h].row, sum[h][0]);
       }
     }
   }
