@@ -10,14 +10,14 @@ namespace {
 using namespace tulle;
 
 /// One thread per row, once.
-__global__ void find_float_rows(index_t rows, const std::int64_t* rowptr, const double* values, value_storage* of_row) {
+__global__ void find_float_rows(index_t rows, const std::int64_t* rowptr, const double* values, row_form* of_row) {
   const std::int64_t i = cuda::grid_thread();
   if (i >= rows) return;
   bool floats = true;
   for (std::int64_t k = rowptr[i]; k < rowptr[i + 1]; ++k) {
     floats = floats && static_cast<double>(static_cast<float>(values[k])) == values[k];
   }
-  of_row[i] = floats ? value_storage::f32 : value_storage::whole;
+  of_row[i] = floats ? f32_form : whole_form;
 }
 
 index_t longest_row(const csr<double>& a) {
@@ -32,7 +32,7 @@ packed_rows::packed_rows(const context& ctx, const csr<double>& a, int height) {
   const cuda::device_guard guard(ctx.device());
   const buffer<std::int64_t> rowptr = clone(ctx, a.rowptr);
   const buffer<double> values = clone(ctx, a.values);
-  buffer<value_storage> of_row(ctx, static_cast<std::size_t>(a.rows));
+  buffer<row_form> of_row(ctx, static_cast<std::size_t>(a.rows));
   cuda::launch("find_float_rows", find_float_rows, cuda::threads_for(a.rows), cuda::native(ctx), a.rows, rowptr.data(),
                values.data(), of_row.data());
   cuda::packed_shape shape;

@@ -17,7 +17,7 @@ class packed_rows {
 
   [[nodiscard]] tulle::cuda::packed_pattern pattern() const { return pattern_->view(); }
   [[nodiscard]] int height() const { return pattern_->height(); }
-  /// Of a slice: values[slice.values] and on, floats or doubles, as slice.storage says.
+  /// Of a slice: values[slice.values] and on, floats or doubles, as slice.form says.
   [[nodiscard]] const std::byte* values() const { return values_.data(); }
   [[nodiscard]] std::size_t bytes() const { return pattern_->bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const;

@@ -72,9 +72,10 @@ template <class S>
 struct first_out_values {
   using raw = S;
   using value = S;
+  static constexpr bool streams = true;
   const S* data;
-  __device__ __forceinline__ first_out_values from(std::int64_t entry) const { return {data + entry}; }
-  __device__ __forceinline__ raw load(int at) const {
+  __device__ __forceinline__ first_out_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const {
     S v;
     if constexpr (sizeof(S) == 8) {
       asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f64 %0, [%1], %2;"
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(step_threads, Tuning::resident)
     if (lane[h].owns_row) in[h] = epilogue.read(lane[h].row);
   }
   double sum[lanes];
-  if (s.storage == tulle::value_storage::whole) {
+  if (s.form == tulle::whole_form) {
     const Stored<double> wide{reinterpret_cast<const double*>(values)};
     sum_slice<typename Tuning::wide>(a, s, lane, wide, x, sum);
   } else {
