@@ -82,11 +82,13 @@ std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t valu
   if (!rows_alike(s) || s.nnz < least_packed_nnz || fill == 0) return std::nullopt;
   constexpr double least_fill_of_pairs = 0.7;  // 27 points: 0.62 by the sample that is looked at
   if (b == 2 && fill < least_fill_of_pairs) return std::nullopt;
-  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value), csr5 = cost_of_csr5(s, value), packed = cost_of_packed(s, b, value);
+  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value), packed = cost_of_packed(s, b, value);
+  const spmv_cost_cuda csr5 = cost_of_csr5(s, value);
   if (csr5.megabytes <= std::min(blocks.megabytes, packed.megabytes)) return std::nullopt;
   const spmv_cost_cuda& least = packed.megabytes < blocks.megabytes ? packed : blocks;
-  return spmv_choice{std::string(least.kernel), fmt::format("blocks of {0} x {0} are {1:.0f}% full: {2:.0f} MB, {3:.0f} in csr5", b, 100 * fill,
-                                               least.megabytes, csr5.megabytes)};
+  return spmv_choice{std::string(least.kernel),
+                     fmt::format("blocks of {0} x {0} are {1:.0f}% full: a cost of {2:.0f} MB, {3:.0f} in csr5", b,
+                                 100 * fill, least.megabytes, csr5.megabytes)};
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and

@@ -2,9 +2,9 @@
 // where a matrix has blocks.
 //
 // In megabytes: those that are read of the matrix, and as many as would pass while a kernel does what takes it longer
-// than the others however many they are. That was fitted to the families of bench/block_choice.cpp that are there to fit
-// rules on, warm, on an NVIDIA H200; bench/results/block_choice.json has the times, docs/notes/0012-fused-passes.md what
-// was fitted. It stands here alone. Only differences matter.
+// than the others however many they are. That was fitted to the families of bench/block_choice.cpp that are there to
+// fit rules on, warm, on an NVIDIA H200; bench/results/block_choice.json has the times, docs/notes/0012-fused-passes.md
+// what was fitted. It stands here alone. Only differences matter.
 #pragma once
 
 #include <algorithm>
@@ -44,15 +44,16 @@ inline spmv_cost_cuda cost_of_csr5(const csr_stats& s, std::size_t value) {
   return {"csr5", (static_cast<double>(value) + 4.5) * (1 + s.mean / 2048) * static_cast<double>(s.nnz) / 1e6};
 }
 
-/// Where blocks are full, rows are of one length and what neighbouring entries read lies side by side, rows are taken for
-/// those of a stencil, each the one before moved by a block: packed then stores no columns. Long rows keep it late.
+/// Where blocks are full, rows are of one length and what neighbouring entries read lies side by side, rows are taken
+/// for those of a stencil, each the one before moved by a block: packed then stores no columns. Long rows keep it late.
 inline spmv_cost_cuda cost_of_packed(const csr_stats& s, index_t b, std::size_t value) {
   constexpr double one_length = 1.08, few_sectors = 8, bases = 0.15;
   if (s.block_fill[static_cast<std::size_t>(b)] < 1 || s.skew >= one_length || s.gather_sectors > few_sectors) {
     return {"packed", std::numeric_limits<double>::infinity()};
   }
   const double late = value == 8 ? 6 + 0.5 * s.mean : s.mean;
-  return {"packed", (static_cast<double>(value) + bases) * static_cast<double>(s.nnz) / 1e6 + late + start_of_blocks(s, value)};
+  return {"packed",
+          (static_cast<double>(value) + bases) * static_cast<double>(s.nnz) / 1e6 + late + start_of_blocks(s, value)};
 }
 
 }  // namespace tulle

@@ -24,7 +24,9 @@ constexpr bits64 empty = ~bits64{0};
 
 /// Flags that others read meanwhile: raised by an atomic, as plain stores would race with the reads.
 __device__ __forceinline__ void raise(unsigned& flag) { atomicExch(&flag, 1u); }
-__device__ __forceinline__ bool is_raised(const unsigned& flag) { return *static_cast<const volatile unsigned*>(&flag) != 0; }
+__device__ __forceinline__ bool is_raised(const unsigned& flag) {
+  return *static_cast<const volatile unsigned*>(&flag) != 0;
+}
 
 struct value_list {
   unsigned many;  // values are too many to be listed

@@ -137,7 +137,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
     const auto kernel =
         pattern().height() == 64
-            ? (ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
+            ? (tried() >= 5 && !ahead_ ? packed_kernel<tall_short, Values, V, Epilogue> : ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
         : scattered_ ? packed_kernel<scattered, Values, V, Epilogue>
                      : packed_kernel<local, Values, V, Epilogue>;
     launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),

@@ -1,4 +1,5 @@
-// TULLE_TRY: store_with_dots in other ways. Bit 1: w early; bit 2: sums by products with ones; 4: no sums (wrong).
+// TULLE_TRY: store_with_dots in other ways. Bit 1: w early; bit 2: sums by products with ones; 4: no sums (wrong). 5: packed_short.cuh;
+// 6: and 3.
 #pragma once
 
 #include <cstdlib>
@@ -174,7 +175,7 @@ void with_tried(const Epilogue& e, const F& launch) {
   if constexpr (is_dots<Epilogue>) {
     const int how = tried();
     if constexpr (Tries > 4) if (how == 4) return launch(tried_dots<V, 4>{e.store, e.w, e.dots, e.shares});
-    if constexpr (Tries > 3) if (how == 3) return launch(tried_dots<V, 3>{e.store, e.w, e.dots, e.shares});
+    if constexpr (Tries > 3) if (how == 3 || how == 6) return launch(tried_dots<V, 3>{e.store, e.w, e.dots, e.shares});
     if constexpr (Tries > 2) if (how == 2) return launch(tried_dots<V, 2>{e.store, e.w, e.dots, e.shares});
     if (how == 1) return launch(tried_dots<V, 1>{e.store, e.w, e.dots, e.shares});
   }
