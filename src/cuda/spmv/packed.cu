@@ -12,9 +12,7 @@
 #include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
-#include "cuda/spmv/packed_tried.hpp"
 #include "cuda/spmv/supports.hpp"
-#include "cuda/spmv/tried.hpp"
 #include "cuda/spmv/tried_dots.cuh"
 #include "kernels/formats.hpp"
 
@@ -59,8 +57,6 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   shape.positions = std::clamp(share + share / 2, policy::least_positions, policy::most_positions);
   shape.height = height_for(value_bytes);
   shape.narrow_height = height_for(4);
-  if (tried('t')) shape.narrow_height = 64;
-  if (tried('s')) shape.narrow_height = 32;
   shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
@@ -109,13 +105,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   template <class Epilogue>
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
-      if constexpr (requires { packed_tried(as_launched(), values, x, part_sum_.data(), epilogue, stream); }) {
-        if (packed_tried(as_launched(), values, x, part_sum_.data(), epilogue, stream)) return;
-      }
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
         with_tried<5, V>(epilogue, [&](const auto& e) { packed_whole(values, x, e, stream); });
-      } else if constexpr (std::is_same_v<std::decay_t<decltype(values)>, repeated_values<T, V>>) {
-        packed_repeated(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       } else {
         packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       }

@@ -8,7 +8,6 @@
 #include "cuda/spmv/packed_source.cuh"
 #include "cuda/spmv/packed_windows.cuh"
 #include "cuda/spmv/row_reading.cuh"
-#include "cuda/spmv/tried.hpp"
 #include "cuda/spmv/value_place.cuh"
 
 namespace tulle::cuda {
@@ -227,7 +226,7 @@ packed_storage::packed_storage(const context& ctx, index_t rows, const O* rowptr
   offsets_ = buffer<std::uint32_t>(ctx, static_cast<std::size_t>(read_back(ctx, words.data() + slices_)));
   launch_slices(ctx, "packed.write_offsets", two ? write_offsets<2, O> : write_offsets<1, O>, slices_, view(), rowptr,
                 colind, shape.part_length, words.data(), slice_.data(), base_.data(), offsets_.data());
-  if (slices_ >= least_shared_slices && !tried('b')) share_bases(ctx, slice_, base_);
+  if (slices_ >= least_shared_slices) share_bases(ctx, slice_, base_);
   if (form != nullptr) place_values(ctx, rowptr, form);
 }
 

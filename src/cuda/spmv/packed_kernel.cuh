@@ -94,14 +94,9 @@ struct packed_run {
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(pattern.slices * 32, packed_threads); }
 };
 
-/// A x for values in fewer bytes than they are used in, with an epilogue of packed.cu.
+/// A x for values in fewer bytes than they are used in, or that slices share, with an epilogue of packed.cu.
 template <class Values, class T, class Epilogue>
 void packed_narrow(const packed_run& run, const Values& values, const T* x, T* part_sum, const Epilogue& epilogue,
                    cudaStream_t stream);
-
-/// The same for values that slices share.
-template <class Values, class T, class Epilogue>
-void packed_repeated(const packed_run& run, const Values& values, const T* x, T* part_sum, const Epilogue& epilogue,
-                     cudaStream_t stream);
 
 }  // namespace tulle::cuda

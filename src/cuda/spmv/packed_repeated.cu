@@ -1,39 +1,11 @@
 // packed where slices share values; see packed.cu. Hardly any values come from memory, so that x and y are what is left
 // of the bytes (16 a row, and 32 a slice), and instructions and reads of x through L2 what takes the time.
-#include "cuda/device/epilogue.cuh"
-#include "cuda/spmv/packed_kernel.cuh"
-#include "cuda/spmv/tried.hpp"
+#include "cuda/spmv/packed_narrow.cuh"
 
 namespace tulle::cuda {
-namespace {
-
-template <class Values, class T, class Epilogue>
-auto kernel_for(const packed_run& run) -> packed_function<Values, T, Epilogue> {
-  const bool high = run.height == 64;
-  if constexpr (std::is_same_v<Epilogue, scale_and_store<double>> && std::is_same_v<Values, repeated_values<double>>) {
-    if (high) {
-      if (tried('1')) return packed_kernel<packed_tuning<2, 4, 12, false, true>, Values, T, Epilogue>;
-      if (tried('2')) return packed_kernel<packed_tuning<2, 8, 8, false, true>, Values, T, Epilogue>;
-      if (tried('3')) return packed_kernel<packed_tuning<2, 8, 6, false, true>, Values, T, Epilogue>;
-      if (tried('4')) return packed_kernel<packed_tuning<2, 4, 8, false, true>, Values, T, Epilogue>;
-      if (tried('5')) return packed_kernel<packed_tuning<2, 4, 9, false, false>, Values, T, Epilogue>;
-    }
-  }
-  return high ? packed_kernel<packed_tuning<2, 4, 9, false, true>, Values, T, Epilogue>
-              : packed_kernel<packed_tuning<1, 8, 8, false, true>, Values, T, Epilogue>;
-}
-
-}  // namespace
-
-template <class Values, class T, class Epilogue>
-void packed_repeated(const packed_run& run, const Values& values, const T* x, T* part_sum, const Epilogue& epilogue,
-                     cudaStream_t stream) {
-  launch("packed", kernel_for<Values, T, Epilogue>(run), {run.blocks(), packed_threads}, stream, run.pattern, values, x,
-         part_sum, epilogue);
-}
 
 #define TULLE_INSTANTIATE_ONE(VALUES, T, EPILOGUE) \
-  template void packed_repeated(const packed_run&, const VALUES&, const T*, T*, const EPILOGUE&, cudaStream_t);
+  template void packed_narrow(const packed_run&, const VALUES&, const T*, T*, const EPILOGUE&, cudaStream_t);
 #define TULLE_INSTANTIATE(VALUES, T)                   \
   TULLE_INSTANTIATE_ONE(VALUES, T, scale_and_store<T>) \
   TULLE_INSTANTIATE_ONE(VALUES, T, store_with_dots<T>) \

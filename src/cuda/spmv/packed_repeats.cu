@@ -7,7 +7,6 @@
 #include "cuda/spmv/equal_pieces.cuh"
 #include "cuda/spmv/packed_build.hpp"
 #include "cuda/spmv/packed_source.cuh"
-#include "cuda/spmv/tried.hpp"
 #include "cuda/spmv/value_place.cuh"
 
 namespace tulle::cuda {
@@ -100,7 +99,7 @@ void share_bases(const context& ctx, buffer<packed_slice>& slices, buffer<index_
 template <scalar T, offset O>
 buffer<std::byte> packed_storage::share_values(const context& ctx, const O* rowptr, const T* values, std::int64_t count,
                                                const buffer<T>& list) {
-  if (slices_ == 0 || tried('r')) return {};
+  if (slices_ == 0) return {};
   const device_guard guard(ctx.device());
   buffer<std::uint8_t> places(ctx, static_cast<std::size_t>(count));
   buffer<listed_slice> listed(ctx, static_cast<std::size_t>(slices_));
