@@ -113,6 +113,9 @@ struct spmv_kernel {
   passes has = {};
   tunables listens_to = {};
   support (*supports)(const csr_stats&, type_key, const device_info&) = always_supported;
+  /// Whether it stores A's values in so many fewer bytes, with all of their bits, that it is faster than kernels of blocks
+  /// are. Waits for the stream. Null: never.
+  bool (*narrows)(const context&, const matrix_ref& a) = nullptr;
   std::unique_ptr<spmv_operator> (*make)(const context&, const matrix_ref& a, const csr_stats&,
                                          const spmv_options&) = nullptr;
 };

@@ -30,6 +30,7 @@ struct any_spmv_plan::impl {
   bool transpose(const std::string& wanted);
   void choose(bool quick);
   bool build_narrower(const spmv_kernel& chosen);
+  bool build_lossless();
   bool build_in_words();
   void analyse();
   void count();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -288,6 +289,29 @@ TEST_P(NarrowValues, AFewStayWholeOnACpu) {
 }
 
 TULLE_ON_BACKENDS(NarrowValues, "cpu1", "cuda");
+
+using NarrowBlocks = on_backend;
+
+/// What has blocks is not stored in blocks where enough values take fewer bytes.
+TEST_P(NarrowBlocks, AreStoredByRows) {
+  csr<double> a = generate<double>(ctx(), "gen:fem:n=32,dof=3");
+  const auto kernel_with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {
+    a.values = to_buffer(ctx(), values);
+    return any_spmv_plan(ctx(), a, {.values = tolerance}).kernel();
+  };
+  const std::vector<double> all = random_numbers(a.values.size(), 3);
+  const std::vector<float> rounded(all.begin(), all.end());
+  const std::vector<double> floats(rounded.begin(), rounded.end());
+  EXPECT_EQ(kernel_with(all), "bin_bsr.compact");
+  EXPECT_EQ(kernel_with(floats), "packed");
+  EXPECT_EQ(kernel_with(all, {.tolerance = 1e-12}), "bin_bsr.compact");
+  EXPECT_EQ(kernel_with(all, {.tolerance = 1e-6}), "packed");
+  std::vector<double> few = all;  // a tenth of the rows
+  std::copy_n(floats.begin(), floats.size() / 10, few.begin());
+  EXPECT_EQ(kernel_with(few, {.tolerance = 1e-12}), "bin_bsr.compact");
+}
+
+TULLE_ON_BACKENDS(NarrowBlocks, "cuda");
 
 /// The narrowest of floats, bf16 and a list that is possible.
 std::string found(const std::vector<double>& values, int threads = 2) {

@@ -148,6 +148,12 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
+/// H200, FEM of 3 unknowns, 59M nonzeros: 129 us in bins of blocks; 63 where values repeat, 78 to 96 listed, 90 as f32.
+bool narrows(const context& ctx, const matrix_ref& a) {
+  return a.types.value == scalar_type::f64 &&
+         narrowest(ctx, static_cast<const double*>(a.values), a.nnz).storage != value_storage::whole;
+}
+
 }  // namespace
 
 spmv_kernel packed_entry() {
@@ -159,6 +165,7 @@ spmv_kernel packed_entry() {
       .has = {.many = true, .dots = true, .jacobi = true},
       .listens_to = {.block_size = true, .values = true},
       .supports = supports_packed,
+      .narrows = narrows,
       .make = make_operator<packed_operator, packed_types>,
   };
 }
