@@ -76,13 +76,13 @@ bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_inf
 /// Blocks, or packed without columns, where rows are alike and that costs less than csr5. Nothing where blocks were not
 /// looked at, nor for blocks of 2 with many holes: stencils with runs of three points look like that.
 /// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
-std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t value) {
+std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t value, const device_info& device) {
   const index_t b = best_bsr_block(s, value);
   const double fill = s.block_fill[static_cast<std::size_t>(b)];
   if (!rows_alike(s) || s.nnz < least_packed_nnz || fill == 0) return std::nullopt;
   constexpr double least_fill_of_pairs = 0.7;  // 27 points: 0.62 by the sample that is looked at
   if (b == 2 && fill < least_fill_of_pairs) return std::nullopt;
-  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value), packed = cost_of_packed(s, b, value);
+  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value, device), packed = cost_of_packed(s, b, value);
   const spmv_cost_cuda csr5 = cost_of_csr5(s, value);
   if (csr5.megabytes <= std::min(blocks.megabytes, packed.megabytes)) return std::nullopt;
   const spmv_cost_cuda& least = packed.megabytes < blocks.megabytes ? packed : blocks;
@@ -127,7 +127,7 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
                         static_cast<std::size_t>(s.cols) * value, device.l2_bytes,
                         column_blocks_for(s.cols, value, device.l2_bytes).count)};
   }
-  if (auto in_blocks = choose_in_blocks(s, size_of(types.value))) return *std::move(in_blocks);
+  if (auto in_blocks = choose_in_blocks(s, size_of(types.value), device)) return *std::move(in_blocks);
   if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s, size_of(types.value), device)) {
     return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
                                 s.max)};

@@ -28,14 +28,20 @@ inline double start_of_blocks(const csr_stats& s, std::size_t value) {
   return value == 8 ? std::min(byte_each * static_cast<double>(s.nnz) / 1e6, most) : 0;
 }
 
-/// In blocks of `b`: `bsr` where they are so large that a lane of bin_bsr.compact, which holds one, leaves room for few
-/// others, and a block row is long enough to pay for what a group of lanes does before and behind it.
-inline spmv_cost_cuda cost_in_blocks(const csr_stats& s, index_t b, std::size_t value) {
-  constexpr double least_row_bytes = 2800;
-  const double fill = s.block_fill[static_cast<std::size_t>(b)];
-  const double row_bytes = s.mean * b / fill * static_cast<double>(value);
-  return {b == 8 && row_bytes >= least_row_bytes ? "bsr" : "bin_bsr.compact",
-          bsr_bytes_per_nonzero(s, b, value) * static_cast<double>(s.nnz) / 1e6 + start_of_blocks(s, value)};
+/// Whether `bsr` is faster than `bin_bsr.compact`, whose lanes hold a block each, in blocks of `b`, of so many bytes in
+/// all. Outside L2 where a block leaves a lane room for few others, and a block row pays for what a group of lanes does
+/// before and behind it. In L2, where a short wait needs few bytes in flight, a group for every block row is through
+/// sooner than a warp for 32 of them; not with blocks of 6, whose 18 pieces leave 14 of 32 lanes idle.
+inline bool suits_bsr(const csr_stats& s, index_t b, std::size_t value, double bytes, const device_info& device) {
+  constexpr double least_row_bytes = 2800, least_row_bytes_in_l2 = 1500, share_of_l2 = 0.8;
+  const double row_bytes = s.mean * b / s.block_fill[static_cast<std::size_t>(b)] * static_cast<double>(value);
+  if (bytes <= share_of_l2 * static_cast<double>(device.l2_bytes)) return b != 6 && row_bytes >= least_row_bytes_in_l2;
+  return b == 8 && row_bytes >= least_row_bytes;
+}
+
+inline spmv_cost_cuda cost_in_blocks(const csr_stats& s, index_t b, std::size_t value, const device_info& device) {
+  const double bytes = bsr_bytes_per_nonzero(s, b, value) * static_cast<double>(s.nnz);
+  return {suits_bsr(s, b, value, bytes, device) ? "bsr" : "bin_bsr.compact", bytes / 1e6 + start_of_blocks(s, value)};
 }
 
 /// A column index of 4 bytes and half a byte of places of rows. Tiles of 1024 entries end where rows end: half a row is

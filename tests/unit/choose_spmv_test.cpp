@@ -126,6 +126,19 @@ TEST(ChooseSpmv, TakesBsrForLongRowsOfBlocksOf8) {
   EXPECT_EQ(standard(of_blocks(45'000, 5, 8, 1)), "bin_bsr.compact");
 }
 
+TEST(ChooseSpmv, TakesBsrWhereBlocksStayInL2) {
+  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 1), f32), "bsr");  // 23.5 MB
+  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 0.8), f32), "bsr");
+  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 0.8)), "bsr");  // 49 MB
+  EXPECT_EQ(standard(of_blocks(10'600, 25, 5, 1), f32), "bsr");
+  EXPECT_EQ(standard(of_blocks(12'000, 24, 7, 1), f32), "bin_bsr.compact");  // 57 MB of 63
+  EXPECT_EQ(standard(of_blocks(25'000, 12, 5, 1), f32), "bin_bsr.compact");  // 1.2 KB a row
+  EXPECT_EQ(standard(of_blocks(7'000, 24, 6, 1), f32), "bin_bsr.compact");   // idle lanes
+  device_info unknown = gpu();
+  unknown.l2_bytes = 0;
+  EXPECT_EQ(choose_spmv(of_blocks(5'000, 24, 7, 1), f32, unknown, spmv_policy::standard).kernel, "bin_bsr.compact");
+}
+
 TEST(ChooseSpmv, PacksShortRowsOfBlocksInAStencil) {
   const csr_stats scattered = of_blocks(750'000, 5, 2, 1), plane = with(scattered, &csr_stats::gather_sectors, 6);
   EXPECT_EQ(standard(scattered), "bin_bsr.compact");

@@ -12,7 +12,6 @@
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/shared_parts.cuh"
 #include "cuda/spmv/shared_rows.cuh"
-#include "cuda/spmv/tried_dots.cuh"
 
 namespace tulle::cuda {
 namespace {
@@ -166,12 +165,6 @@ struct warp_rows {
   double dots[Warps][2];  // of the other rows
 };
 
-template <class Epilogue>
-constexpr int how_of = 0;
-template <class Epilogue>
-  requires requires { Epilogue::how; }
-constexpr int how_of<Epilogue> = Epilogue::how;
-
 /// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane
 /// to lane. Behind the barrier the first threads have all that the block leaves.
 template <class Shape, class T, class Column, class Epilogue>
@@ -186,22 +179,18 @@ __device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Colu
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
   index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
   const bool ends_row = head % (1u << Shape::items) != 0;
+  entries.multiply(x);
+
   constexpr int batch = Shape::items / 2;
-  constexpr int how = how_of<Epilogue>;  // TULLE_TRY: 1: the first row's inputs early, 2: those of the first batch
-  typename Epilogue::inputs in[batch], of_first{};
-  const index_t first_row = row;
+  typename Epilogue::inputs in[batch];
   const auto read_batch = [&](int begin, index_t from) {
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       if ((head >> (begin + i) & 1) == 0) continue;
-      in[i] = how == 1 && from == first_row ? of_first : epilogue.read(from);
+      in[i] = epilogue.read(from);
       ++from;
     }
   };
-  if (how == 1 && ends_row) of_first = epilogue.read(row);
-  if (how == 2) read_batch(0, row);
-  entries.multiply(x);
-
   T open{0};
 #pragma unroll
   for (int i = 0; i < Shape::items; ++i) {
@@ -209,7 +198,7 @@ __device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Colu
     entries.value[i] = open;
     if ((head >> i & 1) != 0) open = T{0};
   }
-  if (how != 2) read_batch(0, row);
+  read_batch(0, row);
   const unsigned ending = __ballot_sync(full_warp, ends_row);
   open = scan_open(open, ending);
   T carried = __shfl_up_sync(full_warp, open, 1);
@@ -302,10 +291,8 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    with_tried<Shape::items == 8 ? 3 : 2, T>(epilogue, [&]<class E>(const E& e) {
-      launch("csr5", csr5_kernel<Shape, T, Column, E>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
-             parts_.view(), e);
-    });
+    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
+           parts_.view(), epilogue);
   }
 
  private:

@@ -13,7 +13,6 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
-#include "cuda/spmv/tried_dots.cuh"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -106,7 +105,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
       if constexpr (std::is_same_v<std::decay_t<decltype(values)>, stored_values<V>>) {
-        with_tried<5, V>(epilogue, [&](const auto& e) { packed_whole(values, x, e, stream); });
+        packed_whole(values, x, epilogue, stream);
       } else {
         packed_narrow(as_launched(), values, x, part_sum_.data(), epilogue, stream);
       }
@@ -128,7 +127,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
     const auto kernel =
         pattern().height() == 64
-            ? (tried() >= 5 && !ahead_ ? packed_kernel<tall_short, Values, V, Epilogue> : ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
+            ? (ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
         : scattered_ ? packed_kernel<scattered, Values, V, Epilogue>
                      : packed_kernel<local, Values, V, Epilogue>;
     launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),

@@ -4,7 +4,6 @@
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/packed_parts.cuh"
-#include "cuda/spmv/packed_short.cuh"
 #include "cuda/spmv/packed_walk.cuh"
 
 namespace tulle::cuda {
@@ -13,53 +12,35 @@ inline constexpr int packed_threads = 128;  // per block
 
 /// Lanes per thread, positions in flight, resident blocks per multiprocessor. Two lanes per thread halve the cost of a
 /// slice besides its entries; more positions in flight pay where x is read from everywhere.
-template <int Lanes, int Flight, int Resident, bool Ahead = false, bool Peeled = false, bool Short = false>
+template <int Lanes, int Flight, int Resident, bool Ahead = false, bool Peeled = false>
 struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead, Peeled> {
   static constexpr int resident = Resident;
-  static constexpr bool short_walk = Short;  // of slices that are short
   static constexpr bool fetches = Flight == 4;  // what rows read besides; L2 is busy with x where that is scattered
 };
 inline constexpr int fetched_width = 16;  // of slices whose rows are over so soon that a fetch is worth its place
 using tall = packed_tuning<2, 4, 9>;
-using tall_short = packed_tuning<2, 4, 9, false, false, true>;
 using tall_ahead = packed_tuning<2, 4, 9, true>;
 using local = packed_tuning<1, 4, 10>;
 using scattered = packed_tuning<1, 8, 8>;
-
-/// TULLE_TRY: bit 1 of an epilogue that brings w early.
-template <class Epilogue>
-constexpr bool brings = false;
-template <class Epilogue>
-  requires requires { Epilogue::how; }
-constexpr bool brings<Epilogue> = (Epilogue::how & 1) != 0;
 
 template <class Tuning, class Values, class T, class Epilogue>
 __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     packed_kernel(packed_pattern a, Values values, const T* __restrict__ x, T* part_sum, Epilogue epilogue) {
   constexpr int lanes = Tuning::lanes;
-  __shared__ T brought[brings<Epilogue> ? lanes : 1][brings<Epilogue> ? packed_threads : 1];
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_threads + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
-    const packed_slice s = Tuning::short_walk ? load_slice_kept(a, i) : load_slice(a, i);
+    const packed_slice s = load_slice(a, i);
     packed_lane lane[lanes];
     lanes_of<Tuning>(a, s, lane);
     T sum[lanes][1] = {};
 #pragma unroll
     for (int h = 0; h < lanes; ++h) {
-      if constexpr (brings<Epilogue>) {
-        if (lane[h].owns_row) epilogue.bring(&brought[h][threadIdx.x], lane[h].row);
-        continue;
-      }
       if (Tuning::fetches && s.width < fetched_width && lane[h].owns_row) epilogue.fetch(lane[h].row);
     }
     with_values_of(s, values, [&](const auto& of_slice) {
-      const auto take = [&](int h, T value, index_t column) {
+      walk_slice<Tuning>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
         sum[h][0] = multiply_add(value, __ldg(x + column), sum[h][0]);
-      };
-      if constexpr (Tuning::short_walk) {
-        if (is_short(s)) return walk_short(a, s, lane, of_slice, take);
-      }
-      walk_slice<Tuning>(a, s, lane, of_slice, take);
+      });
     });
     sum_rows<Tuning>(s, sum);
     if (s.rows == 0) {
@@ -70,11 +51,7 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
     } else {
 #pragma unroll
       for (int h = 0; h < lanes; ++h) {
-        if (!lane[h].owns_row) continue;
-        if constexpr (brings<Epilogue>)
-          epilogue.put_brought(&brought[h][threadIdx.x], lane[h].row, sum[h][0]);
-        else
-          epilogue(lane[h].row, sum[h][0]);
+        if (lane[h].owns_row) epilogue(lane[h].row, sum[h][0]);
       }
     }
   }
