@@ -1,8 +1,9 @@
 // cg.graph (graph.cu) in mixed precision: W A W with W = D^-1/2, r, p, q and y in f32; A, x and b - A x in f64, looked
 // at when kernels/cg_mixed.hpp says so. Iterations are graph_move.cuh's; a correction is
-//   begin:  x += scale W y, y = 0, r = b                                                                (42 bytes a
-//   row) r -= A x, by a plan in f64 anew:   ||b - A x|| and ||W (b - A x)||, and what follows from them (16) turn: r32
-//   = W r / scale, p = r32 + beta p                                                         (28)
+//   begin:  x += scale W y, y = 0, r = b               (42 bytes a row)
+//           r -= A x, by a plan in f64
+//   anew:   ||b - A x|| and ||W (b - A x)||, and what follows from them (16)
+//   turn:   r32 = W r / scale, p = r32 + beta p        (28)
 // all of it in the loop on the device. A thread has a row. Values moved per iteration beside the matrix: (8 + 1/k) n of
 // 4 bytes.
 #include <cmath>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tulle/ops/spmv.hpp>
@@ -22,7 +21,8 @@
 
 namespace tulle::cuda {
 
-/// How long the iterations between two looks at the end may take together: products behind it are lost.
+/// How long the iterations between two looks at the end may take together: those behind it are lost, and a look takes
+/// some microseconds (docs/notes/0021).
 inline constexpr double round_microseconds = 200, bytes_per_microsecond = 4e6;
 
 /// Iterates in T. A solver makes its plans and then calls `ready`.
@@ -181,9 +181,7 @@ class graph_solver : public cg_operator {
   /// Iterations of two kernels come in whole numbers of rings and of pairs: states and slots of the ring take turns.
   [[nodiscard]] int rounds() const {
     const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
-    const char* const tried = std::getenv("TULLE_TRY_ROUND");
-    const double most =
-        (tried != nullptr ? std::atof(tried) : round_microseconds) / (2 + bytes / bytes_per_microsecond);
+    const double most = round_microseconds / (2 + bytes / bytes_per_microsecond);
     const int wanted = std::clamp(static_cast<int>(most), 1, std::max(1, options_.check_interval));
     const int whole = std::max(2, ring_);
     return merged_ ? ceil_div(wanted, whole) * whole : wanted;
