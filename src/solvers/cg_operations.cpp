@@ -77,6 +77,7 @@ constexpr std::int64_t least_packed = 20'000;
 void choose_plan_kernel(const context& ctx, cg_problem& problem) {
   std::string& kernel = problem.options.spmv.kernel;
   if (ctx.backend() != backend_kind::cpu || !kernel.empty()) return;
+  if (problem.options.spmv.high_words) return;  // what has them cuts no row either
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
   const auto take = [&](const char* name) {
     kernel = name;

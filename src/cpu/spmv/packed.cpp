@@ -149,7 +149,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   /// How values are to be stored; the forms of rows are there where slices differ.
   row_forms decide() {
     row_forms forms;
-    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
+    // Of high words the number of threads must not show.
+    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / (options_.high_words ? 1 : threads_);
     const bool lossy = std::same_as<T, double> && may_lose_bits(options_);
     const bool look = mine >= least_narrow_bytes && (values_.empty() || !keeps_bytes() || lossy);
     kinds_ = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
