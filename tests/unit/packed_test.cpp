@@ -35,9 +35,7 @@ enum class stored_as { whole, f32, bf16, list_of_7, list_of_40, by_slice, words,
 constexpr stored_as storages[] = {stored_as::whole,      stored_as::f32,      stored_as::bf16,  stored_as::list_of_7,
                                   stored_as::list_of_40, stored_as::by_slice, stored_as::words, stored_as::high};
 /// Of doubles alone.
-bool are_wide(stored_as as) {
-  return as == stored_as::by_slice || as == stored_as::words || as == stored_as::high;
-}
+bool are_wide(stored_as as) { return as == stored_as::by_slice || as == stored_as::words || as == stored_as::high; }
 
 value_storage storage_of(stored_as as) {
   if (as == stored_as::whole || as == stored_as::by_slice) return value_storage::whole;
