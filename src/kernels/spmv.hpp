@@ -57,8 +57,9 @@ class spmv_operator {
   /// and with `x_too` the x that a Jacobi step adds to, which is in the order of the columns either way. Null: element r.
   /// False, and nothing changes, where the kernel cannot; several right-hand sides never are in an order.
   virtual bool store_in_order(const index_t* /*order*/, bool /*x_too*/) { return false; }
-  /// y = A' x with the high words of A's values alone, by the same copy (spmv_options::high_words): `apply`, `apply_dots`
-  /// and `apply_jacobi`, rows in the order that this one stores them in. Null where values are not stored as words.
+  /// y = A' x with the high words of A's values alone, by the same copy (spmv_options::high_words): `apply`,
+  /// `apply_dots` and `apply_jacobi`, rows in the order that this one stores them in. Null where values are not stored
+  /// as words.
   [[nodiscard]] virtual spmv_operator* high_words() noexcept { return nullptr; }
   /// The same pattern with other values; `a` may be borrowed from now on, as in make.
   virtual void update_values(const matrix_ref& a) = 0;

@@ -1,7 +1,7 @@
 // A number of f64 as two words, of which the high one is the number rounded to nearest in 21 bits with f64's exponents.
 //
-// Not the number's own halves, but of the same sum: bits = high 2^32 + low, low signed. So the high word alone is off by
-// 2^-21 of a normal number at most, and to either side, where the half of the bits would be off by 2^-20 to one side
+// Not the number's own halves, but of the same sum: bits = high 2^32 + low, low signed. So the high word alone is off
+// by 2^-21 of a normal number at most, and to either side, where the half of the bits would be off by 2^-20 to one side
 // always. 0 and infinities are themselves.
 #pragma once
 

@@ -1,4 +1,5 @@
-// What a plan is besides y = A x for a caller's vectors: the product in its own order, and that by the high words of values.
+// What a plan is besides y = A x for a caller's vectors: the product in its own order, and that by the high words of
+// values.
 #include "ops/spmv_impl.hpp"
 
 namespace tulle {
@@ -41,7 +42,8 @@ class any_spmv_plan::impl::part_operator final : public linear_operator {
   }
   void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
                  const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const override {
-    if (const auto* o = order()) return o->apply_jacobi(op(), omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
+    if (const auto* o = order())
+      return o->apply_jacobi(op(), omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
     op().apply_jacobi(omega, x.data, b.data, inverse_diagonal.data, y.data, how.stream);
   }
 

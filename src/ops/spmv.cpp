@@ -96,7 +96,8 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   // Kernels read x for whole blocks, so a block that reaches past the last column is not for them.
   const std::string for_blocks = wanted.empty() ? std::string(kernel_for_its_blocks()) : wanted;
   const bool reorders = options.reorder == spmv_reorder::always;
-  const bool blocks = stays_blocks() && !transposes && !reorders && a.cols % a.block == 0 && takes_blocks(for_blocks);
+  const bool blocks = stays_blocks() && !transposes && !reorders && !options.high_words && a.cols % a.block == 0 &&
+                      takes_blocks(for_blocks);
   const bool quick =
       wanted.empty() && !blocks && options.effort == spmv_effort::standard && options.policy == spmv_policy::standard;
   const bool choice_validates = quick && !transposes && !stays_blocks() && !reorders;
@@ -120,7 +121,8 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   }
   if (options.high_words) {
     if (!kernel->listens_to.high_words) {
-      throw error(status::unsupported, fmt::format("high_words: {} does not store values as words ({})", kernel->name, reason));
+      throw error(status::unsupported,
+                  fmt::format("high_words: {} does not store values as words ({})", kernel->name, reason));
     }
     by_high_words = make_part_operator(true, false);
   }

@@ -71,12 +71,16 @@ class loop_of_operators final : public cg_operator {
 
 /// Below this many entries slices are not worth making.
 constexpr std::int64_t least_packed = 20'000;
+/// From this many, which no cache holds, a preconditioner that multiplies by A is faster by high words of their values:
+/// docs/notes/0019-narrow-values.md.
+constexpr std::int64_t least_high_words = 1 << 20;
 
 }  // namespace
 
 void choose_plan_kernel(const context& ctx, cg_problem& problem) {
   std::string& kernel = problem.options.spmv.kernel;
   if (ctx.backend() != backend_kind::cpu || !kernel.empty()) return;
+  if (problem.options.spmv.high_words) return;  // what has them cuts no row either
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
   const auto take = [&](const char* name) {
     kernel = name;
@@ -90,6 +94,10 @@ void choose_plan_kernel(const context& ctx, cg_problem& problem) {
   const bool slices =
       packed != nullptr && problem.csr.nnz >= least_packed && packed->supports(problem.stats, types, ctx.info()).ok;
   take(slices ? "packed" : "csr.rows");
+  spmv_options& plan = problem.options.spmv;
+  plan.high_words = slices && packed->listens_to.high_words && !may_lose_bits(plan) &&
+                    problem.options.preconditioner == preconditioner_kind::chebyshev &&
+                    problem.csr.nnz >= least_high_words;
 }
 
 cg_kernel cg_operations_entry(backend_kind backend) {

@@ -257,6 +257,50 @@ TEST_P(cg_test, new_values_make_the_solver_that_they_would_have_made) {
   }
 }
 
+TEST_P(cg_test, high_words_precondition_as_all_bits_do) {
+  plain_csr<double> a = generated<double>("gen:stencil:points=27,n=14,values=spd"), other = a;
+  for (double& v : a.values) v /= 3;
+  for (double& v : other.values) v /= 7;
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options o;
+  o.preconditioner = preconditioner_kind::chebyshev;
+  o.rtol = 1e-12;
+  const auto plain = solve(cg_solver(ctx(), matrix_ref(a.view()), o), b);
+  o.spmv.high_words = true;
+  if (ctx().backend() == backend_kind::cuda) {
+    expect_error(status::unsupported, "high_words", [&] { cg_solver(ctx(), matrix_ref(a.view()), o); });
+    return;
+  }
+  cg_solver solver(ctx(), matrix_ref(a.view()), o);
+  EXPECT_NE(solver.explain().find("values=words"), std::string::npos) << solver.explain();
+  const auto s = solve(solver, b);
+  EXPECT_EQ(status_of(s.result), "SUCCESS");
+  expect_true_report(a, b, s, o);
+  EXPECT_NEAR(s.result.iterations, plain.result.iterations, 1);
+  EXPECT_FALSE(same_numbers(s.x, plain.x)) << "the preconditioner has all bits";
+  const buffer<double> values = to_buffer(ctx(), other.values);
+  solver.update_values(values);
+  const auto again = solve(solver, b);
+  expect_true_report(other, b, again, o);
+  EXPECT_TRUE(same_numbers(again.x, solve(cg_solver(ctx(), matrix_ref(other.view()), o), b).x));
+}
+
+TEST_P(cg_test, high_words_precondition_large_systems_on_a_cpu) {
+  plain_csr<double> a = generated<double>("gen:stencil:points=27,n=36,values=spd");
+  for (double& v : a.values) v /= 3;
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options o;
+  for (const preconditioner_kind m : {preconditioner_kind::chebyshev, preconditioner_kind::jacobi}) {
+    o.preconditioner = m;
+    const cg_solver solver(ctx(), matrix_ref(a.view()), o);
+    const bool expected = m == preconditioner_kind::chebyshev && ctx().backend() == backend_kind::cpu;
+    EXPECT_EQ(solver.explain().find("values=words") != std::string::npos, expected) << solver.explain();
+    const auto s = solve(solver, b);
+    EXPECT_EQ(status_of(s.result), "SUCCESS");
+    expect_true_report(a, b, s, o);
+  }
+}
+
 TEST_P(cg_test, rows_in_any_order_and_duplicates_are_the_same_matrix) {
   const plain_csr<double> a = generated<double>("gen:stencil:points=5,n=20,values=spd");
   plain_csr<double> other{0, a.cols};

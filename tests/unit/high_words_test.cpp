@@ -32,11 +32,29 @@ double rounded(double v) {
 double high_of(double v) { return from_high(words_of(v).high); }
 
 std::vector<double> numbers() {
-  std::vector<double> all{0.0,          -0.0,           1.0,          1 - 0x1p-53,  1 + 0x1p-20,       1 + 0x1p-21,
-                          1 + 0x3p-21,  2 - 0x1p-21,    2 - 0x1p-52,  5e-324,       least_normal,      least_normal - 5e-324,
-                          0x1p-1043,    0x1.8p-1042,    most,         too_large,    std::nextafter(too_large, 0), 1e300,
-                          1e-300,       infinity,       std::bit_cast<double>(0x3ff000007fffffffu),
-                          std::bit_cast<double>(0x3ff0000080000000u), std::bit_cast<double>(0x3fffffffffffffffu)};
+  std::vector<double> all{0.0,
+                          -0.0,
+                          1.0,
+                          1 - 0x1p-53,
+                          1 + 0x1p-20,
+                          1 + 0x1p-21,
+                          1 + 0x3p-21,
+                          2 - 0x1p-21,
+                          2 - 0x1p-52,
+                          5e-324,
+                          least_normal,
+                          least_normal - 5e-324,
+                          0x1p-1043,
+                          0x1.8p-1042,
+                          most,
+                          too_large,
+                          std::nextafter(too_large, 0),
+                          1e300,
+                          1e-300,
+                          infinity,
+                          std::bit_cast<double>(0x3ff000007fffffffu),
+                          std::bit_cast<double>(0x3ff0000080000000u),
+                          std::bit_cast<double>(0x3fffffffffffffffu)};
   for (const double v : random_numbers(20'000, 3)) {
     for (const double by : {1.0, 1e-300, 1e300, 0x1p-1030, 0x1p-1060}) all.push_back(v * by);
   }
@@ -63,8 +81,9 @@ TEST(ValueWords, HighOnesAreTheNearest) {
 }
 
 TEST(ValueWords, NansStayNans) {
-  for (const std::uint64_t bits : {0x7ff0000000000001u, 0x7ff0000080000000u, 0x7ff00000ffffffffu, 0x7ff8000000000000u,
-                                   0x7fffffffffffffffu, 0xffffffffffffffffu, 0xfff0000000000001u, 0xffffffff80000000u}) {
+  for (const std::uint64_t bits :
+       {0x7ff0000000000001u, 0x7ff0000080000000u, 0x7ff00000ffffffffu, 0x7ff8000000000000u, 0x7fffffffffffffffu,
+        0xffffffffffffffffu, 0xfff0000000000001u, 0xffffffff80000000u}) {
     const double v = std::bit_cast<double>(bits);
     EXPECT_TRUE(std::isnan(high_of(v)) && std::isnan(from_words(words_of(v)))) << std::hex << bits;
     EXPECT_EQ(std::signbit(high_of(v)), std::signbit(v));
@@ -89,10 +108,13 @@ plain_csr<> rounded(plain_csr<> m) {
   return m;
 }
 constexpr double (*kinds[])(double) = {
-    [](double v) { return v; },
-    [](double v) { return v * 1e-310; },
-    [](double v) { return v < -0.9 ? v * 1e300 : v < -0.8 ? v * 1e-300 : v < -0.7 ? -0.0 : v; },
-    [](double v) { return v < -0.999 ? infinity : v < -0.998 ? std::bit_cast<double>(0x7ff8000000000000u) : v; }};
+    [](double v) { return v; }, [](double v) { return v * 1e-310; },
+    [](double v) {
+      return v < -0.9 ? v * 1e300 : v < -0.8 ? v * 1e-300 : v < -0.7 ? -0.0 : v;
+    },
+    [](double v) { return v < -0.999   ? infinity
+                          : v < -0.998 ? std::bit_cast<double>(0x7ff8000000000000u)
+                                       : v; }};
 
 /// What an operator's passes leave: A x twice, with dot products and Jacobi's steps where A is square.
 std::vector<std::vector<double>> results(const linear_operator& op) {
@@ -185,11 +207,13 @@ TEST_P(HighWords, OfSeveralVectorsGiveTheBitsOfBefore) {
     for (const auto order : {vector_order::row_major, vector_order::column_major}) {
       for (const index_t count : {1, 3, 8}) {
         const bool by_row = order == vector_order::row_major;
-        const buffer<double> x = to_buffer(ctx(), random_numbers(static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(count), 4));
+        const buffer<double> x =
+            to_buffer(ctx(), random_numbers(static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(count), 4));
         const auto times = [&](const any_spmv_plan& p) {
           buffer<double> y(ctx(), static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(count));
-          p.apply_many(1, multivector_view<const double>{a.cols, count, by_row ? count : a.cols, order, x.data(), ctx().space()}, 0,
-                       multivector_view<double>{a.rows, count, by_row ? count : a.rows, order, y.data(), ctx().space()});
+          p.apply_many(
+              1, multivector_view<const double>{a.cols, count, by_row ? count : a.cols, order, x.data(), ctx().space()},
+              0, multivector_view<double>{a.rows, count, by_row ? count : a.rows, order, y.data(), ctx().space()});
           return to_vector(ctx(), y);
         };
         EXPECT_TRUE(same_numbers(times(plan), times(before)));
@@ -240,7 +264,8 @@ class HighWordsOnAGpu : public cuda_test {};
 TEST_F(HighWordsOnAGpu, AreRefused) {
   const csr<double> a = filled(stencil27(5), kinds[0]).on(ctx());
   for (const char* kernel : {"", "packed"}) {
-    EXPECT_EQ(failure_of([&] { any_spmv_plan(ctx(), a, {.kernel = kernel, .high_words = true}); }).first, status::unsupported);
+    EXPECT_EQ(failure_of([&] { any_spmv_plan(ctx(), a, {.kernel = kernel, .high_words = true}); }).first,
+              status::unsupported);
   }
 }
 

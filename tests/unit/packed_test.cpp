@@ -3,6 +3,7 @@
 // order.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 #include <set>
@@ -29,13 +30,16 @@ struct rows_matrix : plain_csr<double, std::int32_t> {
   }
 };
 
-/// Values stored as floats, bf16 or in lists hold as they are what the tests use.
-enum class stored_as { whole, f32, bf16, list_of_7, list_of_40, by_slice };
-constexpr stored_as storages[] = {stored_as::whole,     stored_as::f32,        stored_as::bf16,
-                                  stored_as::list_of_7, stored_as::list_of_40, stored_as::by_slice};
+/// Values stored as floats, bf16, in lists or by their high words hold as they are what the tests use.
+enum class stored_as { whole, f32, bf16, list_of_7, list_of_40, by_slice, words, high };
+constexpr stored_as storages[] = {stored_as::whole,      stored_as::f32,      stored_as::bf16,  stored_as::list_of_7,
+                                  stored_as::list_of_40, stored_as::by_slice, stored_as::words, stored_as::high};
+/// Of doubles alone.
+bool are_wide(stored_as as) { return as == stored_as::by_slice || as == stored_as::words || as == stored_as::high; }
 
 value_storage storage_of(stored_as as) {
   if (as == stored_as::whole || as == stored_as::by_slice) return value_storage::whole;
+  if (as == stored_as::words || as == stored_as::high) return value_storage::words;
   if (as == stored_as::f32) return value_storage::f32;
   return as == stored_as::bf16 ? value_storage::bf16 : value_storage::listed;
 }
@@ -75,10 +79,13 @@ struct packed_matrix {
       slots += windows.encode(row, std::min(row + sigma, m.rows), words);
     words.resize(words.size() + packed_slack);
     const std::size_t unit = by_slice ? slice_alignment : writer.slot_bytes();
-    values = buffer<std::byte>(context::cpu(1), static_cast<std::size_t>(slots) * unit + packed_value_slack);
+    const std::size_t low = (static_cast<std::size_t>(slots) * unit + packed_value_slack + 63) / 64 * 64;
+    values = buffer<std::byte>(context::cpu(1), are_wide(as) ? 2 * low : low);
     const int listed = static_cast<int>(list.size());
     list.resize(most_listed_values);
-    stored = {storage_of(as), values.data(), list.data(), listed, by_slice};
+    stored = {storage_of(as), values.data(), list.data(), listed, by_slice, static_cast<std::ptrdiff_t>(low)};
+    writer = value_writer<V>(storage_of(as), list_of<V>(as), stored.low);
+    if (as == stored_as::high) stored.storage = value_storage::high;
     part = {0, m.rows, words.data(), 0};
     EXPECT_TRUE(fill(m));
   }
@@ -152,10 +159,16 @@ void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
     expect_many_right(level, packed, 15, false, x, y);
   }
 }
+/// The same with bits in the low words, of either sign.
+rows_matrix with_low_words(rows_matrix m) {
+  for (double& v : m.values) v += std::fmod(v, 2) == 0 ? v * 0x1p-30 : v * -0x1p-30;
+  return m;
+}
 void expect_right(const rows_matrix& m, index_t sigma) {
   for (const stored_as as : storages) {
     expect_right(m, packed_matrix<double>(m, sigma, as));
-    if (as != stored_as::by_slice) expect_right(m, packed_matrix<float>(m, sigma, as));
+    if (as == stored_as::words) expect_right(with_low_words(m), packed_matrix<double>(with_low_words(m), sigma, as));
+    if (!are_wide(as)) expect_right(m, packed_matrix<float>(m, sigma, as));
   }
 }
 

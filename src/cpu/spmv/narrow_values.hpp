@@ -79,7 +79,8 @@ template <class T>
 class value_writer {
  public:
   /// `list`: of `listed`, every value that there is. `low`: of `words`, bytes from a high word to its low one.
-  value_writer(value_storage storage, const std::vector<T>& list, std::ptrdiff_t low = 0) : storage_(storage), low_(low) {
+  value_writer(value_storage storage, const std::vector<T>& list, std::ptrdiff_t low = 0)
+      : storage_(storage), low_(low) {
     for (const T value : list) places_.add(value);
   }
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage_, sizeof(T)); }

@@ -6,12 +6,12 @@
 // instructions, PeerJ CS 4, 2018), so rows stay in order. Where rows share their diagonals a position of the slice
 // is a diagonal: one index for up to 32 entries, and x is loaded, not gathered. A part is consecutive slices
 // with an equal number of rows and entries, from memory that its thread wrote first. Values that can be are stored in
-// fewer bytes (1, 2 or 4), with the same result bit for bit; within a promise or by a rule of size (value_bound.hpp) each
-// slice of an f64 matrix has f64, f32 or f16 values, which is the form of `composite_rows` and `dual_rows` without what they
-// spend on columns. Where it is asked for, values that nothing narrows are two arrays of words (value_words.hpp), and a
-// second operator reads the high ones alone (packed_high.hpp). Bytes per nonzero: those of a value and, on diagonals, 1/8 to
-// 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are alike and reading the matrix costs
-// more than the conversion repays: see choose_cpu.
+// fewer bytes (1, 2 or 4), with the same result bit for bit; within a promise or by a rule of size (value_bound.hpp)
+// each slice of an f64 matrix has f64, f32 or f16 values, which is the form of `composite_rows` and `dual_rows` without
+// what they spend on columns. Where it is asked for, values that nothing narrows are two arrays of words
+// (value_words.hpp), and a second operator reads the high ones alone (packed_high.hpp). Bytes per nonzero: those of a
+// value and, on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are
+// alike and reading the matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +71,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     if constexpr (std::same_as<Finish, scaled<V>> || std::same_as<Finish, scaled_dots<V>>) {
       using streaming = std::conditional_t<std::same_as<Finish, scaled<V>>, streamed<V>, streamed_dots<V>>;
       const bool aligned = reinterpret_cast<std::uintptr_t>(start.y) % 64 == 0;
-      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr) return multiply(values, streaming{start}, x, done);
+      if (streams_ && aligned && start.out.beta == 0 && start.order == nullptr)
+        return multiply(values, streaming{start}, x, done);
     }
     in_parts([&](int i) {
       Finish finish = start;
@@ -120,7 +121,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   [[nodiscard]] bool narrows_values() const noexcept override { return by_slice_ || !keeps_bytes(); }
   [[nodiscard]] stored_values stored() const override {
     const std::int64_t nnz = a_.nnz;
-    if (storage_ == value_storage::words) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(sizeof(T))}}};
+    if (storage_ == value_storage::words)
+      return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(sizeof(T))}}};
     if (!narrows_values()) return {};
     if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
     return described({counts_, lost_});
@@ -149,7 +151,9 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   /// How values are to be stored; the forms of rows are there where slices differ.
   row_forms decide() {
     row_forms forms;
-    const std::int64_t mine = static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / threads_;
+    // Of high words the number of threads must not show.
+    const std::int64_t mine =
+        static_cast<std::int64_t>(a_.nnz) * static_cast<std::int64_t>(sizeof(T)) / (options_.high_words ? 1 : threads_);
     const bool lossy = std::same_as<T, double> && may_lose_bits(options_);
     const bool look = mine >= least_narrow_bytes && (values_.empty() || !keeps_bytes() || lossy);
     kinds_ = look ? kinds_of(threads_, a_.values, a_.nnz) : value_kinds<T>{};
@@ -234,7 +238,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   [[nodiscard]] packed_values<V> values() const {
     const bool narrow = storage_ == value_storage::whole && sizeof(T) < sizeof(V);
-    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(), static_cast<int>(kinds_.list.size()), by_slice_, low_};
+    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(),
+            static_cast<int>(kinds_.list.size()),   by_slice_,      low_};
   }
 
   context ctx_;

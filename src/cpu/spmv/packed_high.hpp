@@ -1,5 +1,5 @@
-// y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone (value_words.hpp), which is half of
-// their bytes. 4 bytes a nonzero and those of its position.
+// y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone (value_words.hpp), which is
+// half of their bytes. 4 bytes a nonzero and those of its position.
 #pragma once
 
 #include "cpu/spmv/finishing_operator.hpp"
