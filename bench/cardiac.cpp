@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +23,6 @@ using clock_type = std::chrono::steady_clock;
 
 struct settings {
   double cells = 5.1e7, scale = 3.5, share = 0.7;
-  bool tries = false;
   std::string file;
 };
 
@@ -66,20 +64,6 @@ class comparison {
       }
     }
     step(*wave, values, {dt_, true, true, hand_over::fused}, floats);
-  }
-  // To be deleted.
-  void add_tries(const std::string& values, const csr<double>& a, double floats) {
-    for (const auto& which : {std::pair{0, 10}, std::pair{10, 13}}) {
-      std::unique_ptr<cardiac::loop> wave;
-      for (int i = which.first; i < which.second; ++i) {
-        setenv("TULLE_TRY_HEART", std::to_string(i).c_str(), 1);
-        if (!wave) wave = cardiac::make_loop(ctx_, a);
-        for (const bool membrane : {false, true}) {
-          step(*wave, fmt::format("{} try {}", values, i), {dt_, membrane, false, hand_over::fused}, floats);
-        }
-      }
-    }
-    unsetenv("TULLE_TRY_HEART");
   }
   /// y = A x by the library's own plan.
   void add_plan(const std::string& values, const csr<double>& a) {
@@ -145,12 +129,10 @@ int run(const settings& s) {
   comparison all(ctx, u, dt);
   all.add("f64", a, 0);
   all.add_plan("f64", a);
-  if (s.tries) all.add_tries("f64", a, 0);
   const double floats = cardiac::round_rows(a, s.share);
   const std::string mixed = fmt::format("{:.0f}% f32 rows", 100 * floats);
   all.add(mixed, a, floats);
   all.add_plan(mixed, a);
-  if (s.tries) all.add_tries(mixed, a, floats);
   if (s.file.empty()) return 0;
   return bench::write_record(s.file, ctx,
                              {"values", "hand-over", "membrane", "µs a step", "bytes a cell", "GB/s", "% of bandwidth"},
@@ -166,8 +148,6 @@ int main(int argc, char** argv) {
     const bool more = i + 1 < argc;
     if (word == "-o" && more) {
       s.file = argv[++i];
-    } else if (word == "--tries") {
-      s.tries = true;
     } else if (word == "--cells" && more) {
       s.cells = std::stod(argv[++i]);
     } else if (word == "--scale" && more) {

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <utility>
 
 #include "cuda/runtime/device_guard.hpp"
@@ -18,15 +17,9 @@ void pass(const context& ctx, const buffer<double>& from, double* to, float* nar
                cuda::native(ctx), static_cast<index_t>(from.size()), from.data(), to, narrow, all, before);
 }
 
-// To be deleted: which of some ways to divide slices is fastest.
-int tried() {
-  const char* const text = std::getenv("TULLE_TRY_HEART");
-  return text == nullptr ? 0 : std::atoi(text);
-}
-
 class gpu_loop final : public loop {
  public:
-  gpu_loop(const context& ctx, const csr<double>& a) : ctx_(ctx), matrix_(ctx, a, tried() >= 10 ? 32 : 64) {
+  gpu_loop(const context& ctx, const csr<double>& a) : ctx_(ctx), matrix_(ctx, a) {
     const auto n = static_cast<std::size_t>(a.rows);
     for (buffer<double>* b : {&u_, &v_, &gates_}) *b = buffer<double>(ctx, n);
   }
@@ -76,43 +69,11 @@ class gpu_loop final : public loop {
   [[nodiscard]] std::size_t matrix_bytes() const override { return matrix_.bytes(); }
 
  private:
-  template <class Tuning, template <class> class Stored = usual_values, class X, class Epilogue>
-  void launch_product(const X& x, const Epilogue& epilogue) {
-    const cuda::packed_pattern a = matrix_.pattern();
-    cuda::launch("cardiac.product", product_kernel<Tuning, X, Epilogue, Stored>,
-                 cuda::threads_for(a.slices * 32, step_threads), cuda::native(ctx_), a, matrix_.values(), x, epilogue);
-  }
   template <class X, class Epilogue>
-  void product(const X& x, Epilogue epilogue) {
-    using t = step_tuning<2, 4, 8, 8>;
-    epilogue.streams = tried() >= 5 && tried() < 8;
-    if constexpr (std::is_same_v<X, whole_vector>) {
-      switch (tried()) {
-        case 2:
-          return launch_product<step_tuning<2, 8, 8, 6>>(x, epilogue);
-        case 3:
-          return launch_product<step_tuning<2, 4, 16, 6>>(x, epilogue);
-        case 4:
-          return launch_product<step_tuning<2, 16, 16, 4>>(x, epilogue);
-        case 6:
-          return launch_product<t>(kept_vector{x.x}, epilogue);
-        case 7:
-        case 8:
-          return launch_product<t, first_out_values>(x, epilogue);
-        case 9:
-          return launch_product<t, first_out_values>(kept_vector{x.x}, epilogue);
-        case 10:
-          return launch_product<step_tuning<1, 4, 8, 10>>(x, epilogue);
-        case 11:
-          return launch_product<step_tuning<1, 8, 8, 8>>(x, epilogue);
-        case 12:
-          return launch_product<step_tuning<1, 16, 16, 6>>(x, epilogue);
-        default:
-          break;
-      }
-    }
-    if (tried() == 0) return launch_product<step_tuning<2, 4, 4, 9>>(x, epilogue);
-    launch_product<t>(x, epilogue);
+  void product(const X& x, const Epilogue& epilogue) {
+    const cuda::packed_pattern a = matrix_.pattern();
+    cuda::launch("cardiac.product", product_kernel<X, Epilogue>, cuda::threads_for(a.slices * 32, step_threads),
+                 cuda::native(ctx_), a, matrix_.values(), x, epilogue);
   }
   /// From y, with the membrane's step where there is one.
   void hand_on(const reaction& all, double* to, float* narrow) {

@@ -28,7 +28,7 @@ index_t longest_row(const csr<double>& a) {
 
 }  // namespace
 
-packed_rows::packed_rows(const context& ctx, const csr<double>& a, int height) {
+packed_rows::packed_rows(const context& ctx, const csr<double>& a) {
   const cuda::device_guard guard(ctx.device());
   const buffer<std::int64_t> rowptr = clone(ctx, a.rowptr);
   const buffer<double> values = clone(ctx, a.values);
@@ -36,7 +36,7 @@ packed_rows::packed_rows(const context& ctx, const csr<double>& a, int height) {
   cuda::launch("find_float_rows", find_float_rows, cuda::threads_for(a.rows), cuda::native(ctx), a.rows, rowptr.data(),
                values.data(), of_row.data());
   cuda::packed_shape shape;
-  shape.height = height;
+  shape.height = 64;
   const index_t longest = longest_row(a);
   if (longest > shape.positions) throw error(status::unsupported, "packed_rows: a row of more than 64 entries");
   pattern_.emplace(ctx, a.rows, rowptr.data(), clone(ctx, a.colind).data(), longest, shape, of_row.data());

@@ -12,8 +12,8 @@ namespace cardiac {
 
 class packed_rows {
  public:
-  /// A is on the host. `height`: lanes of a slice, 32 or 64.
-  packed_rows(const tulle::context& ctx, const tulle::csr<double>& a, int height);
+  /// A is on the host.
+  packed_rows(const tulle::context& ctx, const tulle::csr<double>& a);
 
   [[nodiscard]] tulle::cuda::packed_pattern pattern() const { return pattern_->view(); }
   [[nodiscard]] int height() const { return pattern_->height(); }

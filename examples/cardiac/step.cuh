@@ -46,65 +46,15 @@ struct vector_pair {
   }
 };
 
-// Tried: lines of x stay in L2 for longer, those of values for less long.
-__device__ __forceinline__ std::uint64_t policy_last() {
-  std::uint64_t p;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p));
-  return p;
-}
-__device__ __forceinline__ std::uint64_t policy_first() {
-  std::uint64_t p;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p));
-  return p;
-}
-struct kept_vector {
-  const double* x;
-  template <class V>
-  __device__ __forceinline__ double at(index_t column) const {
-    double v;
-    asm("ld.global.nc.L2::cache_hint.f64 %0, [%1], %2;" : "=d"(v) : "l"(x + column), "l"(policy_last()));
-    return v;
-  }
-};
-template <class S>
-using usual_values = tulle::cuda::stored_values<S>;
-template <class S>
-struct first_out_values {
-  using raw = S;
-  using value = S;
-  static constexpr bool streams = true;
-  const S* data;
-  __device__ __forceinline__ first_out_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
-  __device__ __forceinline__ raw load(int /*position*/, int at) const {
-    S v;
-    if constexpr (sizeof(S) == 8) {
-      asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f64 %0, [%1], %2;"
-          : "=d"(v)
-          : "l"(data + at), "l"(policy_first()));
-    } else {
-      asm("ld.global.nc.L1::no_allocate.L2::cache_hint.f32 %0, [%1], %2;"
-          : "=f"(v)
-          : "l"(data + at), "l"(policy_first()));
-    }
-    return v;
-  }
-  __device__ __forceinline__ value of(raw r) const { return r; }
-};
-
 /// y in f64, and in f32 where that is not null.
 struct store_sum {
   double* y64;
   float* y32;
-  bool streams = false;
 
   struct inputs {};
   __device__ __forceinline__ inputs read(index_t /*row*/) const { return {}; }
   __device__ __forceinline__ void put(inputs, index_t row, double sum) const {
-    if (streams) {
-      __stcs(y64 + row, sum);
-    } else {
-      y64[row] = sum;
-    }
+    y64[row] = sum;
     if (y32 != nullptr) y32[row] = static_cast<float>(sum);
   }
 };
@@ -113,7 +63,6 @@ struct react_and_store {
   reaction all;
   const double* x;
   double* y;
-  bool streams = false;
 
   struct inputs {
     double gate;
@@ -121,12 +70,7 @@ struct react_and_store {
   __device__ __forceinline__ inputs read(index_t row) const { return {tulle::cuda::load_stream(all.gates + row)}; }
   __device__ __forceinline__ void put(inputs in, index_t row, double sum) const {
     const double before = all.clock.times == nullptr ? 0 : __ldg(x + row);
-    const double after = all(row, before, sum, in.gate);
-    if (streams) {
-      __stcs(y + row, after);
-    } else {
-      y[row] = after;
-    }
+    y[row] = all(row, before, sum, in.gate);
   }
 };
 
@@ -146,25 +90,19 @@ __device__ __forceinline__ void sum_slice(const tulle::cuda::packed_pattern& a, 
 }
 
 inline constexpr int step_threads = 128;  // per block
+inline constexpr int step_resident = 9;   // blocks per multiprocessor
+using step_division = tulle::cuda::packed_division<2, 1, 4, false>;
 
-/// How warps divide slices of doubles and of floats, and resident blocks per multiprocessor.
-template <int Lanes, int Flight, int FloatFlight, int Resident>
-struct step_tuning {
-  using wide = tulle::cuda::packed_division<Lanes, 1, Flight, false>;
-  using narrow = tulle::cuda::packed_division<Lanes, 1, FloatFlight, false>;
-  static constexpr int lanes = Lanes, resident = Resident;
-};
-
-template <class Tuning, class X, class Epilogue, template <class> class Stored = usual_values>
-__global__ void __launch_bounds__(step_threads, Tuning::resident)
+template <class X, class Epilogue>
+__global__ void __launch_bounds__(step_threads, step_resident)
     product_kernel(tulle::cuda::packed_pattern a, const std::byte* values, X x, Epilogue epilogue) {
   using namespace tulle::cuda;
-  constexpr int lanes = Tuning::lanes;
+  constexpr int lanes = step_division::lanes;
   const std::int64_t i = grid_thread() / 32;
   if (i >= a.slices) return;  // whole warps
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
-  lanes_of<typename Tuning::wide>(a, s, lane);
+  lanes_of<step_division>(a, s, lane);
   typename Epilogue::inputs in[lanes];
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
@@ -172,11 +110,11 @@ __global__ void __launch_bounds__(step_threads, Tuning::resident)
   }
   double sum[lanes];
   if (s.form == tulle::whole_form) {
-    const Stored<double> wide{reinterpret_cast<const double*>(values)};
-    sum_slice<typename Tuning::wide>(a, s, lane, wide, x, sum);
+    const stored_values<double> wide{reinterpret_cast<const double*>(values)};
+    sum_slice<step_division>(a, s, lane, wide, x, sum);
   } else {
-    const Stored<float> narrow{reinterpret_cast<const float*>(values)};
-    sum_slice<typename Tuning::narrow>(a, s, lane, narrow, x, sum);
+    const stored_values<float> narrow{reinterpret_cast<const float*>(values)};
+    sum_slice<step_division>(a, s, lane, narrow, x, sum);
   }
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
