@@ -247,6 +247,16 @@ TEST_P(HighWords, AreWithinTheirBound) {
   }
 }
 
+TEST_P(HighWords, OfBlocksAreThoseOfTheirCsr) {
+  const csr<double> a = filled(stencil27(12), kinds[0]).on(ctx());
+  const bsr<double> blocks = to_bsr(ctx(), a.view(), 2);
+  const csr<double> same = to_csr(ctx(), blocks.view());
+  const any_spmv_plan plan(ctx(), blocks, {.high_words = true}), of_csr(ctx(), same, words);
+  EXPECT_EQ(storage_of(plan), "words");
+  expect_same_bits(results(plan), results(of_csr));
+  expect_same_bits(results(plan.high_words()), results(of_csr.high_words()));
+}
+
 TEST_P(HighWords, AreRefusedWhereNothingHasThem) {
   const csr<double> a = filled(stencil27(5), kinds[0]).on(ctx());
   const auto code_of = [&](const spmv_options& o) { return failure_of([&] { any_spmv_plan(ctx(), a, o); }).first; };
