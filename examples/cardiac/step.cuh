@@ -51,26 +51,32 @@ struct store_sum {
   double* y64;
   float* y32;
 
-  struct inputs {};
-  __device__ __forceinline__ inputs read(index_t /*row*/) const { return {}; }
-  __device__ __forceinline__ void put(inputs, index_t row, double sum) const {
+  __device__ __forceinline__ double read(index_t /*row*/) const { return 0; }
+  __device__ __forceinline__ void put(double /*read*/, index_t row, double sum) const {
     y64[row] = sum;
     if (y32 != nullptr) y32[row] = static_cast<float>(sum);
   }
 };
-/// The membrane's step on what diffused. The gate is read before the row is.
+/// The membrane's step on what diffused. `Early`: the gate is read before the row, else it comes to L2 then, and to a
+/// register only after the row, which leaves more of those for loads in flight.
+template <bool Early>
 struct react_and_store {
   reaction all;
   const double* x;
   double* y;
 
-  struct inputs {
-    double gate;
-  };
-  __device__ __forceinline__ inputs read(index_t row) const { return {tulle::cuda::load_stream(all.gates + row)}; }
-  __device__ __forceinline__ void put(inputs in, index_t row, double sum) const {
+  __device__ __forceinline__ double read(index_t row) const {
+    if constexpr (Early) {
+      return tulle::cuda::load_stream(all.gates + row);
+    } else {
+      tulle::cuda::prefetch_l2(all.gates + row);
+      return 0;
+    }
+  }
+  __device__ __forceinline__ void put(double gate, index_t row, double sum) const {
+    if constexpr (!Early) gate = tulle::cuda::load_stream(all.gates + row);
     const double before = all.clock.times == nullptr ? 0 : __ldg(x + row);
-    y[row] = all(row, before, sum, in.gate);
+    y[row] = all(row, before, sum, gate);
   }
 };
 
@@ -103,7 +109,7 @@ __global__ void __launch_bounds__(step_threads, step_resident)
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
   lanes_of<step_division>(a, s, lane);
-  typename Epilogue::inputs in[lanes];
+  double in[lanes];
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
     if (lane[h].owns_row) in[h] = epilogue.read(lane[h].row);
