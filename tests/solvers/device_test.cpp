@@ -232,8 +232,8 @@ TEST_P(device_solvers, blocks_that_are_folded_away_follow_new_values) {
   }
 }
 
-/// Updates store the values elsewhere and in other forms, so that a graph that was captured before would read what is no
-/// more. Rows of the band are alike, those of the small grid are not.
+/// Updates store the values elsewhere and in other forms, so that a graph that was captured before would read what is
+/// no more. Rows of the band are alike, those of the small grid are not.
 TEST_P(device_solvers, values_in_fewer_bits_follow_new_values) {
   struct kind {
     double diagonal, other, spread;
