@@ -23,7 +23,6 @@ using clock_type = std::chrono::steady_clock;
 
 struct settings {
   double cells = 5.1e7, scale = 3.5, share = 0.7;
-  bool tries = false;
   std::string file;
 };
 
@@ -50,8 +49,8 @@ double vector_bytes(const cardiac::loop_options& o, double floats) {
 
 class comparison {
  public:
-  comparison(const context& ctx, const std::vector<double>& u, double dt, bool tries)
-      : ctx_(ctx), u_(u), dt_(dt), tries_(tries), bandwidth_(cuda_runtime()->measure_bandwidth(ctx.device()).read) {
+  comparison(const context& ctx, const std::vector<double>& u, double dt)
+      : ctx_(ctx), u_(u), dt_(dt), bandwidth_(cuda_runtime()->measure_bandwidth(ctx.device()).read) {
     fmt::print("{}: read bandwidth {:.0f} GB/s\n", ctx.info().name, 1e-9 * bandwidth_);
   }
   /// All that is to be measured of a matrix whose rows are floats by that share.
@@ -65,7 +64,6 @@ class comparison {
       }
     }
     step(*wave, values, {dt_, true, true, hand_over::fused}, floats);
-    if (tries_) step(*wave, values + ", gate early", {dt_, true, false, hand_over::fused, true}, floats);
   }
   /// y = A x by the library's own plan.
   void add_plan(const std::string& values, const csr<double>& a) {
@@ -109,9 +107,7 @@ class comparison {
 
   context ctx_;
   const std::vector<double>& u_;
-  double dt_;
-  bool tries_;
-  double bandwidth_;
+  double dt_, bandwidth_;
   std::vector<bench::row> rows_;
 };
 
@@ -130,7 +126,7 @@ int run(const settings& s) {
   });
   fmt::print("{} cells of {:.4f} mm, {} entries, steps of {:.4f} ms; made in {:.1f} s\n", body.cells, body.h, a.nnz(),
              dt, std::chrono::duration<double>(clock_type::now() - begin).count());
-  comparison all(ctx, u, dt, s.tries);
+  comparison all(ctx, u, dt);
   all.add("f64", a, 0);
   all.add_plan("f64", a);
   const double floats = cardiac::round_rows(a, s.share);
@@ -152,8 +148,6 @@ int main(int argc, char** argv) {
     const bool more = i + 1 < argc;
     if (word == "-o" && more) {
       s.file = argv[++i];
-    } else if (word == "--tries") {
-      s.tries = true;
     } else if (word == "--cells" && more) {
       s.cells = std::stod(argv[++i]);
     } else if (word == "--scale" && more) {

@@ -55,10 +55,8 @@ class gpu_loop final : public loop {
         hand_on(all, options_.membrane ? v_.data() : nullptr, u32_.data());
         break;
       case hand_over::fused:
-        if (options_.membrane && options_.gate_early) {
-          product(whole_vector{u_.data()}, react_and_store<true>{all, u_.data(), v_.data()});
-        } else if (options_.membrane) {
-          product(whole_vector{u_.data()}, react_and_store<false>{all, u_.data(), v_.data()});
+        if (options_.membrane) {
+          product(whole_vector{u_.data()}, react_and_store{all, u_.data(), v_.data()});
         } else {
           product(whole_vector{u_.data()}, store_sum{v_.data(), nullptr});
         }

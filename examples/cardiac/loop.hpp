@@ -28,7 +28,6 @@ struct loop_options {
   bool membrane = true;
   bool times = true;                     // of activation
   hand_over vectors = hand_over::fused;  // of an explicit loop on a GPU
-  bool gate_early = false;               // tried: of `fused`, a gate is read before its row
 };
 
 class loop {

@@ -51,30 +51,22 @@ struct store_sum {
   double* y64;
   float* y32;
 
-  __device__ __forceinline__ double read(index_t /*row*/) const { return 0; }
-  __device__ __forceinline__ void put(double /*read*/, index_t row, double sum) const {
+  __device__ __forceinline__ void fetch(index_t /*row*/) const {}
+  __device__ __forceinline__ void put(index_t row, double sum) const {
     y64[row] = sum;
     if (y32 != nullptr) y32[row] = static_cast<float>(sum);
   }
 };
-/// The membrane's step on what diffused. `Early`: the gate is read before the row, else it comes to L2 then, and to a
-/// register only after the row, which leaves more of those for loads in flight.
-template <bool Early>
+/// The membrane's step on what diffused. A gate comes to L2 before its row is read and to a register only after it, which
+/// leaves more of those for loads in flight.
 struct react_and_store {
   reaction all;
   const double* x;
   double* y;
 
-  __device__ __forceinline__ double read(index_t row) const {
-    if constexpr (Early) {
-      return tulle::cuda::load_stream(all.gates + row);
-    } else {
-      tulle::cuda::prefetch_l2(all.gates + row);
-      return 0;
-    }
-  }
-  __device__ __forceinline__ void put(double gate, index_t row, double sum) const {
-    if constexpr (!Early) gate = tulle::cuda::load_stream(all.gates + row);
+  __device__ __forceinline__ void fetch(index_t row) const { tulle::cuda::prefetch_l2(all.gates + row); }
+  __device__ __forceinline__ void put(index_t row, double sum) const {
+    const double gate = tulle::cuda::load_stream(all.gates + row);
     const double before = all.clock.times == nullptr ? 0 : __ldg(x + row);
     y[row] = all(row, before, sum, gate);
   }
@@ -109,10 +101,9 @@ __global__ void __launch_bounds__(step_threads, step_resident)
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
   lanes_of<step_division>(a, s, lane);
-  double in[lanes];
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
-    if (lane[h].owns_row) in[h] = epilogue.read(lane[h].row);
+    if (lane[h].owns_row) epilogue.fetch(lane[h].row);
   }
   double sum[lanes];
   if (s.form == tulle::whole_form) {
@@ -124,7 +115,7 @@ __global__ void __launch_bounds__(step_threads, step_resident)
   }
 #pragma unroll
   for (int h = 0; h < lanes; ++h) {
-    if (lane[h].owns_row) epilogue.put(in[h], lane[h].row, sum[h]);
+    if (lane[h].owns_row) epilogue.put(lane[h].row, sum[h]);
   }
 }
 

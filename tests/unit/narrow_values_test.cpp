@@ -294,9 +294,9 @@ using NarrowBlocks = on_backend;
 
 /// What has blocks is not stored in blocks where enough values take fewer bytes.
 TEST_P(NarrowBlocks, AreStoredByRows) {
-  csr<double> a = generate<double>(ctx(), "gen:fem:n=32,dof=3");
+  csr<double> a = generate<double>(context::cpu(), "gen:fem:n=32,dof=3");
   const auto kernel_with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {
-    a.values = to_buffer(ctx(), values);
+    a.values = to_buffer(context::cpu(), values);
     return any_spmv_plan(ctx(), a, {.values = tolerance}).kernel();
   };
   const std::vector<double> all = random_numbers(a.values.size(), 3);
