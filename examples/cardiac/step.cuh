@@ -57,8 +57,8 @@ struct store_sum {
     if (y32 != nullptr) y32[row] = static_cast<float>(sum);
   }
 };
-/// The membrane's step on what diffused. A gate comes to L2 before its row is read and to a register only after it, which
-/// leaves more of those for loads in flight.
+/// The membrane's step on what diffused. A gate comes to L2 before its row is read and to a register only after it,
+/// which leaves more of those for loads in flight.
 struct react_and_store {
   reaction all;
   const double* x;

@@ -1,5 +1,5 @@
-// `packed` on CUDA where values and columns repeat from row to row, as on a mesh with constant coefficients, where they stop to
-// repeat and where they begin to. Numbers are small integers, so sums are exact in any order.
+// `packed` on CUDA where values and columns repeat from row to row, as on a mesh with constant coefficients, where they
+// stop to repeat and where they begin to. Numbers are small integers, so sums are exact in any order.
 #include <gtest/gtest.h>
 
 #include <cmath>

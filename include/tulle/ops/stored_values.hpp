@@ -9,7 +9,8 @@ namespace tulle {
 
 /// Values that are stored alike. A row counts where it has such values, or where its storage is this and it has none.
 struct stored_share {
-  std::string_view storage;  // "f64", "f32", "f16", "bf16", "listed" (a byte each), "repeated" (by rows that share them), "i32", "words" (f64 in two)
+  std::string_view storage;  // "f64", "f32", "f16", "bf16", "listed" (a byte each), "repeated" (by rows that share
+                             // them), "i32", "words" (f64 in two)
   std::int64_t rows = 0;
   std::int64_t entries = 0;
   std::int64_t bytes = 0;

@@ -7,8 +7,8 @@
 
 namespace tulle::cuda {
 
-/// The storage of an array that is read in the least time: nothing is looked up in a list where floats will do. Where there are at most 256 values, they are
-/// listed in increasing order of their bits, whatever the storage.
+/// The storage of an array that is read in the least time: nothing is looked up in a list where floats will do. Where
+/// there are at most 256 values, they are listed in increasing order of their bits, whatever the storage.
 template <class T>
 struct narrow_values {
   value_storage storage = value_storage::whole;

@@ -49,7 +49,8 @@ class packed_storage {
   [[nodiscard]] const form_counts& counts() const noexcept { return counts_; }
 
   /// Values of which there are few, those of `list` in increasing order of their bits, are stored once where slices
-  /// have them alike, as the numbers of T that are returned. Empty, and nothing changes, where not enough are. Waits for the stream.
+  /// have them alike, as the numbers of T that are returned. Empty, and nothing changes, where not enough are. Waits
+  /// for the stream.
   template <scalar T, offset O>
   [[nodiscard]] buffer<std::byte> share_values(const context& ctx, const O* rowptr, const T* values, std::int64_t count,
                                                const buffer<T>& list);

@@ -1,5 +1,6 @@
-// How the kernel of packed is started for values in fewer bytes; see packed.cu. Values are read in less time, so fewer ways
-// of dividing a slice are told apart, and a condition at each position costs more: rounds of full positions have none.
+// How the kernel of packed is started for values in fewer bytes; see packed.cu. Values are read in less time, so fewer
+// ways of dividing a slice are told apart, and a condition at each position costs more: rounds of full positions have
+// none.
 #pragma once
 
 #include <type_traits>

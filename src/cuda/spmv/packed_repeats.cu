@@ -90,9 +90,11 @@ void share_bases(const context& ctx, buffer<packed_slice>& slices, buffer<index_
   if (2 * shared.words > static_cast<std::int64_t>(base.size())) return;
   buffer<index_t> kept(ctx, static_cast<std::size_t>(shared.words));
   copy_shared(ctx, shared, pieces, [to = kept.data()] __device__(std::int64_t at, index_t v) { to[at] = v; });
-  for_each_item(ctx, "packed.share_bases", count,
-                [slice = slices.data(), first = shared.first.data(), begin = shared.begin.data()] __device__(
-                    std::int64_t i) { slice[i].bases = static_cast<std::uint32_t>(begin[first[i]] / packed_base_group); });
+  for_each_item(
+      ctx, "packed.share_bases", count,
+      [slice = slices.data(), first = shared.first.data(), begin = shared.begin.data()] __device__(std::int64_t i) {
+        slice[i].bases = static_cast<std::uint32_t>(begin[first[i]] / packed_base_group);
+      });
   base = std::move(kept);
 }
 
@@ -104,8 +106,8 @@ buffer<std::byte> packed_storage::share_values(const context& ctx, const O* rowp
   buffer<std::uint8_t> places(ctx, static_cast<std::size_t>(count));
   buffer<listed_slice> listed(ctx, static_cast<std::size_t>(slices_));
   launch_slices(ctx, "packed.list_values", shape_.height == 64 ? list_values<2, T, O> : list_values<1, T, O>, slices_,
-                view(), rowptr, shape_.part_length,
-                value_source<T>{values, list.data(), static_cast<int>(list.size())}, places.data(), listed.data());
+                view(), rowptr, shape_.part_length, value_source<T>{values, list.data(), static_cast<int>(list.size())},
+                places.data(), listed.data());
   const places_of_slices pieces{places.data(), listed.data()};
   const shared_pieces shared = share_pieces(ctx, slices_, pieces, 32 / static_cast<int>(sizeof(T)));
   const std::int64_t bytes = shared.words * static_cast<std::int64_t>(sizeof(T));
@@ -136,7 +138,7 @@ void packed_storage::own_values(const context& ctx) {
   own_values_ = {};
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                                 \
+#define TULLE_INSTANTIATE(T, O)                                                                             \
   template buffer<std::byte> packed_storage::share_values(const context&, const O*, const T*, std::int64_t, \
                                                           const buffer<T>&);
 TULLE_INSTANTIATE(float, std::int32_t)

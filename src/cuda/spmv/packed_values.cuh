@@ -50,7 +50,9 @@ struct listed_values {
   const std::uint8_t* data;
   const S* list;
 
-  __device__ __forceinline__ listed_values from(std::int64_t entry, int lane) const { return {data + entry + lane, list}; }
+  __device__ __forceinline__ listed_values from(std::int64_t entry, int lane) const {
+    return {data + entry + lane, list};
+  }
   __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
   __device__ __forceinline__ value of(raw r) const { return static_cast<V>(__ldg(list + r)); }
 };
@@ -96,7 +98,9 @@ struct f16_values {
   const std::uint16_t* data;
   float scale;
 
-  __device__ __forceinline__ f16_values from(std::int64_t entry, int lane) const { return {data + entry + lane, scale}; }
+  __device__ __forceinline__ f16_values from(std::int64_t entry, int lane) const {
+    return {data + entry + lane, scale};
+  }
   __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
   __device__ __forceinline__ value of(raw r) const {
     return static_cast<double>(__half2float(__ushort_as_half(r)) * scale);
