@@ -100,7 +100,7 @@ struct spmv_options {
   /// Stores f64 values as a high and a low word of 32 bits, in an array each, so that any_spmv_plan::high_words() reads
   /// half of their bytes; values that fewer bytes hold stay in fewer. The plan's own results keep their bits, of its
   /// kernel; the kernel is one that does this. Not with `values` or `value_rule`; UNSUPPORTED where no kernel has it,
-  /// as on CUDA, and at effort none.
+  /// and at effort none.
   bool high_words = false;
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two

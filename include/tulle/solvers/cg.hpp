@@ -47,8 +47,8 @@ struct cg_options {
   index_t rhs = 1;     // right-hand sides of solve_many, at most
   /// Mixed: of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
   solver_precision precision = solver_precision::uniform;
-  /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does on a CPU
-  /// from 2^20 nonzeros on where the plan's kernel is not named; mixed leaves that out, and values and value_rule.
+  /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does from 2^20
+  /// nonzeros on (CUDA: 2^23) where the plan's kernel is not named and has them; mixed leaves that out, and values and value_rule.
   spmv_options spmv;
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
   std::function<void(int iterations, double residual)> progress = {};
