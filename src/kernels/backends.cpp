@@ -2,6 +2,7 @@
 
 #include "core/device_limits.hpp"
 #include "core/instantiate.hpp"
+#include "kernels/inverse_blocks.hpp"
 
 namespace tulle {
 namespace {
@@ -66,6 +67,13 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
   if (ctx.backend() == backend_kind::cpu) return cpu::invert_diagonal_blocks(ctx, a, block, inverses);
   if constexpr (has_cuda) return cuda::invert_diagonal_blocks(ctx, a, block, inverses);
+  refuse_cuda();
+}
+
+std::unique_ptr<inverse_blocks> make_inverse_blocks(const context& ctx, index_t n, index_t block, operation_types types,
+                                                    bool narrows) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::make_inverse_blocks(ctx, n, block, types, narrows);
+  if constexpr (has_cuda) return cuda::make_inverse_blocks(ctx, n, block, types, narrows);
   refuse_cuda();
 }
 

@@ -42,7 +42,10 @@ class cg_operations final : public cg_operator {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return a_.workspace_bytes() + loop_.workspace_bytes() + (m_ == nullptr ? 0 : m_->workspace_bytes());
   }
-  [[nodiscard]] std::string parameters() const override { return a_.explain(); }
+  [[nodiscard]] std::string parameters() const override {
+    const std::string of_m = m_ == nullptr ? "" : m_->parameters();
+    return of_m.empty() ? a_.explain() : of_m + "; " + a_.explain();
+  }
 
  private:
   any_spmv_plan a_;

@@ -42,6 +42,9 @@ struct cg_options {
   preconditioner_kind preconditioner = preconditioner_kind::jacobi;
   index_t block =
       0;           // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
+  /// Of block_jacobi: the inverse of a block is stored in bf16 or f32 where the block's condition is so small that its
+  /// rounding takes less than a tenth from it; all else is of the values' type.
+  bool narrow_blocks = true;
   int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   index_t rhs = 1;     // right-hand sides of solve_many, at most

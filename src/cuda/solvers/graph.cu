@@ -9,6 +9,7 @@
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/graph_mixed.hpp"
 #include "cuda/solvers/graph_solver.cuh"
+#include "cuda/solvers/inverse_blocks.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -32,22 +33,24 @@ class graph_operator final : public graph_solver<T> {
     const device_guard guard(ctx_.device());
     const matrix_ref& a = reads_blocks_ ? p.blocks : p.csr;
     const bool were_narrow = this->narrows();
-    prepare(p);
+    const bool blocks_moved = prepare(p);
     const auto values = [&](const void* data) {
       return const_vector_ref(a.types.value, data, values_of(a), memory_space::device, ctx_.device());
     };
     const void* const of_plan = fold_away(a);
     plan_->update_values(values(of_plan));
     if (truth_) truth_->update_values(values(a.values));
-    this->follow_values(truth_ ? a.values : of_plan, were_narrow);
+    this->follow_values(truth_ ? a.values : of_plan, were_narrow || blocks_moved);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return graph_solver<T>::workspace_bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() + scaled_.bytes();
+    return graph_solver<T>::workspace_bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() + scaled_.bytes() +
+           (own_blocks_ ? own_blocks_->bytes() : 0);
   }
   [[nodiscard]] std::string parameters() const override {
     std::string out = this->describe_rounds();
     if (block_ > 0) out += " values=" + std::to_string(12 + block_);
+    if (own_blocks_) out += " " + describe_inverses(own_blocks_->stored());
     if (fold_ > 0) out += " folded=" + std::to_string(fold_);
     return out + " " + plan_->explain();
   }
@@ -61,8 +64,9 @@ class graph_operator final : public graph_solver<T> {
     const device_guard guard(ctx_.device());
     if (block_ + fold_ > 0) {
       z_ = this->vector();
-      inverses_ = buffer<T>(ctx_, static_cast<std::size_t>(n_ * (block_ + fold_)));
+      inverses_ = buffer<T>(ctx_, static_cast<std::size_t>(n_ * fold_));
     }
+    if (block_ > 0) own_blocks_.emplace(ctx_, n_, block_, scalar_type_of<T>, options_.narrow_blocks);
     if (scales()) roots_ = this->vector();
     this->ready(1, make_plan(p));
   }
@@ -72,18 +76,22 @@ class graph_operator final : public graph_solver<T> {
     return a.format == matrix_format::bsr ? a.stored * a.block * a.block : a.nnz;
   }
 
-  /// The preconditioner from the values of `p`.
-  void prepare(const cg_problem& p) {
+  /// The preconditioner from the values of `p`; whether its blocks are elsewhere, or in another form.
+  bool prepare(const cg_problem& p) {
     diagonal_range range{1, 1};
+    bool moved = false;
     if (scales()) {
       range = diagonal_roots(ctx_, blocks_of(p.csr), roots_.data());
     } else if (fold_ > 0) {
       range =
           invert_diagonal_factors(ctx_, blocks_of(p.blocks.block == fold_ ? p.blocks : p.csr), fold_, inverses_.data());
     } else if (block_ > 0) {
-      invert_diagonal_blocks(ctx_, blocks_of(p.blocks.block == block_ ? p.blocks : p.csr), block_, inverses_.data());
+      const inverse_view before = own_blocks_->view();
+      own_blocks_->update(blocks_of(p.blocks.block == block_ ? p.blocks : p.csr));
+      moved = !(own_blocks_->view() == before);
     }
     this->set_range(range);
+    return moved;
   }
 
   /// The plan reads the blocks that were given where a kernel has dot products with them. Returns the values that
@@ -115,6 +123,7 @@ class graph_operator final : public graph_solver<T> {
     if (!z_.empty()) v.z = z_.data();
     if (scales()) v.roots = roots_.data();
     v.inverses = inverses_.data();
+    if (own_blocks_) v.blocks = own_blocks_->view();
     v.fold = fold_;
     return v;
   }
@@ -148,6 +157,7 @@ class graph_operator final : public graph_solver<T> {
   int block_, fold_;  // rows of blocks: of inverses that are applied, of what is folded away
   bool reads_blocks_ = false;
   buffer<T> z_, roots_, inverses_, scaled_;
+  std::optional<device_inverse_blocks> own_blocks_;  // inverses that are applied
 };
 
 support supports(const cg_problem& p, const device_info&) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <tulle/solvers/cg.hpp>
 
+#include "cuda/solvers/inverse_blocks.cuh"
 #include "kernels/cg_mixed.hpp"
 
 namespace tulle::cuda {
@@ -67,7 +68,7 @@ struct graph_vectors {
   std::int64_t stride;           // so far apart,
   int ring;                      // so many
   const T* roots;                // of the diagonal that was folded away, or null
-  const T* inverses;             // of diagonal blocks, or of their factors, or null
+  const T* inverses;             // of the factors of diagonal blocks, or null
   int fold;                      // rows of the blocks that are folded away, or 0
   const double* dots;            // p.q
   const double* range;           // least and greatest entry of the diagonal that was folded away, else 1
@@ -81,6 +82,7 @@ struct graph_vectors {
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
   bool tells;  // of every iteration
+  inverse_view blocks = {};  // inverses of diagonal blocks, where they are not folded away
 };
 
 __device__ __forceinline__ bool graph_finite(double v) { return v - v == 0; }
