@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include "kernels/backends.hpp"
 #include "kernels/bsr_block.hpp"
@@ -113,32 +114,91 @@ class bin_bsr_storage {
   std::int64_t slots_ = 0;
 };
 
-/// The copy that bin_bsr.compact reads.
-template <class T, class O>
+/// The copy that bin_bsr.compact reads. Where T is f64 and all values are floats it keeps floats, by Narrowing:
+/// `suits(ctx, values, count)` says so, `run(ctx, values, count, floats)` writes them.
+template <class T, class O, class Narrowing>
 class compact_storage {
  public:
   compact_storage(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : ctx_(ctx),
-        input_(ctx, a, s, o),
-        made_(
-            formats_of<T, O>(ctx.backend()).bsr_to_compact(ctx, input_.view(), o.sigma > 0 ? o.sigma : compact_sigma)) {
+      : ctx_(ctx), input_(ctx, a, s, o), sigma_(o.sigma > 0 ? o.sigma : compact_sigma) {
+    make(input_.view());
     input_.forget_values();
   }
+  /// Floats are looked at again, and may be none any more.
   void update_values(const matrix_ref& a) {
-    input_.with_values_of(a,
-                          [&](auto blocks) { formats_of<T, O>(ctx_.backend()).update_compact(ctx_, blocks, made_); });
+    input_.with_values_of(a, [&](auto blocks) {
+      if (!is_narrow_) return kernels<T>().update_compact(ctx_, blocks, made_);
+      if constexpr (may_narrow) {
+        if (Narrowing::suits(ctx_, blocks.values, values_of(blocks))) {
+          return with_floats(blocks, [&](auto of_floats) { kernels<float>().update_compact(ctx_, of_floats, floats_); });
+        }
+      }
+      make(blocks);
+    });
   }
-  [[nodiscard]] compact_view<T> view() const noexcept { return made_.view(); }
+  /// Calls f with the view, whose values are of T or floats.
+  template <class F>
+  void with_view(F&& f) const {
+    if constexpr (may_narrow) {
+      if (is_narrow_) return f(floats_.view());
+    }
+    f(made_.view());
+  }
+  /// Without values where they are floats.
+  [[nodiscard]] compact_view<T> view() const noexcept {
+    if (!is_narrow_) return made_.view();
+    const compact_view<float> a = floats_.view();
+    return {a.rows, a.cols, a.block, a.bins, a.binptr, a.perm, a.colind, nullptr, a.mask};
+  }
+  [[nodiscard]] bool is_narrow() const noexcept { return is_narrow_; }
   [[nodiscard]] index_t block_rows() const noexcept { return input_.view().block_rows; }
-  [[nodiscard]] std::int64_t slots() const noexcept { return static_cast<std::int64_t>(made_.colind.size()); }
-  [[nodiscard]] double padding() const noexcept { return made_.padding(); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes(); }
-  [[nodiscard]] std::size_t owned_bytes() const noexcept { return made_.bytes() + input_.bytes(); }
+  [[nodiscard]] std::int64_t slots() const noexcept {
+    return static_cast<std::int64_t>(is_narrow_ ? floats_.colind.size() : made_.colind.size());
+  }
+  [[nodiscard]] double padding() const noexcept { return is_narrow_ ? floats_.padding() : made_.padding(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes() + floats_.bytes(); }
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return bytes() + input_.bytes(); }
+  /// How values are stored, where they take fewer bytes than they have.
+  [[nodiscard]] stored_values stored() const {
+    if (!is_narrow_) return {};
+    return {{{name(scalar_type::f32), view().rows, values_of(input_.view()), static_cast<std::int64_t>(floats_.values.bytes())}}};
+  }
 
  private:
+  static constexpr bool may_narrow = std::is_same_v<T, double>;
+  template <class S>
+  [[nodiscard]] const auto& kernels() const {
+    return formats_of<S, O>(ctx_.backend());
+  }
+  static std::int64_t values_of(const bsr_view<T, O>& a) { return static_cast<std::int64_t>(a.blocks) * a.block * a.block; }
+
+  void make(const bsr_view<T, O>& a) {
+    made_ = {};
+    floats_ = {};
+    is_narrow_ = false;
+    if constexpr (may_narrow) {
+      if (Narrowing::suits(ctx_, a.values, values_of(a))) {
+        with_floats(a, [&](auto of_floats) { floats_ = kernels<float>().bsr_to_compact(ctx_, of_floats, sigma_); });
+        is_narrow_ = true;
+        return;
+      }
+    }
+    made_ = kernels<T>().bsr_to_compact(ctx_, a, sigma_);
+  }
+  /// Calls f with the same blocks in f32.
+  template <class F>
+  void with_floats(const bsr_view<T, O>& a, const F& f) const {
+    buffer<float> values(ctx_, static_cast<std::size_t>(values_of(a)));
+    Narrowing::run(ctx_, a.values, values_of(a), values.data());
+    f(bsr_view<float, O>{a.rows, a.cols, a.nnz, a.block, a.block_rows, a.blocks, a.rowptr, a.colind, values.data(), a.mask, a.space});
+  }
+
   context ctx_;
   block_input<T, O> input_;
+  index_t sigma_;
+  bool is_narrow_ = false;
   compact_bin_bsr<T> made_;
+  compact_bin_bsr<float> floats_;  // instead, where they are
 };
 
 /// A make that builds Operator<T, V, O>(ctx, matrix, stats, options) for a CSR, a BSR or a bin_bsr: values of T,

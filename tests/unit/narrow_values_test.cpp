@@ -292,8 +292,8 @@ TULLE_ON_BACKENDS(NarrowValues, "cpu1", "cuda");
 
 using NarrowBlocks = on_backend;
 
-/// What has blocks is not stored in blocks where enough values take fewer bytes.
-TEST_P(NarrowBlocks, AreStoredByRows) {
+/// What has blocks is stored in blocks as f64 and as floats, and by rows where enough values take fewer bytes than these.
+TEST_P(NarrowBlocks, AreStoredByRowsWhereThatIsLess) {
   csr<double> a = generate<double>(context::cpu(), "gen:fem:n=32,dof=3");
   const auto kernel_with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {
     a.values = to_buffer(context::cpu(), values);
@@ -303,7 +303,10 @@ TEST_P(NarrowBlocks, AreStoredByRows) {
   const std::vector<float> rounded(all.begin(), all.end());
   const std::vector<double> floats(rounded.begin(), rounded.end());
   EXPECT_EQ(kernel_with(all), "bin_bsr.compact");
-  EXPECT_EQ(kernel_with(floats), "packed");
+  EXPECT_EQ(kernel_with(floats), "bin_bsr.compact");
+  std::vector<double> halves(all.size());
+  std::ranges::transform(all, halves.begin(), to_bf16);
+  EXPECT_EQ(kernel_with(halves), "packed");
   EXPECT_EQ(kernel_with(all, {.tolerance = 1e-12}), "bin_bsr.compact");
   EXPECT_EQ(kernel_with(all, {.tolerance = 1e-6}), "packed");
   std::vector<double> few = all;  // a tenth of the rows

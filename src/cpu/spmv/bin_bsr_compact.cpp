@@ -4,6 +4,7 @@
 // fill) more with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass
 // takes 4. Chosen for a matrix that comes in bins.
 #include "cpu/spmv/bin_vectors.hpp"
+#include "cpu/spmv/narrow_values.hpp"
 #include "cpu/spmv/supports.hpp"
 
 namespace tulle::cpu {
@@ -66,21 +67,41 @@ void multiply_bins(isa level, const compact_view<T>& a, index_t first, index_t l
   });
 }
 
+/// How values of f64 that all are floats become floats, where they are too many for a cache.
+struct float_narrowing {
+  static bool suits(const context& ctx, const double* values, std::int64_t count) {
+    constexpr std::int64_t least_bytes = 1 << 20;  // of a thread, as packed has it
+    return count * static_cast<std::int64_t>(sizeof(double)) / ctx.threads() >= least_bytes &&
+           kinds_of(ctx.threads(), values, count).f32;
+  }
+  static void run(const context& ctx, const double* from, std::int64_t count, float* to) {
+    parallel_for(threads_for(ctx.threads(), count), count, [&](std::int64_t i) { to[i] = static_cast<float>(from[i]); });
+  }
+};
+
+template <class T, class O>
+using storage_of = compact_storage<T, O, float_narrowing>;
+
 template <class T, class V, class O>
-class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, compact_storage<T, O>> {
-  using base = bins_operator<compact_kernel, V, compact_storage<T, O>>;
+class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, storage_of<T, O>> {
+  using base = bins_operator<compact_kernel, V, storage_of<T, O>>;
 
  public:
   compact_kernel(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : compact_kernel(ctx, compact_storage<T, O>(ctx, a, s, o)) {}
+      : compact_kernel(ctx, storage_of<T, O>(ctx, a, s, o)) {}
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    multiply_bins<V>(this->isa_, this->storage_.view(), first, last, x, store);
+    this->storage_.with_view([&](const auto& a) { multiply_bins<V>(this->isa_, a, first, last, x, store); });
+  }
+  [[nodiscard]] bool narrows_values() const noexcept override { return this->storage_.is_narrow(); }
+  [[nodiscard]] stored_values stored() const override { return this->storage_.stored(); }
+  [[nodiscard]] std::string parameters() const override {
+    return base::parameters() + (this->storage_.is_narrow() ? " values=f32" : "");
   }
 
  private:
-  compact_kernel(const context& ctx, compact_storage<T, O> storage)
+  compact_kernel(const context& ctx, storage_of<T, O> storage)
       : base(ctx, std::move(storage), storage.slots() * storage.view().block * storage.view().block,
              [](const auto& a, index_t bin) { return a.binptr[bin]; }) {}
 };
