@@ -2,7 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <type_traits>
+#include <string>
+#include <string_view>
 
 #include "kernels/backends.hpp"
 #include "kernels/bsr_block.hpp"
@@ -114,91 +115,83 @@ class bin_bsr_storage {
   std::int64_t slots_ = 0;
 };
 
-/// The copy that bin_bsr.compact reads. Where T is f64 and all values are floats it keeps floats, by Narrowing:
-/// `suits(ctx, values, count)` says so, `run(ctx, values, count, floats)` writes them.
-template <class T, class O, class Narrowing>
+/// Bins whose values are kept as they are: what compact_storage asks where they may not be.
+struct no_narrow_bins {
+  no_narrow_bins(const context&, const spmv_options&) {}
+  template <class T, class O>
+  bool make(const bsr_view<T, O>&, const matrix_ref&, const compact_view<T>&, std::int64_t /*slots*/) {
+    return false;
+  }
+  template <class F>
+  void with_view(F&&) const {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return 0; }
+  [[nodiscard]] double lost() const noexcept { return 0; }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return 0; }
+  [[nodiscard]] std::string_view storage() const noexcept { return {}; }
+};
+
+/// The copy that bin_bsr.compact reads: as it is, or by Narrow in fewer bytes a value where its
+/// `make(blocks of a, a, the copy as it is, its slots)` returns true.
+template <class T, class O, class Narrow>
 class compact_storage {
  public:
   compact_storage(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : ctx_(ctx), input_(ctx, a, s, o), sigma_(o.sigma > 0 ? o.sigma : compact_sigma) {
-    make(input_.view());
+      : ctx_(ctx), input_(ctx, a, s, o), options_(o), narrow_(ctx, o) {
+    make(input_.view(), a);
     input_.forget_values();
   }
-  /// Floats are looked at again, and may be none any more.
+  /// Values that are stored in fewer bytes, or might be by a promise, are looked at again.
   void update_values(const matrix_ref& a) {
     input_.with_values_of(a, [&](auto blocks) {
-      if (!is_narrow_) return kernels<T>().update_compact(ctx_, blocks, made_);
-      if constexpr (may_narrow) {
-        if (Narrowing::suits(ctx_, blocks.values, values_of(blocks))) {
-          return with_floats(blocks, [&](auto of_floats) { kernels<float>().update_compact(ctx_, of_floats, floats_); });
-        }
-      }
-      make(blocks);
+      if (is_narrow_ || may_lose_bits(options_)) return make(blocks, a);
+      kernels().update_compact(ctx_, blocks, made_);
     });
   }
-  /// Calls f with the view, whose values are of T or floats.
+  /// Calls f with the view.
   template <class F>
   void with_view(F&& f) const {
-    if constexpr (may_narrow) {
-      if (is_narrow_) return f(floats_.view());
-    }
-    f(made_.view());
+    is_narrow_ ? narrow_.with_view(f) : static_cast<void>(f(made_.view()));
   }
-  /// Without values where they are floats.
-  [[nodiscard]] compact_view<T> view() const noexcept {
-    if (!is_narrow_) return made_.view();
-    const compact_view<float> a = floats_.view();
-    return {a.rows, a.cols, a.block, a.bins, a.binptr, a.perm, a.colind, nullptr, a.mask};
-  }
+  /// Without values where they are stored in fewer bytes.
+  [[nodiscard]] compact_view<T> view() const noexcept { return made_.view(); }
   [[nodiscard]] bool is_narrow() const noexcept { return is_narrow_; }
   [[nodiscard]] index_t block_rows() const noexcept { return input_.view().block_rows; }
-  [[nodiscard]] std::int64_t slots() const noexcept {
-    return static_cast<std::int64_t>(is_narrow_ ? floats_.colind.size() : made_.colind.size());
-  }
-  [[nodiscard]] double padding() const noexcept { return is_narrow_ ? floats_.padding() : made_.padding(); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes() + floats_.bytes(); }
+  [[nodiscard]] std::int64_t slots() const noexcept { return static_cast<std::int64_t>(made_.colind.size()); }
+  [[nodiscard]] double padding() const noexcept { return made_.padding(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes() + (is_narrow_ ? narrow_.bytes() : 0); }
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return bytes() + input_.bytes(); }
   /// How values are stored, where they take fewer bytes than they have.
   [[nodiscard]] stored_values stored() const {
     if (!is_narrow_) return {};
-    return {{{name(scalar_type::f32), view().rows, values_of(input_.view()), static_cast<std::int64_t>(floats_.values.bytes())}}};
+    const auto bytes = static_cast<std::int64_t>(narrow_.value_bytes());
+    return {{{narrow_.storage(), made_.rows, input_.view().nnz, bytes}}, narrow_.lost()};
+  }
+  [[nodiscard]] std::string parameters() const {
+    return is_narrow_ ? " values=" + std::string(narrow_.storage()) : std::string();
   }
 
  private:
-  static constexpr bool may_narrow = std::is_same_v<T, double>;
-  template <class S>
-  [[nodiscard]] const auto& kernels() const {
-    return formats_of<S, O>(ctx_.backend());
-  }
-  static std::int64_t values_of(const bsr_view<T, O>& a) { return static_cast<std::int64_t>(a.blocks) * a.block * a.block; }
-
-  void make(const bsr_view<T, O>& a) {
-    made_ = {};
-    floats_ = {};
-    is_narrow_ = false;
-    if constexpr (may_narrow) {
-      if (Narrowing::suits(ctx_, a.values, values_of(a))) {
-        with_floats(a, [&](auto of_floats) { floats_ = kernels<float>().bsr_to_compact(ctx_, of_floats, sigma_); });
-        is_narrow_ = true;
-        return;
+  [[nodiscard]] const auto& kernels() const { return formats_of<T, O>(ctx_.backend()); }
+  /// Narrow ones are made of those in the places where they are to be.
+  void make(const bsr_view<T, O>& blocks, const matrix_ref& a) {
+    if (made_.binptr.empty()) {
+      made_ = kernels().bsr_to_compact(ctx_, blocks, options_.sigma > 0 ? options_.sigma : compact_sigma);
+    } else {
+      if (made_.values.empty()) {
+        made_.values = buffer<T>(ctx_, made_.colind.size() * static_cast<std::size_t>(made_.block * made_.block));
       }
+      kernels().update_compact(ctx_, blocks, made_);
     }
-    made_ = kernels<T>().bsr_to_compact(ctx_, a, sigma_);
-  }
-  /// Calls f with the same blocks in f32.
-  template <class F>
-  void with_floats(const bsr_view<T, O>& a, const F& f) const {
-    buffer<float> values(ctx_, static_cast<std::size_t>(values_of(a)));
-    Narrowing::run(ctx_, a.values, values_of(a), values.data());
-    f(bsr_view<float, O>{a.rows, a.cols, a.nnz, a.block, a.block_rows, a.blocks, a.rowptr, a.colind, values.data(), a.mask, a.space});
+    is_narrow_ = narrow_.make(blocks, a, made_.view(), slots());
+    if (is_narrow_) made_.values = {};
   }
 
   context ctx_;
   block_input<T, O> input_;
-  index_t sigma_;
-  bool is_narrow_ = false;
+  spmv_options options_;
   compact_bin_bsr<T> made_;
-  compact_bin_bsr<float> floats_;  // instead, where they are
+  bool is_narrow_ = false;
+  Narrow narrow_;
 };
 
 /// A make that builds Operator<T, V, O>(ctx, matrix, stats, options) for a CSR, a BSR or a bin_bsr: values of T,

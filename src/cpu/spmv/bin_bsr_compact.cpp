@@ -67,20 +67,40 @@ void multiply_bins(isa level, const compact_view<T>& a, index_t first, index_t l
   });
 }
 
-/// How values of f64 that all are floats become floats, where they are too many for a cache.
-struct float_narrowing {
-  static bool suits(const context& ctx, const double* values, std::int64_t count) {
+/// Values of f64 that all are floats as floats, where they are too many for a cache.
+class narrow_bins {
+ public:
+  narrow_bins(const context& ctx, const spmv_options&) : ctx_(ctx) {}
+
+  template <class O>
+  bool make(const bsr_view<double, O>& blocks, const matrix_ref&, const compact_view<double>& whole, std::int64_t slots) {
     constexpr std::int64_t least_bytes = 1 << 20;  // of a thread, as packed has it
-    return count * static_cast<std::int64_t>(sizeof(double)) / ctx.threads() >= least_bytes &&
-           kinds_of(ctx.threads(), values, count).f32;
+    const std::int64_t area = blocks.block * blocks.block, given = blocks.blocks * area, count = slots * area;
+    if (given * static_cast<std::int64_t>(sizeof(double)) / ctx_.threads() < least_bytes) return false;
+    if (!kinds_of(ctx_.threads(), blocks.values, given).f32) return false;
+    if (values_.size() != static_cast<std::size_t>(count)) values_ = buffer<float>(ctx_, static_cast<std::size_t>(count));
+    parallel_for(threads_for(ctx_.threads(), count), count,
+                 [&](std::int64_t i) { values_.data()[i] = static_cast<float>(whole.values[i]); });
+    view_ = {whole.rows, whole.cols, whole.block, whole.bins, whole.binptr, whole.perm, whole.colind, values_.data(), whole.mask};
+    return true;
   }
-  static void run(const context& ctx, const double* from, std::int64_t count, float* to) {
-    parallel_for(threads_for(ctx.threads(), count), count, [&](std::int64_t i) { to[i] = static_cast<float>(from[i]); });
+  template <class F>
+  void with_view(F&& f) const {
+    f(view_);
   }
+  [[nodiscard]] std::size_t bytes() const noexcept { return values_.bytes(); }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return values_.bytes(); }
+  [[nodiscard]] double lost() const noexcept { return 0; }
+  [[nodiscard]] std::string_view storage() const noexcept { return name(value_storage::f32); }
+
+ private:
+  context ctx_;
+  buffer<float> values_;
+  compact_view<float> view_;
 };
 
 template <class T, class O>
-using storage_of = compact_storage<T, O, float_narrowing>;
+using storage_of = compact_storage<T, O, std::conditional_t<std::is_same_v<T, double>, narrow_bins, no_narrow_bins>>;
 
 template <class T, class V, class O>
 class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, storage_of<T, O>> {
@@ -97,7 +117,7 @@ class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, st
   [[nodiscard]] bool narrows_values() const noexcept override { return this->storage_.is_narrow(); }
   [[nodiscard]] stored_values stored() const override { return this->storage_.stored(); }
   [[nodiscard]] std::string parameters() const override {
-    return base::parameters() + (this->storage_.is_narrow() ? " values=f32" : "");
+    return base::parameters() + this->storage_.parameters();
   }
 
  private:
