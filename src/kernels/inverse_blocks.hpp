@@ -2,11 +2,11 @@
 //
 // Adaptive precision (Anzt, Dongarra, Flegar, Higham, Quintana-Orti, Concurrency and Computation 31, 2019): an inverse
 // that is rounded to unit roundoff u is one of a block that is off by kappa u of itself. Up to kappa_1 u = 0.1 it stays
-// positive definite, for blocks of b <= 8 rows: ||E||_2 <= u ||M^-1||_F <= u sqrt(b) ||M^-1||_2, at most 0.1 sqrt(8) of the
-// smallest eigenvalue. Only what is stored is rounded; products and sums are of the vectors' type.
+// positive definite, for blocks of b <= 8 rows: ||E||_2 <= u ||M^-1||_F <= u sqrt(b) ||M^-1||_2, at most 0.1 sqrt(8) of
+// the smallest eigenvalue. Only what is stored is rounded; products and sums are of the vectors' type.
 //
-// Blocks lie row by row, `inverse_slots(b)` of them (a warp's) as a group, which has one form and begins at a multiple of
-// 16 bytes. A last block of fewer rows is filled up with zeros.
+// Blocks lie row by row, `inverse_slots(b)` of them (a warp's) as a group, which has one form and begins at a multiple
+// of 16 bytes. A last block of fewer rows is filled up with zeros.
 #pragma once
 
 #include <bit>

@@ -1,9 +1,8 @@
-// block_jacobi(b): the inverses of the diagonal blocks of b x b, factorised in f64 and stored as kernels/inverse_blocks.hpp
-// says.
-#include "kernels/inverse_blocks.hpp"
-
+// block_jacobi(b): the inverses of the diagonal blocks of b x b, factorised in f64 and stored as
+// kernels/inverse_blocks.hpp says.
 #include <fmt/format.h>
 
+#include "kernels/inverse_blocks.hpp"
 #include "solvers/preconditioner.hpp"
 
 namespace tulle {

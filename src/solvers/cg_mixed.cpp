@@ -9,8 +9,8 @@
 namespace tulle::detail {
 namespace {
 
-/// Whose plans leave out no bits of A: b - A x is of A itself, and the f32 copy, or on a device the high words alone, is all
-/// that precision = mixed rounds.
+/// Whose plans leave out no bits of A: b - A x is of A itself, and the f32 copy, or on a device the high words alone,
+/// is all that precision = mixed rounds.
 cg_problem with_all_bits(const context& ctx, cg_problem p) {
   p.options.spmv.values = {};
   p.options.spmv.value_rule.reset();

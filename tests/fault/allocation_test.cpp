@@ -6,8 +6,8 @@
 #include "support/errors.hpp"
 #include "support/failing_new.hpp"
 #include "support/files.hpp"
-#include "support/spmv.hpp"
 #include "support/spgemm.hpp"
+#include "support/spmv.hpp"
 
 namespace tulle::test {
 namespace {

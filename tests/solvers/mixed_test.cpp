@@ -92,7 +92,8 @@ TEST_P(mixed_test, by_high_words) {
       EXPECT_EQ(solve(solver, b).x, s.x) << "the same bits again";
       std::vector<double> other = a.values;
       for (double& v : other) v *= 1.0 / 7;
-      solver.update_values(const_vector_ref(scalar_type::f64, other.data(), static_cast<std::int64_t>(other.size()), memory_space::host));
+      solver.update_values(const_vector_ref(scalar_type::f64, other.data(), static_cast<std::int64_t>(other.size()),
+                                            memory_space::host));
       plain_csr<double> changed = a;
       changed.values = other;
       const auto again = solve(solver, b), fresh = solve_with(changed, o, b);

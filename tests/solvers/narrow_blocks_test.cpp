@@ -34,7 +34,8 @@ TEST(InverseForm, RoundsToNearest) {
   EXPECT_EQ(to_bf16(0x1.03p0f), 0x3f82);
 }
 
-/// Diagonal blocks of so many rows: I - (1 - 1 / kappa) v v^T times scale, v random of length 1; kappa_2 = kappa(k) of block k.
+/// Diagonal blocks of so many rows: I - (1 - 1 / kappa) v v^T times scale, v random of length 1; kappa_2 = kappa(k) of
+/// block k.
 template <class Condition>
 plain_csr<double> blocks_of_condition(index_t n, index_t block, Condition kappa, double scale = 1) {
   plain_csr<double> a{0, n};
@@ -86,8 +87,7 @@ TULLE_ON_SOLVERS(narrow_blocks_test);
 /// Every entry of an inverse is off by u of itself at most, its product besides by what rounding makes of it.
 TEST_P(narrow_blocks_test, inverses_are_those_of_f64_but_for_their_rounding) {
   for (index_t block = 2; block <= 8; ++block) {
-    for (const auto& [kappa, u, storage] :
-         {std::tuple(2.0, u_bf16, "bf16"), {1e4, u_f32, "f32"}, {1e9, 0.0, "f64"}}) {
+    for (const auto& [kappa, u, storage] : {std::tuple(2.0, u_bf16, "bf16"), {1e4, u_f32, "f32"}, {1e9, 0.0, "f64"}}) {
       SCOPED_TRACE(fmt::format("blocks of {}, kappa {}", block, kappa));
       const plain_csr<double> a = blocks_of_condition(block * 101 + 1, block, [&](index_t) { return kappa; });
       const auto narrow = inverses(a, block, true), whole = inverses(a, block, false);
@@ -131,12 +131,14 @@ TEST_P(narrow_blocks_test, y_is_scaled_or_overwritten) {
   const plain_csr<double> a = blocks_of_condition(50, 4, [](index_t) { return 2.0; });
   const auto m = inverses(a, 4, true);
   const std::vector<double> x = random_numbers(50, 6), plain = product(*m, x), scaled = product(*m, x, 2, -1, 3);
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(scaled[i], 2 * plain[i] - 3, 8 * 0x1p-53 * (2 * std::abs(plain[i]) + 3));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(scaled[i], 2 * plain[i] - 3, 8 * 0x1p-53 * (2 * std::abs(plain[i]) + 3));
 }
 
 TEST_P(narrow_blocks_test, new_values_are_looked_at_again) {
   const auto of = [](double kappa, double scale = 1) {
-    return blocks_of_condition(1001, 5, [=](index_t) { return kappa; }, scale);
+    return blocks_of_condition(
+        1001, 5, [=](index_t) { return kappa; }, scale);
   };
   const auto m = inverses(of(2), 5, true);
   EXPECT_EQ(storages(*m), std::vector<std::string>{"bf16"});
@@ -181,9 +183,11 @@ TEST_P(narrow_blocks_test, explain_says_what_is_stored) {
   cg_options o;
   o.kernel = "cg.operations";
   o.preconditioner = preconditioner_kind::block_jacobi;
-  EXPECT_NE(cg_solver(ctx(), matrix_ref(a.view()), o).explain().find("inverse blocks: bf16 2197 rows"), std::string::npos);
+  EXPECT_NE(cg_solver(ctx(), matrix_ref(a.view()), o).explain().find("inverse blocks: bf16 2197 rows"),
+            std::string::npos);
   o.narrow_blocks = false;
-  EXPECT_NE(cg_solver(ctx(), matrix_ref(a.view()), o).explain().find("inverse blocks: f64 2197 rows"), std::string::npos);
+  EXPECT_NE(cg_solver(ctx(), matrix_ref(a.view()), o).explain().find("inverse blocks: f64 2197 rows"),
+            std::string::npos);
 }
 
 }  // namespace

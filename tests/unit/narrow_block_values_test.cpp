@@ -14,7 +14,8 @@ namespace {
 
 /// Enough values for each of two threads of a CPU to narrow; and `last` as the last value.
 csr<double> mesh(index_t dof, double (*make)(double), double last = 0.5) {
-  csr<double> a = generate<double>(context::cpu(2), "gen:fem:dof=" + std::to_string(dof) + ",n=" + (dof < 3 ? "24" : "16"));
+  csr<double> a =
+      generate<double>(context::cpu(2), "gen:fem:dof=" + std::to_string(dof) + ",n=" + (dof < 3 ? "24" : "16"));
   const std::vector<double> random = random_numbers(a.values.size(), 9);
   for (std::size_t i = 0; i < random.size(); ++i) a.values.data()[i] = make(random[i]);
   a.values.data()[random.size() - 1] = last;
@@ -32,7 +33,9 @@ class NarrowBlockValues : public on_backend {
   /// A x, with dot products and a Jacobi step; the last rows, whose blocks one value may have changed, left out.
   std::vector<std::vector<double>> results(const linear_operator& plan) {
     const index_t n = plan.dimensions().rows;
-    const auto random = [&](std::uint64_t seed) { return to_buffer(ctx(), random_numbers(static_cast<std::size_t>(n), seed)); };
+    const auto random = [&](std::uint64_t seed) {
+      return to_buffer(ctx(), random_numbers(static_cast<std::size_t>(n), seed));
+    };
     const buffer<double> x = random(1), w = random(2), d = random(3);
     buffer<double> y(ctx(), static_cast<std::size_t>(n)), dots(ctx(), 2), many(ctx(), 3 * y.size());
     std::vector<std::vector<double>> all;
@@ -45,8 +48,8 @@ class NarrowBlockValues : public on_backend {
     plan.jacobi(0.5, x, w, d, y), keep(y);
     plan.apply_dots(1, x, 0, y, w, dots), keep(y);
     const buffer<double> from = to_buffer(ctx(), random_numbers(many.size(), 4));
-    plan.apply_many(1, multivector_view<const double>{n, 3, n, vector_order::column_major, from.data(), ctx().space()}, 0,
-                    multivector_view<double>{n, 3, n, vector_order::column_major, many.data(), ctx().space()});
+    plan.apply_many(1, multivector_view<const double>{n, 3, n, vector_order::column_major, from.data(), ctx().space()},
+                    0, multivector_view<double>{n, 3, n, vector_order::column_major, many.data(), ctx().space()});
     keep(many);
     return all;
   }
@@ -66,7 +69,8 @@ TEST_P(NarrowBlockValues, GiveTheBitsOfWholeOnes) {
 }
 
 TEST_P(NarrowBlockValues, FollowNewValues) {
-  const csr<double> floats = mesh(3, to_f32), others = mesh(3, as_it_is), small = mesh(3, [](double v) { return to_f32(v / 4); });
+  const csr<double> floats = mesh(3, to_f32), others = mesh(3, as_it_is),
+                    small = mesh(3, [](double v) { return to_f32(v / 4); });
   any_spmv_plan plan = plan_of(floats);
   plan.update_values(small.values);
   EXPECT_EQ(storage_of(plan), "f32");
@@ -82,7 +86,8 @@ TEST_P(NarrowBlockValues, FollowNewValues) {
 TEST_P(NarrowBlockValues, OfBlocksThatAreGiven) {
   const csr<double> a = mesh(3, to_f32);
   const bsr<double> blocks = to_bsr(context::cpu(2), a.view(), 3);
-  const any_spmv_plan plan = plan_of(blocks), of_csr = any_spmv_plan(ctx(), a, {.kernel = "bin_bsr.compact", .block = 3});
+  const any_spmv_plan plan = plan_of(blocks),
+                      of_csr = any_spmv_plan(ctx(), a, {.kernel = "bin_bsr.compact", .block = 3});
   EXPECT_EQ(storage_of(plan), "f32");
   EXPECT_EQ(results(plan), results(of_csr));
 }
@@ -103,7 +108,8 @@ TEST_P(NarrowBlockValues, RepeatedEntriesAreAddedFirst) {
     }
     rowptr.push_back(static_cast<std::int64_t>(colind.size()));
   }
-  const csr_view<double, std::int64_t> twice{a.view().rows, a.view().cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
+  const csr_view<double, std::int64_t> twice{a.view().rows, a.view().cols, rowptr.back(),
+                                             rowptr.data(), colind.data(), values.data()};
   csr_view<double, std::int64_t> once = a.view();
   once.values = sums.data();
   const any_spmv_plan plan = plan_of(twice);

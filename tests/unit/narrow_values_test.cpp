@@ -292,8 +292,8 @@ TULLE_ON_BACKENDS(NarrowValues, "cpu1", "cuda");
 
 using NarrowBlocks = on_backend;
 
-/// What has blocks is stored in blocks, in fewer bytes where all values allow it; by rows where they are few, or where enough
-/// rows allow what others do not.
+/// What has blocks is stored in blocks, in fewer bytes where all values allow it; by rows where they are few, or where
+/// enough rows allow what others do not.
 TEST_P(NarrowBlocks, AreStoredByRowsWhereThatIsLess) {
   csr<double> a = generate<double>(context::cpu(), "gen:fem:n=32,dof=3");
   const auto with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {

@@ -1,6 +1,6 @@
-// Inverses of diagonal blocks (kernels/inverse_blocks.hpp) on a CPU: a thread takes neighbouring groups. A block is symmetric, so
-// that its rows are its columns: each is read once, times one x, into sums of as many rows as the block has. Bytes per row:
-// b values of 2, 4 or 8, x and y.
+// Inverses of diagonal blocks (kernels/inverse_blocks.hpp) on a CPU: a thread takes neighbouring groups. A block is
+// symmetric, so that its rows are its columns: each is read once, times one x, into sums of as many rows as the block
+// has. Bytes per row: b values of 2, 4 or 8, x and y.
 #include "kernels/inverse_blocks.hpp"
 
 #include <algorithm>
@@ -77,7 +77,12 @@ template <class T, class V>
 class inverses final : public inverse_blocks {
  public:
   inverses(const context& ctx, index_t n, index_t block, bool narrows)
-      : ctx_(ctx), n_(n), b_(block), narrows_(narrows), isa_(best_isa()), threads_(threads_for(ctx.threads(), std::int64_t{n} * block)) {}
+      : ctx_(ctx),
+        n_(n),
+        b_(block),
+        narrows_(narrows),
+        isa_(best_isa()),
+        threads_(threads_for(ctx.threads(), std::int64_t{n} * block)) {}
 
   void update(const matrix_ref& a) override {
     buffer<T> whole(ctx_, static_cast<std::size_t>(blocks()) * block_size());
@@ -91,10 +96,11 @@ class inverses final : public inverse_blocks {
     const scaling<V> s{static_cast<V>(alpha), static_cast<V>(beta), static_cast<const V*>(x), static_cast<V*>(y)};
     with_block(b_, [&]<int B>() {
       for_each_part(threads_, [&](int part) {
-        with_isa(isa_, [&]() __attribute__((always_inline)) {
-          const auto first_of = [&](int p) { return static_cast<index_t>(std::int64_t{groups()} * p / threads_); };
-          for (index_t g = first_of(part); g < first_of(part + 1); ++g) multiply_group<B>(g, s);
-        });
+        with_isa(
+            isa_, [&]() __attribute__((always_inline)) {
+              const auto first_of = [&](int p) { return static_cast<index_t>(std::int64_t{groups()} * p / threads_); };
+              for (index_t g = first_of(part); g < first_of(part + 1); ++g) multiply_group<B>(g, s);
+            });
       });
     });
   }
@@ -122,7 +128,8 @@ class inverses final : public inverse_blocks {
   }
   void place(const T* whole, const double* condition) {
     buffer<std::uint64_t> place(ctx_, static_cast<std::size_t>(groups()));
-    parallel_for(threads_, groups(), [&](index_t g) { place.data()[g] = inverse_place(0, form_of(whole, condition, g)); });
+    parallel_for(threads_, groups(),
+                 [&](index_t g) { place.data()[g] = inverse_place(0, form_of(whole, condition, g)); });
     inverse_counts counts;
     std::int64_t bytes = 0;
     for (index_t g = 0; g < groups(); ++g) {
@@ -132,7 +139,8 @@ class inverses final : public inverse_blocks {
       ++counts.groups[static_cast<int>(form)];
       counts.rows[static_cast<int>(form)] += rows_of_group(g);
     }
-    if (data_.size() != static_cast<std::size_t>(bytes)) data_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(bytes));
+    if (data_.size() != static_cast<std::size_t>(bytes))
+      data_ = buffer<std::byte>(ctx_, static_cast<std::size_t>(bytes));
     place_ = std::move(place);
     counts_ = counts;
   }
@@ -167,9 +175,10 @@ class inverses final : public inverse_blocks {
   }
   template <int B>
   [[gnu::always_inline]] void multiply_group(index_t g, const scaling<V>& s) const {
-    with_values(data_.data(), g, [&]<class S>(const S* m) __attribute__((always_inline)) {
-      multiply<B>(m, g * inverse_slots(B) * B, rows_of_group(g), s);
-    });
+    with_values(
+        data_.data(), g, [&]<class S>(const S* m) __attribute__((always_inline)) {
+          multiply<B>(m, g * inverse_slots(B) * B, rows_of_group(g), s);
+        });
   }
 
   context ctx_;

@@ -73,15 +73,18 @@ class narrow_bins {
   narrow_bins(const context& ctx, const spmv_options&) : ctx_(ctx) {}
 
   template <class O>
-  bool make(const bsr_view<double, O>& blocks, const matrix_ref&, const compact_view<double>& whole, std::int64_t slots) {
+  bool make(const bsr_view<double, O>& blocks, const matrix_ref&, const compact_view<double>& whole,
+            std::int64_t slots) {
     constexpr std::int64_t least_bytes = 1 << 20;  // of a thread, as packed has it
     const std::int64_t area = blocks.block * blocks.block, given = blocks.blocks * area, count = slots * area;
     if (given * static_cast<std::int64_t>(sizeof(double)) / ctx_.threads() < least_bytes) return false;
     if (!kinds_of(ctx_.threads(), blocks.values, given).f32) return false;
-    if (values_.size() != static_cast<std::size_t>(count)) values_ = buffer<float>(ctx_, static_cast<std::size_t>(count));
+    if (values_.size() != static_cast<std::size_t>(count))
+      values_ = buffer<float>(ctx_, static_cast<std::size_t>(count));
     parallel_for(threads_for(ctx_.threads(), count), count,
                  [&](std::int64_t i) { values_.data()[i] = static_cast<float>(whole.values[i]); });
-    view_ = {whole.rows, whole.cols, whole.block, whole.bins, whole.binptr, whole.perm, whole.colind, values_.data(), whole.mask};
+    view_ = {whole.rows, whole.cols,   whole.block,    whole.bins, whole.binptr,
+             whole.perm, whole.colind, values_.data(), whole.mask};
     return true;
   }
   template <class F>
@@ -116,9 +119,7 @@ class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, st
   }
   [[nodiscard]] bool narrows_values() const noexcept override { return this->storage_.is_narrow(); }
   [[nodiscard]] stored_values stored() const override { return this->storage_.stored(); }
-  [[nodiscard]] std::string parameters() const override {
-    return base::parameters() + this->storage_.parameters();
-  }
+  [[nodiscard]] std::string parameters() const override { return base::parameters() + this->storage_.parameters(); }
 
  private:
   compact_kernel(const context& ctx, storage_of<T, O> storage)

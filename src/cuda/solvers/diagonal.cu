@@ -260,7 +260,8 @@ block_arrays blocks_of(const matrix_ref& a) {
           block};
 }
 
-void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses, double* condition) {
+void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses,
+                            double* condition) {
   const device_guard guard(ctx.device());
   buffer<findings> found(ctx, 1);
   launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
@@ -269,8 +270,8 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
       const bool whole = a.block == Block;
       const std::int64_t rows = whole ? a.rows : ceil_div(a.rows, Block);
       launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
-             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses),
-             condition, found.data());
+             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses), condition,
+             found.data());
     });
   });
   refuse(read_back(ctx, found.data()), block);

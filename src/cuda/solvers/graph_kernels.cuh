@@ -2,8 +2,9 @@
 // kernels:
 //   step:  r -= alpha q, z = M^-1 r, r.z and r.r, and what follows from them              (3 n values)
 //   turn:  x += alpha p, p = z + beta p: x is updated where p is read anyway              (5 n values)
-// z is stored, and inverse blocks are read: (2 + b) n more, b n of them in fewer bytes where conditions allow. Where z is r, graph_move.cuh has an iteration in two
-// kernels. No scalar visits the host. What comes after the end of an iteration does nothing.
+// z is stored, and inverse blocks are read: (2 + b) n more, b n of them in fewer bytes where conditions allow. Where z
+// is r, graph_move.cuh has an iteration in two kernels. No scalar visits the host. What comes after the end of an
+// iteration does nothing.
 #pragma once
 
 #include <cuda/atomic>

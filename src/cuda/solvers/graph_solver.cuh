@@ -154,7 +154,7 @@ class graph_solver : public cg_operator {
   buffer<T> x_, r_, p_, q_;
   buffer<graph_state> state_;
   buffer<double> dots_, range_;
-  bool by_high_words_ = false;           // iterations are; set before `ready`
+  bool by_high_words_ = false;  // iterations are; set before `ready`
   std::optional<any_spmv_plan> plan_;
   std::optional<any_spmv_plan> truth_;  // of A itself, where that is another
 
@@ -258,7 +258,7 @@ class graph_solver : public cg_operator {
     const linear_operator& a = by_high_words_ ? plan_->high_words() : *plan_;
     if (a.can(operation::apply_dots)) {
       a.apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
-                        {.stream = stream_view{s}});
+                   {.stream = stream_view{s}});
     } else {
       a.apply(1, p, 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, vectors(), at, dots_.data());

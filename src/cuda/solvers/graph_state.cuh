@@ -50,9 +50,9 @@ struct graph_state {
   std::int32_t slot;     // in the ring, of the last direction
   unsigned arrived;      // blocks of a sum
   // Where iterations are by high words:
-  double best;           // the least ||b - A x|| so far
+  double best;  // the least ||b - A x|| so far
   std::int32_t corrections;
-  std::int32_t misses;   // in a row that did not halve it
+  std::int32_t misses;  // in a row that did not halve it
 };
 
 enum class graph_progress : std::int32_t { runs, pauses, stopped };
@@ -85,7 +85,7 @@ struct graph_vectors {
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
-  bool tells;  // of every iteration
+  bool tells;                // of every iteration
   bool corrects = false;     // iterations are by A's high words, b - A x by all bits
   inverse_view blocks = {};  // inverses of diagonal blocks, where they are not folded away
 };

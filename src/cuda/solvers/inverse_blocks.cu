@@ -1,8 +1,6 @@
-// Inverses of diagonal blocks (kernels/inverse_blocks.hpp) on a device, and the product by them: a warp takes a group, a lane a
-// row of a block, and what the lanes of a block have of x goes round by shuffles. Bytes per row: b values of 2, 4 or 8,
-// x and y.
-#include "cuda/solvers/inverse_blocks.hpp"
-
+// Inverses of diagonal blocks (kernels/inverse_blocks.hpp) on a device, and the product by them: a warp takes a group,
+// a lane a row of a block, and what the lanes of a block have of x goes round by shuffles. Bytes per row: b values of
+// 2, 4 or 8, x and y.
 #include <algorithm>
 
 #include "cuda/device/warp.cuh"
@@ -10,6 +8,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
+#include "cuda/solvers/inverse_blocks.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 
 namespace tulle::cuda {
@@ -134,8 +133,8 @@ class applied_inverses final : public inverse_blocks {
     const device_guard guard(device_);
     with_constant<2, 3, 4, 5, 6, 7, 8>(blocks_.block(), [&]<int Block>() {
       const std::int64_t groups = ceil_div(n_, (32 / Block) * Block);
-      launch("block_jacobi", multiply_inverses<Block, T, V>, threads_for(32 * groups), native(stream), blocks_.view(), n_,
-             static_cast<const V*>(x), static_cast<V*>(y), static_cast<V>(alpha), static_cast<V>(beta));
+      launch("block_jacobi", multiply_inverses<Block, T, V>, threads_for(32 * groups), native(stream), blocks_.view(),
+             n_, static_cast<const V*>(x), static_cast<V*>(y), static_cast<V>(alpha), static_cast<V>(beta));
     });
   }
   [[nodiscard]] stored_values stored() const override { return blocks_.stored(); }
@@ -192,9 +191,7 @@ void device_inverse_blocks::store(const T* whole, const double* condition) {
          differ_ ? place_.data() : nullptr, data_.data());
 }
 
-inverse_view device_inverse_blocks::view() const {
-  return {{differ_ ? place_.data() : nullptr, form_}, data_.data()};
-}
+inverse_view device_inverse_blocks::view() const { return {{differ_ ? place_.data() : nullptr, form_}, data_.data()}; }
 
 std::unique_ptr<inverse_blocks> make_inverse_blocks(const context& ctx, index_t n, index_t block, operation_types types,
                                                     bool narrows) {

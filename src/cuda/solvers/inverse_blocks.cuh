@@ -1,6 +1,6 @@
-// Reading the inverses of diagonal blocks (kernels/inverse_blocks.hpp): a warp takes a group, `Block` neighbouring lanes a
-// block, a lane one row of it. What is stored is loaded first, and made numbers where they are used, so that other loads
-// go on meanwhile.
+// Reading the inverses of diagonal blocks (kernels/inverse_blocks.hpp): a warp takes a group, `Block` neighbouring
+// lanes a block, a lane one row of it. What is stored is loaded first, and made numbers where they are used, so that
+// other loads go on meanwhile.
 #pragma once
 
 #include <type_traits>

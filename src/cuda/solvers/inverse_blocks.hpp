@@ -30,8 +30,8 @@ class device_inverse_blocks {
   scalar_type whole_;
   bool narrows_;
   inverse_counts counts_;
-  bool differ_ = false;          // groups in form
-  buffer<std::uint64_t> place_;  // then, of every group
+  bool differ_ = false;                      // groups in form
+  buffer<std::uint64_t> place_;              // then, of every group
   inverse_form form_ = inverse_form::whole;  // else, of all
   buffer<std::byte> data_;
 };

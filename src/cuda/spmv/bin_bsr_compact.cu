@@ -76,8 +76,8 @@ class compact_operator final : public block_operator<compact_operator<T, V, O>, 
   int parts_;
 };
 
-/// H200, FEM of 3 unknowns, 59M floats under f64 vectors: 77 us in bins of blocks, 90 by rows (packed). Where there are few
-/// different values rows may take less.
+/// H200, FEM of 3 unknowns, 59M floats under f64 vectors: 77 us in bins of blocks, 90 by rows (packed). Where there are
+/// few different values rows may take less.
 bool narrows(const context& ctx, const matrix_ref& a) {
   if (a.types.value != scalar_type::f64) return false;
   const auto found = narrowest(ctx, static_cast<const double*>(a.values), a.nnz);

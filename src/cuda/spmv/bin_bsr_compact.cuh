@@ -1,5 +1,5 @@
-// The kernels of bin_bsr.compact (bin_bsr_compact.cu), for values however they are stored: as numbers of T (whole_bins), or as
-// 16 bits (short_bins).
+// The kernels of bin_bsr.compact (bin_bsr_compact.cu), for values however they are stored: as numbers of T
+// (whole_bins), or as 16 bits (short_bins).
 #pragma once
 
 #include <cuda_fp16.h>
@@ -115,11 +115,11 @@ __device__ __forceinline__ void load_block(const T* slot, int lane, T (&block)[A
 template <int B>
 using block_bits = std::conditional_t<B <= 5, std::uint32_t, std::uint64_t>;
 
-/// Calls use(mask, block, scale, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a bin.
-/// What is fetched (from x) and the blocks are on their way together: their columns were read a round before.
+/// Calls use(mask, block, scale, fetch(column)) for the blocks of a lane among the slots part, part + parts, ... of a
+/// bin. What is fetched (from x) and the blocks are on their way together: their columns were read a round before.
 template <int B, int Flight, class View, class Fetch, class Use>
-__device__ __forceinline__ void for_each_block(const View& a, std::int64_t bin, int part, int parts,
-                                               Fetch fetch, Use use) {
+__device__ __forceinline__ void for_each_block(const View& a, std::int64_t bin, int part, int parts, Fetch fetch,
+                                               Use use) {
   constexpr int area = B * B;
   const int lane = lane_id();
   const std::int64_t begin = a.binptr[bin];
@@ -196,11 +196,13 @@ __global__ void __launch_bounds__(bin_threads)
     const auto use = [&](block_bits<B> mask, const auto& block, auto scale, const piece_of_x<B, V>& piece) {
       if (a.mask == nullptr) {
 #pragma unroll
-        for (int e = 0; e < B * B; ++e) sum[e / B] = multiply_add(a.template number<V>(block[e], scale), piece.v[e % B], sum[e / B]);
+        for (int e = 0; e < B * B; ++e)
+          sum[e / B] = multiply_add(a.template number<V>(block[e], scale), piece.v[e % B], sum[e / B]);
       } else {
 #pragma unroll
         for (int e = 0; e < B * B; ++e) {
-          if ((mask >> e & 1) != 0) sum[e / B] = multiply_add(a.template number<V>(block[e], scale), piece.v[e % B], sum[e / B]);
+          if ((mask >> e & 1) != 0)
+            sum[e / B] = multiply_add(a.template number<V>(block[e], scale), piece.v[e % B], sum[e / B]);
         }
       }
     };
@@ -248,8 +250,9 @@ __device__ __forceinline__ void load_pieces(const typed_vectors<const V>& x, std
 
 /// many_width right-hand sides from number many_width * blockIdx.y on.
 template <int B, class View, class V>
-__global__ void __launch_bounds__(bin_threads) compact_many_kernel(View a, int parts, index_t count, V alpha,
-                                                               typed_vectors<const V> x, V beta, typed_vectors<V> y) {
+__global__ void __launch_bounds__(bin_threads)
+    compact_many_kernel(View a, int parts, index_t count, V alpha, typed_vectors<const V> x, V beta,
+                        typed_vectors<V> y) {
   constexpr int rows = bin_rows * B, width = many_width<B, V>;
   struct pieces {
     V v[B][width];
@@ -307,7 +310,8 @@ struct bins_run {
 template <class View, class V, class Epilogue>
 void multiply_bins(const View& a, const bins_run& run, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
   with_constant<1, 2, 3, 4, 5, 6, 7, 8>(a.block, [&]<int B>() {
-    launch("bin_bsr.compact", compact_kernel<B, View, V, Epilogue>, {run.blocks, bin_threads}, stream, a, run.parts, x, epilogue);
+    launch("bin_bsr.compact", compact_kernel<B, View, V, Epilogue>, {run.blocks, bin_threads}, stream, a, run.parts, x,
+           epilogue);
   });
 }
 
@@ -324,9 +328,12 @@ void multiply_bins_many(const View& a, const bins_run& run, double alpha, const 
 }
 
 // By bin_bsr_compact_short.cu.
-extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const scale_and_store<double>&, cudaStream_t);
-extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const store_with_dots<double>&, cudaStream_t);
-extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const jacobi_step<double>&, cudaStream_t);
+extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const scale_and_store<double>&,
+                                   cudaStream_t);
+extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const store_with_dots<double>&,
+                                   cudaStream_t);
+extern template void multiply_bins(const short_bins&, const bins_run&, const double*, const jacobi_step<double>&,
+                                   cudaStream_t);
 extern template void multiply_bins_many(const short_bins&, const bins_run&, double, const strided_vectors&, double,
                                         const strided_vectors&, const double*, cudaStream_t);
 

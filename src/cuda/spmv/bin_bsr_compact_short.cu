@@ -4,9 +4,12 @@
 
 namespace tulle::cuda {
 
-template void multiply_bins(const short_bins&, const bins_run&, const double*, const scale_and_store<double>&, cudaStream_t);
-template void multiply_bins(const short_bins&, const bins_run&, const double*, const store_with_dots<double>&, cudaStream_t);
-template void multiply_bins(const short_bins&, const bins_run&, const double*, const jacobi_step<double>&, cudaStream_t);
+template void multiply_bins(const short_bins&, const bins_run&, const double*, const scale_and_store<double>&,
+                            cudaStream_t);
+template void multiply_bins(const short_bins&, const bins_run&, const double*, const store_with_dots<double>&,
+                            cudaStream_t);
+template void multiply_bins(const short_bins&, const bins_run&, const double*, const jacobi_step<double>&,
+                            cudaStream_t);
 template void multiply_bins_many(const short_bins&, const bins_run&, double, const strided_vectors&, double,
                                  const strided_vectors&, const double*, cudaStream_t);
 

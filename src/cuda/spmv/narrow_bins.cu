@@ -1,11 +1,10 @@
-// Which values of blocks may be narrow, a warp for a row of blocks by turns, and the copies: a thread a block. What a row loses is
-// judged as by rows (kernels/value_bound.hpp), halves with the power of two of the block that each is in.
-#include "cuda/spmv/narrow_bins.hpp"
-
+// Which values of blocks may be narrow, a warp for a row of blocks by turns, and the copies: a thread a block. What a
+// row loses is judged as by rows (kernels/value_bound.hpp), halves with the power of two of the block that each is in.
 #include <algorithm>
 
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/read_back.hpp"
+#include "cuda/spmv/narrow_bins.hpp"
 #include "cuda/spmv/narrow_values.hpp"
 #include "cuda/spmv/row_forms.hpp"
 #include "cuda/spmv/row_reading.cuh"
@@ -13,8 +12,8 @@
 namespace tulle::cuda {
 namespace {
 
-/// What was found of all rows: whether one needs more than halves, more than floats; entries that halves would hold; the
-/// most that a value loses of itself in f32 and in f16.
+/// What was found of all rows: whether one needs more than halves, more than floats; entries that halves would hold;
+/// the most that a value loses of itself in f32 and in f16.
 struct block_findings {
   unsigned long long beyond_f16, beyond_f32;
   unsigned long long of_halves;
@@ -122,7 +121,8 @@ value_storage narrow_bins::decide(const bsr_view<double, O>& blocks, const matri
     return value_storage::f16;
   }
   if (otherwise == value_storage::f32) return otherwise;
-  if (of.beyond_f32 > 0 || static_cast<double>(of.of_halves) > most_halves * static_cast<double>(a.nnz)) return value_storage::whole;
+  if (of.beyond_f32 > 0 || static_cast<double>(of.of_halves) > most_halves * static_cast<double>(a.nnz))
+    return value_storage::whole;
   lost_ = of.lost[0];
   return value_storage::f32;
 }
@@ -151,14 +151,17 @@ bool narrow_bins::make(const bsr_view<double, O>& blocks, const matrix_ref& a, c
     launch_items(ctx_, "compact.shorts", copy_shorts, slots, whole.values, area, slots, shorts_.data(),
                  forms == 0 ? nullptr : form_.data());
   }
-  floats_view_ = {whole.rows, whole.cols, whole.block, whole.bins, whole.binptr, whole.perm, whole.colind, floats_.data(), whole.mask};
+  floats_view_ = {whole.rows, whole.cols,   whole.block,    whole.bins, whole.binptr,
+                  whole.perm, whole.colind, floats_.data(), whole.mask};
   static_cast<compact_view<float>&>(shorts_view_) = floats_view_;
   shorts_view_.shorts = shorts_.data();
   shorts_view_.form = forms == 0 ? nullptr : form_.data();
   return true;
 }
 
-template bool narrow_bins::make(const bsr_view<double, std::int32_t>&, const matrix_ref&, const compact_view<double>&, std::int64_t);
-template bool narrow_bins::make(const bsr_view<double, std::int64_t>&, const matrix_ref&, const compact_view<double>&, std::int64_t);
+template bool narrow_bins::make(const bsr_view<double, std::int32_t>&, const matrix_ref&, const compact_view<double>&,
+                                std::int64_t);
+template bool narrow_bins::make(const bsr_view<double, std::int64_t>&, const matrix_ref&, const compact_view<double>&,
+                                std::int64_t);
 
 }  // namespace tulle::cuda

@@ -1,5 +1,5 @@
-// The values of bin_bsr.compact in fewer bytes than f64 has: as floats or bf16 where that loses nothing, as floats or halves
-// within a promise or by a rule of size. All blocks alike; halves have a power of two for each block.
+// The values of bin_bsr.compact in fewer bytes than f64 has: as floats or bf16 where that loses nothing, as floats or
+// halves within a promise or by a rule of size. All blocks alike; halves have a power of two for each block.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,11 @@ class narrow_bins {
  public:
   narrow_bins(const context& ctx, const spmv_options& options) : ctx_(ctx), options_(options) {}
 
-  /// Looks at the blocks of `a`, and copies those that are in place already, in `slots` slots. False where they stay as they are.
-  /// Waits for the stream.
+  /// Looks at the blocks of `a`, and copies those that are in place already, in `slots` slots. False where they stay as
+  /// they are. Waits for the stream.
   template <class O>
-  bool make(const bsr_view<double, O>& blocks, const matrix_ref& a, const compact_view<double>& whole, std::int64_t slots);
+  bool make(const bsr_view<double, O>& blocks, const matrix_ref& a, const compact_view<double>& whole,
+            std::int64_t slots);
   /// Calls f with a compact_view<float> or short_bins.
   template <class F>
   void with_view(F&& f) const {

@@ -64,8 +64,8 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   return shape;
 }
 
-/// y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone. 4 bytes a nonzero and those of
-/// its position. Shares the sums of long rows' parts with that one.
+/// y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone. 4 bytes a nonzero and those
+/// of its position. Shares the sums of long rows' parts with that one.
 template <class Of>
 class packed_high final : public fused_operator<packed_high<Of>, device_operator<double>> {
  public:
@@ -190,8 +190,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
-/// H200, FEM of 3 unknowns, 59M nonzeros: 129 us in bins of blocks, 77 as f32 there; 63 where values repeat, 78 to 96 listed,
-/// 90 as f32. Where there are too many values for a list, bins are left to narrow theirs.
+/// H200, FEM of 3 unknowns, 59M nonzeros: 129 us in bins of blocks, 77 as f32 there; 63 where values repeat, 78 to 96
+/// listed, 90 as f32. Where there are too many values for a list, bins are left to narrow theirs.
 bool narrows(const context& ctx, const matrix_ref& a) {
   return a.types.value == scalar_type::f64 && !narrowest(ctx, static_cast<const double*>(a.values), a.nnz).list.empty();
 }

@@ -93,7 +93,9 @@ class packed_matrix {
   }
   static constexpr std::int64_t word_alignment = 128;  // bytes: a line
   /// The low words, behind the high ones.
-  [[nodiscard]] const std::int32_t* low() const { return reinterpret_cast<const std::int32_t*>(data_.data() + data_.size() / 2); }
+  [[nodiscard]] const std::int32_t* low() const {
+    return reinterpret_cast<const std::int32_t*>(data_.data() + data_.size() / 2);
+  }
   /// How values are to be stored; the forms of rows are there where slices differ.
   template <offset O>
   row_forms decide(const context& ctx, csr_view<T, O> a) {
@@ -120,7 +122,8 @@ class packed_matrix {
   void make_room(const context& ctx, std::int64_t nnz) {
     std::size_t bytes = by_slice_ ? static_cast<std::size_t>(pattern_->value_bytes())
                                   : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
-    if (in_words()) bytes = 2 * static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(bytes), word_alignment)) * word_alignment;
+    if (in_words())
+      bytes = 2 * static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(bytes), word_alignment)) * word_alignment;
     if (data_.size() != bytes) data_ = buffer<std::byte>(ctx, bytes);
   }
   template <offset O>
@@ -135,10 +138,10 @@ class packed_matrix {
     if (repeated_ || kind_.storage != value_storage::listed) kind_.list = {};
     if (repeated_) return;
     make_room(ctx, a.nnz);
-    pattern_->fill_values(ctx, a.rowptr, a.values,
-                          packed_writer<T>{kind_.storage, by_slice_, data_.data(), kind_.list.data(),
-                                           static_cast<int>(kind_.list.size()),
-                                           in_words() ? const_cast<std::int32_t*>(low()) : nullptr});
+    pattern_->fill_values(
+        ctx, a.rowptr, a.values,
+        packed_writer<T>{kind_.storage, by_slice_, data_.data(), kind_.list.data(), static_cast<int>(kind_.list.size()),
+                         in_words() ? const_cast<std::int32_t*>(low()) : nullptr});
   }
   index_t longest_;
   packed_shape shape_;
