@@ -7,6 +7,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+
 #include <tulle/core/context.hpp>
 #include <tulle/core/vector_ref.hpp>
 #include <tulle/formats/matrix_ref.hpp>
@@ -16,8 +19,6 @@
 #include <tulle/ops/permutation.hpp>
 #include <tulle/ops/spmv_options.hpp>
 #include <tulle/ops/stored_values.hpp>
-#include <type_traits>
-#include <utility>
 
 namespace tulle {
 
@@ -33,21 +34,21 @@ void explain_kernel(any_spmv_plan& plan, const std::string& why);
 /// Everything learnt about y = A x: statistics, the chosen kernel, converted storage and workspace. Made once, applied
 /// many times. The value type is that of the matrix; spmv_plan<T> below knows it at compile time.
 ///
-/// Lifetime: the plan keeps no copy of arrays that its kernel can use where they are. A matrix that it is given to own
-/// (a temporary csr, or a matrix_ref with an owner) stays alive with it; one that it borrows must outlive it. Values:
-/// they are read at planning and at update_values; a kernel may read them again in any application. After values have
-/// changed in place, results are unspecified until update_values was called. Error: componentwise at most gamma(n_i +
-/// 2) (|alpha| |A| |x| + |beta| |y|) (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1). A
-/// matrix on the host is copied to the device where the context is a CUDA one. One call at a time per plan. A caller's
-/// CUDA graph of applications stays good after update_values unless the plan stored values in fewer bits than they have
-/// before or does so now (stored()), or takes f32 and f64 apart (*.split_*, csr.dual_rows, csr.composite_rows): such a
-/// graph has to be captured again.
+/// Lifetime: the plan keeps no copy of arrays that its kernel can use where they are. A matrix that it is given to own (a
+/// temporary csr, or a matrix_ref with an owner) stays alive with it; one that it borrows must outlive it.
+/// Values: they are read at planning and at update_values; a kernel may read them again in any application. After values
+/// have changed in place, results are unspecified until update_values was called.
+/// Error: componentwise at most gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y|) (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2002, section 3.1).
+/// A matrix on the host is copied to the device where the context is a CUDA one. One call at a time per plan.
+/// A caller's CUDA graph of applications stays good after update_values unless the plan stored values in fewer bits than
+/// they have before or does so now (stored()), or takes f32 and f64 apart (*.split_*, csr.dual_rows, csr.composite_rows):
+/// such a graph has to be captured again.
 class any_spmv_plan : public linear_operator {
  public:
-  /// A: rows x cols, of any format: CSR and CSC as they are, BSR for a kernel that takes blocks, others as a CSR that
-  /// the plan makes. Throws INVALID_ARGUMENT (unknown kernel, wrong memory space or device), UNSUPPORTED (the kernel
-  /// cannot take this matrix, with the reason), INVALID_STRUCTURE (offsets or indices), OUT_OF_MEMORY,
-  /// DEVICE_OUT_OF_MEMORY.
+  /// A: rows x cols, of any format: CSR and CSC as they are, BSR for a kernel that takes blocks, others as a CSR that the
+  /// plan makes. Throws INVALID_ARGUMENT (unknown kernel, wrong memory space or device), UNSUPPORTED (the kernel cannot
+  /// take this matrix, with the reason), INVALID_STRUCTURE (offsets or indices), OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
   any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options = {});
   any_spmv_plan(any_spmv_plan&&) noexcept;
   any_spmv_plan& operator=(any_spmv_plan&&) noexcept;
@@ -59,18 +60,19 @@ class any_spmv_plan : public linear_operator {
   /// The kernel's name.
   [[nodiscard]] std::string_view label() const noexcept override { return kernel(); }
   [[nodiscard]] std::string_view matrix_label() const noexcept override;
-  /// Several right-hand sides always (where the kernel takes one at a time, csr.balanced or csr.warp does it on the
-  /// plan's CSR), but where a kernel that has no such pass was named or the matrix stays BSR; dot products and Jacobi
-  /// steps where the kernel has them, as those that are chosen by default have, for f32 and f64.
+  /// Several right-hand sides always (where the kernel takes one at a time, csr.balanced or csr.warp does it on the plan's
+  /// CSR), but where a kernel that has no such pass was named or the matrix stays BSR; dot products and Jacobi steps
+  /// where the kernel has them, as those that are chosen by default have, for f32 and f64.
   [[nodiscard]] bool can(operation what, bool transposed = false) const noexcept override;
 
-  /// New numbers in the same pattern, as many as A stores, in its order. They are lent until the next call of this, as
-  /// A was: a temporary container does not convert.
+  /// New numbers in the same pattern, as many as A stores, in its order. They are lent until the next call of this, as A
+  /// was: a temporary container does not convert.
   template <class Values>
-  void update_values(Values&& values) requires requires {
-    lent(std::forward<Values>(values));
+  void update_values(Values&& values)
+    requires requires { lent(std::forward<Values>(values)); }
+  {
+    read_values(lent(std::forward<Values>(values)));
   }
-  { read_values(lent(std::forward<Values>(values))); }
   /// The numbers have changed where they are.
   void update_values();
 
@@ -78,17 +80,17 @@ class any_spmv_plan : public linear_operator {
   /// they are as A has them: spmv_options::reorder.
   [[nodiscard]] const permutation* row_order() const noexcept;
   [[nodiscard]] const permutation* column_order() const noexcept;
-  /// The same product for vectors in those orders, from which nothing is gathered: x is column_order()->apply of what
-  /// the plan itself takes, y and all that has an element per row row_order()'s. The plan itself where it has no order.
-  /// Lives as long as the plan.
+  /// The same product for vectors in those orders, from which nothing is gathered: x is column_order()->apply of what the
+  /// plan itself takes, y and all that has an element per row row_order()'s. The plan itself where it has no order. Lives
+  /// as long as the plan.
   [[nodiscard]] const linear_operator& in_own_order() const noexcept;
 
   /// The product by A', of the same copy of A, for what need not be exact: sweeps, inner solves, preconditioners. A'
   /// has the values rounded to 21 bits, with the exponents of f64: |a - a'| <= 2^-21 |a| where |a| >= 2^-1022, 2^-1043
   /// where it is smaller; from (2 - 2^-21) 2^1023 on a' is infinite. A stored 0, infinity or NaN stays one. It can
   /// `apply`, `apply_dots` and `jacobi` as the plan can. The product by A itself where spmv_options::high_words is not
-  /// set or fewer bytes hold the values. Lives as long as the plan, and follows update_values; on CUDA it shares the
-  /// plan's workspace, so that both are not to run at the same time.
+  /// set or fewer bytes hold the values. Lives as long as the plan, and follows update_values; on CUDA it shares the plan's
+  /// workspace, so that both are not to run at the same time.
   [[nodiscard]] const linear_operator& high_words() const noexcept;
   /// Bytes that one application of it reads of the matrix.
   [[nodiscard]] std::size_t high_words_bytes() const noexcept;
@@ -153,7 +155,8 @@ class spmv_plan : public any_spmv_plan {
       : any_spmv_plan(ctx, matrix_ref(a), options) {}
   /// An owning matrix of any format: borrowed from an lvalue, owned where it is given away.
   template <detail::owning_matrix M>
-  requires std::same_as<detail::value_of<M>, T> spmv_plan(const context& ctx, M&& a, const spmv_options& options = {})
+    requires std::same_as<detail::value_of<M>, T>
+  spmv_plan(const context& ctx, M&& a, const spmv_options& options = {})
       : any_spmv_plan(ctx, matrix_ref(std::forward<M>(a)), options) {}
 
   template <readable_vector<T> X, writable_vector<T> Y>
@@ -185,8 +188,8 @@ struct spmv_choice {
   std::string kernel;
   std::string reason;  // why, with the numbers
 };
-/// The kernel that a plan of effort standard would choose: a pure function, which reads no matrix. `types` are those
-/// that the plan works on, offsets_for(stats.nnz) among them.
+/// The kernel that a plan of effort standard would choose: a pure function, which reads no matrix. `types` are those that
+/// the plan works on, offsets_for(stats.nnz) among them.
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device,
                         spmv_policy policy = spmv_policy::standard);
 /// Why a kernel of y = A x or y = A^T x cannot take a matrix with these statistics and types on the device, in one
@@ -194,9 +197,9 @@ spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_inf
 std::string unsupported_reason(const kernel_info& kernel, const csr_stats& stats, const operation_types& types,
                                const device_info& device);
 
-/// Where autotuning remembers its winners: TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty where
-/// none of these is set, and then nothing is remembered. Each is a file of its own, autotune/HASH, used for half a year
-/// by the same version of tulle.
+/// Where autotuning remembers its winners: TULLE_CACHE_DIR, or XDG_CACHE_HOME/tulle, or ~/.cache/tulle; empty where none of
+/// these is set, and then nothing is remembered. Each is a file of its own, autotune/HASH, used for half a year by the same
+/// version of tulle.
 std::filesystem::path cache_directory();
 
 }  // namespace tulle

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
 #include <tulle/core/types.hpp>
 #include <tulle/ops/ordering.hpp>
 
@@ -31,9 +32,9 @@ constexpr std::string_view name(spmv_effort e) {
   return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "standard" : "max";
 }
 
-/// Whether a plan may put the rows and columns of A into another order inside, so that x is read from fewer places.
-/// Calls are as before: an application gathers x into the plan's order first, and rows are stored where the caller has
-/// them. See any_spmv_plan::in_own_order.
+/// Whether a plan may put the rows and columns of A into another order inside, so that x is read from fewer places. Calls
+/// are as before: an application gathers x into the plan's order first, and rows are stored where the caller has them.
+/// See any_spmv_plan::in_own_order.
 ///   never      no;
 ///   automatic  at effort max, where rows around one another would touch far fewer sectors of x than rows side by side
 ///              do: the plan in the other order is made and timed, and the faster of the two is kept. Solvers, whose
@@ -56,18 +57,17 @@ constexpr std::string_view name(error_bound b) {
   return b == error_bound::componentwise ? "componentwise" : b == error_bound::row ? "row" : "norm";
 }
 
-/// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest storage that keeps the
-/// promise (f64, f32, and f16 with a power of two where a kernel has that); products and sums stay those of the
-/// vectors' type. The result's error is at most that of ops/verify.hpp and what is promised here. 0: every value keeps
-/// all its bits, in fewer bytes where that is enough.
+/// Lets a plan store values of A in fewer bits than they have, row by row, in the narrowest storage that keeps the promise
+/// (f64, f32, and f16 with a power of two where a kernel has that); products and sums stay those of the vectors' type. The result's error is at most that of
+/// ops/verify.hpp and what is promised here. 0: every value keeps all its bits, in fewer bytes where that is enough.
 struct value_tolerance {
   double tolerance = 0;  // in [0, 1)
   error_bound bound = error_bound::componentwise;
 };
 
-/// Lets a plan store values in f32 by their size alone. Nothing is promised: any_spmv_plan::stored() says what was
-/// lost. A value qualifies where |a| is below the limit, a row where `percent` of its entries do; kernels that store
-/// entry by entry ask for no percentage. What no f32 can hold, |a| > FLT_MAX, forces its row (or entry) to stay f64.
+/// Lets a plan store values in f32 by their size alone. Nothing is promised: any_spmv_plan::stored() says what was lost. A
+/// value qualifies where |a| is below the limit, a row where `percent` of its entries do; kernels that store entry by entry
+/// ask for no percentage. What no f32 can hold, |a| > FLT_MAX, forces its row (or entry) to stay f64.
 struct magnitude_rule {
   double below = 0;   // the limit; 0: it is
   double shrink = 0;  // times the mean of |a| over the entries of A. One of the two is to be set
@@ -87,9 +87,9 @@ struct spmv_options {
   /// not the same bit for bit from run to run.
   bool transpose = false;
   spmv_reorder reorder = spmv_reorder::never;
-  /// The order that `reorder` is about, of rows and columns alike. None: reverse Cuthill-McKee; where A is not square
-  /// of the graph of its rows and columns, and no other order is taken there. Where A comes in blocks, or its entries
-  /// fill blocks, those stay together, unless the order is the caller's own. Not to be set where `reorder` is never.
+  /// The order that `reorder` is about, of rows and columns alike. None: reverse Cuthill-McKee; where A is not square of
+  /// the graph of its rows and columns, and no other order is taken there. Where A comes in blocks, or its entries fill
+  /// blocks, those stay together, unless the order is the caller's own. Not to be set where `reorder` is never.
   order_choice reorder_method = {};
   /// Of x and y, where it is not that of A's values. UNSUPPORTED where no kernel has the combination.
   std::optional<scalar_type> vector_type = {};
