@@ -84,7 +84,7 @@ void choose_high_words_on_a_gpu(const context& ctx, cg_problem& problem) {
   spmv_options& plan = problem.options.spmv;
   const bool is_named = !plan.kernel.empty() && problem.kernel_reason.empty();
   if (problem.options.preconditioner != preconditioner_kind::chebyshev || is_named || may_lose_bits(plan)) return;
-  const bool any_size = std::getenv("TULLE_TRY") != nullptr;
+  const bool any_size = std::getenv("TULLE_WORDS") != nullptr;
   if (problem.blocks.block > 0 || (problem.csr.nnz < least_high_words_on_a_gpu && !any_size)) return;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
   const type_key types = problem.csr.types;
