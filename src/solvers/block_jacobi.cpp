@@ -30,13 +30,22 @@ std::string describe_inverses(const stored_values& stored) {
 namespace detail {
 namespace {
 
+/// Bytes of whole inverses below which they stay in a cache of a CPU: they are read there for nothing, and widened at a
+/// price.
+constexpr std::int64_t least_narrow_bytes = std::int64_t{4} << 20;
+
+bool narrows(const context& ctx, const cg_problem& p) {
+  const auto bytes = std::int64_t{p.csr.rows} * p.options.block * static_cast<std::int64_t>(size_of(p.csr.types.value));
+  return p.options.narrow_blocks && (ctx.backend() != backend_kind::cpu || bytes >= least_narrow_bytes);
+}
+
 class block_jacobi final : public preconditioner {
  public:
   block_jacobi(const context& ctx, const cg_problem& problem)
       : ctx_(ctx),
         n_(problem.csr.rows),
         type_(problem.types().vector),
-        blocks_(make_inverse_blocks(ctx, n_, problem.options.block, problem.types(), problem.options.narrow_blocks)) {
+        blocks_(make_inverse_blocks(ctx, n_, problem.options.block, problem.types(), narrows(ctx, problem))) {
     block_jacobi::update(problem);
   }
   [[nodiscard]] const context& ctx() const noexcept override { return ctx_; }

@@ -52,9 +52,9 @@ struct scaling {
   V* y;
 };
 
-/// The rows from `first` on, `count` of them, of blocks of S.
-template <int B, class S, class V>
-[[gnu::always_inline]] inline void multiply(const S* m, index_t first, index_t count, const scaling<V>& s) {
+/// The rows from `first` on, `count` of them, of a group of blocks.
+template <int B, class V>
+[[gnu::always_inline]] inline void multiply(const V* m, index_t first, index_t count, const scaling<V>& s) {
   for (index_t begin = 0; begin < count; begin += B, m += B * B) {
     V sum[B] = {};
     const index_t size = std::min<index_t>(B, count - begin);
@@ -62,15 +62,28 @@ template <int B, class S, class V>
     V* const y = s.y + first + begin;
     const auto add = [&](int j) __attribute__((always_inline)) {
 #pragma omp simd
-      for (int i = 0; i < B; ++i) sum[i] += widened<V>(m[j * B + i]) * x[j];
+      for (int i = 0; i < B; ++i) sum[i] += m[j * B + i] * x[j];
     };
-    if (size == B) {
+    const auto store = [&](int i) __attribute__((always_inline)) {
+      y[i] = s.beta == 0 ? s.alpha * sum[i] : s.alpha * sum[i] + s.beta * y[i];
+    };
+    if (size == B) {  // constant counts: unrolled, in vectors
       for (int j = 0; j < B; ++j) add(j);
+      for (int i = 0; i < B; ++i) store(i);
     } else {
       for (int j = 0; j < size; ++j) add(j);
+      for (int i = 0; i < size; ++i) store(i);
     }
-    for (index_t i = 0; i < size; ++i) y[i] = s.beta == 0 ? s.alpha * sum[i] : s.alpha * sum[i] + s.beta * y[i];
   }
+}
+/// Narrower ones are widened first, all of the group, whose vectors know no rows.
+template <int B, class S, class V>
+[[gnu::always_inline]] inline void multiply(const S* m, index_t first, index_t count, const scaling<V>& s) {
+  constexpr int values = inverse_slots(B) * B * B;
+  alignas(64) V wide[values];
+#pragma omp simd
+  for (int e = 0; e < values; ++e) wide[e] = widened<V>(m[e]);
+  multiply<B, V>(wide, first, count, s);
 }
 
 template <class T, class V>
