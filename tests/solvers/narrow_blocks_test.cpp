@@ -156,7 +156,7 @@ TEST_P(narrow_blocks_test, new_values_are_looked_at_again) {
 
 /// Systems whose inverses leave a CPU's cache, where they are not narrow else.
 TEST_P(narrow_blocks_test, solves_take_about_the_iterations_of_f64) {
-  for (const char* spec : {"gen:stencil:points=7,n=64,values=spd", "gen:fem:dof=3,n=42,values=spd"}) {
+  for (const char* spec : {"gen:stencil:points=7,n=64,values=spd", "gen:fem:dof=3,n=36,values=spd"}) {
     const plain_csr<double> a = generated<double>(spec);
     const std::vector<double> b = random_rhs<double>(a.rows);
     for (const index_t block : {4, 7}) {
