@@ -59,10 +59,6 @@ cg_options options_for(const bench_options& o, preconditioner_kind m, std::strin
   }
   options.spmv = plan_options(of_plan, o.work);
   options.preconditioner = m;
-  if (const char* how = std::getenv("TULLE_WORDS")) {
-    options.narrow_blocks = std::string_view(how) != "whole";
-    options.spmv.high_words = std::string_view(how) == "mixed";
-  }
   options.kernel = std::move(kernel);
   options.zero_guess = true;
   options.rtol = o.rtol;

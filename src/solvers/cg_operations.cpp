@@ -1,7 +1,6 @@
 #include "solvers/cg_operations.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <tulle/ops/spmv.hpp>
 
 #include "kernels/backends.hpp"
@@ -84,8 +83,7 @@ void choose_high_words_on_a_gpu(const context& ctx, cg_problem& problem) {
   spmv_options& plan = problem.options.spmv;
   const bool is_named = !plan.kernel.empty() && problem.kernel_reason.empty();
   if (problem.options.preconditioner != preconditioner_kind::chebyshev || is_named || may_lose_bits(plan)) return;
-  const bool any_size = std::getenv("TULLE_WORDS") != nullptr;
-  if (problem.blocks.block > 0 || (problem.csr.nnz < least_high_words_on_a_gpu && !any_size)) return;
+  if (problem.blocks.block > 0 || problem.csr.nnz < least_high_words_on_a_gpu) return;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
   const type_key types = problem.csr.types;
   const std::string chosen =
