@@ -24,27 +24,37 @@ __global__ void fill(placed<T> x) {
   }
 }
 
+/// A warp takes a row.
 template <class T>
 __global__ void compare(csr_view<T, std::int32_t> a, placed<const T> x, placed<const T> y, unsigned long long* worst) {
   constexpr double unit = sizeof(T) == 8 ? 0x1p-52 : 0x1p-24;  // and the reference's own
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < a.rows;
-       i += std::int64_t{gridDim.x} * blockDim.x) {
-    for (int c = 0; c < 4; ++c) {
-      const std::int64_t j = std::int64_t{x.columns - 1} * c / 3;
-      double sum = 0, size = 0;
-      for (auto k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  double ratio = 0;
+  for (std::int64_t i = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; i < a.rows;
+       i += std::int64_t{gridDim.x} * blockDim.x / 32) {
+    double sum[4] = {}, size[4] = {};
+    for (auto k = a.rowptr[i] + lane; k < a.rowptr[i + 1]; k += 32) {
+      for (int c = 0; c < 4; ++c) {
+        const std::int64_t j = std::int64_t{x.columns - 1} * c / 3;
         const double product =
             static_cast<double>(a.values[k]) * x.data[a.colind[k] * x.row_stride + j * x.vector_stride];
-        sum += product;
-        size += fabs(product);
+        sum[c] += product;
+        size[c] += fabs(product);
       }
-      const double allowed = unit * (a.rowptr[i + 1] - a.rowptr[i] + 2) * size;
-      const double error = fabs(sum - y.data[i * y.row_stride + j * y.vector_stride]);
-      double ratio = error == 0 ? 0 : error / allowed;
-      if (!(ratio >= 0)) ratio = INFINITY;
-      if (ratio > 0) atomicMax(worst, static_cast<unsigned long long>(__double_as_longlong(ratio)));
+    }
+    for (int c = 0; c < 4; ++c) {
+      for (int d = 16; d > 0; d /= 2) {
+        sum[c] += __shfl_xor_sync(~0u, sum[c], d);
+        size[c] += __shfl_xor_sync(~0u, size[c], d);
+      }
+      const std::int64_t j = std::int64_t{x.columns - 1} * c / 3;
+      const double allowed = unit * (a.rowptr[i + 1] - a.rowptr[i] + 2) * size[c];
+      const double error = fabs(sum[c] - y.data[i * y.row_stride + j * y.vector_stride]);
+      const double here = error == 0 ? 0 : error / allowed;
+      ratio = here <= ratio ? ratio : here >= 0 ? here : INFINITY;
     }
   }
+  if (lane == 0 && ratio > 0) atomicMax(worst, static_cast<unsigned long long>(__double_as_longlong(ratio)));
 }
 
 }  // namespace
