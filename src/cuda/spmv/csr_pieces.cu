@@ -158,7 +158,11 @@ class csr_pieces final : public csr_operator<T, O> {
     const part_sums<T> parts{parts_.data(), columns};
     const int alone = across == 32 ? std::numeric_limits<int>::max() : tried('l', 32);
     const int warps = tried('t', warps_per_block);
-    const auto kernel = tried('u', 4) == 8 ? csr_pieces_kernel<8, Rows, T, O> : csr_pieces_kernel<4, Rows, T, O>;
+    const bool chunks = tried('s', 0) == 1;
+    const auto kernel =
+        tried('u', 4) == 8
+            ? (chunks ? csr_pieces_kernel<8, true, Rows, T, O> : csr_pieces_kernel<8, false, Rows, T, O>)
+            : (chunks ? csr_pieces_kernel<4, true, Rows, T, O> : csr_pieces_kernel<4, false, Rows, T, O>);
     launch("csr.pieces", kernel, {ceil_div(pieces_.view().count, warps), 32 * warps}, stream, this->a_, pieces_.view(),
            x, across, alone, store, parts);
     if (pieces_.slots() == 0) return;

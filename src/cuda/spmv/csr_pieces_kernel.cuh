@@ -18,18 +18,34 @@ struct part_sums {
   __device__ __forceinline__ T* behind(std::int64_t slot) const { return data + (2 * slot + 1) * columns; }
 };
 
-/// Adds to a lane's sums every `step`-th entry from `k` on, `Flight` rows of X at a time.
+/// Entries of a row, from one on; `left` may be below 0.
+template <class T, class O>
+struct entries {
+  const index_t* column;
+  const T* value;
+  O left;
+
+  __device__ __forceinline__ entries(const csr_view<T, O>& a, O begin, O end, int skipped = 0)
+      : column(a.colind + begin + skipped), value(a.values + begin + skipped), left(end - begin - skipped) {}
+  __device__ __forceinline__ void advance(int by) {
+    column += by;
+    value += by;
+    left -= by;
+  }
+  [[nodiscard]] __device__ __forceinline__ index_t column_at(int i) const { return i < left ? __ldg(column + i) : -1; }
+  [[nodiscard]] __device__ __forceinline__ T value_at(int i) const { return i < left ? __ldg(value + i) : T{0}; }
+};
+
+/// Adds to a lane's sums every `step`-th entry, `Flight` rows of X at a time.
 template <int Flight, class T, class O, class Reader, int Count>
-__device__ __forceinline__ void add_entries(const csr_view<T, O>& a, O k, O end, int step, const Reader& read,
-                                            T (&sum)[Count]) {
-  for (; k < end; k += static_cast<O>(step * Flight)) {
+__device__ __forceinline__ void add_entries(entries<T, O> e, int step, const Reader& read, T (&sum)[Count]) {
+  for (; e.left > 0; e.advance(step * Flight)) {
     index_t column[Flight];
     T value[Flight], x[Flight][Count];
 #pragma unroll
     for (int f = 0; f < Flight; ++f) {
-      const O at = k + static_cast<O>(f * step);
-      column[f] = at < end ? __ldg(a.colind + at) : -1;
-      value[f] = at < end ? __ldg(a.values + at) : T{0};
+      column[f] = e.column_at(f * step);
+      value[f] = e.value_at(f * step);
     }
 #pragma unroll
     for (int f = 0; f < Flight; ++f) {
@@ -44,10 +60,43 @@ __device__ __forceinline__ void add_entries(const csr_view<T, O>& a, O k, O end,
   }
 }
 
+/// The same for a group of `across` lanes that read as many entries at once, one each, and hand them round; those after
+/// them are on their way meanwhile. `step`: entries from one such chunk to the group's next; `group`: a bit for each of
+/// its lanes.
+template <int Flight, class T, class O, class Reader, int Count>
+__device__ __forceinline__ void add_chunks(entries<T, O> e, int step, int lane, int across, unsigned group,
+                                           const Reader& read, T (&sum)[Count]) {
+  index_t column = e.column_at(lane);
+  T value = e.value_at(lane);
+  while (e.left > 0) {
+    const int live = e.left < across ? static_cast<int>(e.left) : across;
+    e.advance(step);
+    const index_t next_column = e.column_at(lane);
+    const T next_value = e.value_at(lane);
+    for (int i = 0; i < live; i += Flight) {
+      T x[Flight][Count], v[Flight];
+#pragma unroll
+      for (int f = 0; f < Flight; ++f) {
+        const index_t at = __shfl_sync(group, column, i + f, across);
+        v[f] = __shfl_sync(group, value, i + f, across);
+        if (i + f < live) read(at, x[f]);
+      }
+#pragma unroll
+      for (int f = 0; f < Flight; ++f) {
+        if (i + f >= live) continue;
+#pragma unroll
+        for (int c = 0; c < Count; ++c) sum[c] = multiply_add(v[f], x[f][c], sum[c]);
+      }
+    }
+    column = next_column;
+    value = next_value;
+  }
+}
+
 /// A warp takes a piece. Its lanes are groups of `across` lanes, side by side over the columns. A group takes a row of
 /// at most `alone` entries, as many rows at a time as there are groups; longer ones are taken by all groups, whose sums
 /// are added by shuffles.
-template <int Flight, class Rows, class T, class O>
+template <int Flight, bool Chunks, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, int across, int alone,
                       scale_and_store_many<T> store, part_sums<T> parts) {
@@ -56,6 +105,7 @@ __global__ void __launch_bounds__(256)
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
   const int groups = 32 / across, group = lane_id() / across, lane = lane_id() % across;
+  const unsigned of_group = (across == 32 ? full_warp : (1u << across) - 1) << (group * across);
   const auto read = rows_of_x.of(lane, across);
   const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
 
@@ -108,7 +158,10 @@ __global__ void __launch_bounds__(256)
     const bool by_all = end - begin > alone;
     T sum[count] = {};
     if (!by_all) {
-      add_entries<Flight>(a, begin, end, 1, read, sum);
+      if constexpr (Chunks)
+        add_chunks<Flight>(entries(a, begin, end), across, lane, across, of_group, read, sum);
+      else
+        add_entries<Flight>(entries(a, begin, end), 1, read, sum);
       if (there) finish(row, begin, end, from_start, sum);
     }
     unsigned long_rows = __ballot_sync(full_warp, by_all && lane == 0);
@@ -117,7 +170,10 @@ __global__ void __launch_bounds__(256)
       long_rows &= long_rows - 1;
       const O from = __shfl_sync(full_warp, begin, leader), to = __shfl_sync(full_warp, end, leader);
       T share[count] = {};
-      add_entries<Flight>(a, static_cast<O>(from + group), to, groups, read, share);
+      if constexpr (Chunks)
+        add_chunks<Flight>(entries(a, from, to, group * across), 32, lane, across, of_group, read, share);
+      else
+        add_entries<Flight>(entries(a, from, to, group), groups, read, share);
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         for (int d = across; d < 32; d *= 2) share[i] = add(share[i], __shfl_xor_sync(full_warp, share[i], d));
