@@ -104,6 +104,7 @@ __global__ void __launch_bounds__(256)
   const std::int64_t w = grid_thread() / 32;
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
+  if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
   const int groups = 32 / across, group = lane_id() / across, lane = lane_id() % across;
   const unsigned of_group = (across == 32 ? full_warp : (1u << across) - 1) << (group * across);
   const auto read = rows_of_x.of(lane, across);
