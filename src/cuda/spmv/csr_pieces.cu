@@ -186,9 +186,9 @@ spmv_kernel csr_pieces_entry() {
       .name = "csr.pieces",
       .summary = "rows in pieces of equal work, for several right-hand sides",
       .backend = backend_kind::cuda,
-      .types = type_set::floating,
+      .types = type_set::all,
       .has = {.many = true},
-      .make = make_operator<csr_pieces, type_set::floating>,
+      .make = make_operator<csr_pieces, type_set::all>,
   };
 }
 

@@ -3,6 +3,7 @@
 // elements: up to 32 columns of as many rows. Bytes: 2 an element.
 #include <algorithm>
 
+#include "core/instantiate.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
@@ -96,11 +97,10 @@ void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index
                columns, shape, store);
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                      \
-  template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t); \
+#define TULLE_INSTANTIATE(T)                                                                                            \
+  template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t);       \
   template void vectors_of_rows(const T*, std::int64_t, index_t, index_t, const scale_and_store_many<T>&, cudaStream_t);
-TULLE_INSTANTIATE(float)
-TULLE_INSTANTIATE(double)
+TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda
