@@ -112,6 +112,20 @@ TEST_P(spmv_columns, are_right_in_pieces_of_rows) {
   check_all<double>(uneven(700, 900), "csr.pieces");
   check_all<float>(uneven(90, 30'000), "csr.pieces");  // a row in hundreds of parts
 }
+/// Few enough for compute-sanitizer.
+TEST_P(spmv_columns, of_long_rows) {
+  const plain_csr<> m = uneven(40, 500);
+  const csr<double> a = m.on(ctx());
+  for (const auto order : {row_major, column_major}) {
+    for (const index_t count : {3, 40}) {
+      spmv_options options;
+      if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
+      options.columns = count;
+      options.columns_order = order;
+      check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+    }
+  }
+}
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
   const csr<double> a = uneven(3, 4).on(ctx());
   spmv_options options;
