@@ -205,15 +205,24 @@ void any_spmv_plan::impl::build_without_set_up(const std::string& why) {
 
 /// What takes several right-hand sides, made while the plan is: it has set-up, and applications do not allocate.
 void any_spmv_plan::impl::prepare_many() {
+  constexpr index_t any_number = 512;
   if (many != nullptr || !takes_many_by_another()) return;
-  if (options.effort == spmv_effort::none && options.columns == 0 && kernel->has.many) return;
-  if (kernel->has.many && (for_many == kernel || ctx.backend() == backend_kind::cpu)) return;
+  const index_t columns = options.columns;
+  if (kernel->has.many) {
+    if (options.effort == spmv_effort::none && columns == 0) return;
+    if (suits_many(ctx.backend(), kernel->name, stats, columns > 0 ? columns : any_number,
+                   columns == 0 || options.columns_order == vector_order::row_major)) {
+      return;
+    }
+  }
+  const spmv_kernel* wanted = options.effort == spmv_effort::none ? for_many : for_columns(columns);
+  if (wanted == nullptr || !wanted->supports(stats, source.ref().types, ctx.info()).ok) wanted = for_many;
   spmv_options of_many;
   of_many.vector_type = options.vector_type;
-  of_many.columns = options.columns;
+  of_many.columns = columns;
   of_many.columns_order = options.columns_order;
   try {
-    many = for_many->make(ctx, source.ref(), stats, of_many);
+    many = wanted->make(ctx, source.ref(), stats, of_many);
     ctx.synchronize();  // apply_many may come on another stream
   } catch (const error& e) {
     if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it

@@ -183,8 +183,9 @@ spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& de
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
 }
-std::string_view kernel_for_many(backend_kind backend) {
-  return backend == backend_kind::cpu ? "csr.balanced" : "csr.pieces";
+std::string_view kernel_for_many(backend_kind backend, type_key types, index_t columns) {
+  if (backend == backend_kind::cpu) return "csr.balanced";
+  return columns > 0 && floating(types) ? "packed" : "csr.pieces";
 }
 
 bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, index_t columns, bool by_row) {

@@ -12,11 +12,10 @@ struct many_task {
   bool by_row;  // X and Y
 };
 
-/// Whether `kernel`, chosen for one vector, takes several at once faster than pieces of rows do.
-inline bool suits_many_cuda(std::string_view kernel, const csr_stats& s, const many_task& task) {
-  constexpr double alike = 16, neighbours = 16;
-  if (kernel != "packed" || s.skew > alike || s.gather_sectors > neighbours) return false;
-  return !task.by_row || task.columns <= 8;
+/// Whether `kernel`, chosen for one vector, takes several at once as fast as what `kernel_for_many` names.
+inline bool suits_many_cuda(std::string_view kernel, const csr_stats& /*stats*/, const many_task& task) {
+  if (kernel == "bin_bsr.compact") return task.columns <= 8 || !task.by_row;
+  return kernel == "packed";
 }
 
 }  // namespace tulle

@@ -29,7 +29,7 @@ int tried(char what, int otherwise) {
 
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t least = 32, most = 256, pieces_per_processor = 256;
+  constexpr std::int64_t least = 128, most = 512, pieces_per_processor = 128;
   piece_shape shape;
   shape.work = static_cast<int>(std::clamp(total / (processors * pieces_per_processor), least, most));
   shape.work = tried('p', shape.work);
@@ -48,26 +48,24 @@ class csr_pieces final : public csr_operator<T, O> {
     const index_t told = o.columns > 0 ? padded(o.columns) : most_columns;
     pass_ = std::min<index_t>(told, most_columns);
     parts_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(pieces_.slots()) * static_cast<std::size_t>(pass_));
-    if (o.columns > 0 && o.columns_order == vector_order::column_major) {
-      x_ = buffer<T>(ctx, static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(pass_));
-      y_ = buffer<T>(ctx, static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(pass_));
-    }
+    if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
   bool store_in_order(const index_t*, bool) override { return false; }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    const scale_and_store_many<T> store{static_cast<T>(alpha), static_cast<T>(beta), typed_vectors<T>(y), wide(y)};
-    for (index_t done = 0; done < x.count;) {
-      const bool turns = x_.size() + y_.size() > 0;
-      const index_t left = x.count - done;
-      done += turns && (!by_row(x) || !by_row(y)) ? turned(some(x, done), some(y, done), left, store, stream)
-                                                  : in_place(some(x, done), left, moved(store, done), stream);
-    }
+    turned_.multiply(
+        alpha, x, beta, y, this->a_.rows, this->a_.cols, stream,
+        [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
+          const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old), typed_vectors<T>(to), wide(to)};
+          for (index_t done = 0; done < from.count;) {
+            done += in_place(some(from, done), from.count - done, moved(store, done), stream);
+          }
+        });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pieces_.bytes() + parts_.bytes() + x_.bytes() + y_.bytes();
+    return pieces_.bytes() + parts_.bytes() + turned_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return csr_operator<T, O>::matrix_bytes() + pieces_.bytes();
@@ -124,29 +122,6 @@ class csr_pieces final : public csr_operator<T, O> {
     return columns;
   }
 
-  /// The same for vectors that are turned first, or whose sums are turned after.
-  index_t turned(const strided_vectors& x, const strided_vectors& y, index_t left, const scale_and_store_many<T>& store,
-                 cudaStream_t stream) {
-    const index_t columns = std::min(left, pass_);
-    const index_t stride = padded(columns);
-    const strided_vectors in_rows{x_.data(), stride, stride, 1};
-    if (!by_row(x)) rows_of_vectors(typed_vectors<const T>(x), this->a_.cols, columns, x_.data(), stride, stream);
-    const strided_vectors& from = by_row(x) ? x : in_rows;
-    scale_and_store_many<T> to = store;
-    to.y = typed_vectors<T>(y);
-    if (!by_row(y)) to = {store.alpha, T{0}, typed_vectors<T>(strided_vectors{y_.data(), stride, stride, 1}), true};
-    for (index_t done = 0; done < columns;) {
-      // Columns that fill up the last 16 bytes of a row are computed too: they have a place in y_ alone.
-      const bool all = !by_row(x) && !by_row(y);
-      done += in_place(some(from, done), (all ? stride : columns) - done, moved(to, done), stream);
-    }
-    if (!by_row(y)) {
-      vectors_of_rows(y_.data(), stride, this->a_.rows, columns, {T{1}, store.beta, typed_vectors<T>(y), false},
-                      stream);
-    }
-    return columns;
-  }
-
   static int across_for(index_t columns, index_t each_lane) {
     int across = 1;
     while (across * each_lane < columns) across *= 2;
@@ -168,7 +143,7 @@ class csr_pieces final : public csr_operator<T, O> {
     if (pieces_.slots() == 0) return;
     int width = 1;
     while (width < columns) width *= 2;
-    launch("csr.pieces.cut", cut_rows_kernel<T, O>, {std::min<std::int64_t>(pieces_.slots(), 4 * processors_)}, stream,
+    launch("csr.pieces.cut", cut_rows_kernel<T, O>, {std::min<std::int64_t>(pieces_.slots(), 16 * processors_)}, stream,
            pieces_.view(), parts, width, store);
   }
 
@@ -176,7 +151,7 @@ class csr_pieces final : public csr_operator<T, O> {
   row_pieces<O> pieces_;
   index_t pass_;  // columns at once
   buffer<T> parts_;
-  buffer<T> x_, y_;  // in row-major order; empty: both come so
+  turned_vectors<T> turned_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
+#include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -42,11 +43,12 @@ bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
 /// alone.
-packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes) {
+packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, index_t columns) {
   using policy = packed_policy;
   const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
+    if (columns >= 32) return 32;  // at once: packed_many.cu
     const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
     const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&
                            (short_rows || s.nnz >= policy::very_many_entries);
@@ -69,13 +71,15 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
       : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
         ctx_(ctx),
-        shape_(shape_for(ctx, s, sizeof(T))),
+        shape_(shape_for(ctx, s, sizeof(T), options.columns)),
         scattered_(is_scattered(s)),
         ahead_(pays_ahead(s, shape_)),
         rows_(a.rows),
+        cols_(a.cols),
         nnz_(a.nnz),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
+    if (options.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, options.columns};
   }
   void update_values(const matrix_ref& a) override {
     matrix_.update(ctx_, a.as<T, O>());
@@ -84,12 +88,14 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    matrix_.with_values([&](const auto& values) {
-      packed_many(pattern().view(), pattern().height(), values, part_sum_.data(), alpha, x, beta, y, native(stream));
+    turned_.multiply(alpha, x, beta, y, rows_, cols_, native(stream), [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
+      matrix_.with_values([&](const auto& values) {
+        packed_many(pattern().view(), pattern().height(), values, part_sum_.data(), by, from, old, to, native(stream));
+      });
     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + this->dots_.bytes();
+    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + turned_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
@@ -138,10 +144,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
-  index_t rows_;
+  index_t rows_, cols_;
   std::int64_t nnz_;
   packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;
+  turned_vectors<V> turned_;
   std::int64_t blocks_ = -1;
 };
 

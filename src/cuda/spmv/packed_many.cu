@@ -1,8 +1,9 @@
 // packed for several right-hand sides; see packed.cu. Where X and Y are row-major and aligned, eight at once: two
-// neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory.
-// For other strides four at once, one lane per thread. Bytes per nonzero: as packed, once for 8 (or 4) right-hand
-// sides.
+// neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory;
+// from 32 on, in slices of 32 lanes, 32 at once by four times as many. For other strides four at once, one lane per
+// thread. Bytes per nonzero: as packed, once for 32, 8 or 4 right-hand sides.
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_many.hpp"
@@ -16,30 +17,34 @@ struct packed_many_policy {
   static constexpr int threads = 128;  // per block
   static constexpr int resident = 4;   // blocks per multiprocessor
   /// Positions in flight for `group` threads per entry: as many as leave 16 warps per multiprocessor.
-  static constexpr int flight(int group) { return group == 1 ? 4 : 2; }
+  static constexpr int flight(int group) { return group == 1 ? 4 : group == 2 ? 2 : 1; }
 };
 
-/// A thread's share of eight neighbouring values: 32 bytes, one sector.
-template <class T>
+/// A thread's share of `Columns` neighbouring values: twice 16 bytes, each beside those of the other threads of its
+/// group.
+template <class T, int Columns>
 struct side_by_side {
   static constexpr int count = 32 / sizeof(T);
-  static constexpr int group = 8 / count;
+  static constexpr int group = Columns / count;
+  static constexpr int apart = Columns / 2;  // of the two
   const T* __restrict__ x;
   std::int64_t row_stride;
   T* y;
   std::int64_t y_row_stride;
 
-  static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * count; }
+  static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * (count / 2); }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
-    const auto* const from = reinterpret_cast<const int4*>(x + column * row_stride + first());
-    const int4 raw[2] = {__ldg(from), __ldg(from + 1)};
+    const T* const from = x + column * row_stride + first();
+    const int4 raw[2] = {__ldg(reinterpret_cast<const int4*>(from)),
+                         __ldg(reinterpret_cast<const int4*>(from + apart))};
     memcpy(out, raw, sizeof(out));
   }
   __device__ __forceinline__ void store(index_t row, const T (&sum)[count], T alpha, T beta) const {
-    auto* const to = reinterpret_cast<int4*>(y + row * y_row_stride + first());
+    T* const at = y + row * y_row_stride + first();
+    int4* const to[2] = {reinterpret_cast<int4*>(at), reinterpret_cast<int4*>(at + apart)};
     T out[count] = {};
     if (beta != T{0}) {
-      const int4 old[2] = {to[0], to[1]};
+      const int4 old[2] = {*to[0], *to[1]};
       memcpy(out, old, sizeof(out));
     }
 #pragma unroll
@@ -49,8 +54,8 @@ struct side_by_side {
     }
     int4 raw[2];
     memcpy(raw, out, sizeof(out));
-    to[0] = raw[0];
-    to[1] = raw[1];
+    *to[0] = raw[0];
+    *to[1] = raw[1];
   }
 };
 
@@ -80,9 +85,8 @@ struct strided {
   }
 };
 
-template <int Height, class Vectors>
-using division_for =
-    packed_division<Height * Vectors::group / 32, Vectors::group, packed_many_policy::flight(Vectors::group), true>;
+template <int Height, class Vectors, int Flight = packed_many_policy::flight(Vectors::group)>
+using division_for = packed_division<Height * Vectors::group / 32, Vectors::group, Flight, true>;
 
 template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
@@ -115,6 +119,10 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
   }
 }
 
+/// Values in whose form most matrices come.
+template <class Values, class T>
+constexpr bool takes_32 = std::is_same_v<Values, stored_values<T>>;
+
 bool aligned(const void* p, std::int64_t stride_bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0;
 }
@@ -126,8 +134,14 @@ void packed_many(const packed_pattern& a, int height, const Values& values, T* p
                  const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
   const auto start = [&](const auto& vectors) {
     using V = std::decay_t<decltype(vectors)>;
-    const auto kernel = height == 64 ? packed_many_kernel<division_for<64, V>, Values, T, V>
-                                     : packed_many_kernel<division_for<32, V>, Values, T, V>;
+    auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
+    if constexpr (V::group > 2) {
+      const char* t = std::getenv("TULLE_TRY");  // temporary
+      if (t != nullptr && t[0] == 'f') kernel = packed_many_kernel<division_for<32, V, 2>, Values, T, V>;
+    }
+    if constexpr (V::group <= 2) {
+      if (height == 64) kernel = packed_many_kernel<division_for<64, V>, Values, T, V>;
+    }
     launch("packed.many", kernel, threads_for(a.slices * 32, packed_many_policy::threads), stream, a, values, vectors,
            part_sum, static_cast<T>(alpha), static_cast<T>(beta));
   };
@@ -137,7 +151,13 @@ void packed_many(const packed_pattern& a, int height, const Values& values, T* p
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) &&
       aligned(to, y.row_stride * bytes)) {
-    for (; x.count - done >= 8; done += 8) start(side_by_side<T>{from + done, x.row_stride, to + done, y.row_stride});
+    if constexpr (takes_32<Values, T>) {
+      for (; height == 32 && x.count - done >= 32; done += 32) {
+        start(side_by_side<T, 32>{from + done, x.row_stride, to + done, y.row_stride});
+      }
+    }
+    for (; x.count - done >= 8; done += 8)
+      start(side_by_side<T, 8>{from + done, x.row_stride, to + done, y.row_stride});
   }
   for (; done < x.count; done += 4) {
     start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride,
