@@ -107,6 +107,10 @@ TEST_P(spmv_columns, are_right_however_many_and_however_they_lie) {
   check_all<double>(uneven(700, 900), "");
   check_all<float>(uneven(700, 900), "");
 }
+TEST_P(spmv_columns, are_right_where_rows_are_packed) {
+  check_all<double>(uneven(300, 3000), "packed");
+  check_all<float>(uneven(300, 3000), "packed");
+}
 TEST_P(spmv_columns, are_right_in_pieces_of_rows) {
   if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "a kernel of CUDA";
   check_all<double>(uneven(700, 900), "csr.pieces");

@@ -77,6 +77,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
+        columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
     if (options.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, options.columns};
@@ -90,12 +91,12 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     const device_guard guard(this->device_);
     turned_.multiply(alpha, x, beta, y, rows_, cols_, native(stream), [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
       matrix_.with_values([&](const auto& values) {
-        packed_many(pattern().view(), pattern().height(), values, part_sum_.data(), by, from, old, to, native(stream));
+        packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, native(stream));
       });
     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + turned_.bytes() + this->dots_.bytes();
+    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + long_row_.bytes() + turned_.bytes() + this->dots_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
@@ -123,10 +124,23 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   /// For the parts of long rows and for dot products.
   void make_room() {
     const auto parts = static_cast<std::size_t>(pattern().parts());
-    if (part_sum_.size() != packed_many_most * parts) part_sum_ = buffer<V>(ctx_, packed_many_most * parts);
+    const auto columns = static_cast<std::size_t>(columns_), copies = columns / 4;
+    const auto long_rows = static_cast<std::size_t>(pattern().long_rows());
+    if (part_sum_.size() != columns * parts) part_sum_ = buffer<V>(ctx_, columns * parts);
+    if (long_row_.size() != copies * long_rows || long_row_of_ != pattern().view().long_row) {
+      long_row_ = buffer<packed_long_row>(ctx_, copies * long_rows);
+      long_row_of_ = pattern().view().long_row;
+      for (std::size_t i = 0; i < copies && long_rows > 0; ++i) {
+        copy_bytes(ctx_, long_row_.data() + i * long_rows, memory_space::device, long_row_of_, memory_space::device,
+                   long_rows * sizeof(packed_long_row));
+      }
+    }
     if (blocks() == blocks_) return;
     blocks_ = blocks();
     this->dots_ = {ctx_, blocks_, pattern().long_rows()};
+  }
+  [[nodiscard]] packed_many_room<V> room() {
+    return {part_sum_.data(), long_row_.data(), pattern().parts(), pattern().long_rows(), columns_};
   }
   [[nodiscard]] packed_run as_launched() const { return {pattern().view(), pattern().height(), scattered_, ahead_}; }
   template <class Values, class Epilogue>
@@ -146,8 +160,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   bool ahead_;
   index_t rows_, cols_;
   std::int64_t nnz_;
+  index_t columns_;  // of part_sum_
   packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;
+  buffer<packed_long_row> long_row_;  // for each of the panels of columns that may run side by side
+  const packed_long_row* long_row_of_ = nullptr;
   turned_vectors<V> turned_;
   std::int64_t blocks_ = -1;
 };

@@ -4,6 +4,7 @@
 // thread. Bytes per nonzero: as packed, once for 32, 8 or 4 right-hand sides.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_many.hpp"
@@ -32,6 +33,12 @@ struct side_by_side {
   T* y;
   std::int64_t y_row_stride;
 
+  static constexpr int columns = Columns;
+
+  __device__ __forceinline__ void move_to(unsigned panel) {
+    x += panel * Columns;
+    y += panel * Columns;
+  }
   static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * (count / 2); }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
     const T* const from = x + column * row_stride + first();
@@ -64,12 +71,18 @@ template <class T>
 struct strided {
   static constexpr int count = 4;
   static constexpr int group = 1;
+  static constexpr int columns = count;
   const T* __restrict__ x;
   std::int64_t row_stride, vector_stride;
   T* y;
   std::int64_t y_row_stride, y_vector_stride;
-  int live;
+  int live;  // from x and y on
 
+  __device__ __forceinline__ void move_to(unsigned panel) {
+    x += panel * count * vector_stride;
+    y += panel * count * y_vector_stride;
+    live -= static_cast<int>(panel) * count;
+  }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
 #pragma unroll
     for (int j = 0; j < count; ++j) out[j] = j < live ? __ldg(x + column * row_stride + j * vector_stride) : T{0};
@@ -90,10 +103,13 @@ using division_for = packed_division<Height * Vectors::group / 32, Vectors::grou
 
 template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
-    packed_many_kernel(packed_pattern a, Values values, Vectors vectors, T* part_sum, T alpha, T beta) {
+    packed_many_kernel(packed_pattern a, Values values, Vectors vectors, packed_many_room<T> room, T alpha, T beta) {
   constexpr int lanes = Division::lanes, count = Vectors::count;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_many_policy::threads + threadIdx.x) / 32;
   if (i >= a.slices) return;  // whole warps
+  vectors.move_to(blockIdx.y);
+  a.long_row = room.long_row + blockIdx.y * room.long_rows;
+  T* const part_sum = room.part_sum + blockIdx.y * room.parts * Vectors::columns;
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
   lanes_of<Division>(a, s, lane);
@@ -123,6 +139,12 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
 template <class Values, class T>
 constexpr bool takes_32 = std::is_same_v<Values, stored_values<T>>;
 
+/// Temporary.
+bool tried(char what) {
+  const char* const t = std::getenv("TULLE_TRY");
+  return t != nullptr && std::strchr(t, what) != nullptr;
+}
+
 bool aligned(const void* p, std::int64_t stride_bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0;
 }
@@ -130,20 +152,26 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 }  // namespace
 
 template <class Values, class T>
-void packed_many(const packed_pattern& a, int height, const Values& values, T* part_sum, double alpha,
-                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
-  const auto start = [&](const auto& vectors) {
+void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
+  const auto start = [&](const auto& vectors, index_t panels) {
     using V = std::decay_t<decltype(vectors)>;
     auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
     if constexpr (V::group > 2) {
-      const char* t = std::getenv("TULLE_TRY");  // temporary
-      if (t != nullptr && t[0] == 'f') kernel = packed_many_kernel<division_for<32, V, 2>, Values, T, V>;
-    }
-    if constexpr (V::group <= 2) {
+      if (tried('f')) kernel = packed_many_kernel<division_for<32, V, 2>, Values, T, V>;
+    } else {
       if (height == 64) kernel = packed_many_kernel<division_for<64, V>, Values, T, V>;
     }
-    launch("packed.many", kernel, threads_for(a.slices * 32, packed_many_policy::threads), stream, a, values, vectors,
-           part_sum, static_cast<T>(alpha), static_cast<T>(beta));
+    if (a.slices == 0) return;
+    constexpr int threads = packed_many_policy::threads;
+    const dim3 grid(static_cast<unsigned>(ceil_div(a.slices * 32, threads)), static_cast<unsigned>(panels));
+    kernel<<<grid, threads, 0, stream>>>(a, values, vectors, room, static_cast<T>(alpha), static_cast<T>(beta));
+    check_launch("packed.many");
+  };
+  /// From column `done` on in panels of `columns`, as many as are whole or, in strides, as are left.
+  constexpr index_t most_panels = 1024;
+  const auto panels_at_once = [&](index_t left, index_t columns) {
+    return std::min(left, room.parts > 0 ? room.columns / columns : most_panels);
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);
@@ -151,23 +179,30 @@ void packed_many(const packed_pattern& a, int height, const Values& values, T* p
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) &&
       aligned(to, y.row_stride * bytes)) {
-    if constexpr (takes_32<Values, T>) {
-      for (; height == 32 && x.count - done >= 32; done += 32) {
-        start(side_by_side<T, 32>{from + done, x.row_stride, to + done, y.row_stride});
+    const auto by = [&]<int Columns>() {
+      while (x.count - done >= Columns) {
+        const index_t panels = panels_at_once((x.count - done) / Columns, Columns);
+        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done, y.row_stride}, panels);
+        done += panels * Columns;
       }
+    };
+    if constexpr (takes_32<Values, T>) {
+      if (height == 32 && !tried('g')) by.template operator()<32>();
     }
-    for (; x.count - done >= 8; done += 8)
-      start(side_by_side<T, 8>{from + done, x.row_stride, to + done, y.row_stride});
+    by.template operator()<8>();
   }
-  for (; done < x.count; done += 4) {
+  while (done < x.count) {
+    const index_t left = x.count - done, panels = panels_at_once((left + 3) / 4, 4);
     start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride,
-                     y.row_stride, y.vector_stride, std::min(4, x.count - done)});
+                     y.row_stride, y.vector_stride, left},
+          panels);
+    done += 4 * panels;
   }
 }
 
-#define TULLE_INSTANTIATE(VALUES, T)                                                                               \
-  template void packed_many(const packed_pattern&, int, const VALUES&, T*, double, const strided_vectors&, double, \
-                            const strided_vectors&, cudaStream_t);
+#define TULLE_INSTANTIATE(VALUES, T)                                                                       \
+  template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&, double, \
+                            const strided_vectors&, double, const strided_vectors&, cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
 TULLE_INSTANTIATE(stored_values<double>, double)
