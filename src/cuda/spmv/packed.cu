@@ -48,7 +48,7 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
-    if (columns >= 32) return 32;  // at once: packed_many.cu
+    if (columns * value_bytes >= 128) return 32;  // lines of 128 bytes: packed_many.cu
     const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
     const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&
                            (short_rows || s.nnz >= policy::very_many_entries);

@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
 
 /// Values in whose form most matrices come.
 template <class Values, class T>
-constexpr bool takes_32 = std::is_same_v<Values, stored_values<T>>;
+constexpr bool takes_wide = std::is_same_v<Values, stored_values<T>>;
 
 /// Temporary.
 bool tried(char what) {
@@ -186,8 +186,8 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
         done += panels * Columns;
       }
     };
-    if constexpr (takes_32<Values, T>) {
-      if (height == 32 && !tried('g')) by.template operator()<32>();
+    if constexpr (takes_wide<Values, T>) {
+      if (height == 32 && !tried('g')) by.template operator()<packed_many_wide<T>>();
     }
     by.template operator()<8>();
   }

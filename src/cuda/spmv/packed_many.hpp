@@ -8,6 +8,10 @@
 
 namespace tulle::cuda {
 
+/// Right-hand sides that fill a line of 128 bytes: taken at once from slices of 32 lanes.
+template <class T>
+inline constexpr int packed_many_wide = 128 / sizeof(T);
+
 /// Where the parts of long rows meet. Panels of columns that run side by side have each their own.
 template <class T>
 struct packed_many_room {
@@ -18,10 +22,10 @@ struct packed_many_room {
   index_t columns;  // at once where there are parts; a multiple of 32
 };
 
-/// `height`: of the slices. No allocation, no synchronisation. Panels of 32, 8 or 4 columns, as many in one launch as there
-/// is room for.
+/// `height`: of the slices. No allocation, no synchronisation. Panels of a line, 8 or 4 columns, as many in one launch
+/// as there is room for.
 template <class Values, class T>
-void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room, double alpha,
-                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
+void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
 
 }  // namespace tulle::cuda
