@@ -80,6 +80,12 @@ class vendor {
   cuda::cusparse_many<T> many_;
 };
 
+spmv_options with_kernel_alone(const char* kernel) {
+  spmv_options options;
+  options.kernel = kernel;
+  return options;
+}
+
 class benchmark {
  public:
   explicit benchmark(settings s)
@@ -209,7 +215,10 @@ class benchmark {
       named.kernel = kernel;
       ours(kernel, named);
     }
-    if (!t.by_row) ours("csr.pieces untold", {.kernel = "csr.pieces"});
+    if (!t.by_row) {
+      ours("csr.pieces untold", with_kernel_alone("csr.pieces"));
+      ours("packed untold", with_kernel_alone("packed"));
+    }
     for (const std::string& variant : settings_.variants) {  // KERNEL=what TULLE_TRY says
       spmv_options named = told;
       named.kernel = variant.substr(0, variant.find('='));
