@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -368,6 +368,44 @@ def rows_table(run: dict) -> str:
     return markdown(run["header"], run["rows"]) + f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"
 
 
+def columns_table(run: dict, settings: dict[str, str]) -> str:
+    """Of bench/spmm_families.cpp, for one precision: by matrix what a told plan chooses beside the fastest of the vendor's algorithms
+    whose answer was right, or (kind=means) geometric means; kind=bounds: the share of what binds it that it reaches."""
+    cases: dict[tuple[str, int, str], dict[str, dict[str, str]]] = {}
+    for r in (dict(zip(run["header"], row)) for row in run["rows"]):
+        if r["type"] == settings["precision"]:
+            cases.setdefault((r["matrix"], int(r["columns"]), r["order"]), {})[r["kernel"]] = r
+    ways = sorted({(order, columns) for _, columns, order in cases}, key=lambda w: (w[0] != "row", w[1]))
+    speeds: dict[tuple[str, int], list[float]] = {}
+    lines: list[tuple[float, list[str]]] = []
+    for matrix in dict.fromkeys(m for m, _, _ in cases):
+        cells, least = [], math.inf
+        for order, columns in ways:
+            kernels = cases.get((matrix, columns, order), {})
+            right = {k: float(r["us"]) for k, r in kernels.items() if float(r["error"]) <= 1}
+            vendor = min((t for k, t in right.items() if k.startswith("cusparse")), default=math.nan)
+            if "default told" not in right or math.isnan(vendor):
+                cells.append("")
+                continue
+            own, r = right["default told"], kernels["default told"]
+            gather, memory = float(r["gather us"]), float(r["memory us"])
+            speed = vendor / own
+            speeds.setdefault((order, columns), []).append(speed)
+            least = min(least, speed)
+            cells.append(f"{own:.0f}: {100 * max(gather, memory) / own:.0f}% {'L2' if gather > memory else 'memory'}"
+                         if settings["kind"] == "bounds" else f"{own:.0f} / {vendor:.0f} = {bold_below(speed)}")
+        first = next(iter(cases[matrix, ways[0][1], ways[0][0]].values())) if (matrix, ways[0][1], ways[0][0]) in cases else {}
+        lines.append((least, [matrix, first.get("rows", ""), first.get("nnz", ""), *cells]))
+    c = run["context"]
+    caption_line = f"\n{c['device']}, {settings['precision']}, cold, µs; commit {c['commit']}, {c['date'][:10]}.\n"
+    if settings["kind"] == "means":
+        rows = [[f"{columns}, by {order}s", str(len(x)), f"{geometric_mean(x):.2f}", bold_below(min(x)), str(sum(s < 1 for s in x))]
+                for (order, columns), x in sorted(speeds.items(), key=lambda w: (w[0][0] != "row", w[0][1]))]
+        return markdown(["columns", "matrices", "speed, geometric mean", "least", "below 1"], rows) + caption_line
+    header = ["matrix", "rows", "nonzeros", *(f"{columns}, by {order}s" for order, columns in ways)]
+    return markdown(header, [cells for _, cells in sorted(lines, key=lambda line: line[0])]) + caption_line
+
+
 def stored_words(stored: dict[str, dict[str, int]]) -> str:
     """`f32`, or by share of the entries: `f64 20%, f32 80%`."""
     if len(stored) == 1:
@@ -409,6 +447,7 @@ def replace_tables(text: str, results: Path) -> str:
                 else busy_table(run) if "busy" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run
+                else columns_table(run, DEFAULTS | given) if "gather us" in run.get("header", [])
                 else rows_table(run) if "rows" in run
                 else precision_table(run, DEFAULTS | given) if run["benchmarks"] and "form" in run["benchmarks"][0]
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))

@@ -20,6 +20,7 @@ planned plan_kernel(const trial& t) {
   options.kernel = t.kernel.name;
   options.transpose = t.s.work.transpose;
   t.s.mixed.tell(options);
+  t.s.work.tell(options);
   if (t.s.reorder == spmv_reorder::always) {
     options.reorder = t.s.reorder;
     options.reorder_method = t.s.reorder_method;

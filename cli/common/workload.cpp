@@ -107,6 +107,7 @@ spmv_options plan_options(const run_options& o, const workload& work, std::strin
     if (o.effort == name(effort)) options.effort = effort;
   }
   take_reorder_option(o, options);
+  work.tell(options);
   if (o.policy == name(spmv_policy::simple)) options.policy = spmv_policy::simple;
   narrowing_of(o).tell(options);
   return options;

@@ -19,6 +19,12 @@ struct workload {
   index_t rhs = 1;
   std::string order = "row";  // row, column: of several vectors
 
+  void tell(spmv_options& options) const {
+    if (rhs == 1) return;
+    options.columns = rhs;
+    options.columns_order = order == "row" ? vector_order::row_major : vector_order::column_major;
+  }
+
   [[nodiscard]] kernel_operation operation() const {
     return transpose ? kernel_operation::spmv_transposed : kernel_operation::spmv;
   }

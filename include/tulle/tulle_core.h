@@ -302,6 +302,9 @@ typedef struct tulle_spmv_options {
   double tolerance;        /* of TULLE_F64 values: how much storing them in fewer bits may add to the error, below 1. 0:
                               every value keeps all its bits */
   tulle_error_bound bound; /* of `tolerance` */
+  int64_t columns;         /* right-hand sides that tulle_spmv_plan_apply_many will be given at once; any other number works
+                              too. 0: not known */
+  tulle_vector_order columns_order; /* how they lie. On a GPU column-major ones cost memory for as many vectors */
 } tulle_spmv_options;
 
 /* The same with options; NULL stands for the defaults. */

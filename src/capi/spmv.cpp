@@ -42,6 +42,8 @@ spmv_options options_of(const tulle_spmv_options* from) {
   set_order(options, from->reorder, from->order);
   if (from->vector_type != nullptr) options.vector_type = scalar_type_of(*from->vector_type, "options->vector_type");
   set_tolerance(options, from->tolerance, from->bound);
+  options.columns = checked_index(from->columns, "options->columns");
+  options.columns_order = vector_order_of(from->columns_order, "options->columns_order");
   return options;
 }
 

@@ -41,7 +41,12 @@ struct any_spmv_plan::impl {
   void reorder(bool transposes);
   void build(const spmv_kernel& k, const std::string& why);
   void build_without_set_up(const std::string& why);
-  spmv_operator& many_operator();
+  void prepare_many();
+  /// What takes several right-hand sides, told how many or 0; null where it has no such types.
+  [[nodiscard]] const spmv_kernel* for_columns(index_t columns) const {
+    return spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend(), source.ref().types, columns), types());
+  }
+  spmv_operator& many_operator(const const_multivector_ref& x, const const_multivector_ref& y);
   /// Of the high words where values are stored so.
   [[nodiscard]] spmv_operator& high_operator() const {
     spmv_operator* const high_words = op->high_words();
@@ -79,10 +84,10 @@ struct any_spmv_plan::impl {
   csr_stats stats;
   bool analysed = false;  // else stats holds what is known without a pass over the matrix
   const spmv_kernel* kernel = nullptr;
-  const spmv_kernel* for_many = spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend()), types());
+  const spmv_kernel* for_many = for_columns(0);
   std::string reason;
   std::unique_ptr<spmv_operator> op;
-  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
+  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A
   std::string order_reason;                   // why, or why not; empty: never asked for

@@ -14,6 +14,7 @@
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
 #include "cuda/spmv/supports.hpp"
+#include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/formats.hpp"
 
 namespace tulle::cuda {
@@ -43,11 +44,12 @@ bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
 
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
 /// alone.
-packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes) {
+packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, index_t columns) {
   using policy = packed_policy;
   const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
   const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
+    if (columns * value_bytes >= 128) return 32;  // lines of 128 bytes: packed_many.cu
     const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
     const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&
                            (short_rows || s.nnz >= policy::very_many_entries);
@@ -93,13 +95,16 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
       : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
         ctx_(ctx),
-        shape_(shape_for(ctx, s, sizeof(T))),
+        shape_(shape_for(ctx, s, sizeof(T), options.columns)),
         scattered_(is_scattered(s)),
         ahead_(pays_ahead(s, shape_)),
         rows_(a.rows),
+        cols_(a.cols),
         nnz_(a.nnz),
+        columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
+    if (options.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, options.columns};
   }
   void update_values(const matrix_ref& a) override {
     matrix_.update(ctx_, a.as<T, O>());
@@ -113,13 +118,15 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    matrix_.with_values([&](const auto& values) {
-      packed_many(pattern().view(), pattern().height(), values, part_sum_.data(), alpha, x, beta, y, native(stream));
+    turned_.multiply(alpha, x, beta, y, rows_, cols_, native(stream), [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
+      matrix_.with_values([&](const auto& values) {
+        packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, native(stream));
+      });
     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + this->dots_.bytes() +
-           (high_ == nullptr ? 0 : high_->workspace_bytes());
+    return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + long_row_.bytes() + turned_.bytes() +
+           this->dots_.bytes() + (high_ == nullptr ? 0 : high_->workspace_bytes());
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
@@ -152,7 +159,17 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   /// For the parts of long rows and for dot products.
   void make_room() {
     const auto parts = static_cast<std::size_t>(pattern().parts());
-    if (part_sum_.size() != packed_many_most * parts) part_sum_ = buffer<V>(ctx_, packed_many_most * parts);
+    const auto columns = static_cast<std::size_t>(columns_), copies = columns / 4;
+    const auto long_rows = static_cast<std::size_t>(pattern().long_rows());
+    if (part_sum_.size() != columns * parts) part_sum_ = buffer<V>(ctx_, columns * parts);
+    if (long_row_.size() != copies * long_rows || long_row_of_ != pattern().view().long_row) {
+      long_row_ = buffer<packed_long_row>(ctx_, copies * long_rows);
+      long_row_of_ = pattern().view().long_row;
+      for (std::size_t i = 0; i < copies && long_rows > 0; ++i) {
+        copy_bytes(ctx_, long_row_.data() + i * long_rows, memory_space::device, long_row_of_, memory_space::device,
+                   long_rows * sizeof(packed_long_row));
+      }
+    }
     if (blocks() != blocks_) {
       blocks_ = blocks();
       this->dots_ = {ctx_, blocks_, pattern().long_rows()};
@@ -163,6 +180,9 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
       high_ = std::make_unique<packed_high<packed_operator>>(ctx_, *this, blocks_, pattern().long_rows());
       high_->store_in_order(this->places_.order, this->places_.x_too);
     }
+  }
+  [[nodiscard]] packed_many_room<V> room() {
+    return {part_sum_.data(), long_row_.data(), pattern().parts(), pattern().long_rows(), columns_};
   }
   [[nodiscard]] packed_run as_launched() const { return {pattern().view(), pattern().height(), scattered_, ahead_}; }
   template <class Values, class Epilogue>
@@ -180,10 +200,14 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_shape shape_;
   bool scattered_;
   bool ahead_;
-  index_t rows_;
+  index_t rows_, cols_;
   std::int64_t nnz_;
+  index_t columns_;  // of part_sum_
   packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;
+  buffer<packed_long_row> long_row_;  // for each of the panels of columns that may run side by side
+  const packed_long_row* long_row_of_ = nullptr;
+  turned_vectors<V> turned_;
   std::int64_t blocks_ = -1;
   std::unique_ptr<spmv_operator> high_;  // of values in words
 };

@@ -1,8 +1,10 @@
 // packed for several right-hand sides; see packed.cu. Where X and Y are row-major and aligned, eight at once: two
-// neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory.
-// For other strides four at once, one lane per thread. Bytes per nonzero: as packed, once for 8 (or 4) right-hand
-// sides.
+// neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory;
+// from 32 on, in slices of 32 lanes, 32 at once by four times as many. For other strides four at once, one lane per
+// thread. Bytes per nonzero: as packed, once for 32, 8 or 4 right-hand sides.
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_many.hpp"
@@ -16,30 +18,40 @@ struct packed_many_policy {
   static constexpr int threads = 128;  // per block
   static constexpr int resident = 4;   // blocks per multiprocessor
   /// Positions in flight for `group` threads per entry: as many as leave 16 warps per multiprocessor.
-  static constexpr int flight(int group) { return group == 1 ? 4 : 2; }
+  static constexpr int flight(int group) { return group == 1 ? 4 : group == 2 ? 2 : 1; }
 };
 
-/// A thread's share of eight neighbouring values: 32 bytes, one sector.
-template <class T>
+/// A thread's share of `Columns` neighbouring values: twice 16 bytes, each beside those of the other threads of its
+/// group.
+template <class T, int Columns>
 struct side_by_side {
   static constexpr int count = 32 / sizeof(T);
-  static constexpr int group = 8 / count;
+  static constexpr int group = Columns / count;
+  static constexpr int apart = Columns / 2;  // of the two
   const T* __restrict__ x;
   std::int64_t row_stride;
   T* y;
   std::int64_t y_row_stride;
 
-  static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * count; }
+  static constexpr int columns = Columns;
+
+  __device__ __forceinline__ void move_to(unsigned panel) {
+    x += panel * Columns;
+    y += panel * Columns;
+  }
+  static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * (count / 2); }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
-    const auto* const from = reinterpret_cast<const int4*>(x + column * row_stride + first());
-    const int4 raw[2] = {__ldg(from), __ldg(from + 1)};
+    const T* const from = x + column * row_stride + first();
+    const int4 raw[2] = {__ldg(reinterpret_cast<const int4*>(from)),
+                         __ldg(reinterpret_cast<const int4*>(from + apart))};
     memcpy(out, raw, sizeof(out));
   }
   __device__ __forceinline__ void store(index_t row, const T (&sum)[count], T alpha, T beta) const {
-    auto* const to = reinterpret_cast<int4*>(y + row * y_row_stride + first());
+    T* const at = y + row * y_row_stride + first();
+    int4* const to[2] = {reinterpret_cast<int4*>(at), reinterpret_cast<int4*>(at + apart)};
     T out[count] = {};
     if (beta != T{0}) {
-      const int4 old[2] = {to[0], to[1]};
+      const int4 old[2] = {*to[0], *to[1]};
       memcpy(out, old, sizeof(out));
     }
 #pragma unroll
@@ -49,8 +61,8 @@ struct side_by_side {
     }
     int4 raw[2];
     memcpy(raw, out, sizeof(out));
-    to[0] = raw[0];
-    to[1] = raw[1];
+    *to[0] = raw[0];
+    *to[1] = raw[1];
   }
 };
 
@@ -59,12 +71,18 @@ template <class T>
 struct strided {
   static constexpr int count = 4;
   static constexpr int group = 1;
+  static constexpr int columns = count;
   const T* __restrict__ x;
   std::int64_t row_stride, vector_stride;
   T* y;
   std::int64_t y_row_stride, y_vector_stride;
-  int live;
+  int live;  // from x and y on
 
+  __device__ __forceinline__ void move_to(unsigned panel) {
+    x += panel * count * vector_stride;
+    y += panel * count * y_vector_stride;
+    live -= static_cast<int>(panel) * count;
+  }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
 #pragma unroll
     for (int j = 0; j < count; ++j) out[j] = j < live ? __ldg(x + column * row_stride + j * vector_stride) : T{0};
@@ -80,16 +98,18 @@ struct strided {
   }
 };
 
-template <int Height, class Vectors>
-using division_for =
-    packed_division<Height * Vectors::group / 32, Vectors::group, packed_many_policy::flight(Vectors::group), true>;
+template <int Height, class Vectors, int Flight = packed_many_policy::flight(Vectors::group)>
+using division_for = packed_division<Height * Vectors::group / 32, Vectors::group, Flight, true>;
 
 template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
-    packed_many_kernel(packed_pattern a, Values values, Vectors vectors, T* part_sum, T alpha, T beta) {
+    packed_many_kernel(packed_pattern a, Values values, Vectors vectors, packed_many_room<T> room, T alpha, T beta) {
   constexpr int lanes = Division::lanes, count = Vectors::count;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_many_policy::threads + threadIdx.x) / 32;
   if (i >= a.slices) return;  // whole warps
+  vectors.move_to(blockIdx.y);
+  a.long_row = room.long_row + blockIdx.y * room.long_rows;
+  T* const part_sum = room.part_sum + blockIdx.y * room.parts * Vectors::columns;
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
   lanes_of<Division>(a, s, lane);
@@ -115,6 +135,16 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
   }
 }
 
+/// Values in whose form most matrices come.
+template <class Values, class T>
+constexpr bool takes_wide = std::is_same_v<Values, stored_values<T>>;
+
+/// Temporary.
+bool tried(char what) {
+  const char* const t = std::getenv("TULLE_TRY");
+  return t != nullptr && std::strchr(t, what) != nullptr;
+}
+
 bool aligned(const void* p, std::int64_t stride_bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0;
 }
@@ -122,14 +152,26 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 }  // namespace
 
 template <class Values, class T>
-void packed_many(const packed_pattern& a, int height, const Values& values, T* part_sum, double alpha,
-                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
-  const auto start = [&](const auto& vectors) {
+void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
+  const auto start = [&](const auto& vectors, index_t panels) {
     using V = std::decay_t<decltype(vectors)>;
-    const auto kernel = height == 64 ? packed_many_kernel<division_for<64, V>, Values, T, V>
-                                     : packed_many_kernel<division_for<32, V>, Values, T, V>;
-    launch("packed.many", kernel, threads_for(a.slices * 32, packed_many_policy::threads), stream, a, values, vectors,
-           part_sum, static_cast<T>(alpha), static_cast<T>(beta));
+    auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
+    if constexpr (V::group > 2) {
+      if (tried('f')) kernel = packed_many_kernel<division_for<32, V, 2>, Values, T, V>;
+    } else {
+      if (height == 64) kernel = packed_many_kernel<division_for<64, V>, Values, T, V>;
+    }
+    if (a.slices == 0) return;
+    constexpr int threads = packed_many_policy::threads;
+    const dim3 grid(static_cast<unsigned>(ceil_div(a.slices * 32, threads)), static_cast<unsigned>(panels));
+    kernel<<<grid, threads, 0, stream>>>(a, values, vectors, room, static_cast<T>(alpha), static_cast<T>(beta));
+    check_launch("packed.many");
+  };
+  /// From column `done` on in panels of `columns`, as many as are whole or, in strides, as are left.
+  constexpr index_t most_panels = 1024;
+  const auto panels_at_once = [&](index_t left, index_t columns) {
+    return std::min(left, room.parts > 0 ? room.columns / columns : most_panels);
   };
   const auto* from = static_cast<const T*>(x.data);
   auto* to = static_cast<T*>(y.data);
@@ -137,17 +179,30 @@ void packed_many(const packed_pattern& a, int height, const Values& values, T* p
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
   if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) &&
       aligned(to, y.row_stride * bytes)) {
-    for (; x.count - done >= 8; done += 8) start(side_by_side<T>{from + done, x.row_stride, to + done, y.row_stride});
+    const auto by = [&]<int Columns>() {
+      while (x.count - done >= Columns) {
+        const index_t panels = panels_at_once((x.count - done) / Columns, Columns);
+        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done, y.row_stride}, panels);
+        done += panels * Columns;
+      }
+    };
+    if constexpr (takes_wide<Values, T>) {
+      if (height == 32 && !tried('g')) by.template operator()<packed_many_wide<T>>();
+    }
+    by.template operator()<8>();
   }
-  for (; done < x.count; done += 4) {
+  while (done < x.count) {
+    const index_t left = x.count - done, panels = panels_at_once((left + 3) / 4, 4);
     start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride,
-                     y.row_stride, y.vector_stride, std::min(4, x.count - done)});
+                     y.row_stride, y.vector_stride, left},
+          panels);
+    done += 4 * panels;
   }
 }
 
-#define TULLE_INSTANTIATE(VALUES, T)                                                                               \
-  template void packed_many(const packed_pattern&, int, const VALUES&, T*, double, const strided_vectors&, double, \
-                            const strided_vectors&, cudaStream_t);
+#define TULLE_INSTANTIATE(VALUES, T)                                                                       \
+  template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&, double, \
+                            const strided_vectors&, double, const strided_vectors&, cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
 TULLE_INSTANTIATE(stored_values<double>, double)

@@ -8,12 +8,24 @@
 
 namespace tulle::cuda {
 
-/// Most right-hand sides per launch: values per part in `part_sum`.
-inline constexpr int packed_many_most = 8;
+/// Right-hand sides that fill a line of 128 bytes: taken at once from slices of 32 lanes.
+template <class T>
+inline constexpr int packed_many_wide = 128 / sizeof(T);
 
-/// `height`: of the slices. No allocation, no synchronisation; one launch per 8 (or 4) right-hand sides.
+/// Where the parts of long rows meet. Panels of columns that run side by side have each their own.
+template <class T>
+struct packed_many_room {
+  T* part_sum;                // columns * parts
+  packed_long_row* long_row;  // columns / 4 times those of the pattern
+  std::int64_t parts;
+  std::int64_t long_rows;
+  index_t columns;  // at once where there are parts; a multiple of 32
+};
+
+/// `height`: of the slices. No allocation, no synchronisation. Panels of a line, 8 or 4 columns, as many in one launch
+/// as there is room for.
 template <class Values, class T>
-void packed_many(const packed_pattern& a, int height, const Values& values, T* part_sum, double alpha,
-                 const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
+void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
 
 }  // namespace tulle::cuda

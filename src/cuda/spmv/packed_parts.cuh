@@ -42,11 +42,12 @@ __device__ __forceinline__ bool add_part(const packed_pattern& a, const packed_s
   }
   if (__any_sync(full_warp, last) == 0) return false;
   __syncwarp();
-  for (int j = 0; j < Count; ++j) {
-    sum[j] = T{0};
-    for (std::uint32_t i = static_cast<std::uint32_t>(thread / Group); i < row.count; i += 32 / Group) {
-      sum[j] = add(sum[j], __ldcg(place(row.first + i, j)));
-    }
+#pragma unroll
+  for (int j = 0; j < Count; ++j) sum[j] = T{0};
+#pragma unroll 4
+  for (std::uint32_t i = static_cast<std::uint32_t>(thread / Group); i < row.count; i += 32 / Group) {
+#pragma unroll
+    for (int j = 0; j < Count; ++j) sum[j] = add(sum[j], __ldcg(place(row.first + i, j)));
   }
   sum_over_groups<Group>(sum);
   if (thread == 0) a.long_row[slot].arrived = 0;

@@ -1,0 +1,75 @@
+// Several vectors from column-major to row-major order and back.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <tulle/core/buffer.hpp>
+
+#include "cuda/spmv/many_vectors.cuh"
+#include "kernels/spmv.hpp"
+
+namespace tulle::cuda {
+
+/// to[i * row_stride + j] = element i of vector j, for `rows` x `columns` of them, 0 from there to `row_stride`. Reads
+/// and writes each once.
+template <class T>
+void rows_of_vectors(const typed_vectors<const T>& from, index_t rows, index_t columns, T* to, std::int64_t row_stride,
+                     cudaStream_t stream);
+/// store(i, j, from[i * row_stride + j]).
+template <class T>
+void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
+                     const scale_and_store_many<T>& store, cudaStream_t stream);
+
+/// Room for X and Y in row-major order, where a plan was told that they come in columns.
+template <class T>
+class turned_vectors {
+ public:
+  turned_vectors() = default;
+  turned_vectors(const context& ctx, index_t rows, index_t cols, index_t columns)
+      : pass_(std::min<index_t>(padded(columns), most_columns)),
+        x_(ctx, static_cast<std::size_t>(cols) * static_cast<std::size_t>(pass_)),
+        y_(ctx, static_cast<std::size_t>(rows) * static_cast<std::size_t>(pass_)) {}
+  [[nodiscard]] std::size_t bytes() const { return x_.bytes() + y_.bytes(); }
+
+  /// Y = alpha A X + beta Y by multiply(alpha, X, beta, Y), which is given them in rows, as many at once as there is
+  /// room for, and columns of zeros that fill up the last 16 bytes; as they are where there is no room, or nothing to
+  /// turn.
+  template <class Multiply>
+  void multiply(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, index_t rows,
+                index_t cols, cudaStream_t stream, const Multiply& multiply) {
+    if (pass_ == 0 || x.count == 1 || (by_row(x) && by_row(y)) || x.data == nullptr || y.data == nullptr) {
+      return multiply(alpha, x, beta, y);
+    }
+    for (index_t done = 0; done < x.count; done += pass_) {
+      const index_t count = std::min(pass_, x.count - done), stride = padded(count);
+      strided_vectors in = some(x, done, count), out = some(y, done, count);
+      const bool both = !by_row(x) && !by_row(y);
+      if (!by_row(x)) {
+        rows_of_vectors(typed_vectors<const T>(in), cols, count, x_.data(), stride, stream);
+        in = {x_.data(), both ? stride : count, stride, 1};
+      }
+      if (by_row(y)) {
+        multiply(alpha, in, beta, out);
+        continue;
+      }
+      multiply(alpha, in, 0, strided_vectors{y_.data(), in.count, stride, 1});
+      const scale_and_store_many<T> store{T{1}, static_cast<T>(beta), typed_vectors<T>(out), false};
+      vectors_of_rows(y_.data(), stride, rows, count, store, stream);
+    }
+  }
+
+ private:
+  static constexpr index_t each = 16 / sizeof(T);
+  static constexpr index_t most_columns = 512 / sizeof(T);
+  static index_t padded(index_t n) { return (n + each - 1) / each * each; }
+  static bool by_row(const strided_vectors& v) { return v.vector_stride == 1; }
+  static strided_vectors some(const strided_vectors& v, index_t first, index_t count) {
+    return {static_cast<T*>(v.data) + first * v.vector_stride, count, v.row_stride, v.vector_stride};
+  }
+
+  index_t pass_ = 0;  // columns at once
+  buffer<T> x_, y_;
+};
+
+}  // namespace tulle::cuda

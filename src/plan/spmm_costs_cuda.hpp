@@ -1,0 +1,21 @@
+// Which kernel takes several right-hand sides on CUDA: the plan's own, made for one vector, or the one that
+// `kernel_for_many` names. Pure functions of statistics, for an NVIDIA H200 (docs/notes/0025-spmm-cuda.md).
+#pragma once
+
+#include <string_view>
+#include <tulle/formats/stats.hpp>
+
+namespace tulle {
+
+struct many_task {
+  index_t columns;
+  bool by_row;  // X and Y
+};
+
+/// Whether `kernel`, chosen for one vector, takes several at once as fast as what `kernel_for_many` names.
+inline bool suits_many_cuda(std::string_view kernel, const csr_stats& /*stats*/, const many_task& task) {
+  if (kernel == "bin_bsr.compact") return task.columns <= 8 || !task.by_row;
+  return kernel == "packed";
+}
+
+}  // namespace tulle
