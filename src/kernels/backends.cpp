@@ -45,6 +45,12 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept {
   return {};
 }
 
+std::span<const sddmm_kernel> sddmm_kernels(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::sddmm_table();
+  if constexpr (has_cuda) return cuda::sddmm_table();
+  return {};
+}
+
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept {
   if (backend == backend_kind::cpu) return cpu::cg_table();
   if constexpr (has_cuda) return cuda::cg_table();

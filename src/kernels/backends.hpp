@@ -11,6 +11,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reorder.hpp"
+#include "kernels/sddmm.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/vector.hpp"
@@ -23,6 +24,7 @@ const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
+std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
@@ -39,6 +41,7 @@ const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
+std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
@@ -58,6 +61,8 @@ std::span<const spmv_kernel> spmv_kernels(backend_kind backend) noexcept;
 std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexcept;
 
 std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
+
+std::span<const sddmm_kernel> sddmm_kernels(backend_kind backend) noexcept;
 
 /// The backend's own, without the loop of operations, which cg_kernels has as well.
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;

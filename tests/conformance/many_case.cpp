@@ -1,60 +1,13 @@
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "conformance/checks.hpp"
+#include "conformance/layout.hpp"
 #include "conformance/spmv_case.hpp"
 
 namespace tulle::test {
 namespace {
 
 using enum vector_order;
-
-/// Where the elements of `count` vectors of `rows` are.
-struct layout {
-  index_t rows;
-  index_t count;
-  vector_order order;
-
-  [[nodiscard]] std::int64_t ld() const { return order == row_major ? count + 3 : rows + 5; }
-  [[nodiscard]] std::size_t size() const {
-    return static_cast<std::size_t>(ld() * (order == row_major ? rows : count));
-  }
-  [[nodiscard]] std::size_t at(index_t i, index_t j) const {
-    return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
-  }
-  [[nodiscard]] strided_vectors ref(void* data) const {
-    return {data, count, order == row_major ? ld() : 1, order == row_major ? 1 : ld()};
-  }
-};
-
-template <scalar T>
-std::vector<T> stored(const layout& l, const std::vector<std::vector<T>>& vectors) {
-  std::vector<T> out(l.size(), guarded_vector<T>::canary());
-  for (index_t j = 0; j < l.count; ++j) {
-    for (index_t i = 0; i < l.rows; ++i)
-      out[l.at(i, j)] = vectors[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
-  }
-  return out;
-}
-
-template <scalar T>
-std::vector<T> vector_of(const layout& l, const std::vector<T>& from, index_t j) {
-  std::vector<T> out(static_cast<std::size_t>(l.rows));
-  for (index_t i = 0; i < l.rows; ++i) out[static_cast<std::size_t>(i)] = from[l.at(i, j)];
-  return out;
-}
-
-/// What was between the rows or vectors is still there.
-template <scalar T>
-bool gaps_intact(const layout& l, const std::vector<T>& now) {
-  const std::int64_t used = l.order == row_major ? l.count : l.rows;
-  const std::vector<T> gap(static_cast<std::size_t>(l.ld() - used), guarded_vector<T>::canary());
-  for (auto line = now.begin(); line != now.end(); line += l.ld()) {
-    if (std::memcmp(&*line + used, gap.data(), gap.size() * sizeof(T)) != 0) return false;
-  }
-  return true;
-}
 
 /// 17 vectors x and y and what must come of them, for one alpha and beta.
 template <scalar S, scalar T, offset O>
