@@ -256,7 +256,7 @@ tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const t
 typedef struct tulle_kernel_info {
   const char* name;       /* all three live as long as the program */
   const char* summary;
-  const char* operation;  /* "y = A x", "y = A^T x", "C = A B", "A x = b" */
+  const char* operation;  /* "y = A x", "y = A^T x", "C = A B", "C = A o (U V^T)", "A x = b" */
   int32_t chosen;         /* 1: a plan may choose it; 0: it runs where it is named */
   int32_t deterministic;  /* 1: the same bits on every run */
 } tulle_kernel_info;

@@ -22,14 +22,8 @@ basic_vector_ref<Void> vector(const tulle_spmv_plan& plan, Void* data, std::int6
   return like(plan, data, checked_size(size, fmt::format("{}_size", name).c_str()), name);
 }
 
-multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const std::string& name) {
-  return {plan.value.vector_type(),
-          checked_index(v.rows, name + "->rows"),
-          checked_index(v.count, name + "->count"),
-          v.ld,
-          vector_order_of(v.order, (name + "->order").c_str()),
-          v.data,
-          plan.value.ctx().space()};
+multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const char* name) {
+  return multivector_in(plan.value.ctx(), plan.value.vector_type(), v, name);
 }
 
 spmv_options options_of(const tulle_spmv_options* from) {
