@@ -33,7 +33,7 @@ class any_spmv_plan::impl::part_operator final : public linear_operator {
   }
   void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                      call how) const override {
-    plan_.many_operator().apply_many(alpha, strided(x), beta, strided(y), how.stream);
+    plan_.many_operator(x, y).apply_many(alpha, strided(x), beta, strided(y), how.stream);
   }
   void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                      const const_vector_ref& w, const vector_ref& dots, call how) const override {

@@ -71,6 +71,10 @@ const spmv_options& checked_options(const spmv_options& o) {
     refuse("sigma", o.sigma, "1 or a multiple of 32");
   }
   if (o.block != 0 && (o.block < 2 || o.block > 8)) refuse("block", o.block, "2 to 8");
+  if (o.columns < 0) refuse("columns", o.columns, "at least 0");
+  if (o.columns_order > vector_order::column_major) {
+    refuse("columns_order", static_cast<int>(o.columns_order), "row_major (0) or column_major (1)");
+  }
   if (o.effort > spmv_effort::max) refuse("effort", static_cast<int>(o.effort), "none (0), standard (1) or max (2)");
   if (o.reorder > spmv_reorder::always) refuse("reorder", static_cast<int>(o.reorder), "never (0), auto (1) or always (2)");
   check_values(o);
@@ -119,6 +123,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     }
     by_high_words = make_part_operator(true, false);
   }
+  prepare_many();
   plan_microseconds = microseconds_since(began);
 }
 
@@ -198,11 +203,27 @@ void any_spmv_plan::impl::build_without_set_up(const std::string& why) {
                                                name(ctx.backend()), describe(types())));
 }
 
-/// What takes several right-hand sides. Allocates a little host memory, at the first call.
-spmv_operator& any_spmv_plan::impl::many_operator() {
-  if (kernel->has.many) return *op;
-  if (many == nullptr) many = for_many->make(ctx, source.ref(), stats, {.vector_type = options.vector_type});
-  return *many;
+/// What takes several right-hand sides, made while the plan is: it has set-up, and applications do not allocate.
+void any_spmv_plan::impl::prepare_many() {
+  if (many != nullptr || !takes_many_by_another()) return;
+  if (options.effort == spmv_effort::none && options.columns == 0 && kernel->has.many) return;
+  if (kernel->has.many && (for_many == kernel || ctx.backend() == backend_kind::cpu)) return;
+  spmv_options of_many;
+  of_many.vector_type = options.vector_type;
+  of_many.columns = options.columns;
+  of_many.columns_order = options.columns_order;
+  try {
+    many = for_many->make(ctx, source.ref(), stats, of_many);
+    ctx.synchronize();  // apply_many may come on another stream
+  } catch (const error& e) {
+    if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it
+  }
+}
+
+spmv_operator& any_spmv_plan::impl::many_operator(const const_multivector_ref& x, const const_multivector_ref& y) {
+  if (many == nullptr) return *op;
+  const bool by_row = x.order == vector_order::row_major && y.order == vector_order::row_major;
+  return kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, x.count, by_row) ? *op : *many;
 }
 
 /// Null where there is none, or none that takes this matrix.
@@ -272,7 +293,7 @@ void any_spmv_plan::do_apply(double alpha, const const_vector_ref& x, double bet
 
 void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                   call how) const {
-  spmv_operator& op = impl_->many_operator();
+  spmv_operator& op = impl_->many_operator(x, y);
   if (impl_->order) return impl_->order->apply_many(op, alpha, strided(x), beta, strided(y), how.stream);
   op.apply_many(alpha, strided(x), beta, strided(y), how.stream);
 }
@@ -323,6 +344,7 @@ void any_spmv_plan::autotune() {
   }
   p.named = false;
   p.tune(std::numeric_limits<double>::infinity());
+  p.prepare_many();
   p.plan_microseconds += microseconds_since(begin);
 }
 

@@ -35,7 +35,8 @@ struct any_spmv_plan::impl {
   void reorder(bool transposes);
   void build(const spmv_kernel& k, const std::string& why);
   void build_without_set_up(const std::string& why);
-  spmv_operator& many_operator();
+  void prepare_many();
+  spmv_operator& many_operator(const const_multivector_ref& x, const const_multivector_ref& y);
   /// Of the high words where values are stored so.
   [[nodiscard]] spmv_operator& high_operator() const {
     spmv_operator* const high_words = op->high_words();
@@ -76,7 +77,7 @@ struct any_spmv_plan::impl {
   const spmv_kernel* for_many = spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend()), types());
   std::string reason;
   std::unique_ptr<spmv_operator> op;
-  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen takes one at a time
+  std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A
   std::string order_reason;                   // why, or why not; empty: never asked for

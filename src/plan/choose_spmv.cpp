@@ -8,6 +8,7 @@
 #include "kernels/column_blocks.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
+#include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 #include "plan/spmv_costs_cuda.hpp"
 
@@ -183,7 +184,11 @@ std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
 }
 std::string_view kernel_for_many(backend_kind backend) {
-  return backend == backend_kind::cpu ? "csr.balanced" : "csr.warp";
+  return backend == backend_kind::cpu ? "csr.balanced" : "csr.pieces";
+}
+
+bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, index_t columns, bool by_row) {
+  return backend == backend_kind::cpu || columns == 1 || suits_many_cuda(kernel, stats, {columns, by_row});
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <tulle/core/types.hpp>
+#include <tulle/core/vector_ref.hpp>
 #include <tulle/ops/ordering.hpp>
 
 namespace tulle {
@@ -102,6 +103,11 @@ struct spmv_options {
   /// kernel; the kernel is one that does this. Not with `values` or `value_rule`; UNSUPPORTED where no kernel has it,
   /// as on CUDA, and at effort none.
   bool high_words = false;
+  /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
+  /// known. CUDA: kernels of several right-hand sides are chosen and laid out for so many. Column-major ones cost memory
+  /// for as many vectors, at most 1 KiB a row and a column, in which X and Y are turned into row-major order.
+  index_t columns = 0;
+  vector_order columns_order = vector_order::row_major;
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
   int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
   int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32

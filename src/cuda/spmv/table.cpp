@@ -5,7 +5,7 @@
 
 namespace tulle::cuda {
 
-spmv_kernel csr_thread_entry(), csr_warp_entry(), csr_merge_entry(), csr_stream_entry(), csr5_entry(),
+spmv_kernel csr_thread_entry(), csr_warp_entry(), csr_merge_entry(), csr_pieces_entry(), csr_stream_entry(), csr5_entry(),
     csr5_blocked_entry(), ell_entry(), sell_entry(), bsr_entry(), bin_bsr_entry(), bin_bsr_compact_entry(),
     packed_entry(), csr_transposed_entry();
 spmv_kernel csr_value_entry(), csr_warp_shared_entry(), csr_vector_shared_entry(), coo_entry();  // study
@@ -18,7 +18,7 @@ constexpr splitters apart{cuda::split<std::int32_t>, cuda::split<std::int64_t>};
 std::span<const spmv_kernel> spmv_table() {
   static const spmv_kernel table[] = {
       csr_thread_entry(),    csr_value_entry(),     csr_warp_entry(),      csr_warp_shared_entry(),
-      csr_vector_shared_entry(), csr_merge_entry(), csr_stream_entry(),    csr5_entry(),
+      csr_vector_shared_entry(), csr_merge_entry(), csr_pieces_entry(), csr_stream_entry(),    csr5_entry(),
       csr5_blocked_entry(),  coo_entry(),           ell_entry(),           sell_entry(),
       bsr_entry(),           bin_bsr_entry(),       bin_bsr_compact_entry(), packed_entry(),
       csr_split_entries_entry(), csr_split_rows_entry(), csr_dual_rows_entry(), csr_composite_rows_entry(),

@@ -1,0 +1,112 @@
+// How a kernel for several right-hand sides reads rows of X and stores rows of Y.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/device/arithmetic.cuh"
+#include "cuda/spmv/csr_many.cuh"
+
+namespace tulle::cuda {
+
+/// Row-major X, its rows aligned to 16 bytes: a lane takes `Loads` times 16 bytes of a row, `across` lanes side by
+/// side.
+template <class T, int Loads>
+struct wide_rows {
+  static constexpr bool aligned = true;
+  static constexpr int each = 16 / sizeof(T);
+  static constexpr int count = Loads * each;  // columns of a lane
+  const T* __restrict__ x;
+  std::int64_t row_stride;
+  index_t columns;  // a multiple of `each`
+
+  /// Column i of lane `lane`.
+  static __device__ __forceinline__ index_t column(int lane, int across, int i) {
+    return (i / each * across + lane) * each + i % each;
+  }
+  struct reader {
+    const T* from[Loads];
+    std::int64_t row_stride;
+    __device__ __forceinline__ void operator()(index_t row, T (&out)[count]) const {
+#pragma unroll
+      for (int v = 0; v < Loads; ++v) {
+        const int4 raw = __ldg(reinterpret_cast<const int4*>(from[v] + row * row_stride));
+        memcpy(out + v * each, &raw, 16);
+      }
+    }
+  };
+  /// Lanes past the last column read the first ones.
+  [[nodiscard]] __device__ __forceinline__ reader of(int lane, int across) const {
+    reader r{{}, row_stride};
+#pragma unroll
+    for (int v = 0; v < Loads; ++v) {
+      const index_t first = column(lane, across, v * each);
+      r.from[v] = x + (first < columns ? first : 0);
+    }
+    return r;
+  }
+};
+
+/// X anywhere: a lane takes `Count` columns, `across` apart.
+template <class T, int Count>
+struct strided_rows {
+  static constexpr bool aligned = false;
+  static constexpr int count = Count;
+  const T* __restrict__ x;
+  std::int64_t row_stride, vector_stride;
+  index_t columns;
+
+  static __device__ __forceinline__ index_t column(int lane, int across, int i) { return i * across + lane; }
+  struct reader {
+    const T* from[Count];
+    std::int64_t row_stride;
+    __device__ __forceinline__ void operator()(index_t row, T (&out)[count]) const {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) out[i] = __ldg(from[i] + row * row_stride);
+    }
+  };
+  [[nodiscard]] __device__ __forceinline__ reader of(int lane, int across) const {
+    reader r{{}, row_stride};
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      const index_t j = column(lane, across, i);
+      r.from[i] = x + (j < columns ? j : 0) * vector_stride;
+    }
+    return r;
+  }
+};
+
+/// Y = alpha s + beta Y, element by element: the one place where sums for several right-hand sides become Y.
+template <class T>
+struct scale_and_store_many {
+  T alpha;
+  T beta;
+  typed_vectors<T> y;
+  bool wide;  // rows of Y are contiguous and aligned to 16 bytes
+
+  __device__ __forceinline__ T put(T sum, const T* old) const {
+    const T scaled = multiply_add(alpha, sum, T{0});
+    return beta == T{0} ? scaled : multiply_add(beta, *old, scaled);
+  }
+  __device__ __forceinline__ void operator()(std::int64_t row, index_t column, T sum) const {
+    T* const to = y.at(row, column);
+    *to = put(sum, to);
+  }
+  /// The 16 bytes from `column` on, a multiple of their number.
+  __device__ __forceinline__ void store_wide(std::int64_t row, index_t column, const T* sum) const {
+    constexpr int each = 16 / sizeof(T);
+    auto* const to = reinterpret_cast<int4*>(y.at(row, column));
+    T out[each] = {};
+    if (beta != T{0}) {
+      const int4 old = *to;
+      memcpy(out, &old, 16);
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i) out[i] = put(sum[i], out + i);
+    int4 raw;
+    memcpy(&raw, out, 16);
+    *to = raw;
+  }
+};
+
+}  // namespace tulle::cuda

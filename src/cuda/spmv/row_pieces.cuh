@@ -1,0 +1,69 @@
+// The rows of a CSR in pieces of about equal work, one for each warp: whole rows one after another, or parts of a long
+// one. The work of row r lies in [key(r), key(r + 1)), key(r) = rowptr[r] + row_work * r; piece w has the rows that
+// begin in [w * work, (w + 1) * work), and rows longer than work * per_slot are cut at the multiples of that (as merge
+// path cuts: Yang, Buluc and Owens, "Design principles for sparse matrix multiplication on the GPU", Euro-Par 2018, but
+// whole rows stay whole). Thus a cut is known by its multiple, its slot, and no two cuts have the same.
+#pragma once
+
+#include <cstdint>
+#include <tulle/core/buffer.hpp>
+#include <tulle/core/types.hpp>
+
+namespace tulle::cuda {
+
+/// Where a piece begins. The row is cut where `entry` is not its first.
+template <class O>
+struct piece_begin {
+  index_t row;
+  O entry;
+};
+
+/// A row that is cut at slots [first, last].
+struct cut_row {
+  index_t row;
+  std::int32_t first;
+  std::int32_t last;
+};
+
+struct piece_shape {
+  int work = 256;    // of a piece, entries and row_work a row together
+  int per_slot = 1;  // pieces: rows of at most work * per_slot entries are never cut
+
+  [[nodiscard]] std::int64_t longest_whole() const { return std::int64_t{work} * per_slot; }
+};
+
+/// What a row costs beside its entries.
+inline constexpr int row_work = 2;
+
+template <class O>
+struct row_pieces_view {
+  const piece_begin<O>* begin;  // count + 1
+  std::int64_t count;
+  int per_slot;
+  const cut_row* cut;        // none: no row is cut
+  const std::int32_t* cuts;  // of the rows in `cut`, in any order
+};
+
+template <class O>
+class row_pieces {
+ public:
+  /// `longest`: row, in entries; 0: not known. No synchronisation.
+  row_pieces(const context& ctx, const O* rowptr, index_t rows, O nnz, index_t longest, piece_shape shape);
+
+  [[nodiscard]] row_pieces_view<O> view() const {
+    return {begin_.data(), count_, shape_.per_slot, cut_.data(), cuts_.data()};
+  }
+  /// Places at which rows may be cut; 0: none is.
+  [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(cut_.size()); }
+  [[nodiscard]] std::size_t bytes() const { return begin_.bytes() + cut_.bytes() + cuts_.bytes(); }
+  [[nodiscard]] const piece_shape& shape() const { return shape_; }
+
+ private:
+  piece_shape shape_;
+  std::int64_t count_;
+  buffer<piece_begin<O>> begin_;
+  buffer<cut_row> cut_;
+  buffer<std::int32_t> cuts_;
+};
+
+}  // namespace tulle::cuda

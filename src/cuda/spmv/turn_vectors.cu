@@ -1,0 +1,106 @@
+// Row-major X of column-major vectors, and column-major Y of row-major sums, through shared memory: what a kernel that
+// gathers rows of X needs, as a vector's elements of one row lie in sectors of their own. A block turns `tile`
+// elements: up to 32 columns of as many rows. Bytes: 2 an element.
+#include <algorithm>
+
+#include "cuda/runtime/launch.cuh"
+#include "cuda/spmv/turn_vectors.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+constexpr int threads = 256, tile = 2048, most_columns = 32;
+
+/// Up to `width` columns (a power of two) of tile / width rows; a row of the tile is padded against bank conflicts.
+struct tile_shape {
+  int width;
+  [[nodiscard]] __host__ __device__ int height() const { return tile / width; }
+  [[nodiscard]] __device__ int at(int i, int j) const { return j * (height() + 1) + i; }
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads)
+    rows_of_vectors_kernel(typed_vectors<const T> from, index_t rows, index_t columns, tile_shape shape, T* to,
+                           std::int64_t row_stride) {
+  __shared__ T shared[tile + most_columns];
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width;
+#pragma unroll
+  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
+    const int i = e % shape.height(), j = e / shape.height();
+    if (row0 + i >= rows) continue;
+    shared[shape.at(i, j)] = column0 + j < columns ? __ldg(from.at(row0 + i, column0 + j)) : T{0};
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
+    const int i = e / shape.width, j = e % shape.width;
+    if (row0 + i < rows && column0 + j < row_stride) to[(row0 + i) * row_stride + column0 + j] = shared[shape.at(i, j)];
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads)
+    vectors_of_rows_kernel(const T* __restrict__ from, std::int64_t row_stride, index_t rows, index_t columns,
+                           tile_shape shape, scale_and_store_many<T> store) {
+  __shared__ T shared[tile + most_columns];
+  const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width;
+#pragma unroll
+  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
+    const int i = e / shape.width, j = e % shape.width;
+    if (row0 + i < rows && column0 + j < columns)
+      shared[shape.at(i, j)] = __ldg(from + (row0 + i) * row_stride + column0 + j);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
+    const int i = e % shape.height(), j = e / shape.height();
+    if (row0 + i < rows && column0 + j < columns) store(row0 + i, column0 + j, shared[shape.at(i, j)]);
+  }
+}
+
+tile_shape shape_for(index_t columns) {
+  int width = 1;
+  while (width < most_columns && width < columns) width *= 2;
+  return {width};
+}
+
+/// `launch` for a grid of two dimensions.
+template <class... Parameters, class... Args>
+void launch_tiles(const char* name, void (*kernel)(Parameters...), index_t rows, index_t columns, tile_shape shape,
+                  cudaStream_t stream, const Args&... args) {
+  if (rows == 0 || columns == 0) return;
+  const dim3 grid(static_cast<unsigned>(ceil_div(rows, shape.height())),
+                  static_cast<unsigned>(ceil_div(columns, shape.width)));
+  kernel<<<grid, threads, 0, stream>>>(args...);
+  check_launch(name);
+}
+
+}  // namespace
+
+template <class T>
+void rows_of_vectors(const typed_vectors<const T>& from, index_t rows, index_t columns, T* to, std::int64_t row_stride,
+                     cudaStream_t stream) {
+  const auto width = static_cast<index_t>(row_stride);
+  const tile_shape shape = shape_for(width);
+  launch_tiles("rows_of_vectors", rows_of_vectors_kernel<T>, rows, width, shape, stream, from, rows, columns, shape,
+               to, row_stride);
+}
+
+template <class T>
+void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
+                     const scale_and_store_many<T>& store, cudaStream_t stream) {
+  const tile_shape shape = shape_for(columns);
+  launch_tiles("vectors_of_rows", vectors_of_rows_kernel<T>, rows, columns, shape, stream, from, row_stride, rows,
+               columns, shape, store);
+}
+
+#define TULLE_INSTANTIATE(T)                                                                                      \
+  template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t); \
+  template void vectors_of_rows(const T*, std::int64_t, index_t, index_t, const scale_and_store_many<T>&, cudaStream_t);
+TULLE_INSTANTIATE(float)
+TULLE_INSTANTIATE(double)
+#undef TULLE_INSTANTIATE
+
+}  // namespace tulle::cuda

@@ -1,0 +1,125 @@
+// Several right-hand sides, from one to 512, in both orders of X and of Y, by plans that were told how many and by
+// those that were not: sums of small integers, which are exact in any order of summation.
+#include <tulle/tulle.hpp>
+
+#include "support/backends.hpp"
+#include "support/plain_csr.hpp"
+
+namespace tulle::test {
+namespace {
+
+using enum vector_order;
+
+/// Rows of lengths that take all paths: empty, short, as long as several pieces, full.
+plain_csr<> uneven(index_t rows, index_t cols) {
+  plain_csr<> m{0, cols};
+  for (index_t r = 0; r < rows; ++r) {
+    const index_t length = r == rows / 2 ? cols : r % 97 == 0 ? cols / 3 : r % 7 == 0 ? 0 : 1 + r * 13 % 40;
+    std::vector<index_t> columns;
+    for (index_t k = 0; k < length; ++k) columns.push_back(static_cast<index_t>((std::int64_t{r} * 31 + k) % cols));
+    m.add_row(columns);
+  }
+  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+  return m;
+}
+
+double x_at(index_t i, index_t j) { return static_cast<double>((i * 5 + j * 3) % 13) - 6; }
+double y_at(index_t i, index_t j) { return static_cast<double>((i + j) % 9) - 4; }
+
+struct layout {
+  index_t rows, count;
+  vector_order order;
+  index_t gap;  // elements between rows or vectors
+
+  [[nodiscard]] std::int64_t ld() const { return (order == row_major ? count : rows) + gap; }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(ld() * (order == row_major ? rows : count));
+  }
+  [[nodiscard]] std::size_t at(index_t i, index_t j) const {
+    return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
+  }
+  template <class T, class F>
+  [[nodiscard]] std::vector<T> filled(const F& f) const {
+    std::vector<T> out(size(), T{77});
+    for (index_t i = 0; i < rows; ++i) {
+      for (index_t j = 0; j < count; ++j) out[at(i, j)] = static_cast<T>(f(i, j));
+    }
+    return out;
+  }
+  template <class T>
+  [[nodiscard]] multivector_view<T> view(T* data, memory_space space) const {
+    return {rows, count, ld(), order, data, space};
+  }
+};
+
+template <class T>
+void check(const context& ctx, const any_spmv_plan& plan, const plain_csr<>& m, const layout& in, const layout& out) {
+  const auto x = to_buffer(ctx, in.filled<T>(x_at));
+  const auto expected = [&](double alpha, double beta) {
+    std::vector<double> sums(out.size());
+    for (index_t i = 0; i < m.rows; ++i) {
+      for (auto k = m.rowptr[i]; k < m.rowptr[i + 1]; ++k) {
+        const auto e = static_cast<std::size_t>(k);
+        for (index_t j = 0; j < in.count; ++j) sums[out.at(i, j)] += m.values[e] * x_at(m.colind[e], j);
+      }
+    }
+    return out.filled<T>(
+        [&](index_t i, index_t j) { return alpha * sums[out.at(i, j)] + (beta == 0 ? 0 : beta * y_at(i, j)); });
+  };
+  for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, std::pair{2.0, -1.0}}) {
+    auto y = to_buffer(ctx, out.filled<T>([&, b = beta](index_t i, index_t j) {
+      return b == 0 ? std::numeric_limits<double>::quiet_NaN() : y_at(i, j);
+    }));
+    plan.apply_many(alpha, in.view<const T>(x.data(), ctx.space()), beta, out.view<T>(y.data(), ctx.space()));
+    ASSERT_TRUE(to_vector(ctx, y) == expected(alpha, beta))
+        << in.count << " columns, x by " << name(in.order) << ", y by " << name(out.order) << ", gap " << in.gap
+        << ", beta " << beta << ": " << plan.explain();
+  }
+}
+
+class spmv_columns : public on_backend {
+ protected:
+  template <class T>
+  void check_all(const plain_csr<>& m, const std::string& kernel) {
+    const plain_csr<T> typed{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
+    const csr<T> a = typed.on(ctx());
+    for (const index_t count : {1, 4, 5, 8, 31, 32, 64, 100, 300, 512}) {
+      for (const index_t told : {0, 8, 32, 512}) {
+        if (told > count + 32 || std::max(m.rows, m.cols) * count > 2'000'000) continue;
+        spmv_options options;
+        options.kernel = kernel;
+        options.columns = told;
+        options.columns_order = told > 8 ? column_major : row_major;
+        const any_spmv_plan plan(ctx(), a, options);
+        for (const auto x : {row_major, column_major}) {
+          for (const auto y : {row_major, column_major}) {
+            const index_t gap = count % 8 == 0 && x == y ? 0 : 3;
+            check<T>(ctx(), plan, m, {m.cols, count, x, gap}, {m.rows, count, y, gap});
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_P(spmv_columns, are_right_however_many_and_however_they_lie) {
+  check_all<double>(uneven(700, 900), "");
+  check_all<float>(uneven(700, 900), "");
+}
+TEST_P(spmv_columns, are_right_in_pieces_of_rows) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "a kernel of CUDA";
+  check_all<double>(uneven(700, 900), "csr.pieces");
+  check_all<float>(uneven(90, 30'000), "csr.pieces");  // a row in hundreds of parts
+}
+TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
+  const csr<double> a = uneven(3, 4).on(ctx());
+  spmv_options options;
+  options.columns = -1;
+  EXPECT_THROW(any_spmv_plan(ctx(), a, options), error);
+}
+
+TULLE_ON_BOTH_BACKENDS(spmv_columns);
+
+}  // namespace
+}  // namespace tulle::test
