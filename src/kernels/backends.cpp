@@ -75,6 +75,13 @@ void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t blo
   refuse_cuda();
 }
 
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::finish_many(ctx, stream, type, y, rows, finish);
+  if constexpr (has_cuda) return cuda::finish_many(ctx, stream, type, y, rows, finish);
+  refuse_cuda();
+}
+
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem) {
   if (ctx.backend() == backend_kind::cpu) return cpu::count_products(ctx, problem);
   if constexpr (has_cuda) return cuda::count_products(ctx, problem);

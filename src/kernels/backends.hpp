@@ -33,6 +33,8 @@ const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 }  // namespace cpu
 
 namespace cuda {
@@ -51,6 +53,8 @@ std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -74,6 +78,10 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
 /// The inverses of the diagonal blocks of a sorted CSR, one after the other, row by row; the last block may have fewer rows.
 /// Throws INDEFINITE naming the first that is not positive definite: one that the matrix lacks is not; NaN passes through.
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+
+/// Y = act(Y + 1 b^T) for vectors of `rows` f32 or f64: an epilogue in a pass of its own. Neither allocates nor synchronises.
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

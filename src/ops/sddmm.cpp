@@ -78,7 +78,8 @@ void any_sddmm_plan::apply(double alpha, const const_multivector_ref& u, const c
   rules.check_factors(u, v);
   rules.check_size("c", c, nnz());
   detail::require_no_stride("sddmm", {{"c", c}});
-  rules.check_apart(c, u, v);
+  rules.check_apart("c", c, "U", u);
+  rules.check_apart("c", c, "V", v);
   if (impl_->options.times_values) {
     const matrix_ref& a = impl_->source.ref();
     detail::check_apart("c", c, {{"A's values", const_vector_ref(type(), a.values, nnz(), a.space)}});

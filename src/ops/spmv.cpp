@@ -298,6 +298,14 @@ void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, 
   op.apply_many(alpha, strided(x), beta, strided(y), how.stream);
 }
 
+void any_spmv_plan::do_apply_many_with(double alpha, const const_multivector_ref& x, double beta,
+                                       const multivector_ref& y, const many_epilogue& then, call how) const {
+  spmv_operator& op = impl_->many_operator(x, y);
+  const spmv_kernel& kernel = &op == impl_->op.get() ? *impl_->kernel : *impl_->for_many;
+  if (impl_->order || !kernel.has.finish) return linear_operator::do_apply_many_with(alpha, x, beta, y, then, how);
+  op.apply_many_with(alpha, strided(x), beta, strided(y), finish_of(then), how.stream);
+}
+
 void any_spmv_plan::do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                                   const const_vector_ref& w, const vector_ref& dots, call how) const {
   if (impl_->order) return impl_->order->apply_dots(*impl_->op, alpha, x.data, beta, y.data, w.data, dots, how.stream);

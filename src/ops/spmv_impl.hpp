@@ -43,6 +43,9 @@ struct any_spmv_plan::impl {
     return high_words == nullptr ? *op : *high_words;
   }
   [[nodiscard]] bool can(operation what) const noexcept {
+    if (what == operation::many_epilogue) {
+      return !order && has_pass(many == nullptr ? *kernel : *for_many, what, *options.vector_type);
+    }
     return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
   }
   [[nodiscard]] const spmv_kernel& find(std::string_view name) const {

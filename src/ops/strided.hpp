@@ -14,4 +14,9 @@ inline strided_vectors strided(const const_multivector_ref& v) {
   return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
 }
 
+/// A checked epilogue as kernels see it.
+inline many_finish finish_of(const many_epilogue& then) {
+  return {then.bias.size == 0 ? nullptr : then.bias.data, then.act == activation::relu};
+}
+
 }  // namespace tulle

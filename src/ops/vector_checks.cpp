@@ -137,9 +137,9 @@ void vector_rules::check_factors(const const_multivector_ref& u, const const_mul
   }
 }
 
-void vector_rules::check_apart(const const_vector_ref& c, const const_multivector_ref& u, const const_multivector_ref& v) {
-  if (overlap(u.data, span_of(u), c.data, detail::span_of(c))) refuse_overlap("U", "c");
-  if (overlap(v.data, span_of(v), c.data, detail::span_of(c))) refuse_overlap("V", "c");
+void vector_rules::check_apart(std::string_view name, const const_vector_ref& v, std::string_view other_name,
+                               const const_multivector_ref& other) {
+  if (overlap(other.data, span_of(other), v.data, detail::span_of(v))) refuse_overlap(other_name, name);
 }
 
 }  // namespace tulle::detail

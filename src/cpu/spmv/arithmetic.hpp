@@ -67,4 +67,16 @@ struct epilogue {
   }
 };
 
+/// What becomes of an element of vector j before it is stored: many_finish of kernels/spmv.hpp.
+template <scalar T>
+struct many_act {
+  const T* bias = nullptr;  // null: none
+  bool relu = false;
+
+  [[gnu::always_inline]] T operator()(T value, index_t j) const {
+    if (bias != nullptr) value += bias[j];
+    return relu && value < 0 ? T{0} : value;
+  }
+};
+
 }  // namespace tulle::cpu

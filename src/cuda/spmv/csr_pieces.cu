@@ -56,13 +56,18 @@ class csr_pieces final : public csr_operator<T, O> {
   bool store_in_order(const index_t*, bool) override { return false; }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view on) override {
+    apply_many_with(alpha, x, beta, y, {}, on);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    const scale_and_store_many<T> store{static_cast<T>(alpha), static_cast<T>(beta), typed_vectors<T>(y), wide(y)};
+    const scale_and_store_many<T> store{static_cast<T>(alpha), static_cast<T>(beta), typed_vectors<T>(y), wide(y),
+                                        {static_cast<const T*>(finish.bias), finish.relu}};
     for (index_t done = 0; done < x.count;) {
       const bool turns = x_.size() + y_.size() > 0;
       const index_t left = x.count - done;
-      done += turns && (!by_row(x) || !by_row(y)) ? turned(some(x, done), some(y, done), left, store, stream)
+      done += turns && (!by_row(x) || !by_row(y)) ? turned(some(x, done), some(y, done), left, moved(store, done), stream)
                                                   : in_place(some(x, done), left, moved(store, done), stream);
     }
   }
@@ -96,6 +101,7 @@ class csr_pieces final : public csr_operator<T, O> {
   }
   static scale_and_store_many<T> moved(scale_and_store_many<T> store, index_t first) {
     if (store.y.data != nullptr) store.y.data += first * store.y.vector_stride;
+    store.then = store.then.from(first);
     return store;
   }
 
@@ -141,7 +147,7 @@ class csr_pieces final : public csr_operator<T, O> {
       done += in_place(some(from, done), (all ? stride : columns) - done, moved(to, done), stream);
     }
     if (!by_row(y)) {
-      vectors_of_rows(y_.data(), stride, this->a_.rows, columns, {T{1}, store.beta, typed_vectors<T>(y), false},
+      vectors_of_rows(y_.data(), stride, this->a_.rows, columns, {T{1}, store.beta, typed_vectors<T>(y), false, store.then},
                       stream);
     }
     return columns;
@@ -187,7 +193,7 @@ spmv_kernel csr_pieces_entry() {
       .summary = "rows in pieces of equal work, for several right-hand sides",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
-      .has = {.many = true},
+      .has = {.many = true, .finish = true},
       .make = make_operator<csr_pieces, type_set::floating>,
   };
 }
