@@ -328,6 +328,14 @@ typedef struct tulle_multivector {
  * written to, and X and Y may be in different orders. */
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y);
+/* What is done to alpha A X + beta Y before it is stored; NaN stays. */
+typedef int32_t tulle_activation;
+enum { TULLE_ACTIVATION_NONE = 0, TULLE_ACTIVATION_RELU = 1 };
+/* Y = act(alpha A X + beta Y + 1 b^T): a layer of a graph convolution. bias is b, y->count elements where x and y are and of
+ * their type, TULLE_F32 or TULLE_F64; NULL: none. In the same pass where the kernel has it, as those that are chosen by default
+ * do, else in one of its own over Y. */
+tulle_status tulle_spmv_plan_apply_many_with(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                             const tulle_multivector* y, const void* bias, tulle_activation act);
 /* y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y. w has y_size elements
  * and may be x; dots has 2, where x and y are. UNSUPPORTED where the kernel has no such pass: those that are chosen by
  * default have it, for TULLE_F32 and TULLE_F64. */

@@ -89,6 +89,16 @@ tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, con
                [&] { plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y")); });
 }
 
+tulle_status tulle_spmv_plan_apply_many_with(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                             const tulle_multivector* y, const void* bias, tulle_activation act) {
+  return guard({{plan, "plan"}, {x, "x"}, {y, "y"}}, [&] {
+    tulle::many_epilogue then;
+    if (bias != nullptr) then.bias = like(*plan, bias, y->count, "bias");
+    then.act = static_cast<tulle::activation>(checked_choice(act, "act", TULLE_ACTIVATION_NONE, TULLE_ACTIVATION_RELU));
+    plan->value.apply_many_with(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y"), then);
+  });
+}
+
 tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                         void* y, int64_t y_size, const void* w, void* dots) {
   return guard({{plan, "plan"}}, [&] {

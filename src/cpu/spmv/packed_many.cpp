@@ -42,13 +42,7 @@ struct vectors_by_row {
     }
   }
   [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
-    if (y.vector_stride == 1) {
-      V* to = y.at(row, 0);
-#pragma omp simd
-      for (int j = 0; j < Width; ++j) y.out.store(to + j, sum[j]);
-    } else {
-      for (int j = 0; j < Width; ++j) y.out.store(y.at(row, j), sum[j]);
-    }
+    y.template store<Width>(row, sum);
   }
 };
 
@@ -90,7 +84,7 @@ struct vectors_by_column {
     }
   }
   [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
-    for (int j = 0; j < Width; ++j) y.out.store(y.at(row, j), sum[place(0, j)]);
+    for (int j = 0; j < Width; ++j) y.store(row, j, sum[place(0, j)]);
   }
 };
 
@@ -188,36 +182,42 @@ void multiply_part(isa level, const packed_part& part, const packed_values<V>& v
       });
 }
 
+constexpr int widest = 16;           // vectors in one pass
+constexpr int widest_by_column = 8;
+
 template <bool Whole, scalar V>
 void multiply_parts(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                    double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
-  in_chunks<V>(alpha, x, beta, y,
-               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
-                 if constexpr (!ByRow || packed_takes_rows<V>) {
-                   using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
-                   parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
-                     const packed_part& part = parts[static_cast<std::size_t>(i)];
-                     multiply_part<Width, Whole>(level, part, values, vectors{from, stride}, to);
-                   });
-                 }
-               });
+                    const strided_vectors& x, const many_output<V>& y) {
+  const auto pass = [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
+    using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
+    parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
+      const packed_part& part = parts[static_cast<std::size_t>(i)];
+      multiply_part<Width, Whole>(level, part, values, vectors{from, stride}, to);
+    });
+  };
+  if constexpr (packed_takes_rows<V>) {
+    if (x.vector_stride == 1) return in_chunks<V, true, widest>(0, x, y, pass);
+  }
+  in_chunks<V, false, widest_by_column>(0, x, y, pass);
 }
 
 }  // namespace
 
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                          const many_finish& finish) {
+  const many_output<V> to = output_of<V>(alpha, beta, y, finish);
   if (values.storage == value_storage::whole && !values.by_slice) {
-    multiply_parts<true>(level, threads, parts, values, alpha, x, beta, y);
+    multiply_parts<true>(level, threads, parts, values, x, to);
   } else {
-    multiply_parts<false>(level, threads, parts, values, alpha, x, beta, y);
+    multiply_parts<false>(level, threads, parts, values, x, to);
   }
 }
 
 template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<float>&, double,
-                                   const strided_vectors&, double, const strided_vectors&);
+                                   const strided_vectors&, double, const strided_vectors&, const many_finish&);
 template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<double>&, double,
-                                   const strided_vectors&, double, const strided_vectors&);
+                                   const strided_vectors&, double, const strided_vectors&, const many_finish&);
 
 }  // namespace tulle::cpu

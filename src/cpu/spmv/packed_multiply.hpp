@@ -26,6 +26,7 @@ inline constexpr bool packed_takes_rows = sizeof(V) < 8;
 /// Y = alpha A X + beta Y of all parts, for several vectors in one pass over the matrix.
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y);
+                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                          const many_finish& finish);
 
 }  // namespace tulle::cpu
