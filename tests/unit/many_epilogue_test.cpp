@@ -84,6 +84,8 @@ class many_epilogues : public on_backend {
     plain_csr<T> m{wide.rows, wide.cols, wide.rowptr, wide.colind, {wide.values.begin(), wide.values.end()}};
     const any_spmv_plan plan(ctx(), matrix_ref(m.on(ctx())), options);
     EXPECT_EQ(plan.can(operation::many_epilogue), fused) << plan.kernel();
+    const std::string told = fused ? "bias and activation in the same pass" : "bias and activation in a pass of their own";
+    EXPECT_EQ(plan.explain().find(told) != std::string::npos, options.columns > 0) << plan.explain();
     for (const index_t count : {1, 5, 8, 33, 130}) {
       for (const vector_order x : {row_major, column_major}) {
         for (const vector_order y : {row_major, column_major}) {
@@ -106,7 +108,7 @@ TEST_P(many_epilogues, in_the_same_pass) {
 
 TEST_P(many_epilogues, in_a_pass_of_their_own) {
   check_all<double>({.kernel = "bsr"}, false);
-  spmv_options reordered;
+  spmv_options reordered{.columns = 8};
   reordered.reorder = spmv_reorder::always;
   check_all<float>(reordered, false);
 }
