@@ -131,7 +131,7 @@ void expect_many_right(isa level, const packed_matrix<V>& packed, int count, boo
   for (std::size_t i = 0; i < x.size(); ++i) {
     for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = static_cast<V>(j + 1) * x[i];
   }
-  multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result));
+  multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result), {});
   for (std::size_t i = 0; i < y.size(); ++i) {
     for (int j = 0; j < count; ++j) {
       ASSERT_EQ(result[at(y.size(), i, j)], static_cast<V>(j + 1) * y[i])

@@ -11,8 +11,6 @@
 // Bytes per nonzero: 4 of the column, sizeof(T) of C (read too where beta != 0), k sizeof(T) of V, most of it from L2; per row
 // and batch k sizeof(T) of U. No set-up, no workspace but the panels. The same bits on every run: the order of a sum depends on
 // k and the alignment of U and V alone. Chosen always.
-#include <cstdlib>
-
 #include "core/instantiate.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
@@ -109,9 +107,9 @@ __device__ __forceinline__ index_t first_row(const O* rowptr, index_t rows, O k)
   return low;
 }
 
-template <int Lanes, int Wide, class T, class O, bool Hold = true, int Batch = batch>
+template <int Lanes, int Wide, class T, class O>
 __global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int tiles) {
-  constexpr int count = Batch < Lanes ? Batch : Lanes;
+  constexpr int count = batch < Lanes ? batch : Lanes;
   const int lane = lane_id();
   const int group = lane / Lanes * Lanes;  // its first lane
   const std::int64_t warp = std::int64_t{blockIdx.x} * (block / 32) + threadIdx.x / 32;
@@ -141,7 +139,7 @@ __global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int ti
 #pragma unroll
         for (int i = 0; i < count; ++i) {
           const index_t r = __shfl_sync(full_warp, row, group + done + i);
-          if (!Hold || r != held) load(s.u.data + r * s.u.stride, s.u.step, f, s.k, u);
+          if (r != held) load(s.u.data + r * s.u.stride, s.u.step, f, s.k, u);
           held = r;
 #pragma unroll
           for (int w = 0; w < Wide; ++w) sum[i] = multiply_add(u[w], v[i][w], sum[i]);
@@ -215,29 +213,15 @@ class csr_dots final : public sddmm_operator {
     constexpr int wide = 16 / sizeof(T);
     if (s.k % wide == 0 && aligned(s.u) && aligned(s.v)) {
       if (s.k <= 2 * wide) return run<2, wide>(s, stream);
-      if (const char* t = std::getenv("TULLE_TRY")) {  // temporary
-        const int variant = std::atoi(t) % 10;
-        tries = std::atoi(t) / 10;
-        if (variant == 1) return run<8, wide, false, 8>(s, stream);
-        if (variant == 2) return run<16, wide, true, 8>(s, stream);
-        if (variant == 3) return run<16, wide, false, 8>(s, stream);
-        if (variant == 4) return run<32, wide, true, 8>(s, stream);
-        if (variant == 5) return run<32, wide, false, 8>(s, stream);
-        if (variant == 6) return run<8, wide, true, 4>(s, stream);
-        if (variant == 7) return run<8, wide, false, 4>(s, stream);
-        if (variant == 8) return run<4, wide, false, 4>(s, stream);
-      }
       return run<8, wide>(s, stream);
     }
     run<8, 1>(s, stream);
   }
-  static inline int tries = 0;
-  template <int Lanes, int Wide, bool Hold = true, int Batch = batch>
+  template <int Lanes, int Wide>
   static void run(const samples<T, O>& s, cudaStream_t stream) {
     const std::int64_t all = ceil_div(s.a.nnz, 32);
     const auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most_tiles));
-    const int t2 = tries > 0 ? tries : tiles;
-    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O, Hold, Batch>, threads_for(ceil_div(all, t2) * 32, block), stream, s, t2);
+    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s, tiles);
   }
 
   /// The features [first, first + k) of all rows side by side; where they are, if that is so already.
