@@ -16,7 +16,7 @@ typedef struct tulle_sddmm_plan tulle_sddmm_plan;
 typedef struct tulle_sddmm_options {
   const char* kernel;    /* a name that `tulle kernels` prints; NULL or "": choose */
   int32_t times_values;  /* 1: P is A, whose values are read; 0: P has ones */
-  int32_t column_major;  /* 1: U or V will be column-major; the plan has room for transposing them, 64 bytes for each row
+  int32_t column_major;  /* 1: U or V will be column-major; the plan has room for transposing them, 128 bytes for each row
                             and column of A. Without it such calls are slower */
 } tulle_sddmm_options;
 

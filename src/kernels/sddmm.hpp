@@ -13,8 +13,8 @@
 
 namespace tulle {
 
-/// Features of a column-major U or V that are transposed at a time: 64 bytes of a row, two sectors or a line.
-constexpr index_t panel_features(scalar_type type) { return static_cast<index_t>(64 / size_of(type)); }
+/// Features of a column-major U or V that are transposed at a time: 128 bytes of a row, a line of a GPU or two of a CPU.
+constexpr index_t panel_features(scalar_type type) { return static_cast<index_t>(128 / size_of(type)); }
 
 /// What a kernel needs to run: made once by `sddmm_kernel::make`, then applied many times.
 class sddmm_operator {

@@ -20,7 +20,7 @@ namespace tulle {
 struct sddmm_options {
   std::string kernel = {};    // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of something else)
   bool times_values = false;  // each dot product times A's value at its place: P is A; else P has ones
-  /// U or V will be column-major: the plan then has 64 bytes for each row and column of A, into which features are
+  /// U or V will be column-major: the plan then has 128 bytes for each row and column of A, into which features are
   /// transposed a few at a time. Without it such calls read U and V where they lie, which is slower.
   bool column_major = false;
 };

@@ -4,7 +4,7 @@
 // four dot products run side by side with the row of U in registers, lanes along the features; rows of V that come next are
 // prefetched, as no hardware guesses them (the row-wise form of Nisa, Sukumaran-Rajam, Kurt, Hong, Sadayappan: Sampled dense
 // matrix multiplication for high-performance machine learning, HiPC 2018). Features that are column-major are transposed,
-// 64 bytes of a row at a time, into panels of the plan's, and C is summed panel by panel; without room for panels they are
+// 128 bytes of a row at a time, into panels of the plan's, and C is summed panel by panel; without room for panels they are
 // read where they lie.
 // Bytes per nonzero: 4 of the column, sizeof(T) of C, k sizeof(T) of V where it does not stay in a cache. One thread takes
 // nnz / threads entries. Sums have a fixed order, whatever the threads. Chosen always.

@@ -6,11 +6,13 @@
 // offsets that the warp reads together. Then `Lanes` lanes take entry after entry: 16 bytes of a row of V each, `batch` rows
 // in flight, against a row of U that stays in registers until a row ends. Partial sums change lanes by halves (a transposed
 // reduction: batch - 1 shuffles for `batch` sums), so that each lane ends with the sum of its own entry and C is written
-// whole sectors at a time. Features that are column-major are transposed, 64 bytes of a row at a time, into panels of the
+// whole sectors at a time. Features that are column-major are transposed, 128 bytes of a row at a time, into panels of the
 // plan's, and C is summed panel by panel; without room for panels they are read where they lie.
 // Bytes per nonzero: 4 of the column, sizeof(T) of C (read too where beta != 0), k sizeof(T) of V, most of it from L2; per row
 // and batch k sizeof(T) of U. No set-up, no workspace but the panels. The same bits on every run: the order of a sum depends on
 // k and the alignment of U and V alone. Chosen always.
+#include <cstdlib>
+
 #include "core/instantiate.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
@@ -21,6 +23,15 @@
 
 namespace tulle::cuda {
 namespace {
+
+/// Temporary: a number after a letter in TULLE_TRY.
+int tried(char what, int otherwise) {
+  const char* at = std::getenv("TULLE_TRY");
+  for (; at != nullptr && *at != 0; ++at) {
+    if (*at == what) return std::atoi(at + 1);
+  }
+  return otherwise;
+}
 
 constexpr int block = 256;          // threads
 constexpr int batch = 8;            // rows of V in flight
@@ -107,12 +118,34 @@ __device__ __forceinline__ index_t first_row(const O* rowptr, index_t rows, O k)
   return low;
 }
 
-template <int Lanes, int Wide, class T, class O>
-__global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int tiles) {
+/// sum[i] += the products of feature f.. of entries first + i of the tile: `Same`: all of one row.
+template <bool Same, int Wide, int Count, class T, class O>
+__device__ __forceinline__ void add_features(const samples<T, O>& s, index_t column, index_t row, int first, index_t f, T (&sum)[Count]) {
+  T v[Count][Wide], u[Wide];
+  if constexpr (Same) load(s.u.data + __shfl_sync(full_warp, row, first) * s.u.stride, s.u.step, f, s.k, u);
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    load(s.v.data + __shfl_sync(full_warp, column, first + i) * s.v.stride, s.v.step, f, s.k, v[i]);
+  }
+  index_t held = -1;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    if constexpr (!Same) {
+      const index_t r = __shfl_sync(full_warp, row, first + i);
+      if (r != held) load(s.u.data + r * s.u.stride, s.u.step, f, s.k, u);
+      held = r;
+    }
+#pragma unroll
+    for (int w = 0; w < Wide; ++w) sum[i] = multiply_add(u[w], v[i][w], sum[i]);
+  }
+}
+
+template <int Lanes, int Wide, class T, class O, int Blocks = 1>
+__global__ void __launch_bounds__(block, Blocks) csr_dots_kernel(samples<T, O> s, int tiles, bool fast) {
   constexpr int count = batch < Lanes ? batch : Lanes;
   const int lane = lane_id();
   const int group = lane / Lanes * Lanes;  // its first lane
-  const std::int64_t warp = std::int64_t{blockIdx.x} * (block / 32) + threadIdx.x / 32;
+  const std::int64_t warp = std::int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
   const std::int64_t begin = warp * tiles * 32, nnz = s.a.nnz;
   if (begin >= nnz) return;
   index_t first = first_row(s.a.rowptr, s.a.rows, static_cast<O>(begin));
@@ -126,24 +159,13 @@ __global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int ti
     T result{0};
 #pragma unroll 1
     for (int done = 0; done < Lanes; done += count) {
+      const int of_batch = group + done;
+      const bool same = fast && __all_sync(full_warp, __shfl_sync(full_warp, row, of_batch) == __shfl_sync(full_warp, row, of_batch + count - 1));
       T sum[count] = {};
-      for (index_t f0 = 0; f0 < s.k; f0 += Lanes * Wide) {
-        const index_t f = f0 + (lane - group) * Wide;
-        T v[count][Wide], u[Wide];
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-          const index_t j = __shfl_sync(full_warp, column, group + done + i);
-          load(s.v.data + j * s.v.stride, s.v.step, f, s.k, v[i]);
-        }
-        index_t held = -1;
-#pragma unroll
-        for (int i = 0; i < count; ++i) {
-          const index_t r = __shfl_sync(full_warp, row, group + done + i);
-          if (r != held) load(s.u.data + r * s.u.stride, s.u.step, f, s.k, u);
-          held = r;
-#pragma unroll
-          for (int w = 0; w < Wide; ++w) sum[i] = multiply_add(u[w], v[i][w], sum[i]);
-        }
+      if (same) {
+        for (index_t f0 = 0; f0 < s.k; f0 += Lanes * Wide) add_features<true, Wide>(s, column, row, of_batch, f0 + (lane - group) * Wide, sum);
+      } else {
+        for (index_t f0 = 0; f0 < s.k; f0 += Lanes * Wide) add_features<false, Wide>(s, column, row, of_batch, f0 + (lane - group) * Wide, sum);
       }
       const T whole = transposed_sum<Lanes>(sum);
       if (Lanes == count || (lane - group) / count * count == done) result = whole;
@@ -186,12 +208,13 @@ class csr_dots final : public sddmm_operator {
     samples<T, O> s{a_, features_of(u), features_of(v), u.count, static_cast<T>(alpha), static_cast<T>(beta),
                     times_values_ ? a_.values : nullptr, static_cast<T*>(c)};
     const bool transposes = !panel_.empty() && u.count > 1 && (s.u.step != 1 || s.v.step != 1);
-    if (!transposes) return run(s, native(stream));
-    for (index_t first = 0; first < u.count; first += width) {
+    const int split = tried('s', 0);
+    const index_t each = transposes ? width : split > 0 ? static_cast<index_t>(split / sizeof(T)) : std::max<index_t>(u.count, 1);
+    for (index_t first = 0; first < u.count || first == 0; first += each) {
       samples<T, O> part = s;
-      part.k = std::min(width, u.count - first);
-      part.u = panel_of(s.u, a_.rows, first, part.k, panel_.data(), native(stream));
-      part.v = panel_of(s.v, a_.cols, first, part.k, panel_.data() + std::int64_t{a_.rows} * width, native(stream));
+      part.k = std::min(each, u.count - first);
+      part.u = panel_of(s.u, a_.rows, first, part.k, transposes, panel_.data(), native(stream));
+      part.v = panel_of(s.v, a_.cols, first, part.k, transposes, panel_.data() + std::int64_t{a_.rows} * width, native(stream));
       if (first > 0) part.beta = T{1};
       run(part, native(stream));
     }
@@ -213,20 +236,27 @@ class csr_dots final : public sddmm_operator {
     constexpr int wide = 16 / sizeof(T);
     if (s.k % wide == 0 && aligned(s.u) && aligned(s.v)) {
       if (s.k <= 2 * wide) return run<2, wide>(s, stream);
+      if (s.k <= tried('q', 4) * wide) return run<4, wide>(s, stream);
+      if (tried('l', 8) == 16) return run<16, wide>(s, stream);
+      if (tried('o', 1) == 4) return run<8, wide, 4>(s, stream);
+      if (tried('o', 1) == 5) return run<8, wide, 5>(s, stream);
       return run<8, wide>(s, stream);
     }
     run<8, 1>(s, stream);
   }
-  template <int Lanes, int Wide>
+  template <int Lanes, int Wide, int Blocks = 1>
   static void run(const samples<T, O>& s, cudaStream_t stream) {
     const std::int64_t all = ceil_div(s.a.nnz, 32);
-    const auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most_tiles));
-    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s, tiles);
+    auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most_tiles));
+    tiles = tried('t', tiles);
+    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O, Blocks>, threads_for(ceil_div(all, tiles) * 32, tried('b', block)), stream, s, tiles,
+           tried('f', 1) == 1);
   }
 
   /// The features [first, first + k) of all rows side by side; where they are, if that is so already.
-  static features<T> panel_of(const features<T>& from, index_t rows, index_t first, index_t k, T* to, cudaStream_t stream) {
-    if (from.step == 1) return {from.data + first, from.stride, 1};
+  static features<T> panel_of(const features<T>& from, index_t rows, index_t first, index_t k, bool transposes, T* to,
+                              cudaStream_t stream) {
+    if (from.step == 1 || !transposes) return {from.data + first * from.step, from.stride, from.step};
     const features<T> part{from.data + first * from.step, from.stride, from.step};
     launch("panel", panel_kernel<T, width>, threads_for(std::int64_t{rows} * width, block), stream, part, rows, k, to);
     return {to, width, 1};
