@@ -24,6 +24,7 @@ struct many_output {
   std::int64_t row_stride;
   std::int64_t vector_stride;
   many_act<T> act = {};
+  bool overwrites = vector_stride == 1 && out.beta == 0 && !act.acts();  // the plainest case, told once
 
   [[gnu::always_inline]] T* at(index_t row, int vector) const { return y + row * row_stride + vector * vector_stride; }
   [[gnu::always_inline]] void store(index_t row, int vector, sum_of<T> sum) const {
@@ -34,17 +35,12 @@ struct many_output {
   /// The same of `Width` vectors.
   template <int Width>
   [[gnu::always_inline]] void store(index_t row, const sum_of<T>* sum) const {
-    if (vector_stride != 1 || act.acts()) {
-      for (int j = 0; j < Width; ++j) store(row, j, sum[j]);
-      return;
-    }
-    T* const to = at(row, 0);
-    if (out.beta == 0) {
+    if (overwrites) {
+      T* const to = at(row, 0);
 #pragma omp simd
       for (int j = 0; j < Width; ++j) to[j] = static_cast<T>(out.alpha * sum[j]);
     } else {
-#pragma omp simd
-      for (int j = 0; j < Width; ++j) out.store(to + j, sum[j]);
+      for (int j = 0; j < Width; ++j) store(row, j, sum[j]);
     }
   }
 };

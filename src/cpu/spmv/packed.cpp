@@ -90,7 +90,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     const bool by_row = x.vector_stride == 1;
-    if (!mostly_diagonal_ || (by_row && !packed_takes_rows<V>)) return many_.run(a_, alpha, x, beta, y, finish);
+    if (!mostly_diagonal_ || by_row) return many_.run(a_, alpha, x, beta, y, finish);
     multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y, finish);
   }
 
