@@ -10,17 +10,11 @@
 #include "kernels/backends.hpp"
 #include "ops/operand.hpp"
 #include "ops/reordering.hpp"
+#include "ops/strided.hpp"
 #include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle {
-
-/// A multivector as kernels see it. What is only read is not written to.
-/// Vectors without elements may have no array, and to a null pointer nothing may be added.
-inline strided_vectors strided(const const_multivector_ref& v) {
-  if (v.data == nullptr) return {nullptr, v.count, 0, 0};
-  return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
-}
 
 struct any_spmv_plan::impl {
   impl(const context& c, const matrix_ref& a, const spmv_options& o);
@@ -53,6 +47,9 @@ struct any_spmv_plan::impl {
     return high_words == nullptr ? *op : *high_words;
   }
   [[nodiscard]] bool can(operation what) const noexcept {
+    if (what == operation::many_epilogue) {
+      return !order && has_pass(many == nullptr ? *kernel : *for_many, what, *options.vector_type);
+    }
     return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
   }
   [[nodiscard]] const spmv_kernel& find(std::string_view name) const {

@@ -123,6 +123,8 @@ class any_spmv_plan : public linear_operator {
   void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override;
   void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                      call how) const override;
+  void do_apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                          const many_epilogue& then, call how) const override;
   void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                      const const_vector_ref& w, const vector_ref& dots, call how) const override;
   void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,

@@ -36,8 +36,13 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
-    many_.run(this->a_, alpha, x, beta, y);
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                  stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view) override {
+    many_.run(this->a_, alpha, x, beta, y, finish);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return parts_.size() * sizeof(part<V>) + many_.bytes();
@@ -69,7 +74,7 @@ spmv_kernel csr_balanced_entry() {
       .backend = backend_kind::cpu,
       .types = csr_types,
       .needs_set_up = false,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .make = make_operator<csr_balanced, csr_types>,
   };
 }
