@@ -28,5 +28,7 @@ struct family {
 };
 
 std::vector<family> spmv_families();
+/// Classes that those leave thin.
+std::vector<family> spmv_families_more();
 
 }  // namespace tulle::bench
