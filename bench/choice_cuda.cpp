@@ -136,7 +136,7 @@ class stand {
         x_(positive(ctx, static_cast<std::size_t>(p.cols), 1)),
         y_(ctx, static_cast<std::size_t>(p.rows)),
         reference_(ctx, static_cast<std::size_t>(p.rows)),
-        result_(ctx, 2),
+        result_(ctx, 1),
         sweep_(ctx, std::max<std::size_t>(4 * ctx.info().l2_bytes, 1 << 20)),
         a_(csr_view<T, std::int32_t>{p.rows, p.cols, static_cast<std::int32_t>(p.colind.size()), p.rowptr.data(),
                                      p.colind.data(), values_.data(), ctx.space()}) {
