@@ -126,6 +126,32 @@ bool takes_too_long(std::string_view kernel, const csr_stats& s) {
 /// Microseconds with two digits behind the point.
 double rounded(double us) { return std::round(us * 100) / 100; }
 
+json describe(const csr_stats::x_reads& r) {
+  return {r.sectors, r.lines, r.slice_sectors, r.tile_sectors, r.window_sectors};
+}
+json describe(const csr_stats& s) {
+  json fill = json::array();
+  for (std::size_t b = 2; b < s.block_fill.size(); ++b) fill.push_back(std::round(s.block_fill[b] * 1e4) / 1e4);
+  return {{"rows", s.rows},
+          {"cols", s.cols},
+          {"nnz", s.nnz},
+          {"max", s.max},
+          {"stddev", s.stddev},
+          {"empty_rows", s.empty_rows},
+          {"bandwidth", s.bandwidth},
+          {"column_window", s.column_window},
+          {"ell_padding", s.ell_padding},
+          {"sell_padding", s.sell_padding},
+          {"sell_sorted_padding", s.sell_sorted_padding},
+          {"gather_sectors", s.gather_sectors},
+          {"gather_span", s.gather_span},
+          {"tile_padding", s.tile_padding},
+          {"offset_bytes", s.offset_bytes},
+          {"reads_f64", describe(s.reads_f64)},
+          {"reads_f32", describe(s.reads_f32)},
+          {"block_fill", fill}};
+}
+
 template <scalar T>
 class stand {
  public:
@@ -142,6 +168,9 @@ class stand {
                                      p.colind.data(), values_.data(), ctx.space()}) {
     for (int i = 0; i < 2 * samples; ++i) events_.emplace_back(ctx);
   }
+
+  /// What a plan sees of the matrix alone.
+  json inspected() { return describe(any_spmv_plan(ctx_, a_).stats()); }
 
   json run(json& stats) {
     const csr_stats all = statistics(ctx_, a_.as<T, std::int32_t>());
@@ -196,25 +225,6 @@ class stand {
     ops.axpby(0.25, noise, 1.0, out);
     return out;
   }
-  static json describe(const csr_stats& s) {
-    json fill = json::array();
-    for (std::size_t b = 2; b < s.block_fill.size(); ++b) fill.push_back(std::round(s.block_fill[b] * 1e4) / 1e4);
-    return {{"rows", s.rows},
-            {"cols", s.cols},
-            {"nnz", s.nnz},
-            {"max", s.max},
-            {"stddev", s.stddev},
-            {"empty_rows", s.empty_rows},
-            {"bandwidth", s.bandwidth},
-            {"column_window", s.column_window},
-            {"ell_padding", s.ell_padding},
-            {"sell_padding", s.sell_padding},
-            {"sell_sorted_padding", s.sell_sorted_padding},
-            {"gather_sectors", s.gather_sectors},
-            {"gather_span", s.gather_span},
-            {"block_fill", fill}};
-  }
-
   /// By a kernel that needs no set-up, and its norm.
   void reference_of(const any_spmv_plan&) {
     spmv_options options;
@@ -316,6 +326,7 @@ std::vector<job> jobs_for(const std::vector<family>& families) {
 }
 
 std::vector<family> families_of(std::string_view which) {
+  if (which == "left-out") return spmv_families_left_out();
   std::vector<family> all = which == "more" ? std::vector<family>{} : spmv_families();
   if (which != "few") {
     for (family& f : spmv_families_more()) all.push_back(std::move(f));
@@ -330,6 +341,7 @@ int run_all(int argc, char** argv) {
   const std::vector<job> jobs = jobs_for(families);
   pattern_factory factory(jobs);
   const context ctx = context::cuda();
+  const bool stats_alone = argc > 4 && std::string_view(argv[4]) == "stats";
   std::ofstream out(argv[1]);
   out << json{{"context",
                {{"commit", built_from().commit},
@@ -353,6 +365,11 @@ int run_all(int argc, char** argv) {
               {"parameters", parameters},
               {"fitted", of.from->fitted}};
     json stats;
+    if (stats_alone) {
+      line["stats"]["inspected"] = stand<float>(ctx, p).inspected();
+      out << line << std::endl;
+      continue;
+    }
     try {
       const json f64 = stand<double>(ctx, p).run(stats), f32 = stand<float>(ctx, p).run(stats);
       line["stats"] = stats, line["f64"] = f64, line["f32"] = f32;
@@ -374,7 +391,7 @@ int run_all(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: {} RECORD.jsonl SECONDS [few|more]\n", argv[0]);
+    fmt::print(stderr, "usage: {} RECORD.jsonl SECONDS [few|more|all|left-out [stats]]\n", argv[0]);
     return 2;
   }
   return tulle::bench::run_all(argc, argv);
