@@ -127,7 +127,7 @@ bool takes_too_long(std::string_view kernel, const csr_stats& s) {
 double rounded(double us) { return std::round(us * 100) / 100; }
 
 json describe(const csr_stats::x_reads& r) {
-  return {r.sectors, r.lines, r.slice_sectors, r.tile_sectors, r.window_sectors};
+  return {r.sectors, r.lines, r.slice_sectors, r.tile_sectors, r.window_sectors, r.slab_sectors};
 }
 json describe(const csr_stats& s) {
   json fill = json::array();

@@ -40,6 +40,7 @@ struct csr_stats {
     double slice_sectors = 0;   // of 32 bytes, by 32 neighbouring rows at one place in the row
     double tile_sectors = 0;    // by 1024 consecutive nonzeros
     double window_sectors = 0;  // by 32768
+    double slab_sectors = 0;    // by 8 neighbouring places of 1024 neighbouring rows
   };
   x_reads reads_f64{}, reads_f32{};  // of 8-byte and of 4-byte values
   /// Bytes that tell a column from the others of 32 neighbouring rows at the same place: 0, 1, 2 or 4, on average.

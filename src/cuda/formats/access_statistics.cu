@@ -75,31 +75,37 @@ struct sector_map {
     mine = warp_sum(mine);
     if (lane_id() == 0) atomicAdd(ones, mine);
     __syncthreads();
+    const int set = min(*ones, (1 << map_bits) - 1);
+    __syncthreads();
     constexpr double all = 1 << map_bits;
-    return static_cast<count>(llrint(-all * log1p(-min(*ones, (1 << map_bits) - 1) / all)));
+    return static_cast<count>(llrint(-all * log1p(-set / all)));
+  }
+};
+
+/// Those with 8-byte and with 4-byte values.
+struct sector_maps {
+  sector_map f64, f32;
+
+  __device__ void add(index_t column) const {
+    f64.add(column >> sector_f64);
+    f32.add(column >> sector_f32);
   }
 };
 
 /// Consecutive entries from `first` on: a window of them, whose first ones are a tile.
-__device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int64_t first, access_sums* sums) {
-  __shared__ unsigned words[2][map_words];
-  __shared__ int ones;
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * map_words; i += sample_threads) words[0][i] = 0;
-  __syncthreads();
-  const sector_map f64{words[0], &ones}, f32{words[1], &ones};
+__device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int64_t first, sector_maps maps,
+                              access_sums* sums) {
   const auto add = [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t k = from + threadIdx.x; k < to; k += sample_threads) {
-      const index_t column = colind[k];
-      f64.add(column >> sector_f64);
-      f32.add(column >> sector_f32);
+      maps.add(colind[k]);
     }
     __syncthreads();
   };
   const std::int64_t tile_end = min(first + tile, nnz), end = min(first + window, nnz);
   add(first, tile_end);
-  const count tile_f64 = f64.size(), tile_f32 = f32.size();
+  const count tile_f64 = maps.f64.size(), tile_f32 = maps.f32.size();
   add(tile_end, end);
-  const count all_f64 = f64.size(), all_f32 = f32.size();
+  const count all_f64 = maps.f64.size(), all_f32 = maps.f32.size();
   if (threadIdx.x != 0) return;
   atomicAdd(&sums->tile_entries, static_cast<count>(tile_end - first));
   atomicAdd(&sums->window_entries, static_cast<count>(end - first));
@@ -107,6 +113,25 @@ __device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int6
   atomicAdd(&sums->f32.tile_sectors, tile_f32);
   atomicAdd(&sums->f64.window_sectors, all_f64);
   atomicAdd(&sums->f32.window_sectors, all_f32);
+}
+
+/// What rows from `first` on read at some neighbouring places in the middle of a row of mean length.
+template <class O>
+__device__ void sample_slab(index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind, std::int64_t first,
+                            sector_maps maps, access_sums* sums) {
+  constexpr int places = 8;
+  const std::int64_t row = first + threadIdx.x, skipped = max(nnz / rows / 2 - places / 2, std::int64_t{0});
+  std::int64_t k = 0, end = 0;
+  if (row < rows) k = rowptr[row] + skipped, end = min(static_cast<std::int64_t>(rowptr[row + 1]), k + places);
+  if (k < 0 || end > nnz) k = end = 0;
+  const count entries = warp_sum(static_cast<count>(max(end - k, std::int64_t{0})));
+  for (; k < end; ++k) maps.add(colind[k]);
+  __syncthreads();
+  const count of_f64 = maps.f64.size(), of_f32 = maps.f32.size();
+  if (lane_id() == 0 && entries > 0) atomicAdd(&sums->slab_entries, entries);
+  if (threadIdx.x != 0) return;
+  atomicAdd(&sums->f64.slab_sectors, of_f64);
+  atomicAdd(&sums->f32.slab_sectors, of_f32);
 }
 
 /// 32 consecutive entries from `first` on.
@@ -162,10 +187,11 @@ __device__ void sample_slice(index_t rows, std::int64_t nnz, const O* rowptr, co
 
 /// So many of each kind of sample: blocks for windows first, then a warp for each other one.
 struct sample_counts {
-  std::int64_t windows, slices, warps;
+  std::int64_t windows, slabs, slices, warps;
 
   sample_counts(index_t rows, std::int64_t nnz)
       : windows(std::min(ceil_div(nnz, window), most_windows)),
+        slabs(std::min<std::int64_t>(ceil_div(rows, sample_threads), most_windows)),
         slices(std::min<std::int64_t>(ceil_div(rows, 32), most_slices)),
         warps(std::min<std::int64_t>(ceil_div(nnz, 32), most_warps)) {}
 };
@@ -179,11 +205,23 @@ template <class O>
 __global__ void __launch_bounds__(sample_threads)
     sample_accesses(index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind, sample_counts samples,
                     access_sums* sums) {
-  if (blockIdx.x < samples.windows) {
-    return sample_window(nnz, colind, place_of(blockIdx.x, samples.windows, (nnz + window - 1) / window) * window,
-                         sums);
+  __shared__ unsigned words[2][map_words];
+  __shared__ int ones;
+  const std::int64_t block = blockIdx.x;
+  if (block < samples.windows + samples.slabs) {
+    for (int i = static_cast<int>(threadIdx.x); i < 2 * map_words; i += sample_threads)
+      words[i / map_words][i % map_words] = 0;
+    __syncthreads();
+    const sector_maps maps{{words[0], &ones}, {words[1], &ones}};
+    if (block < samples.windows) {
+      const std::int64_t place = place_of(block, samples.windows, (nnz + window - 1) / window);
+      return sample_window(nnz, colind, place * window, maps, sums);
+    }
+    const std::int64_t place =
+        place_of(block - samples.windows, samples.slabs, (std::int64_t{rows} + sample_threads - 1) / sample_threads);
+    return sample_slab(rows, nnz, rowptr, colind, place * sample_threads, maps, sums);
   }
-  const std::int64_t i = (blockIdx.x - samples.windows) * sample_warps + threadIdx.x / 32;
+  const std::int64_t i = (block - samples.windows - samples.slabs) * sample_warps + threadIdx.x / 32;
   if (i < samples.slices) {
     const std::int64_t slice = place_of(i, samples.slices, (std::int64_t{rows} + 31) / 32);
     sample_slice(rows, nnz, rowptr, colind, static_cast<index_t>(slice * 32), sums);
@@ -195,8 +233,9 @@ __global__ void __launch_bounds__(sample_threads)
 double ratio(count a, count b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
 
 csr_stats::x_reads reads_of(const access_sums& s, const access_sums::of_value& v) {
-  return {ratio(v.sectors, s.warp_entries), ratio(v.lines, s.warp_entries), ratio(v.slice_sectors, s.read_entries),
-          ratio(v.tile_sectors, s.tile_entries), ratio(v.window_sectors, s.window_entries)};
+  return {ratio(v.sectors, s.warp_entries),          ratio(v.lines, s.warp_entries),
+          ratio(v.slice_sectors, s.read_entries),    ratio(v.tile_sectors, s.tile_entries),
+          ratio(v.window_sectors, s.window_entries), ratio(v.slab_sectors, s.slab_entries)};
 }
 
 /// A tile of whole rows stays empty at its end where the next row does not fit: half a row, the longer ones more often.
@@ -215,7 +254,7 @@ void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* r
   if (rows == 0) return;
   launch_items(ctx, "add_rows", add_rows<O>, rows, rows, rowptr, sums);
   const sample_counts samples(rows, nnz);
-  const std::int64_t blocks = samples.windows + ceil_div(samples.slices + samples.warps, sample_warps);
+  const std::int64_t blocks = samples.windows + samples.slabs + ceil_div(samples.slices + samples.warps, sample_warps);
   launch("sample_accesses", sample_accesses<O>, {blocks, sample_threads}, native(ctx), rows, nnz, rowptr, colind,
          samples, sums);
 }

@@ -29,9 +29,10 @@ struct access_sums {
   unsigned long long short_squares = 0;
   unsigned long long long_slots = 0;  // of longer ones, in tiles of 1024
   unsigned long long slice_entries = 0, offset_bytes = 0;
-  unsigned long long read_entries = 0, tile_entries = 0, window_entries = 0, warp_entries = 0;
+  unsigned long long read_entries = 0, tile_entries = 0, window_entries = 0, slab_entries = 0,
+                     warp_entries = 0;
   struct of_value {
-    unsigned long long sectors = 0, lines = 0, slice_sectors = 0, tile_sectors = 0, window_sectors = 0;
+    unsigned long long sectors = 0, lines = 0, slice_sectors = 0, tile_sectors = 0, window_sectors = 0, slab_sectors = 0;
   };
   of_value f64, f32;
 };
