@@ -146,6 +146,7 @@ json describe(const csr_stats& s) {
           {"gather_sectors", s.gather_sectors},
           {"gather_span", s.gather_span},
           {"tile_padding", s.tile_padding},
+          {"slice_padding", s.slice_padding},
           {"offset_bytes", s.offset_bytes},
           {"reads_f64", describe(s.reads_f64)},
           {"reads_f32", describe(s.reads_f32)},
@@ -349,6 +350,7 @@ int run_all(int argc, char** argv) {
                 {"device", ctx.info().name},
                 {"multiprocessors", ctx.info().multiprocessors},
                 {"compute_capability", ctx.info().compute_capability},
+                {"memory_gbs", ctx.info().memory_gbs},
                 {"l2_bytes", ctx.info().l2_bytes}}}}
       << std::endl;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

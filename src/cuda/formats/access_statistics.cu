@@ -6,6 +6,7 @@
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/statistics.hpp"
 #include "cuda/runtime/launch.cuh"
+#include "kernels/formats.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -162,7 +163,8 @@ __device__ void sample_slice(index_t rows, std::int64_t nnz, const O* rowptr, co
   if (row < rows) begin = rowptr[row], end = rowptr[row + 1];
   if (begin < 0 || end > nnz || end < begin) begin = end = 0;  // offsets that are found to be wrong elsewhere
   const count entries = warp_sum(static_cast<count>(end - begin));
-  const auto looked_at = static_cast<int>(min(warp_max(end - begin), std::int64_t{most_positions}));
+  const std::int64_t width = warp_max(end - begin);
+  const auto looked_at = static_cast<int>(min(width, std::int64_t{most_positions}));
   count read = 0, f64 = 0, f32 = 0;
   unsigned spread = 0, spread_of_row = 0;
   for (int p = 0; p < looked_at; ++p) {
@@ -179,6 +181,7 @@ __device__ void sample_slice(index_t rows, std::int64_t nnz, const O* rowptr, co
   }
   if (lane_id() != 0 || entries == 0) return;
   atomicAdd(&sums->slice_entries, entries);
+  atomicAdd(&sums->slice_slots, static_cast<count>(32 * width));
   atomicAdd(&sums->offset_bytes, entries * bytes_for(min(spread, spread_of_row)));
   atomicAdd(&sums->read_entries, read);
   atomicAdd(&sums->f64.slice_sectors, f64);
@@ -253,6 +256,7 @@ void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* r
                   access_sums* sums) {
   if (rows == 0) return;
   launch_items(ctx, "add_rows", add_rows<O>, rows, rows, rowptr, sums);
+  if (nnz < least_sampled) return;
   const sample_counts samples(rows, nnz);
   const std::int64_t blocks = samples.windows + samples.slabs + ceil_div(samples.slices + samples.warps, sample_warps);
   launch("sample_accesses", sample_accesses<O>, {blocks, sample_threads}, native(ctx), rows, nnz, rowptr, colind,
@@ -264,8 +268,11 @@ void set_accesses(const access_sums& sums, csr_stats& stats) {
   stats.max = static_cast<index_t>(std::min(sums.longest, count{std::numeric_limits<index_t>::max()}));
   stats.skew = stats.mean == 0 ? 1 : stats.max / stats.mean;
   stats.empty_rows = static_cast<index_t>(sums.empty);
+  stats.ell_padding = stats.skew;
   stats.sell_padding = nnz == 0 ? 1 : static_cast<double>(sums.slots) / nnz;
+  stats.sell_sorted_padding = stats.sell_padding;  // at most
   stats.tile_padding = tile_padding(sums, stats.nnz);
+  stats.slice_padding = sums.slice_entries == 0 ? 1 : ratio(sums.slice_slots, sums.slice_entries);
   stats.offset_bytes = ratio(sums.offset_bytes, sums.slice_entries);
   stats.reads_f64 = reads_of(sums, sums.f64);
   stats.reads_f32 = reads_of(sums, sums.f32);

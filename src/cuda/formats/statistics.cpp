@@ -13,12 +13,12 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   stats.rows = a.rows;
   stats.cols = a.cols;
   stats.nnz = a.nnz;
-  row_statistics(ctx, a.rowptr, stats);
-  const bool sorted = column_statistics(ctx, a.rowptr, a.colind, stats);
-  gather_statistics(ctx, a.colind, stats);
   auto accesses = device_value<access_sums>(ctx);
   add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, accesses.data());
   set_accesses(read_back(ctx, accesses.data()), stats);
+  row_statistics(ctx, a.rowptr, stats);
+  const bool sorted = column_statistics(ctx, a.rowptr, a.colind, stats);
+  gather_statistics(ctx, a.colind, stats);
   block_fill(ctx, a.rowptr, a.colind, sorted, stats);
   return stats;
 }
