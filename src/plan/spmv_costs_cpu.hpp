@@ -1,61 +1,112 @@
-// What y = A x takes on a CPU in CSR and in `packed`, from a matrix's statistics: what `choose_spmv` compares there.
+// What y = A x takes on a CPU in CSR, in `packed` and in blocks, from a matrix's statistics: what `choose_spmv` compares there.
 //
-// Nanoseconds by least squares over the families of bench/spmv_families.cpp that are there to fit rules on, warm, on one
-// thread, of one processor; bench/results/choice_cpu.json has the times, docs/notes/0024-choice-cpu.md what was fitted.
-// They stand here alone. Only their proportions matter.
+// Each kernel takes so many nanoseconds a term. They were fitted by tools/tune to the families of bench/spmv_families.cpp that are
+// there to fit rules on, warm, on one thread, for each class of processors apart; the records in bench/results have the times,
+// docs/notes/0024-choice-cpu.md what was fitted. They stand here alone. Only their proportions matter.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
+#include <tulle/core/context.hpp>
 #include <tulle/formats/stats.hpp>
 
 #include "core/parallel.hpp"
+#include "kernels/bsr_block.hpp"
 
 namespace tulle {
 
-/// Of a type of values.
-struct spmv_costs_cpu {
-  struct {
-    double call, row, nonzero, scattered, streamed_byte, far;
-  } csr;
-  struct {
-    double call, slice, position, scattered_position, streamed_byte, scattered, far;
-  } packed;
+inline constexpr std::size_t most_terms_cpu = 8;
+using terms_cpu = std::array<double, most_terms_cpu>;
+
+/// A matrix as the terms see it.
+struct spmv_subject_cpu {
+  double value, rows, nnz;
+  double scatter;  // of reads of x: 0 side by side, 1 each in a sector of its own
+  double past_l1, past_l2;  // scattered reads that x of that size makes longer
+  double uneven;  // rows whose end comes as a surprise
+  double slices, positions;  // of packed
+  double block, block_rows, blocks, with_holes;
+
+  spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
+    constexpr double l1_bytes = 32 << 10, l2_bytes = 1 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
+    value = static_cast<double>(value_bytes), rows = s.rows, nnz = static_cast<double>(s.nnz);
+    const double x_bytes = s.cols * value;
+    scatter = std::clamp((s.gather_sectors - dense_sectors) / (all_sectors - dense_sectors), 0.0, 1.0);
+    past_l1 = x_bytes > l1_bytes ? scatter * nnz : 0;
+    past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
+    uneven = rows * std::min(1.0, s.stddev);
+    slices = std::ceil(rows / lanes);
+    positions = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const index_t b = best_bsr_block(s, value_bytes);
+    const double fill = s.block_fill[static_cast<std::size_t>(b)];
+    block = b, block_rows = std::ceil(rows / block);
+    blocks = fill == 0 ? 0 : nnz / (fill * block * block);
+    with_holes = fill < 1 ? blocks : 0;
+  }
+  /// Bytes past what the caches of one core hold.
+  [[nodiscard]] static double streamed(double bytes) { return std::max(0.0, bytes - (1 << 20)); }
 };
 
-inline constexpr spmv_costs_cpu costs_f64 = {{5.78, 2.25, 0.228, 0.108, 0.0161, 0.285}, {24.1, 2.37, 5.46, 3.79, 0.0352, 0.0964, 0.63}};
-inline constexpr spmv_costs_cpu costs_f32 = {{6.86, 3.17, 0.191, 0.135, 0.00317, 0.865}, {22.8, 1.5, 2.81, 5.74, 0.0265, 0.114, 0.718}};
-
-struct spmv_times_cpu {
-  double csr = 0;  // microseconds
-  double packed = 0;
+/// A kernel's terms.
+struct spmv_terms_cpu {
+  std::string_view kernel;
+  terms_cpu (*of)(const spmv_subject_cpu&);
 };
+inline constexpr std::array<spmv_terms_cpu, 4> kernels_cpu{{
+    {"csr.serial",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       return {1, a.rows, a.nnz, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 4) + 4 * a.rows)};
+     }},
+    {"packed",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       return {1, a.slices, a.positions, a.scatter * a.positions, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 1))};
+     }},
+    {"bsr",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       const double slots = a.blocks * a.block * a.block;
+       return {1, a.block_rows, a.block_rows * a.block * a.block, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
+     }},
+    {"bin_bsr.compact",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       const double slots = a.blocks * a.block * a.block;
+       return {1, a.block_rows, a.rows, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
+     }},
+}};
 
-/// On so many threads. Every one counts as long as there is work, and slices, for it.
-inline spmv_times_cpu predicted_times_cpu(const csr_stats& s, std::size_t value_bytes, int threads) {
-  constexpr double l1_bytes = 32 << 10, l2_bytes = 2 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
-  const spmv_costs_cpu& cost = value_bytes == 8 ? costs_f64 : costs_f32;
-  const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz), rows = s.rows;
-  const double x_bytes = s.cols * value;
-  const double scatter = std::clamp((s.gather_sectors - dense_sectors) / (all_sectors - dense_sectors), 0.0, 1.0);
-  const double past_l1 = x_bytes > l1_bytes ? scatter * nnz : 0;
-  const double past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
-  const double slices = std::ceil(rows / lanes);
-  const double positions = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
-  const auto streamed = [](double bytes) { return std::max(0.0, bytes - l2_bytes); };
-  const double csr = cost.csr.call + cost.csr.row * rows + cost.csr.nonzero * nnz + cost.csr.scattered * past_l1 +
-                     cost.csr.streamed_byte * streamed(nnz * (value + 4) + 4 * rows) + cost.csr.far * past_l2;
-  const double packed = cost.packed.call + cost.packed.slice * slices + cost.packed.position * positions +
-                        cost.packed.scattered_position * scatter * positions +
-                        cost.packed.streamed_byte * streamed(nnz * (value + 1)) + cost.packed.scattered * past_l1 +
-                        cost.packed.far * past_l2;
-  const std::int64_t work = s.rows + s.nnz;
-  const int of_csr = threads_for(threads, work);
-  const int parts = threads_for(240, work, 1 << 14);  // of packed
+/// Nanoseconds a term of `kernels_cpu`, f64 and f32.
+using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
+// tools/tune writes what is between these lines.
+// begin costs
+inline constexpr spmv_costs_cpu costs_by_gathers{};
+inline constexpr spmv_costs_cpu costs_by_loads{};
+// end costs
+
+/// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
+inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads) {
+  const std::int64_t work = std::int64_t{s.rows} + s.nnz;
+  const int all = threads_for(threads, work);
+  if (kernels_cpu[kernel].kernel != "packed") return all;
   const auto shared_by = [](double pieces, double by) { return pieces / std::ceil(pieces / by); };
-  const double of_packed = std::min(shared_by(parts, std::min(parts, of_csr)), shared_by(std::max(slices, 1.0), of_csr));
-  return {csr / of_csr / 1000, packed / of_packed / 1000};
+  const int parts = threads_for(240, work, 1 << 14);
+  const double slices = std::max(std::ceil(s.rows / 32.0), 1.0);
+  return std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
+}
+
+/// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly empty.
+inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stats& s, std::size_t value_bytes, int threads,
+                                                                  const spmv_costs_cpu& costs) {
+  const spmv_subject_cpu subject(s, value_bytes);
+  std::array<double, kernels_cpu.size()> us{};
+  for (std::size_t k = 0; k < us.size(); ++k) {
+    const terms_cpu of = kernels_cpu[k].of(subject), &cost = costs[k][value_bytes == 8 ? 0 : 1];
+    for (std::size_t i = 0; i < of.size(); ++i) us[k] += cost[i] * of[i];
+    us[k] /= 1000 * shares_cpu(k, s, threads);
+    if (subject.blocks == 0 && k >= 2) us[k] = std::numeric_limits<double>::infinity();
+  }
+  return us;
 }
 
 }  // namespace tulle

@@ -5,6 +5,7 @@
 // matrices too small to share.
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
+#include "cpu/spmv/row_isa.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -12,8 +13,10 @@ namespace {
 template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
-  csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {}
+  csr_serial(const context&, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
+      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
+    this->isa_ = row_isa(scalar_type_of<V>, s);
+  }
 
   template <class Finish, class Done>
   void multiply(Finish finish, const V* x, const Done& done) const {

@@ -1,0 +1,20 @@
+// Which instruction set sums rows of CSR soonest on this processor.
+#pragma once
+
+#include <string>
+#include <tulle/core/types.hpp>
+#include <tulle/formats/stats.hpp>
+
+#include "cpu/spmv/isa.hpp"
+
+namespace tulle::cpu {
+
+/// For rows as long as those of a matrix, in one type of vectors. Where there is a choice (AVX2 gives the bits of AVX-512) it is
+/// made by time: at the first call some ten thousand entries are multiplied by each, 5 ms in all, and what was found is remembered in
+/// cache_directory() and by the process. `stats` may hold no more than rows and nonzeros.
+isa row_isa(scalar_type vectors, const csr_stats& stats);
+
+/// What was found, for `tulle doctor`.
+std::string describe_row_isa();
+
+}  // namespace tulle::cpu

@@ -1,0 +1,86 @@
+// Sums of rows of CSR: the same bits by AVX2 and AVX-512, and what is measured of them.
+#include "cpu/spmv/row_isa.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+#include "cpu/spmv/rows.hpp"
+
+namespace tulle::test {
+namespace {
+
+using cpu::isa;
+
+/// Rows of 0 to 70 entries, whose products have zeros of both signs, NaN and infinities among them.
+template <class T, class V>
+struct rows_of_all_lengths {
+  static constexpr index_t rows = 71, cols = 97;
+  std::vector<std::int32_t> rowptr{0};
+  std::vector<index_t> colind;
+  std::vector<T> values;
+  std::vector<V> x = std::vector<V>(cols);
+
+  explicit rows_of_all_lengths(int special) {
+    for (index_t row = 0; row < rows; ++row) {
+      for (index_t k = 0; k < row; ++k) {
+        colind.push_back((row * 31 + k * 7) % cols);
+        values.push_back(static_cast<T>(std::sin(static_cast<double>(values.size()))));
+      }
+      rowptr.push_back(static_cast<std::int32_t>(values.size()));
+    }
+    for (index_t c = 0; c < cols; ++c) x[static_cast<std::size_t>(c)] = static_cast<V>(std::cos(c * 1.7));
+    if (special == 1) std::fill(x.begin(), x.end(), V{-0.0});
+    if (special == 2) x[3] = std::numeric_limits<V>::infinity(), x[50] = std::numeric_limits<V>::quiet_NaN();
+  }
+  std::vector<V> sums(isa level) const {
+    std::vector<V> y(rows, V{7});
+    cpu::scaled<V> out{{1, 0}, y.data()};
+    const csr_view<T, std::int32_t> a{rows, cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
+    cpu::multiply_rows(level, a, 0, rows, x.data(), out);
+    return y;
+  }
+};
+
+template <class T, class V>
+void expect_same_bits() {
+  for (const int special : {0, 1, 2}) {
+    const rows_of_all_lengths<T, V> a(special);
+    const std::vector<V> wide = a.sums(isa::avx512), narrow = a.sums(isa::avx2);
+    for (std::size_t row = 0; row < wide.size(); ++row) {
+      if (std::isnan(wide[row])) {
+        EXPECT_TRUE(std::isnan(narrow[row])) << row;
+        continue;
+      }
+      EXPECT_EQ(wide[row], narrow[row]) << "row of " << row;
+      EXPECT_EQ(std::signbit(wide[row]), std::signbit(narrow[row])) << "row of " << row;
+    }
+  }
+}
+
+TEST(RowIsa, Avx2GivesTheBitsOfAvx512) {
+  if (cpu::best_isa() != isa::avx512) GTEST_SKIP() << "this processor has no AVX-512";
+  expect_same_bits<double, double>();
+  expect_same_bits<float, float>();
+  expect_same_bits<float, double>();
+}
+
+TEST(RowIsa, IsOneOfThoseThatTheProcessorHas) {
+  csr_stats s;
+  for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
+    s.rows = 1000, s.nnz = static_cast<std::int64_t>(1000 * mean);
+    for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
+      const isa chosen = cpu::row_isa(t, s);
+      EXPECT_LE(chosen, cpu::best_isa());
+      EXPECT_EQ(chosen, cpu::row_isa(t, s)) << "once measured it stays";
+    }
+    EXPECT_EQ(cpu::row_isa(scalar_type::i32, s), cpu::best_isa());
+  }
+  EXPECT_FALSE(cpu::describe_row_isa().empty());
+}
+
+}  // namespace
+}  // namespace tulle::test
