@@ -76,14 +76,15 @@ double sample(const candidate& c, int many) {
 /// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to sleep.
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 3, soon_over = 20;  // microseconds, but for the second
-  constexpr int few = 5, many = 13;
+  constexpr int few = 7, many = 15;
   constexpr auto asleep = std::chrono::microseconds(1500);
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
   for (candidate& c : all) {
     (void)sample(c, 1);
     first.push_back(sample(c, 1));
-    if (first.back() < 100) first.back() = sample(c, static_cast<int>(std::min(50.0, 20 / first.back() + 4)));
+    const int some = first.back() < 100 ? static_cast<int>(std::min(50.0, 20 / first.back() + 4)) : 1;
+    for (int i = 0; i < 4; ++i) first.back() = std::min(first.back(), sample(c, some));  // others may take the core
     fastest = std::min(fastest, first.back());
   }
   const int in_a_row = static_cast<int>(std::clamp(std::ceil(turn / fastest), 1.0, 2000.0));
@@ -179,7 +180,7 @@ json terms_of(const json& stats, const json& one) {
   const spmv_subject_cpu subject(stats_from(stats), one.at("precision") == "f64" ? 8 : 4);
   json all;
   for (std::size_t k = 0; k < kernels_cpu.size(); ++k) {
-    if (k >= 2 && subject.blocks == 0) continue;
+    if (k >= first_of_blocks_cpu && subject.blocks == 0) continue;
     json terms = json::array();
     for (const double t : kernels_cpu[k].of(subject)) terms.push_back(std::round(10 * t) / 10);
     all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"))}, {"terms", terms}};

@@ -17,7 +17,7 @@ import tune_costs
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
-KERNELS = ["csr.serial", "packed", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
+KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 8
 MOST_BYTES = 4 << 20
 LEAST_SAMPLES = 12

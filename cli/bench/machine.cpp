@@ -11,7 +11,7 @@
 #include "core/device_limits.hpp"
 #include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
-#include "cpu/spmv/row_isa.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 namespace tulle::cli::bench {
 
@@ -28,7 +28,7 @@ machine measure_machine(const context& ctx, bool memory) {
   return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
 }
 
-std::string row_sums() { return cpu::describe_row_isa(); }
+std::string row_sums() { return cpu::describe_row_paths(); }
 
 waiting measure_waiting(const context& ctx) {
   const latencies l = cuda_runtime()->measure_latencies(ctx.device());

@@ -183,13 +183,18 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
                           .value_or("")};
   }
   auto us = predicted_times_cpu(s, size_of(types.value), threads, gathers ? costs_by_gathers : costs_by_loads);
-  if (pads) us[1] = std::numeric_limits<double>::infinity();
+  if (pads) us[1] = us[2] = std::numeric_limits<double>::infinity();
   const auto least = static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
-  const auto& [csr, packed, blocks, bins] = us;
+  const auto& [csr, packed, sell, blocks, bins] = us;
   if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
   if (least == 1) {
     return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}", s.mean, s.max, packed, csr)
                           .value_or("")};
+  }
+  if (least == 2) {
+    return {"sell", say(why, "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+                        s.mean, s.max, sell, csr)
+                        .value_or("")};
   }
   const index_t b = best_bsr_block(s, size_of(types.value));
   return {std::string(kernels_cpu[least].kernel),

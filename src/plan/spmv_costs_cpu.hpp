@@ -1,4 +1,4 @@
-// What y = A x takes on a CPU in CSR, in `packed` and in blocks, from a matrix's statistics: what `choose_spmv` compares there.
+// What y = A x takes on a CPU in CSR, in slices and in blocks, from a matrix's statistics: what `choose_spmv` compares there.
 //
 // Each kernel takes so many nanoseconds a term. They were fitted by tools/tune to the families of bench/spmv_families.cpp that are
 // there to fit rules on, warm, on one thread, for each class of processors apart; the records in bench/results have the times,
@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <tulle/core/context.hpp>
 #include <tulle/formats/stats.hpp>
@@ -28,6 +29,7 @@ struct spmv_subject_cpu {
   double past_l1, past_l2;  // scattered reads that x of that size makes longer
   double uneven;  // rows whose end comes as a surprise
   double slices, positions;  // of packed
+  double padded_positions, moved;  // of sell, and rows that it sorts
   double block, block_rows, blocks, with_holes;
 
   spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
@@ -40,6 +42,9 @@ struct spmv_subject_cpu {
     uneven = rows * std::min(1.0, s.stddev);
     slices = std::ceil(rows / lanes);
     positions = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const bool in_place = s.sell_padding <= 1.05 * s.sell_sorted_padding;
+    padded_positions = nnz * (in_place ? s.sell_padding : s.sell_sorted_padding) / lanes;
+    moved = in_place ? 0 : rows;
     const index_t b = best_bsr_block(s, value_bytes);
     const double fill = s.block_fill[static_cast<std::size_t>(b)];
     block = b, block_rows = std::ceil(rows / block);
@@ -55,7 +60,7 @@ struct spmv_terms_cpu {
   std::string_view kernel;
   terms_cpu (*of)(const spmv_subject_cpu&);
 };
-inline constexpr std::array<spmv_terms_cpu, 4> kernels_cpu{{
+inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
     {"csr.serial",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        return {1, a.rows, a.nnz, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 4) + 4 * a.rows)};
@@ -63,6 +68,11 @@ inline constexpr std::array<spmv_terms_cpu, 4> kernels_cpu{{
     {"packed",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        return {1, a.slices, a.positions, a.scatter * a.positions, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 1))};
+     }},
+    {"sell",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       return {1, a.slices, a.padded_positions, a.moved, a.scatter * a.padded_positions, a.past_l1, a.past_l2,
+               a.streamed(32 * a.padded_positions * (a.value + 4))};
      }},
     {"bsr",
      [](const spmv_subject_cpu& a) -> terms_cpu {
@@ -75,6 +85,7 @@ inline constexpr std::array<spmv_terms_cpu, 4> kernels_cpu{{
        return {1, a.block_rows, a.rows, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
      }},
 }};
+inline constexpr std::size_t first_of_blocks_cpu = 3;
 
 /// Nanoseconds a term of `kernels_cpu`, f64 and f32.
 using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
@@ -104,7 +115,7 @@ inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stat
     const terms_cpu of = kernels_cpu[k].of(subject), &cost = costs[k][value_bytes == 8 ? 0 : 1];
     for (std::size_t i = 0; i < of.size(); ++i) us[k] += cost[i] * of[i];
     us[k] /= 1000 * shares_cpu(k, s, threads);
-    if (subject.blocks == 0 && k >= 2) us[k] = std::numeric_limits<double>::infinity();
+    if (subject.blocks == 0 && k >= first_of_blocks_cpu) us[k] = std::numeric_limits<double>::infinity();
   }
   return us;
 }

@@ -1,5 +1,5 @@
 // Sums of rows of CSR: the same bits by AVX2 and AVX-512, and what is measured of them.
-#include "cpu/spmv/row_isa.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,50 +36,54 @@ struct rows_of_all_lengths {
     if (special == 1) std::fill(x.begin(), x.end(), V{-0.0});
     if (special == 2) x[3] = std::numeric_limits<V>::infinity(), x[50] = std::numeric_limits<V>::quiet_NaN();
   }
-  std::vector<V> sums(isa level) const {
+  std::vector<V> sums(cpu::row_path path) const {
     std::vector<V> y(rows, V{7});
     cpu::scaled<V> out{{1, 0}, y.data()};
     const csr_view<T, std::int32_t> a{rows, cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
-    cpu::multiply_rows(level, a, 0, rows, x.data(), out);
+    cpu::multiply_rows(path, a, 0, rows, x.data(), out);
     return y;
   }
 };
 
 template <class T, class V>
-void expect_same_bits() {
+void expect_same_bits(cpu::row_path other) {
   for (const int special : {0, 1, 2}) {
     const rows_of_all_lengths<T, V> a(special);
-    const std::vector<V> wide = a.sums(isa::avx512), narrow = a.sums(isa::avx2);
-    for (std::size_t row = 0; row < wide.size(); ++row) {
-      if (std::isnan(wide[row])) {
-        EXPECT_TRUE(std::isnan(narrow[row])) << row;
+    const std::vector<V> one = a.sums(cpu::row_path::avx2), same = a.sums(other);
+    for (std::size_t row = 0; row < one.size(); ++row) {
+      if (std::isnan(one[row])) {
+        EXPECT_TRUE(std::isnan(same[row])) << row;
         continue;
       }
-      EXPECT_EQ(wide[row], narrow[row]) << "row of " << row;
-      EXPECT_EQ(std::signbit(wide[row]), std::signbit(narrow[row])) << "row of " << row;
+      EXPECT_EQ(one[row], same[row]) << "row of " << row << " by " << name(other);
+      EXPECT_EQ(std::signbit(one[row]), std::signbit(same[row])) << "row of " << row << " by " << name(other);
     }
   }
 }
-
-TEST(RowIsa, Avx2GivesTheBitsOfAvx512) {
-  if (cpu::best_isa() != isa::avx512) GTEST_SKIP() << "this processor has no AVX-512";
-  expect_same_bits<double, double>();
-  expect_same_bits<float, float>();
-  expect_same_bits<float, double>();
+void expect_same_bits(cpu::row_path other) {
+  expect_same_bits<double, double>(other);
+  expect_same_bits<float, float>(other);
+  expect_same_bits<float, double>(other);
 }
 
-TEST(RowIsa, IsOneOfThoseThatTheProcessorHas) {
+TEST(RowPaths, GiveTheSameBits) {
+  if (cpu::best_isa() == isa::plain) GTEST_SKIP() << "this processor has no AVX2";
+  expect_same_bits(cpu::row_path::avx2_masked);
+  if (cpu::best_isa() == isa::avx512) expect_same_bits(cpu::row_path::avx512);
+}
+
+TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   csr_stats s;
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
     s.rows = 1000, s.nnz = static_cast<std::int64_t>(1000 * mean);
     for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
-      const isa chosen = cpu::row_isa(t, s);
-      EXPECT_LE(chosen, cpu::best_isa());
-      EXPECT_EQ(chosen, cpu::row_isa(t, s)) << "once measured it stays";
+      const cpu::row_path chosen = cpu::fastest_row_path(t, s);
+      EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
+      EXPECT_EQ(chosen, cpu::fastest_row_path(t, s)) << "once measured it stays";
     }
-    EXPECT_EQ(cpu::row_isa(scalar_type::i32, s), cpu::best_isa());
+    EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, s), cpu::path_of(cpu::best_isa()));
   }
-  EXPECT_FALSE(cpu::describe_row_isa().empty());
+  EXPECT_FALSE(cpu::describe_row_paths().empty());
 }
 
 }  // namespace
