@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Fits the costs of src/plan/spmv_costs_cpu.hpp to records of bench/choice_cpu.cpp and writes them there.
 
-  tools/tune_cpu.py [--program build/cpu-only/bin/tulle_choice_cpu] [--write] RECORD.json...
+  tools/tune cpu [--program build/cpu-only/bin/tulle_choice_cpu] [--write] RECORD.json...
 
 Each record was measured on one class of processors (its context says which). Costs are fitted on the families that the record
 calls fitted, on one thread, where values and columns take at most 4 MB, as predictions are used. Printed: the regret (time of what
@@ -109,6 +108,3 @@ def main():
     if args.write:
         HEADER.write_text(header)
 
-
-if __name__ == "__main__":
-    main()
