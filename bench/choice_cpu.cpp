@@ -114,7 +114,8 @@ json stats_of(const csr_stats& s) {
           {"sell_sorted_padding", s.sell_sorted_padding},
           {"gather_sectors", s.gather_sectors},
           {"gather_span", s.gather_span},
-          {"block_fill", s.block_fill}};
+          {"block_fill", s.block_fill},
+          {"diagonal", s.diagonal}};
 }
 
 /// As `inspect` made them.
@@ -125,6 +126,7 @@ csr_stats stats_from(const json& j) {
   s.sell_sorted_padding = j.at("sell_sorted_padding");
   s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
   if (j.contains("block_fill")) s.block_fill = j.at("block_fill");
+  s.diagonal = j.value("diagonal", 0.0);
   s.mean = s.rows == 0 ? 0 : static_cast<double>(s.nnz) / s.rows;
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   return s;
@@ -331,7 +333,7 @@ int run_all(const std::vector<std::string>& arguments) {
           record.inspect(from.name, name, p);
           return true;
         });
-  } else if (what != "judge") {
+  } else if (what != "judge" && what != "terms") {
     const auto end = clock::now() + std::chrono::seconds(std::stoi(what));
     const int threads = std::stoi(arguments.at(2));
     go(

@@ -28,7 +28,7 @@ struct spmv_subject_cpu {
   double scatter;  // of reads of x: 0 side by side, 1 each in a sector of its own
   double past_l1, past_l2;  // scattered reads that x of that size makes longer
   double uneven;  // rows whose end comes as a surprise
-  double slices, positions;  // of packed
+  double slices, by_diagonal, by_rank;  // positions of packed, one of the two
   double padded_positions, moved;  // of sell, and rows that it sorts
   double block, block_rows, blocks, with_holes;
 
@@ -41,7 +41,11 @@ struct spmv_subject_cpu {
     past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
     uneven = rows * std::min(1.0, s.stddev);
     slices = std::ceil(rows / lanes);
-    positions = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    // As packed chooses between them: by what the two cost beside each other.
+    const double diagonals = nnz * (1 - s.diagonal * (lanes - 1) / lanes), ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
+    by_diagonal = along ? diagonals : 0;
+    by_rank = along ? 0 : ranks;
     const bool in_place = s.sell_padding <= 1.05 * s.sell_sorted_padding;
     padded_positions = nnz * (in_place ? s.sell_padding : s.sell_sorted_padding) / lanes;
     moved = in_place ? 0 : rows;
@@ -67,7 +71,9 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
      }},
     {"packed",
      [](const spmv_subject_cpu& a) -> terms_cpu {
-       return {1, a.slices, a.positions, a.scatter * a.positions, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 1))};
+       const double gathers = a.by_rank > 0 ? 1 : 0;
+       return {1, a.slices, a.by_diagonal, a.by_rank, a.scatter * a.by_rank, gathers * a.past_l1, gathers * a.past_l2,
+               a.streamed(a.nnz * (a.value + 1))};
      }},
     {"sell",
      [](const spmv_subject_cpu& a) -> terms_cpu {

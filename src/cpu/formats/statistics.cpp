@@ -196,6 +196,42 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
   stats.gather_span = static_cast<double>(span) / static_cast<double>(sampled);
 }
 
+/// Entries of a row that follow one of the row before, one column further; rows are taken for sorted.
+std::int64_t count_following(const index_t* before, const index_t* before_end, const index_t* row, const index_t* row_end) {
+  std::int64_t found = 0;
+  while (before != before_end && row != row_end) {
+    const index_t wanted = *before + 1;
+    found += *row == wanted ? 1 : 0;
+    const bool advance_row = *row <= wanted;
+    before += wanted <= *row ? 1 : 0;
+    row += advance_row ? 1 : 0;
+  }
+  return found;
+}
+
+/// From pairs of rows at equal distances with about so many entries.
+template <scalar T, offset O>
+double diagonal_share(csr_view<T, O> a, std::int64_t entries) {
+  if (a.rows < 2 || a.nnz == 0) return 0;
+  constexpr std::int64_t least_pairs = 8;
+  const std::int64_t pairs = a.rows - 1;
+  const std::int64_t count = std::min(pairs, std::max(least_pairs, entries * a.rows / static_cast<std::int64_t>(a.nnz) / 2));
+  std::int64_t following = 0, all = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const O* const at = a.rowptr + i * pairs / count;
+    following += count_following(a.colind + at[0], a.colind + at[1], a.colind + at[1], a.colind + at[2]);
+    all += at[2] - at[1];
+  }
+  return all == 0 ? 0 : static_cast<double>(following) / static_cast<double>(all);
+}
+
+/// How many entries a plan looks at for what it samples.
+template <offset O>
+std::int64_t sampled_entries(O nnz) {
+  constexpr std::int64_t least = 128, most = 4096;
+  return std::clamp(static_cast<std::int64_t>(nnz) / 64, least, most);
+}
+
 /// Everything but what the pass over the columns and the blocks say. `warps`: sampled for the gathers at most.
 template <scalar T, offset O>
 csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t warps) {
@@ -205,6 +241,7 @@ csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t wa
   stats.nnz = static_cast<std::int64_t>(a.nnz);
   row_statistics(ctx, a, stats);
   gather_statistics(ctx, a, warps, stats);
+  stats.diagonal = diagonal_share(a, sampled_entries(a.nnz));
   return stats;
 }
 
@@ -225,9 +262,8 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   const validation found = formats<T, O>().validate(ctx, a, {});
   if (!found.ok()) return {found, {}};
   inspection seen{found, rows_and_gathers(ctx, a, warps)};
-  constexpr std::int64_t least_entries = 128, most_entries = 4096;
   if (!has_runs(a.nnz, a.colind)) return seen;
-  const std::int64_t entries = std::clamp(static_cast<std::int64_t>(a.nnz) / 64, least_entries, most_entries);
+  const std::int64_t entries = sampled_entries(a.nnz);
   for (index_t b = 2; b <= 8; ++b) seen.stats.block_fill[b] = sampled_block_fill(a.rows, a.rowptr, a.colind, b, entries);
   return seen;
 }
