@@ -1,14 +1,15 @@
-// What `default` takes on a CPU beside every kernel that it could take and beside other libraries (spmv_peers.hpp), on the
-// families of spmv_families.hpp and on real matrices. Families that the rules were fitted on say so; the others and the
-// real matrices judge them.
+// What `default` takes on a CPU beside every kernel that it could take and beside other libraries (spmv_peers.hpp), on
+// the families of spmv_families.hpp and on real matrices. Families that the rules were fitted on say so; the others and
+// the real matrices judge them.
 //
-//   tulle_choice_cpu RECORD.json SECONDS THREADS [FOLDER of .mtx]   measures what the record lacks until that time has gone by
-//   tulle_choice_cpu RECORD.json inspect [FOLDER of .mtx]           what a plan looks at today, of the matrices that are there
-//   tulle_choice_cpu RECORD.json terms                              what tools/tune fits costs to, a line for each run
-//   tulle_choice_cpu RECORD.json judge                              what `default` takes today, by the times that are there
+//   tulle_choice_cpu RECORD.json SECONDS THREADS [FOLDER of .mtx]   measures what the record lacks until that time has
+//   gone by tulle_choice_cpu RECORD.json inspect [FOLDER of .mtx]           what a plan looks at today, of the matrices
+//   that are there tulle_choice_cpu RECORD.json terms                              what tools/tune fits costs to, a
+//   line for each run tulle_choice_cpu RECORD.json judge                              what `default` takes today, by
+//   the times that are there
 //
-// Warm, f64 and f32, the least of some short turns of each; all take turns, so that what disturbs one disturbs all. What other
-// processes took of the machine meanwhile is in the record. docs/notes/0024-choice-cpu.md.
+// Warm, f64 and f32, the least of some short turns of each; all take turns, so that what disturbs one disturbs all.
+// What other processes took of the machine meanwhile is in the record. docs/notes/0024-choice-cpu.md.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -73,7 +74,8 @@ double sample(const candidate& c, int many) {
   return since(begin) / many;
 }
 
-/// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to sleep.
+/// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to
+/// sleep.
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 3, soon_over = 20;  // microseconds, but for the second
   constexpr int few = 7, many = 15;
@@ -185,7 +187,8 @@ json terms_of(const json& stats, const json& one) {
     if (k >= first_of_blocks_cpu && subject.blocks == 0) continue;
     json terms = json::array();
     for (const double t : kernels_cpu[k].of(subject)) terms.push_back(std::round(10 * t) / 10);
-    all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"))}, {"terms", terms}};
+    all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"))},
+                                               {"terms", terms}};
   }
   return all;
 }
@@ -211,14 +214,19 @@ class record_file {
     return place_.contains(key(family, matrix));
   }
   [[nodiscard]] bool has(const std::string& family, const std::string& matrix, int threads) {
-    return has(family, matrix) && std::ranges::any_of(of(family, matrix).at("runs"), [&](const json& r) { return r.at("threads") == threads; });
+    return has(family, matrix) && std::ranges::any_of(of(family, matrix).at("runs"),
+                                                      [&](const json& r) { return r.at("threads") == threads; });
   }
-  void add(const std::string& family, const std::string& matrix, const std::string& parameters, bool fitted, const pattern& p,
-           int threads) {
+  void add(const std::string& family, const std::string& matrix, const std::string& parameters, bool fitted,
+           const pattern& p, int threads) {
     if (!has(family, matrix)) {
       place_[key(family, matrix)] = matrices().size();
-      matrices().push_back({{"family", family}, {"matrix", matrix}, {"parameters", parameters}, {"fitted", fitted},
-                            {"stats", nullptr}, {"runs", json::array()}});
+      matrices().push_back({{"family", family},
+                            {"matrix", matrix},
+                            {"parameters", parameters},
+                            {"fitted", fitted},
+                            {"stats", nullptr},
+                            {"runs", json::array()}});
     }
     json& r = of(family, matrix);
     r["fitted"] = fitted;
@@ -242,16 +250,24 @@ class record_file {
   void write_terms() {
     for (const json& r : matrices()) {
       for (const json& one : r.at("runs")) {
-        fmt::print("{}\n", json{{"family", r.at("family")}, {"matrix", r.at("matrix")}, {"fitted", r.at("fitted")}, {"nnz", r.at("stats").at("nnz")},
-                                {"precision", one.at("precision")}, {"threads", one.at("threads")}, {"us", one.at("us")},
-                                {"kernels", terms_of(r.at("stats"), one)}}.dump());
+        fmt::print("{}\n", json{{"family", r.at("family")},
+                                {"matrix", r.at("matrix")},
+                                {"fitted", r.at("fitted")},
+                                {"nnz", r.at("stats").at("nnz")},
+                                {"precision", one.at("precision")},
+                                {"threads", one.at("threads")},
+                                {"us", one.at("us")},
+                                {"kernels", terms_of(r.at("stats"), one)}}
+                               .dump());
       }
     }
   }
   void name_context() {
     const auto now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
     if (all_["context"].is_null()) {
-      all_["context"] = {{"commit", built_from().commit}, {"date", now}, {"device", context::cpu(1).info().name},
+      all_["context"] = {{"commit", built_from().commit},
+                         {"date", now},
+                         {"device", context::cpu(1).info().name},
                          {"processor", gathers_pay() ? "gathers" : "loads"}};
     }
   }
@@ -280,8 +296,8 @@ std::vector<double> sizes(int f) {
   return all;
 }
 
-/// Small matrices of all families first: an end that comes early leaves out large ones. `each(family, matrix, parameters,
-/// pattern)` of those that `wanted(family, matrix)`; false: no more.
+/// Small matrices of all families first: an end that comes early leaves out large ones. `each(family, matrix,
+/// parameters, pattern)` of those that `wanted(family, matrix)`; false: no more.
 template <class Wanted, class F>
 void for_families(const Wanted& wanted, const F& each) {
   const auto families = spmv_families();

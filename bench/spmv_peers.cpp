@@ -12,8 +12,8 @@
 namespace tulle::bench {
 namespace {
 
-/// As csr_matvec of scipy/sparse/sparsetools/csr.h computes it: row after row, the products of a row one after the other.
-/// It adds to y, as there.
+/// As csr_matvec of scipy/sparse/sparsetools/csr.h computes it: row after row, the products of a row one after the
+/// other. It adds to y, as there.
 template <scalar T>
 #if defined(__x86_64__) && defined(__GNUC__)
 [[gnu::target("arch=x86-64"), gnu::noinline]]
@@ -33,13 +33,17 @@ spmv_peer mkl_peer(const mkl_library& mkl, csr_view<T, std::int32_t> a, const T*
   const mkl_library::descriptor general;
   void* handle = nullptr;
   auto* rowptr = const_cast<std::int32_t*>(a.rowptr);
-  check(mkl.get<int(void**, int, int, int, int*, int*, int*, T*)>(wide ? "mkl_sparse_d_create_csr" : "mkl_sparse_s_create_csr")(
+  check(mkl.get<int(void**, int, int, int, int*, int*, int*, T*)>(wide ? "mkl_sparse_d_create_csr"
+                                                                       : "mkl_sparse_s_create_csr")(
       &handle, 0, a.rows, a.cols, rowptr, rowptr + 1, const_cast<index_t*>(a.colind), const_cast<T*>(a.values)));
-  check(mkl.get<int(void*, int, mkl_library::descriptor, int)>("mkl_sparse_set_mv_hint")(handle, no_transpose, general, 10000));
+  check(mkl.get<int(void*, int, mkl_library::descriptor, int)>("mkl_sparse_set_mv_hint")(handle, no_transpose, general,
+                                                                                         10000));
   check(mkl.get<int(void*, int)>("mkl_sparse_set_memory_hint")(handle, in_place ? none : copies));
   check(mkl.get<int(void*)>("mkl_sparse_optimize")(handle));
-  auto* const mv = mkl.get<int(int, T, void*, mkl_library::descriptor, const T*, T, T*)>(wide ? "mkl_sparse_d_mv" : "mkl_sparse_s_mv");
-  const std::shared_ptr<void> owned(handle, [destroy = mkl.get<int(void*)>("mkl_sparse_destroy")](void* h) { destroy(h); });
+  auto* const mv = mkl.get<int(int, T, void*, mkl_library::descriptor, const T*, T, T*)>(wide ? "mkl_sparse_d_mv"
+                                                                                              : "mkl_sparse_s_mv");
+  const std::shared_ptr<void> owned(handle,
+                                    [destroy = mkl.get<int(void*)>("mkl_sparse_destroy")](void* h) { destroy(h); });
   return {in_place ? "mkl.in_place" : "mkl", [=] { check(mv(no_transpose, T{1}, owned.get(), general, x, T{0}, y)); }};
 }
 

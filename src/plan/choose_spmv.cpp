@@ -55,7 +55,8 @@ const char* suits_csr5(const csr_stats& s, std::size_t value, const device_info&
   if (s.mean < 4 && s.max > 1.1 * s.mean) return "short rows of different lengths";
   if (!rows_alike(s) && s.nnz < least_packed_nnz_uneven) return "few nonzeros in rows of very different lengths";
   if (!rows_alike(s) && scattered(s)) return "rows of very different lengths that read x from all over";
-  // H200, f64, renumbered: 27-point 100^3 217 us packed, 204 by csr5; 7-point 128^3 120 and 112. uniform, 34 MB: 603, 614.
+  // H200, f64, renumbered: 27-point 100^3 217 us packed, 204 by csr5; 7-point 128^3 120 and 112. uniform, 34 MB: 603,
+  // 614.
   if (scattered(s) && 2 * static_cast<std::size_t>(s.cols) * value < device.l2_bytes) return "x read from all over L2";
   return nullptr;
 }
@@ -95,8 +96,8 @@ std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t valu
 }
 
 /// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
-/// packed's short offsets do not pay. Rows of holes differ in length, unlike those of stencils and bands; where rows are runs,
-/// blocks of every size are full.
+/// packed's short offsets do not pay. Rows of holes differ in length, unlike those of stencils and bands; where rows
+/// are runs, blocks of every size are full.
 bool has_holey_blocks(const csr_stats& s) {
   constexpr double least_skew = 1.08, least_fill = 0.55, runs_fill = 0.5;
   if (!rows_alike(s) || s.nnz < least_packed_nnz || s.skew < least_skew) return false;
@@ -110,11 +111,12 @@ spmv_choice choose_integer_cuda(const csr_stats& s) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
   }
   if (rows_alike(s) && s.mean >= 12 && s.nnz < few_nnz && s.rows >= 1000) {
-    return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
-                                    s.nnz, s.skew, s.mean)};
+    return {"csr.warp",
+            fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}", s.nnz,
+                        s.skew, s.mean)};
   }
-  return {"csr.stream", fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean,
-                                    s.max)};
+  return {"csr.stream",
+          fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean, s.max)};
 }
 
 /// Rules in order, read off bench/results/peers.json and real.json. They ask for no more than what kernels/formats.hpp
@@ -132,11 +134,11 @@ spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const devic
   }
   if (auto in_blocks = choose_in_blocks(s, size_of(types.value), device)) return *std::move(in_blocks);
   if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s, size_of(types.value), device)) {
-    return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
-                                s.max)};
+    return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason,
+                                s.nnz, s.mean, s.max)};
   }
-  return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz, s.mean,
-                                s.max)};
+  return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})",
+                                s.nnz, s.mean, s.max)};
 }
 
 /// A choice on a CPU, and what there is to say of it where that is asked for.
@@ -153,9 +155,11 @@ spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
   const char* const kernel = alone ? "csr.serial" : "csr.balanced";
   if (!why) return {kernel, ""};
   if (alone) {
-    return {kernel, fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows, threads, *why)};
+    return {kernel, fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows,
+                                threads, *why)};
   }
-  return {kernel, fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads, s.mean, s.max, *why)};
+  return {kernel, fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
+                              s.mean, s.max, *why)};
 }
 
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
@@ -177,10 +181,13 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
   const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
   const auto value = static_cast<double>(size_of(types.value));
   if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes) {
-    if (pads) return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
+    if (pads)
+      return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
     if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
-    return {"packed", say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index", s.mean, s.max)
-                          .value_or("")};
+    return {"packed",
+            say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
+                s.mean, s.max)
+                .value_or("")};
   }
   auto us = predicted_times_cpu(s, size_of(types.value), threads, gathers ? costs_by_gathers : costs_by_loads);
   if (pads) us[1] = us[2] = std::numeric_limits<double>::infinity();
@@ -188,13 +195,17 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
   const auto& [csr, packed, sell, blocks, bins] = us;
   if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
   if (least == 1) {
-    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}", s.mean, s.max, packed, csr)
+    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+                          s.mean, s.max, packed, csr)
                           .value_or("")};
   }
   if (least == 2) {
-    return {"sell", say(why, "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
-                        s.mean, s.max, sell, csr)
-                        .value_or("")};
+    return {
+        "sell",
+        say(why,
+            "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+            s.mean, s.max, sell, csr)
+            .value_or("")};
   }
   const index_t b = best_bsr_block(s, size_of(types.value));
   return {std::string(kernels_cpu[least].kernel),
@@ -211,13 +222,15 @@ std::string_view kernel_for_many(backend_kind backend) {
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
-  if (device.backend == backend_kind::cpu) return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
 }
 
 std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
-  if (device.backend == backend_kind::cpu) return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), false).kernel;
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), false).kernel;
   return choose_spmv(stats, types, device, policy).kernel;
 }
 

@@ -1,8 +1,10 @@
-// What y = A x takes on a CPU in CSR, in slices and in blocks, from a matrix's statistics: what `choose_spmv` compares there.
+// What y = A x takes on a CPU in CSR, in slices and in blocks, from a matrix's statistics: what `choose_spmv` compares
+// there.
 //
-// Each kernel takes so many nanoseconds a term. They were fitted by tools/tune to the families of bench/spmv_families.cpp that are
-// there to fit rules on, warm, on one thread, for each class of processors apart; the records in bench/results have the times,
-// docs/notes/0024-choice-cpu.md what was fitted. They stand here alone. Only their proportions matter.
+// Each kernel takes so many nanoseconds a term. They were fitted by tools/tune to the families of
+// bench/spmv_families.cpp that are there to fit rules on, warm, on one thread, for each class of processors apart; the
+// records in bench/results have the times, docs/notes/0024-choice-cpu.md what was fitted. They stand here alone. Only
+// their proportions matter.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +27,11 @@ using terms_cpu = std::array<double, most_terms_cpu>;
 /// A matrix as the terms see it.
 struct spmv_subject_cpu {
   double value, rows, nnz;
-  double scatter;  // of reads of x: 0 side by side, 1 each in a sector of its own
-  double past_l1, past_l2;  // scattered reads that x of that size makes longer
-  double uneven;  // rows whose end comes as a surprise
+  double scatter;                       // of reads of x: 0 side by side, 1 each in a sector of its own
+  double past_l1, past_l2;              // scattered reads that x of that size makes longer
+  double uneven;                        // rows whose end comes as a surprise
   double slices, by_diagonal, by_rank;  // positions of packed, one of the two
-  double padded_positions, moved;  // of sell, and rows that it sorts
+  double padded_positions, moved;       // of sell, and rows that it sorts
   double block, block_rows, blocks, with_holes;
 
   spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
@@ -42,7 +44,8 @@ struct spmv_subject_cpu {
     uneven = rows * std::min(1.0, s.stddev);
     slices = std::ceil(rows / lanes);
     // As packed chooses between them: by what the two cost beside each other.
-    const double diagonals = nnz * (1 - s.diagonal * (lanes - 1) / lanes), ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const double diagonals = nnz * (1 - s.diagonal * (lanes - 1) / lanes),
+                 ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
     const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
     by_diagonal = along ? diagonals : 0;
     by_rank = along ? 0 : ranks;
@@ -72,23 +75,43 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
     {"packed",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        const double gathers = a.by_rank > 0 ? 1 : 0;
-       return {1, a.slices, a.by_diagonal, a.by_rank, a.scatter * a.by_rank, gathers * a.past_l1, gathers * a.past_l2,
+       return {1,
+               a.slices,
+               a.by_diagonal,
+               a.by_rank,
+               a.scatter * a.by_rank,
+               gathers * a.past_l1,
+               gathers * a.past_l2,
                a.streamed(a.nnz * (a.value + 1))};
      }},
     {"sell",
      [](const spmv_subject_cpu& a) -> terms_cpu {
-       return {1, a.slices, a.padded_positions, a.moved, a.scatter * a.padded_positions, a.past_l1, a.past_l2,
+       return {1,
+               a.slices,
+               a.padded_positions,
+               a.moved,
+               a.scatter * a.padded_positions,
+               a.past_l1,
+               a.past_l2,
                a.streamed(32 * a.padded_positions * (a.value + 4))};
      }},
     {"bsr",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        const double slots = a.blocks * a.block * a.block;
-       return {1, a.block_rows, a.block_rows * a.block * a.block, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
+       return {1,
+               a.block_rows,
+               a.block_rows * a.block * a.block,
+               a.blocks,
+               slots,
+               a.with_holes,
+               a.scatter * a.blocks,
+               a.streamed(slots * a.value)};
      }},
     {"bin_bsr.compact",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        const double slots = a.blocks * a.block * a.block;
-       return {1, a.block_rows, a.rows, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
+       return {
+           1, a.block_rows, a.rows, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
      }},
 }};
 inline constexpr std::size_t first_of_blocks_cpu = 3;
@@ -112,9 +135,10 @@ inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads) {
   return std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
 }
 
-/// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly empty.
-inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stats& s, std::size_t value_bytes, int threads,
-                                                                  const spmv_costs_cpu& costs) {
+/// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly
+/// empty.
+inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stats& s, std::size_t value_bytes,
+                                                                  int threads, const spmv_costs_cpu& costs) {
   const spmv_subject_cpu subject(s, value_bytes);
   std::array<double, kernels_cpu.size()> us{};
   for (std::size_t k = 0; k < us.size(); ++k) {

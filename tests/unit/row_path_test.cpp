@@ -73,17 +73,36 @@ TEST(RowPaths, GiveTheSameBits) {
 }
 
 TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
-  csr_stats s;
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
-    s.rows = 1000, s.nnz = static_cast<std::int64_t>(1000 * mean);
-    for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
-      const cpu::row_path chosen = cpu::fastest_row_path(t, s);
-      EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
-      EXPECT_EQ(chosen, cpu::fastest_row_path(t, s)) << "once measured it stays";
+    for (const bool foreseen : {true, false}) {
+      for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
+        const cpu::row_path chosen = cpu::fastest_row_path(t, mean, foreseen);
+        EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
+        EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, foreseen)) << "once measured it stays";
+      }
+      EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, mean, foreseen), cpu::path_of(cpu::best_isa()));
     }
-    EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, s), cpu::path_of(cpu::best_isa()));
   }
   EXPECT_FALSE(cpu::describe_row_paths().empty());
+}
+
+TEST(RowPaths, LengthsAreForeseenWhereMostRepeat) {
+  const auto foreseen = [](const std::vector<std::int32_t>& rowptr) {
+    const csr_view<double, std::int32_t> a{
+        static_cast<index_t>(rowptr.size()) - 1, 1, rowptr.back(), rowptr.data(), nullptr, nullptr};
+    return cpu::lengths_are_foreseen(a);
+  };
+  std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90};
+  for (int row = 0; row < 10'000; ++row) {
+    alike.push_back(alike.back() + 3);
+    by_turns.push_back(by_turns.back() + 1 + row % 2);
+    one_long.push_back(one_long.back() + (row == 77 ? 10'000 : 2));
+  }
+  EXPECT_TRUE(foreseen(alike));
+  EXPECT_FALSE(foreseen(by_turns));
+  EXPECT_TRUE(foreseen(one_long));
+  EXPECT_TRUE(foreseen(few));
+  EXPECT_TRUE(foreseen({0}));
 }
 
 }  // namespace

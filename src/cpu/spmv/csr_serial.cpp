@@ -13,9 +13,9 @@ namespace {
 template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
-  csr_serial(const context&, csr_view<T, O> a, const csr_stats& s, const spmv_options&)
+  csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
-    this->path_ = fastest_row_path(scalar_type_of<V>, s);
+    this->path_ = fastest_row_path<V>(a);
   }
 
   template <class Finish, class Done>

@@ -1,7 +1,7 @@
-// Sums of rows with AVX2 and x loaded number by number: what is fastest where gathers are slow, or rows short. The same bits
-// as row_avx512.hpp: entry k of a row belongs to lane k modulo the lanes of 512 bits, in two halves here, and lanes are
-// added in the same tree. What is left of a row past whole vectors is taken in one of two ways: by a branch for each length, which
-// costs least where lengths are foreseen, or under a mask, where they are not.
+// Sums of rows with AVX2 and x loaded number by number: what is fastest where gathers are slow, or rows short. The same
+// bits as row_avx512.hpp: entry k of a row belongs to lane k modulo the lanes of 512 bits, in two halves here, and
+// lanes are added in the same tree. What is left of a row past whole vectors is taken in one of two ways: by a branch
+// for each length, which costs least where lengths are foreseen, or under a mask, where they are not.
 #pragma once
 
 #include "cpu/spmv/arithmetic.hpp"
@@ -31,23 +31,29 @@ struct avx2<double> {
   /// The first N of them, else 0.
   template <int N, scalar T>
   [[gnu::always_inline, TULLE_AVX2]] static vector some(const T* p) {
-    return _mm256_setr_pd(p[0], N > 1 ? p[N > 1 ? 1 : 0] : 0, N > 2 ? p[N > 2 ? 2 : 0] : 0, N > 3 ? p[N > 3 ? 3 : 0] : 0);
+    return _mm256_setr_pd(p[0], N > 1 ? p[N > 1 ? 1 : 0] : 0, N > 2 ? p[N > 2 ? 2 : 0] : 0,
+                          N > 3 ? p[N > 3 ? 3 : 0] : 0);
   }
   template <int N>
   [[gnu::always_inline, TULLE_AVX2]] static vector gather(const double* x, const index_t* c) {
     if constexpr (N <= 2) return _mm256_insertf128_pd(zero(), two<N>(x, c), 0);
     if constexpr (N > 2) return _mm256_insertf128_pd(_mm256_castpd128_pd256(two<2>(x, c)), two<N - 2>(x, c + 2), 1);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) { return _mm256_fmadd_pd(a, b, c); }
+  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) {
+    return _mm256_fmadd_pd(a, b, c);
+  }
   /// sum += the first n products, 0 to 4. Lanes past them load x[0], and drop it.
   template <scalar T>
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const T* values, const index_t* c, const double* x, vector sum) {
+  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const T* values, const index_t* c, const double* x,
+                                                              vector sum) {
     const __m128i mask = first_lanes(n), columns = _mm_maskload_epi32(c, mask);
     const __m256i wide_mask = _mm256_cvtepi32_epi64(mask);
-    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(columns)), more = static_cast<std::uint64_t>(_mm_extract_epi64(columns, 1));
+    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(columns)),
+               more = static_cast<std::uint64_t>(_mm_extract_epi64(columns, 1));
     const __m128d low = _mm_loadh_pd(_mm_load_sd(x + static_cast<std::uint32_t>(two)), x + (two >> 32));
     const __m128d high = _mm_loadh_pd(_mm_load_sd(x + static_cast<std::uint32_t>(more)), x + (more >> 32));
-    const vector from_x = _mm256_and_pd(_mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1), _mm256_castsi256_pd(wide_mask));
+    const vector from_x =
+        _mm256_and_pd(_mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1), _mm256_castsi256_pd(wide_mask));
     if constexpr (sizeof(T) == 8) return madd(_mm256_maskload_pd(values, wide_mask), from_x, sum);
     if constexpr (sizeof(T) == 4) return madd(_mm256_cvtps_pd(_mm_maskload_ps(values, mask)), from_x, sum);
   }
@@ -82,9 +88,12 @@ struct avx2<float> {
     if constexpr (N <= 4) return _mm256_insertf128_ps(zero(), four<N>(x, c), 0);
     if constexpr (N > 4) return _mm256_insertf128_ps(_mm256_castps128_ps256(four<4>(x, c)), four<N - 4>(x, c + 4), 1);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) { return _mm256_fmadd_ps(a, b, c); }
+  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) {
+    return _mm256_fmadd_ps(a, b, c);
+  }
   /// sum += the first n products, 0 to 8. Lanes past them load x[0], and drop it.
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const float* values, const index_t* c, const float* x, vector sum) {
+  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const float* values, const index_t* c,
+                                                              const float* x, vector sum) {
     if (n > 4) {
       const __m128 low = four<4>(x, c), high = first_of_four(n - 4, c + 4, x);
       const __m128 more = _mm_maskload_ps(values + 4, first_lanes(n - 4));
@@ -114,7 +123,8 @@ struct avx2<float> {
     const __m128i mask = first_lanes(n);
     alignas(16) index_t columns[4];
     const __m128i loaded = _mm_maskload_epi32(c, mask);
-    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(loaded)), more = static_cast<std::uint64_t>(_mm_extract_epi64(loaded, 1));
+    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(loaded)),
+               more = static_cast<std::uint64_t>(_mm_extract_epi64(loaded, 1));
     columns[0] = static_cast<index_t>(two), columns[1] = static_cast<index_t>(two >> 32);
     columns[2] = static_cast<index_t>(more), columns[3] = static_cast<index_t>(more >> 32);
     return _mm_and_ps(four<4>(x, columns), _mm_castsi128_ps(mask));
@@ -135,14 +145,22 @@ template <scalar T, scalar V>
                                                         typename avx2<V>::vector& sum) {
   constexpr bool wide = avx2<V>::lanes > 4;
   switch (n) {
-    case 1: return add_some<1>(values, colind, x, sum);
-    case 2: return add_some<2>(values, colind, x, sum);
-    case 3: return add_some<3>(values, colind, x, sum);
-    case 4: return add_some<wide ? 4 : 1>(values, colind, x, sum);
-    case 5: return add_some<wide ? 5 : 1>(values, colind, x, sum);
-    case 6: return add_some<wide ? 6 : 1>(values, colind, x, sum);
-    case 7: return add_some<wide ? 7 : 1>(values, colind, x, sum);
-    default: return;
+    case 1:
+      return add_some<1>(values, colind, x, sum);
+    case 2:
+      return add_some<2>(values, colind, x, sum);
+    case 3:
+      return add_some<3>(values, colind, x, sum);
+    case 4:
+      return add_some < wide ? 4 : 1 > (values, colind, x, sum);
+    case 5:
+      return add_some < wide ? 5 : 1 > (values, colind, x, sum);
+    case 6:
+      return add_some < wide ? 6 : 1 > (values, colind, x, sum);
+    case 7:
+      return add_some < wide ? 7 : 1 > (values, colind, x, sum);
+    default:
+      return;
   }
 }
 
@@ -164,8 +182,8 @@ template <scalar T, scalar V>
 
 /// row_sum with 256-bit vectors. Masked: x has an element, even where the row has none.
 template <bool Masked, scalar T, scalar V, offset O>
-[[gnu::always_inline, TULLE_AVX2]] inline sum_of<V> row_sum_avx2(const T* values, const index_t* colind, const V* x, O begin,
-                                                                 O end) {
+[[gnu::always_inline, TULLE_AVX2]] inline sum_of<V> row_sum_avx2(const T* values, const index_t* colind, const V* x,
+                                                                 O begin, O end) {
   using simd = avx2<V>;
   constexpr int lanes = simd::lanes, longest_short = 4;
   if (!Masked && end - begin <= longest_short) {

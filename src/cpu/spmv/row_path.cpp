@@ -47,7 +47,12 @@ class subject {
     values_.assign(colind_.size(), T{1});
     x_.assign(cols, T{1});
     y_.assign(rowptr_.size() - 1, T{0});
-    a_ = {static_cast<index_t>(y_.size()), cols, static_cast<std::int32_t>(values_.size()), rowptr_.data(), colind_.data(), values_.data()};
+    a_ = {static_cast<index_t>(y_.size()),
+          cols,
+          static_cast<std::int32_t>(values_.size()),
+          rowptr_.data(),
+          colind_.data(),
+          values_.data()};
   }
   /// Nanoseconds of one product.
   double measure(row_path path) {
@@ -89,7 +94,9 @@ std::string measure() {
 }
 
 bool is_sound(const std::string& found) {
-  const auto is_one = [](char c) { return std::ranges::any_of(candidates(), [c](row_path p) { return letter(p) == c; }); };
+  const auto is_one = [](char c) {
+    return std::ranges::any_of(candidates(), [c](row_path p) { return letter(p) == c; });
+  };
   return found.size() == letters && std::ranges::all_of(found, is_one);
 }
 
@@ -106,13 +113,12 @@ const std::string& found_by_time() {
 
 }  // namespace
 
-row_path fastest_row_path(scalar_type vectors, const csr_stats& stats) {
+row_path fastest_row_path(scalar_type vectors, double mean, bool foreseen) {
   if (candidates().empty() || vectors == scalar_type::i32) return path_of(best_isa());
-  const double mean = stats.rows == 0 ? 0 : static_cast<double>(stats.nnz) / stats.rows;
-  const bool alike = stats.max > 0 && stats.max <= 1.25 * mean;
   std::size_t nearest = 0;  // between two lengths their geometric mean decides
-  while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1]) ++nearest;
-  return static_cast<row_path>(found_by_time()[place(vectors, alike, nearest)] - '0');
+  while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1])
+    ++nearest;
+  return static_cast<row_path>(found_by_time()[place(vectors, foreseen, nearest)] - '0');
 }
 
 std::string describe_row_paths() {
@@ -135,8 +141,4 @@ std::string describe_row_paths() {
 
 }  // namespace tulle::cpu
 
-bool tulle::gathers_pay() {
-  csr_stats usual;
-  usual.rows = 1, usual.nnz = 16;
-  return cpu::fastest_row_path(scalar_type::f64, usual) == cpu::row_path::avx512;
-}
+bool tulle::gathers_pay() { return cpu::fastest_row_path(scalar_type::f64, 16, false) == cpu::row_path::avx512; }

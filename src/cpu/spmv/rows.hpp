@@ -67,9 +67,8 @@ template <scalar T, offset O, scalar V>
 }
 #endif
 
-/// Hands the sums of the rows [first, last) to `out`.
 template <scalar T, offset O, scalar V, class Finish>
-void multiply_rows(row_path path, csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
+void multiply_rows_by(row_path path, csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
 #if TULLE_X86
   if (path == row_path::avx512) return multiply_rows_avx512(a, first, last, x, out);
   if constexpr (!std::same_as<V, std::int32_t>) {
@@ -79,6 +78,26 @@ void multiply_rows(row_path path, csr_view<T, O> a, index_t first, index_t last,
 #endif
   (void)path;
   multiply_rows(a, first, last, x, out);
+}
+
+/// y = sum.
+template <scalar V>
+struct stored_sums {
+  V* y;
+  [[gnu::always_inline]] void operator()(index_t row, sum_of<V> sum) const { y[row] = static_cast<V>(sum); }
+};
+
+/// Hands the sums of the rows [first, last) to `out`. Where these are y, short rows take a quarter less without factors
+/// and order.
+template <scalar T, offset O, scalar V, class Finish>
+void multiply_rows(row_path path, csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
+  if constexpr (std::same_as<Finish, scaled<V>>) {
+    if (out.out.alpha == 1 && out.out.beta == 0 && out.order == nullptr) {
+      stored_sums<V> store{out.y};
+      return multiply_rows_by(path, a, first, last, x, store);
+    }
+  }
+  multiply_rows_by(path, a, first, last, x, out);
 }
 
 /// The sum over the entries [begin, end) of one row.
