@@ -77,8 +77,8 @@ double sample(const candidate& c, int many) {
 /// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to
 /// sleep.
 void measure(std::vector<candidate>& all, int threads) {
-  constexpr double turn = 120, hopeless = 3, soon_over = 20;  // microseconds, but for the second
-  constexpr int few = 7, many = 15;
+  constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
+  constexpr int few = 9, many = 15;
   constexpr auto asleep = std::chrono::microseconds(1500);
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
