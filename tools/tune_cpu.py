@@ -17,9 +17,10 @@ import tune_costs
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
-TERMS = 8
+TERMS = 10
 MOST_BYTES = 4 << 20
 LEAST_SAMPLES = 12
+LEAST_NONZEROS = 50
 
 
 def value_bytes(run):
@@ -97,7 +98,7 @@ def main():
         processor = json.loads(file.read_text())["context"]["processor"]
         lines = subprocess.run([args.program, file, "terms"], check=True, capture_output=True, text=True).stdout
         runs = [json.loads(line) for line in lines.splitlines()]
-        fitted = [r for r in runs if r["fitted"] and small(r)]
+        fitted = [r for r in runs if r["fitted"] and small(r) and r["nnz"] >= LEAST_NONZEROS]
         costs = fit_all(fitted)
         print(f"{file.name} ({processor})")
         report(runs, costs)

@@ -21,7 +21,7 @@
 
 namespace tulle {
 
-inline constexpr std::size_t most_terms_cpu = 8;
+inline constexpr std::size_t most_terms_cpu = 10;
 using terms_cpu = std::array<double, most_terms_cpu>;
 
 /// A matrix as the terms see it.
@@ -31,8 +31,9 @@ struct spmv_subject_cpu {
   double past_l1, past_l2;              // scattered reads that x of that size makes longer
   double uneven;                        // rows whose end comes as a surprise
   double slices, by_diagonal, by_rank;  // positions of packed, one of the two
+  double half_empty;                    // those by rank that not all rows reach
   double padded_positions, moved;       // of sell, and rows that it sorts
-  double block, block_rows, blocks, with_holes;
+  double block, block_rows, blocks, with_holes, odd;
 
   spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
     constexpr double l1_bytes = 32 << 10, l2_bytes = 1 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
@@ -44,11 +45,12 @@ struct spmv_subject_cpu {
     uneven = rows * std::min(1.0, s.stddev);
     slices = std::ceil(rows / lanes);
     // As packed chooses between them: by what the two cost beside each other.
-    const double diagonals = nnz * (1 - s.diagonal * (lanes - 1) / lanes),
-                 ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const double deep = std::clamp(rows, 1.0, lanes), diagonals = nnz * (1 - s.diagonal * (deep - 1) / deep);
+    const double ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
     const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
     by_diagonal = along ? diagonals : 0;
     by_rank = along ? 0 : ranks;
+    half_empty = by_rank * std::min(1.0, 3 * s.stddev / std::max(s.mean, 1e-9));
     const bool in_place = s.sell_padding <= 1.05 * s.sell_sorted_padding;
     padded_positions = nnz * (in_place ? s.sell_padding : s.sell_sorted_padding) / lanes;
     moved = in_place ? 0 : rows;
@@ -56,7 +58,8 @@ struct spmv_subject_cpu {
     const double fill = s.block_fill[static_cast<std::size_t>(b)];
     block = b, block_rows = std::ceil(rows / block);
     blocks = fill == 0 ? 0 : nnz / (fill * block * block);
-    with_holes = fill < 1 ? blocks : 0;
+    with_holes = blocks * std::min(1.0, (1 - fill) * block * block / 2);  // that have two holes or so
+    odd = b % 2 == 1 ? blocks : 0;
   }
   /// Bytes past what the caches of one core hold.
   [[nodiscard]] static double streamed(double bytes) { return std::max(0.0, bytes - (1 << 20)); }
@@ -70,7 +73,10 @@ struct spmv_terms_cpu {
 inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
     {"csr.serial",
      [](const spmv_subject_cpu& a) -> terms_cpu {
-       return {1, a.rows, a.nnz, a.uneven, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 4) + 4 * a.rows)};
+       constexpr double remembered = 8192;
+       const double guessed = a.nnz < remembered ? 0 : a.uneven;
+       return {1,       a.rows,    a.nnz,     a.uneven,
+               guessed, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 4) + 4 * a.rows)};
      }},
     {"packed",
      [](const spmv_subject_cpu& a) -> terms_cpu {
@@ -79,6 +85,8 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
                a.slices,
                a.by_diagonal,
                a.by_rank,
+               a.half_empty,
+               gathers * a.moved,
                a.scatter * a.by_rank,
                gathers * a.past_l1,
                gathers * a.past_l2,
@@ -97,21 +105,22 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
      }},
     {"bsr",
      [](const spmv_subject_cpu& a) -> terms_cpu {
-       const double slots = a.blocks * a.block * a.block;
-       return {1,
-               a.block_rows,
-               a.block_rows * a.block * a.block,
-               a.blocks,
-               slots,
-               a.with_holes,
-               a.scatter * a.blocks,
-               a.streamed(slots * a.value)};
+       const double area = a.block * a.block, slots = a.blocks * area;
+       return {1,     a.block_rows,         a.block_rows * area,        a.blocks, slots, a.with_holes,
+               a.odd, a.scatter * a.blocks, a.streamed(slots * a.value)};
      }},
     {"bin_bsr.compact",
      [](const spmv_subject_cpu& a) -> terms_cpu {
        const double slots = a.blocks * a.block * a.block;
-       return {
-           1, a.block_rows, a.rows, a.blocks, slots, a.with_holes, a.scatter * a.blocks, a.streamed(slots * a.value)};
+       return {1,
+               a.block_rows,
+               a.rows,
+               a.blocks,
+               slots,
+               a.with_holes,
+               a.odd,
+               a.scatter * a.blocks,
+               a.streamed(slots * a.value)};
      }},
 }};
 inline constexpr std::size_t first_of_blocks_cpu = 3;
@@ -120,8 +129,29 @@ inline constexpr std::size_t first_of_blocks_cpu = 3;
 using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
 // tools/tune writes what is between these lines.
 // begin costs
-inline constexpr spmv_costs_cpu costs_by_gathers{};
-inline constexpr spmv_costs_cpu costs_by_loads{};
+inline constexpr spmv_costs_cpu costs_by_gathers{{
+    {{{7.48, 1.98, 0.225, 0.403, 0.116, 0.059, 0, 0.0132, 0, 0},
+      {9.62, 3.07, 0.187, 0.159, 0.063, 0.122, 0, 0.00225, 0, 0}}},  // csr.serial
+    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261},
+      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628}}},  // packed
+    {{{13.7, 2.53, 18.4, 0.214, 0, 0.016, 0, 0.00543, 0, 0}, {18.7, 0, 22.2, 0.0114, 0, 0.0179, 0, 0, 0, 0}}},  // sell
+    {{{17.2, 1.83, 0.177, 0.712, 0.118, 0.395, 1.71, 1.16, 0.0186, 0},
+      {26.5, 3.49, 0, 1.01, 0.0613, 0.417, 1.26, 0.51, 0, 0}}},  // bsr
+    {{{83.4, 2.63, 0, 1.07, 0.127, 0.839, 0.46, 8.8, 0.0226, 0},
+      {89.8, 3.13, 0, 0.782, 0.0895, 0.775, 0.632, 7.03, 0.00418, 0}}},  // bin_bsr.compact
+}};
+inline constexpr spmv_costs_cpu costs_by_loads{{
+    {{{2.97, 1.06, 0.298, 0.82, 0.829, 0.111, 0, 0.00819, 0, 0},
+      {6.14, 1.71, 0.27, 0.747, 0.5, 0.172, 0, 0.00523, 0, 0}}},  // csr.serial
+    {{{25, 0, 4.49, 10.4, 0.995, 0.655, 4.5, 0.162, 0, 0.0153},
+      {30.8, 1.47, 2.12, 5.28, 0.315, 0.734, 8.68, 0.169, 0, 0.0152}}},  // packed
+    {{{8.9, 7.06, 10.8, 0.517, 0.611, 0.193, 0, 0.0102, 0, 0},
+      {12.3, 5.77, 18.1, 0.475, 0.219, 0.0915, 0, 0.00135, 0, 0}}},  // sell
+    {{{18.2, 0.513, 0.253, 1.31, 0.132, 0.5, 1.6, 1.84, 0.00544, 0},
+      {26.7, 3.47, 0, 1.39, 0.0656, 0.416, 1.11, 0.853, 0, 0}}},  // bsr
+    {{{78.1, 2.55, 0, 0.746, 0.192, 0.294, 1.69, 4.79, 0.0079, 0},
+      {86.8, 2.23, 0, 0.951, 0.0939, 0.696, 1.68, 1.14, 0.0165, 0}}},  // bin_bsr.compact
+}};
 // end costs
 
 /// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
