@@ -8,8 +8,9 @@
 //   line for each run tulle_choice_cpu RECORD.json judge                              what `default` takes today, by
 //   the times that are there
 //
-// Warm, f64 and f32, the least of some short turns of each; all take turns, so that what disturbs one disturbs all.
-// What other processes took of the machine meanwhile is in the record. docs/notes/0024-choice-cpu.md.
+// On more threads than one, those that were measured on one and are worth several. Warm, f64 and f32, the least of some
+// short turns of each; all take turns, so that what disturbs one disturbs all. What other processes took of the machine
+// meanwhile is in the record. docs/notes/0024-choice-cpu.md.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@
 #include <utility>
 
 #include "../cli/bench/load.hpp"
+#include "core/parallel.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/processor.hpp"
 #include "plan/choose_spmv.hpp"
@@ -217,6 +219,12 @@ class record_file {
     return has(family, matrix) && std::ranges::any_of(of(family, matrix).at("runs"),
                                                       [&](const json& r) { return r.at("threads") == threads; });
   }
+  /// Whether the matrix, as it was on one thread, is worth more of them.
+  [[nodiscard]] bool is_shared(const std::string& family, const std::string& matrix) {
+    if (!has(family, matrix)) return false;
+    const json& stats = of(family, matrix).at("stats");
+    return threads_for(2, stats.at("rows").get<std::int64_t>() + stats.at("nnz").get<std::int64_t>()) > 1;
+  }
   void add(const std::string& family, const std::string& matrix, const std::string& parameters, bool fitted,
            const pattern& p, int threads) {
     if (!has(family, matrix)) {
@@ -353,7 +361,10 @@ int run_all(const std::vector<std::string>& arguments) {
     const auto end = clock::now() + std::chrono::seconds(std::stoi(what));
     const int threads = std::stoi(arguments.at(2));
     go(
-        3, [&](const auto& family, const auto& matrix) { return !record.has(family, matrix, threads); },
+        3,
+        [&](const auto& family, const auto& matrix) {
+          return !record.has(family, matrix, threads) && (threads == 1 || record.is_shared(family, matrix));
+        },
         [&](const family& from, const std::string& name, const std::string& parameters, const pattern& p) {
           if (clock::now() > end) return false;
           record.add(from.name, name, parameters, from.fitted, p, threads);
