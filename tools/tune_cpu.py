@@ -50,8 +50,11 @@ def predicted(run, costs):
 
 
 def time_of(run, kernel):
-    csr = "csr.serial" if run["threads"] == 1 or run["kernels"][KERNELS[0]]["shares"] == 1 else "csr.balanced"
-    return run["us"].get(csr if kernel == KERNELS[0] else kernel)
+    """On one thread both kernels of CSR are the same."""
+    csr = [k for k in ("csr.serial", "csr.balanced") if k in run["us"]]
+    if run["threads"] > 1:
+        csr = ["csr.serial" if run["kernels"][KERNELS[0]]["shares"] == 1 else "csr.balanced"]
+    return min((run["us"][k] for k in csr if k in run["us"]), default=None) if kernel == KERNELS[0] else run["us"].get(kernel)
 
 
 def regret(run, costs):
@@ -86,6 +89,17 @@ def as_cpp(name, costs):
     return f"inline constexpr spmv_costs_cpu {name}{{{{\n" + "\n".join(lines) + "\n}};\n"
 
 
+def write_split(file, runs):
+    """What was fitted on and what was left out, into the record's context; a line for each matrix, as the program writes it."""
+    record = json.loads(file.read_text())
+    record["context"]["fit"] = {"on": sorted({r["family"] for r in runs if r["fitted"]}),
+                                "left_out": sorted({r["family"] for r in runs if not r["fitted"]}),
+                                "threads": 1, "most_bytes": MOST_BYTES, "least_nonzeros": LEAST_NONZEROS}
+    lines = ",\n".join(json.dumps(m, separators=(",", ":"), ensure_ascii=False) for m in record["choice_cpu"])
+    context = json.dumps(record["context"], separators=(",", ":"), ensure_ascii=False)
+    file.write_text(f'{{"context": {context},\n"choice_cpu": [\n{lines}]}}\n')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=Path, default=ROOT / "build/cpu-only/bin/tulle_choice_cpu")
@@ -106,6 +120,8 @@ def main():
             leave_one_out([r for r in fitted if r["threads"] == 1])
         header = re.sub(rf"inline constexpr spmv_costs_cpu costs_by_{processor}\b.*?;\n", lambda _: as_cpp(f"costs_by_{processor}", costs),
                         header, flags=re.S)
+        if args.write:
+            write_split(file, runs)
     if args.write:
         HEADER.write_text(header)
 

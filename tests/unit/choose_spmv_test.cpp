@@ -1,13 +1,14 @@
 // The choice of a kernel is a pure function: these are its rules, on statistics made by hand.
+#include "plan/choose_spmv.hpp"
+
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
 
-#include <gtest/gtest.h>
-
 #include "kernels/backends.hpp"
 #include "kernels/column_blocks.hpp"
-#include "plan/choose_spmv.hpp"
 
 namespace tulle {
 namespace {
@@ -66,7 +67,9 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
   EXPECT_EQ(simple(s, i32), "csr.warp");  // integers have the CSR family alone
 }
 
-std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
+std::string standard(const csr_stats& s, type_key t = f64) {
+  return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel;
+}
 
 TEST(ChooseSpmv, PacksLargeMatrices) {
   EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
@@ -311,7 +314,9 @@ TEST(UnsupportedReason, SaysWhyAKernelCannotTakeAMatrix) {
       EXPECT_THROW(unsupported_reason(k, uneven, f64, cpu), error) << k.name;
       continue;
     }
-    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu), k.takes(type_key_of<std::int32_t, std::int32_t>) ? "" : "not built for i32 values") << k.name;
+    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu),
+              k.takes(type_key_of<std::int32_t, std::int32_t>) ? "" : "not built for i32 values")
+        << k.name;
     EXPECT_EQ(unsupported_reason(k, uneven, f64, cpu).empty(), k.name != "ell") << k.name;
   }
   kernel_info unknown;
