@@ -80,8 +80,8 @@ double sample(const candidate& c, int many) {
 /// sleep.
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
-  constexpr int few = 9, many = 15;
-  constexpr auto asleep = std::chrono::microseconds(1500);
+  constexpr int few = 9, many_alone = 15;
+  constexpr auto asleep = std::chrono::microseconds(1000);
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
   for (candidate& c : all) {
@@ -96,7 +96,7 @@ void measure(std::vector<candidate>& all, int threads) {
     all[i].hopeless = first[i] > hopeless * fastest && first[i] * in_a_row > soon_over * turn;
     if (all[i].hopeless) all[i].times = {first[i]};
   }
-  for (int i = 0; i < (fastest > 2000 ? few : many); ++i) {
+  for (int i = 0; i < (fastest > 2000 || threads > 1 ? few : many_alone); ++i) {
     for (candidate& c : all) {
       if (c.hopeless) continue;
       if (threads > 1) std::this_thread::sleep_for(asleep);
