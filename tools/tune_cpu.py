@@ -3,7 +3,7 @@
   tools/tune cpu [--program build/cpu-only/bin/tulle_choice_cpu] [--write] RECORD.json...
 
 Each record was measured on one class of processors (its context says which). Costs are fitted on the families that the record
-calls fitted, on one thread, where values and columns take at most 4 MB, as predictions are used. Printed: the regret (time of what
+calls fitted, on one thread, where values and columns take no more than predictions are used for (4 or 32 MB). Printed: the regret (time of what
 is predicted fastest over that of the fastest kernel there is, geometric mean and worst) on them, on those left out, and by leaving out each
 family of the fitted in turn. With --write the costs are written into the header, and into each record what was fitted on what."""
 import argparse
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 10
-MOST_BYTES = 4 << 20
+MOST_BYTES = {"gathers": 4 << 20, "loads": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
 LEAST_SAMPLES = 12
 LEAST_NONZEROS = 50
 
@@ -28,7 +28,7 @@ def value_bytes(run):
 
 
 def small(run):
-    return run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES
+    return run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES[run["processor"]]
 
 
 def fit_all(runs):
@@ -94,7 +94,7 @@ def write_split(file, runs):
     record = json.loads(file.read_text())
     record["context"]["fit"] = {"on": sorted({r["family"] for r in runs if r["fitted"]}),
                                 "left_out": sorted({r["family"] for r in runs if not r["fitted"]}),
-                                "threads": 1, "most_bytes": MOST_BYTES, "least_nonzeros": LEAST_NONZEROS}
+                                "threads": 1, "most_bytes": MOST_BYTES[runs[0]["processor"]], "least_nonzeros": LEAST_NONZEROS}
     lines = ",\n".join(json.dumps(m, separators=(",", ":"), ensure_ascii=False) for m in record["choice_cpu"])
     context = json.dumps(record["context"], separators=(",", ":"), ensure_ascii=False)
     file.write_text(f'{{"context": {context},\n"choice_cpu": [\n{lines}]}}\n')
@@ -111,7 +111,7 @@ def main():
     for file in args.records:
         processor = json.loads(file.read_text())["context"]["processor"]
         lines = subprocess.run([args.program, file, "terms"], check=True, capture_output=True, text=True).stdout
-        runs = [json.loads(line) for line in lines.splitlines()]
+        runs = [json.loads(line) | {"processor": processor} for line in lines.splitlines()]
         fitted = [r for r in runs if r["fitted"] and small(r) and r["nnz"] >= LEAST_NONZEROS]
         costs = fit_all(fitted)
         print(f"{file.name} ({processor})")

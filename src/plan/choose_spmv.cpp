@@ -162,9 +162,6 @@ spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
                               s.mean, s.max, *why)};
 }
 
-/// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
-constexpr double most_predicted_bytes = 4 << 20;
-
 /// Why `packed` would not pay where the matrix comes from memory, or nullptr: docs/notes/0002-cpu-spmv.md.
 const char* not_worth_packing(const csr_stats& s, double value, int threads) {
   constexpr double one_cache = 1 << 20;
@@ -180,7 +177,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
   if (!floating(types)) return in_csr(s, threads, say(why, "integers stay in CSR"));
   const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
   const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes) {
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(gathers)) {
     if (pads)
       return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
     if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
