@@ -7,10 +7,10 @@
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "kernels/autotune_cache.hpp"
 #include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
 #include "plan/autotune.hpp"
-#include "plan/autotune_cache.hpp"
 
 namespace tulle {
 namespace {
@@ -119,7 +119,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   if (options.high_words) {
     if (!kernel->listens_to.high_words) {
       throw error(status::unsupported,
-                  fmt::format("high_words: {} does not store values as words ({})", kernel->name, reason));
+                  fmt::format("high_words: {} does not store values as words ({})", kernel->name, why()));
     }
     by_high_words = make_part_operator(true, false);
   }
@@ -351,11 +351,12 @@ void any_spmv_plan::autotune() {
     p.source.refresh();
   }
   if (!p.analysed) {
+    const std::string why = p.why();
     p.analyse();
     if (p.reads_transpose || p.kernel->takes_bsr) {
-      p.build_without_set_up(p.reason);
+      p.build_without_set_up(why);
     } else {
-      p.build(*p.kernel, p.reason);
+      p.build(*p.kernel, why);
     }
     p.reads_transpose = false;
   }
@@ -396,7 +397,7 @@ std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view
 
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
-  return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason,
+  return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
                      impl_->order_reason, of_many(*this, impl_->options.columns, impl_->many ? impl_->for_many->name : kernel()), in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }

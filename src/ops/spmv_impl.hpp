@@ -55,6 +55,10 @@ struct any_spmv_plan::impl {
   [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
     return find_spmv_kernel(ctx.backend(), name, types());
   }
+  /// Why this kernel. Rules are asked again, by the same statistics.
+  [[nodiscard]] std::string why() const {
+    return reason.empty() ? choose_spmv(stats, source.ref().types, ctx.info(), options.policy).reason : reason;
+  }
   [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
   [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
   [[nodiscard]] bool stays_blocks() const { return source.ref().format == matrix_format::bsr || comes_in_bins(); }
@@ -82,7 +86,7 @@ struct any_spmv_plan::impl {
   bool analysed = false;  // else stats holds what is known without a pass over the matrix
   const spmv_kernel* kernel = nullptr;
   const spmv_kernel* for_many = for_columns(0);
-  std::string reason;
+  std::string reason;  // empty: the rules'
   std::unique_ptr<spmv_operator> op;
   std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "kernels/bsr_block.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
+#include "kernels/processor.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 #include "plan/spmv_costs_cuda.hpp"
@@ -128,18 +131,26 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
                                            best.microseconds, next.kernel, next.microseconds, s.nnz, s.mean, s.max)};
 }
 
-/// In CSR, by threads where there is work for two.
-spmv_choice in_csr(const csr_stats& s, int threads, const std::string& why) {
-  if (threads_for(2, s.rows + s.nnz) == 1) {
-    return {"csr.serial", fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows,
-                                      threads, why)};
-  }
-  return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}",
-                                      threads, s.mean, s.max, why)};
+/// A choice on a CPU, and what there is to say of it where that is asked for.
+using explanation = std::optional<std::string>;
+template <class... Values>
+explanation say(bool asked, fmt::format_string<Values...> text, Values&&... values) {
+  if (!asked) return std::nullopt;
+  return fmt::format(text, std::forward<Values>(values)...);
 }
 
-/// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
-constexpr double most_predicted_bytes = 4 << 20;
+/// In CSR, by threads where there is work for two.
+spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
+  const bool alone = threads_for(2, s.rows + s.nnz) == 1;
+  const char* const kernel = alone ? "csr.serial" : "csr.balanced";
+  if (!why) return {kernel, ""};
+  if (alone) {
+    return {kernel, fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows,
+                                threads, *why)};
+  }
+  return {kernel, fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
+                              s.mean, s.max, *why)};
+}
 
 /// Why `packed` would not pay where the matrix comes from memory, or nullptr: docs/notes/0002-cpu-spmv.md.
 const char* not_worth_packing(const csr_stats& s, double value, int threads) {
@@ -149,30 +160,46 @@ const char* not_worth_packing(const csr_stats& s, double value, int threads) {
   return nullptr;
 }
 
-/// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
-spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& device) {
-  const int threads = device.multiprocessors;
-  if (!floating(types)) return in_csr(s, threads, "integers stay in CSR");
-  if (pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz))) {
-    return in_csr(s, threads,
-                  fmt::format("slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
-  }
-  const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes) {
-    if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, reason);
-    return {"packed",
-            fmt::format("slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
-                        s.mean, s.max)};
-  }
-  const spmv_times_cpu us = predicted_times_cpu(s, size_of(types.value), threads);
-  if (us.csr <= us.packed) {
-    return in_csr(s, threads, fmt::format("about {:.2g} us, in slices of 32 rows {:.2g}", us.csr, us.packed));
-  }
-  return {"packed", fmt::format("slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
-                                s.mean, s.max, us.packed, us.csr)};
-}
-
 }  // namespace
+
+/// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
+spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, bool gathers, bool why) {
+  if (!floating(types)) return in_csr(s, threads, say(why, "integers stay in CSR"));
+  const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
+  const auto value = static_cast<double>(size_of(types.value));
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(gathers)) {
+    if (pads)
+      return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
+    if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
+    return {"packed",
+            say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
+                s.mean, s.max)
+                .value_or("")};
+  }
+  auto us = predicted_times_cpu(s, size_of(types.value), threads, gathers ? costs_by_gathers : costs_by_loads);
+  if (pads) us[1] = us[2] = std::numeric_limits<double>::infinity();
+  const auto least = static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
+  const auto& [csr, packed, sell, blocks, bins] = us;
+  if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
+  if (least == 1) {
+    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+                          s.mean, s.max, packed, csr)
+                          .value_or("")};
+  }
+  if (least == 2) {
+    return {
+        "sell",
+        say(why,
+            "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+            s.mean, s.max, sell, csr)
+            .value_or("")};
+  }
+  const index_t b = best_bsr_block(s, size_of(types.value));
+  return {std::string(kernels_cpu[least].kernel),
+          say(why, "blocks of {0} x {0}, {1:.0f}% full, take about {2:.2g} us, CSR {3:.2g}", b,
+              100 * s.block_fill[static_cast<std::size_t>(b)], std::min(blocks, bins), csr)
+              .value_or("")};
+}
 
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
@@ -187,9 +214,16 @@ bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& 
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
-  if (device.backend == backend_kind::cpu) return choose_cpu(stats, types, device);
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
+}
+
+std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), false).kernel;
+  return choose_spmv(stats, types, device, policy).kernel;
 }
 
 }  // namespace tulle

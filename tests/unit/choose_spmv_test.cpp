@@ -275,11 +275,10 @@ TEST(ChooseSpmv, LeavesIntegersInPlace) {
   EXPECT_EQ(standard(regular(3'100, 46), i32), "csr.warp");
 }
 
-std::string on_cpu(const csr_stats& s, type_key t = f64) {
-  device_info cpu;
-  cpu.multiprocessors = 2;
-  return choose_spmv(s, t, cpu, spmv_policy::standard).kernel;
+std::string on_cpu(const csr_stats& s, type_key t = f64, bool gathers = true) {
+  return choose_spmv_cpu(s, t, 2, gathers).kernel;
 }
+constexpr bool classes_of_processors[] = {true, false};
 
 TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(1'000, 5), i32), "csr.serial");
@@ -287,13 +286,46 @@ TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(100'000, 5), i32), "csr.balanced");
 }
 
-TEST(ChooseSpmvCpu, PacksSmallMatricesOfManyShortRows) {
-  EXPECT_EQ(on_cpu(regular(900, 8.6)), "packed");
-  EXPECT_EQ(on_cpu(regular(494, 3.4), f32), "packed");
+TEST(ChooseSpmvCpu, PacksSmallMatricesWhoseRowsRepeat) {
   csr_stats few = regular(6, 65);
   few.sell_padding = few.sell_sorted_padding = 2.9;  // lanes without rows
-  EXPECT_EQ(on_cpu(few), "csr.serial");
-  EXPECT_EQ(on_cpu(few, f32), "csr.serial");
+  for (const bool gathers : classes_of_processors) {
+    EXPECT_EQ(on_cpu(with(regular(900, 8.6), &csr_stats::diagonal, 1), f64, gathers), "packed");
+    EXPECT_EQ(on_cpu(with(regular(494, 3.4), &csr_stats::diagonal, 1), f32, gathers), "packed");
+    EXPECT_EQ(on_cpu(few, f64, gathers), "csr.serial");
+    EXPECT_EQ(on_cpu(few, f32, gathers), "csr.serial");
+  }
+}
+
+TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
+  csr_stats s = regular(600, 23);
+  s.block_fill = {0, 0, 0.6, 0.5, 1, 0.4, 0.4, 0.3, 0.4};
+  for (const bool gathers : classes_of_processors) {
+    for (const type_key t : {f64, f32}) {
+      const std::string chosen = on_cpu(s, t, gathers);
+      EXPECT_TRUE(chosen == "bsr" || chosen == "bin_bsr.compact") << chosen;
+    }
+  }
+  s.block_fill.fill(0);  // not looked at
+  EXPECT_EQ(on_cpu(s).find("bsr"), std::string::npos);
+  s.block_fill.fill(0.2);
+  EXPECT_EQ(on_cpu(s).find("bsr"), std::string::npos);
+}
+
+TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
+  csr_stats s = regular(2'000, 10);
+  s.stddev = 3, s.sell_padding = 1.4, s.sell_sorted_padding = 1.02, s.gather_sectors = 26;
+  EXPECT_EQ(on_cpu(s, f64, true), "packed");
+  EXPECT_EQ(on_cpu(s, f64, false), "sell");
+}
+
+TEST(ChooseSpmvCpu, GivesNoReasonWhereNoneIsAskedFor) {
+  for (const csr_stats& s : {regular(6, 65), regular(900, 8.6), regular(100'000, 5), regular(500, 100)}) {
+    const spmv_choice told = choose_spmv_cpu(s, f64, 2, true), silent = choose_spmv_cpu(s, f64, 2, true, false);
+    EXPECT_EQ(told.kernel, silent.kernel);
+    EXPECT_NE(told.reason, "");
+    EXPECT_EQ(silent.reason, "");
+  }
 }
 
 TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {

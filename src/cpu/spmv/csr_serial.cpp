@@ -5,6 +5,7 @@
 // matrices too small to share.
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -13,11 +14,13 @@ template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
   csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {}
+      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
+    this->path_ = fastest_row_path<V>(a);
+  }
 
   template <class Finish, class Done>
   void multiply(Finish finish, const V* x, const Done& done) const {
-    multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
+    multiply_rows(this->path_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
