@@ -127,6 +127,7 @@ class gustavson final : public spgemm_operator {
 
   void fill_values(const product_fill& to) {
     fill_sorted(to, rows_.sorted());
+    fill_bucketed(to, rows_.mean_b(), rows_.bucketed());
     for (const row_class c : {hashed_256, hashed_376, hashed_480}) {
       fill_hashed(to, rows_.mean_b() <= short_row, c, rows_.list(c));
     }
