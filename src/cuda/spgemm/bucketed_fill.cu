@@ -5,6 +5,8 @@
 // (Batcher, AFIPS 1968) in shared memory. Products of an entry are added up one by one in the order of A's entries.
 // A block of threads per row; one thread: eight or so of its products. Bytes per product: 4 + sizeof(T), through L1 and
 // L2; C is written once. Chosen where B's columns share few words, up to 4096 products.
+#include <cstdlib>
+
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/bucketed_rows.cuh"
@@ -160,7 +162,7 @@ __device__ __forceinline__ void rank_in_buckets(const bucketed_space<T>& space, 
 /// The order of the products by a bitonic network; what is beyond them comes last. The first step of a merge mirrors,
 /// so that all comparisons point the same way.
 template <class T>
-__device__ __noinline__ void sort_by_network(const bucketed_space<T>& space, int products) {
+__device__ __forceinline__ void sort_by_network(const bucketed_space<T>& space, int products) {
   const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
   for (int p = tid; p < products; p += threads) space.order[p] = static_cast<unsigned short>(p);
   __syncthreads();
@@ -216,9 +218,10 @@ __device__ __forceinline__ void write_row(const bucketed_space<T>& space, const 
   }
 }
 
-template <class T, class O>
-__global__ void __launch_bounds__(512) fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v, row_list list,
-                                                            int most, int lanes, bool write_columns) {
+template <int Blocks, class T, class O>
+__global__ void __launch_bounds__(512, Blocks)
+    fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, int most, int lanes,
+                         bool write_columns) {
   extern __shared__ uint4 memory[];
   __shared__ int shared[2 * 512 / 32];
   const bucketed_space<T> space(memory, most);
@@ -247,11 +250,13 @@ void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& 
       if (lists.of[c].most == 0) continue;
       const int most = most_bucketed(c);
       const std::size_t bytes = bucketed_space<T>::bytes(most);
-      check(cudaFuncSetAttribute(fill_bucketed_kernel<T, O>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
+      const char* const tried = std::getenv("TULLE_TRY");
+      const auto kernel = tried != nullptr && std::atoi(tried) >= 100000 ? fill_bucketed_kernel<3, T, O>
+                                                                         : fill_bucketed_kernel<2, T, O>;
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
             "cudaFuncSetAttribute");
-      launch("spgemm: fill_bucketed", fill_bucketed_kernel<T, O>, {lists.of[c].most, bucketed_threads(most), bytes},
-             to.stream, m, v, lists.of[c], most, lanes_for(mean_b), to.columns);
+      launch("spgemm: fill_bucketed", kernel, {lists.of[c].most, bucketed_threads(most), bytes}, to.stream, m, v,
+             lists.of[c], most, lanes_for(mean_b), to.columns);
     }
   });
 }

@@ -86,7 +86,7 @@ std::int64_t counted_rows::count() {
 class_limits counted_rows::limits() const {
   if (is_small()) return {largest_sorted_small, 0};
   const int most = tried_most();
-  return {most >= 10000 ? 128 : largest_sorted, std::min(largest_bucketed(ctx_.info()), most % 10000)};
+  return {most / 10000 % 10 == 1 ? 128 : largest_sorted, std::min(largest_bucketed(ctx_.info()), most % 10000)};
 }
 
 /// Few rows: trials, or waiting to know how many rows each class has, would take longer than they save.
