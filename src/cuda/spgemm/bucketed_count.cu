@@ -29,16 +29,18 @@ __global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int l
   int found = 0;
   for (O base = m.a_rowptr[row]; base < end; base += threads) {
     const int count = static_cast<int>(min(O(threads), O(end - base)));
+    int length = 0;
     if (tid < count) {
       const index_t inner = __ldg(m.a_colind + base + tid);
       const O start = __ldg(m.b_rowptr + inner);
+      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
       batch.start[tid] = start;
-      batch.length[tid] = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
+      batch.length[tid] = length;
     }
-    __syncthreads();
+    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
     unsigned column[bucketed_depth];
     walk_batch(
-        batch, count, lanes, [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
+        batch, count, lanes, has_long, [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
         [&](int u, int, int) {
           for (unsigned at = column[u] * 0x9e3779b1u >> shift;; at = (at + 1) & (slots - 1)) {
             const unsigned held = atomicCAS(set + at, none, column[u]);

@@ -81,11 +81,11 @@ __device__ __forceinline__ int lay_out(const product_pattern<O>& m, const produc
     int all;
     const int before = block_sum_before(length, shared, all);
     if (tid < count) batch.place[tid] = placed + before;
-    __syncthreads();
+    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
     unsigned column[bucketed_depth];
     T value[bucketed_depth];
     walk_batch(
-        batch, count, lanes,
+        batch, count, lanes, has_long,
         [&](int u, O k) {
           column[u] = static_cast<unsigned>(__ldg(m.b_colind + k));
           value[u] = __ldg(v.b + k);

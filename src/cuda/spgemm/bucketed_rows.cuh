@@ -43,11 +43,14 @@ struct entry_batch {
 /// Rows of B that a group of lanes has in flight.
 constexpr int bucketed_depth = 4;
 
+/// Rows of B longer than this, for each lane of a group, are left to the whole block.
+constexpr int long_piece = 8;
+
 /// Calls load(u, position in B) and then store(u, entry of the batch, entry of the row of B) for every product of a
-/// batch of `count` entries.
+/// batch of `count` entries. has_long: whether one has a long row.
 template <class T, class O, class Load, class Store>
-__device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int count, int lanes, Load load,
-                                           Store store) {
+__device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int count, int lanes, bool has_long,
+                                           Load load, Store store) {
   constexpr int depth = bucketed_depth;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1), groups = static_cast<int>(blockDim.x) / lanes;
   for (int first = static_cast<int>(threadIdx.x) / lanes; first < count; first += depth * groups) {
@@ -58,6 +61,7 @@ __device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int c
       const int e = first + u * groups;
       from[u] = e < count ? batch.start[e] : O{0};
       length[u] = e < count ? batch.length[e] : 0;
+      if (length[u] > long_piece * lanes) length[u] = 0;
     }
 #pragma unroll
     for (int u = 0; u < depth; ++u) {
@@ -72,6 +76,20 @@ __device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int c
       for (int q = lane + lanes; q < length[u]; q += lanes) {
         load(u, from[u] + q);
         store(u, first + u * groups, q);
+      }
+    }
+  }
+  for (int e = 0; has_long && e < count; ++e) {
+    const int length = batch.length[e], threads = static_cast<int>(blockDim.x);
+    for (int base = static_cast<int>(threadIdx.x); length > long_piece * lanes && base < length;
+         base += depth * threads) {
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (base + u * threads < length) load(u, batch.start[e] + base + u * threads);
+      }
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (base + u * threads < length) store(u, e, base + u * threads);
       }
     }
   }

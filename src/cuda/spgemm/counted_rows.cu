@@ -15,6 +15,7 @@
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/rowptr.cuh"
+#include "cuda/spgemm/tick.hpp"
 #include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
@@ -64,6 +65,7 @@ void counted_rows::begin(const operand_check& check) {
               device->begins, rows_.data(), report_.of(device), stream());
   }
   begun_ = true;
+  tick("begin", stream());
 }
 
 std::int64_t counted_rows::count() {
@@ -125,14 +127,19 @@ row_list counted_rows::listed(int c, index_t most, const index_t* counted) const
 void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
+  tick("wait", stream());
   const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress();
+  tick("compress", stream());
   if (tries) {
     try_as_hashed(tried);
   } else {  // few columns share a word: no row would fit the table
     put_in_buckets();
     leave_out_trials();
   }
+  tick("tries", stream());
   count_lists();
+  for (int c = 0; c < row_classes && std::getenv("TULLE_TICK") != nullptr; ++c) std::fprintf(stderr, "tick class %d: %d\n", c, lists_[c].most);
+  for (int c = 0; c < 5 && std::getenv("TULLE_TICK") != nullptr; ++c) std::fprintf(stderr, "tick bucketed %d: %d\n", c, bucketed_.of[c].most);
   scanned_ = found.products <= static_cast<unsigned long long>(most_narrow);
   if (scanned_) {
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
@@ -175,9 +182,12 @@ void counted_rows::leave_out_trials() {
 
 void counted_rows::count_lists() {
   count_sorted(product_, sorted(), entries_.data(), stream());
+  tick("count sorted", stream());
   count_bucketed(product_, mean_b(), bucketed_, entries_.data(), stream());
+  tick("count bucketed", stream());
   count_wide(product_, static_cast<float>(mean_b()), lists_[wide], ctx_.info(), entries_.data(),
              &counters_.data()->most, keep_bitmaps(), stream());
+  tick("count wide", stream());
 }
 
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
