@@ -251,8 +251,8 @@ void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& 
       const int most = most_bucketed(c);
       const std::size_t bytes = bucketed_space<T>::bytes(most);
       const char* const tried = std::getenv("TULLE_TRY");
-      const auto kernel = tried != nullptr && std::atoi(tried) >= 100000 ? fill_bucketed_kernel<3, T, O>
-                                                                         : fill_bucketed_kernel<2, T, O>;
+      const auto kernel = tried != nullptr && std::atoi(tried) >= 100000 ? fill_bucketed_kernel<4, T, O>
+                                                                         : fill_bucketed_kernel<3, T, O>;
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
             "cudaFuncSetAttribute");
       launch("spgemm: fill_bucketed", kernel, {lists.of[c].most, bucketed_threads(most), bytes}, to.stream, m, v,
