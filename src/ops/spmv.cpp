@@ -223,6 +223,7 @@ void any_spmv_plan::impl::prepare_many() {
   of_many.columns_order = options.columns_order;
   try {
     many = wanted->make(ctx, source.ref(), stats, of_many);
+    many_kernel = wanted;
     ctx.synchronize();  // apply_many may come on another stream
   } catch (const error& e) {
     if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it
@@ -310,7 +311,7 @@ void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, 
 void any_spmv_plan::do_apply_many_with(double alpha, const const_multivector_ref& x, double beta,
                                        const multivector_ref& y, const many_epilogue& then, call how) const {
   spmv_operator& op = impl_->many_operator(x, y);
-  const spmv_kernel& kernel = &op == impl_->op.get() ? *impl_->kernel : *impl_->for_many;
+  const spmv_kernel& kernel = &op == impl_->op.get() ? *impl_->kernel : *impl_->many_kernel;
   if (impl_->order || !kernel.has.finish) return linear_operator::do_apply_many_with(alpha, x, beta, y, then, how);
   op.apply_many_with(alpha, strided(x), beta, strided(y), finish_of(then), how.stream);
 }
@@ -399,7 +400,7 @@ std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
   return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
-                     impl_->order_reason, of_many(*this, impl_->options.columns, impl_->many ? impl_->for_many->name : kernel()), in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
+                     impl_->order_reason, of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()), in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

@@ -48,7 +48,7 @@ struct any_spmv_plan::impl {
   }
   [[nodiscard]] bool can(operation what) const noexcept {
     if (what == operation::many_epilogue) {
-      return !order && has_pass(many == nullptr ? *kernel : *for_many, what, *options.vector_type);
+      return !order && has_pass(many == nullptr ? *kernel : *many_kernel, what, *options.vector_type);
     }
     return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
   }
@@ -88,6 +88,7 @@ struct any_spmv_plan::impl {
   const spmv_kernel* for_many = for_columns(0);
   std::string reason;  // empty: the rules'
   std::unique_ptr<spmv_operator> op;
+  const spmv_kernel* many_kernel = nullptr;  // of `many`
   std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A

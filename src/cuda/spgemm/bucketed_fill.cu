@@ -52,7 +52,7 @@ struct bucket_range {
         scale(high - low < static_cast<unsigned>(buckets)
                   ? 0
                   : static_cast<unsigned>(
-                        __fdividef(static_cast<float>(buckets) * 4294960000.f, static_cast<float>(high - low) + 1))) {}
+                        static_cast<float>(buckets) * 4294960000.f / (static_cast<float>(high - low) + 1))) {}
   __device__ __forceinline__ unsigned operator()(unsigned column) const {
     return scale == 0 ? column - low : __umulhi(column - low, scale);
   }

@@ -63,7 +63,10 @@ class packed_matrix {
   }
   [[nodiscard]] bool in_words() const noexcept { return kind_.storage == value_storage::words; }
   /// Of values in words; bytes that an application by these reads.
-  [[nodiscard]] high_values by_high_words() const { return {as<std::int32_t>()}; }
+  [[nodiscard]] high_values by_high_words() const {
+    high_values high{as<std::int32_t>()};
+    return high;
+  }
   [[nodiscard]] std::size_t high_bytes() const noexcept { return pattern_->bytes() + data_.bytes() / 2; }
   [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
