@@ -109,7 +109,8 @@ class cg_solver {
   /// INDEFINITE as the constructor, where finding out would not make a host wait for a device: else the next solve says
   /// so, at iteration 0, and names the row. A kernel that keeps a BSR in place (`explain` says which) reads the values
   /// that were lent at every solve: this then queues nothing, and new ones at the same address need no call. A caller's
-  /// CUDA graph of `enqueue` has to be captured again where the plan stores values in fewer bits (any_spmv_plan).
+  /// CUDA graph of `enqueue` has to be captured again where the plan stores values in fewer bits (any_spmv_plan), or
+  /// block_jacobi its blocks.
   void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;
