@@ -51,7 +51,7 @@ typedef struct tulle_cg_options {
                               stored. MIXED does without it */
   tulle_error_bound bound; /* of `tolerance` */
   int32_t whole_blocks;    /* 1: BLOCK_JACOBI stores no inverse of a block in bf16 or f32, as it does where the block's
-                              condition is so small that rounding takes less than a tenth from it */
+                              condition is so small that its rounding changes the block by less than a tenth */
 } tulle_cg_options;
 
 /* How a solve ended. */

@@ -1,6 +1,7 @@
 // Blocks whose f64 values all are floats: stored as floats, with the bits of before.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 #include <tulle/tulle.hpp>
 #include <vector>
@@ -22,6 +23,9 @@ csr<double> mesh(index_t dof, double (*make)(double), double last = 0.5) {
   return a;
 }
 double to_f32(double v) { return static_cast<float>(v); }
+double to_bf16(double v) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) & 0xffff0000u);
+}
 double as_it_is(double v) { return v; }
 
 class NarrowBlockValues : public on_backend {
@@ -56,15 +60,22 @@ class NarrowBlockValues : public on_backend {
 };
 
 TEST_P(NarrowBlockValues, GiveTheBitsOfWholeOnes) {
+  const bool on_device = ctx().backend() == backend_kind::cuda;
   for (const index_t dof : {2, 3, 4, 6}) {
-    SCOPED_TRACE(dof);
-    const csr<double> floats = mesh(dof, to_f32), not_all = mesh(dof, to_f32, 1.0 / 3);
-    const any_spmv_plan narrow = plan_of(floats), whole = plan_of(not_all);
-    EXPECT_EQ(storage_of(narrow), "f32");
-    EXPECT_EQ(storage_of(whole), "f64");
-    EXPECT_LT(narrow.matrix_bytes(), whole.matrix_bytes() * 3 / 4);
-    EXPECT_NE(narrow.explain().find("values=f32"), std::string::npos) << narrow.explain();
-    EXPECT_EQ(results(narrow), results(whole));
+    struct kind {
+      double (*make)(double);
+      const char* storage;
+    };
+    for (const auto& [make, storage] : {kind{to_f32, "f32"}, {to_bf16, on_device ? "bf16" : "f32"}}) {
+      SCOPED_TRACE(std::to_string(dof) + " " + storage);
+      const csr<double> narrow_ones = mesh(dof, make), not_all = mesh(dof, make, 1.0 / 3);
+      const any_spmv_plan narrow = plan_of(narrow_ones), whole = plan_of(not_all);
+      EXPECT_EQ(storage_of(narrow), storage);
+      EXPECT_EQ(storage_of(whole), "f64");
+      EXPECT_LT(narrow.matrix_bytes(), whole.matrix_bytes() * 3 / 4);
+      EXPECT_NE(narrow.explain().find(std::string("values=") + storage), std::string::npos) << narrow.explain();
+      EXPECT_EQ(results(narrow), results(whole));
+    }
   }
 }
 

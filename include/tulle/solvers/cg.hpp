@@ -42,8 +42,9 @@ struct cg_options {
   preconditioner_kind preconditioner = preconditioner_kind::jacobi;
   index_t block =
       0;           // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
-  /// Of block_jacobi: the inverse of a block is stored in bf16 or f32 where the block's condition is so small that its
-  /// rounding takes less than a tenth from it; all else is of the values' type.
+  /// Of block_jacobi: inverses of blocks are stored in bf16 or f32 where u kappa_1 of the blocks is at most 0.1, so that M
+  /// stays positive definite, and on a CPU where they would take 4 MB and more; products and sums are of the vectors'
+  /// type (Anzt, Dongarra, Flegar, Higham, Quintana-Orti, CCPE 31, 2019). `explain()` says rows and bytes of each.
   bool narrow_blocks = true;
   int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
@@ -51,7 +52,8 @@ struct cg_options {
   /// Mixed: of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
   solver_precision precision = solver_precision::uniform;
   /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does from 2^20
-  /// nonzeros on (CUDA: 2^23) where the plan's kernel is not named and has them; mixed leaves that out, and values and value_rule.
+  /// nonzeros on (CUDA: 2^23) where the plan's kernel is not named and has them; on CUDA mixed iterates by those in f64
+  /// vectors, in place of f32, with one copy of A. On a CPU mixed leaves that out, and everywhere values and value_rule.
   spmv_options spmv;
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
   std::function<void(int iterations, double residual)> progress = {};
@@ -107,7 +109,8 @@ class cg_solver {
   /// INDEFINITE as the constructor, where finding out would not make a host wait for a device: else the next solve says
   /// so, at iteration 0, and names the row. A kernel that keeps a BSR in place (`explain` says which) reads the values
   /// that were lent at every solve: this then queues nothing, and new ones at the same address need no call. A caller's
-  /// CUDA graph of `enqueue` has to be captured again where the plan stores values in fewer bits (any_spmv_plan).
+  /// CUDA graph of `enqueue` has to be captured again where the plan stores values in fewer bits (any_spmv_plan), or
+  /// block_jacobi its blocks.
   void update_values(const const_vector_ref& values);
 
   [[nodiscard]] const context& ctx() const noexcept;

@@ -5,7 +5,8 @@
 // Padding (column -1) and entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of full blocks: sizeof(T) + 4 / block^2, times a padding of about 1.01 (1, 2, 4 or 8 / (block^2
 // fill) more with masks); plus 8 bytes per bin, 4 per block row where any moved, and one y per row. Several right-hand
-// sides: a pass takes 4, or 2 of large blocks. `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and
+// sides: a pass takes 4, or 2 of large blocks. Values of f64 that lose nothing, or no more than is allowed, take 4 or 2
+// bytes (narrow_bins.hpp). `lanes`: warps of a bin. Chosen for a matrix that comes in bins, and
 // where blocks are full enough to need fewer bytes than csr5.
 #include "cuda/spmv/bin_bsr_compact.cuh"
 #include "cuda/spmv/block_operator.cuh"

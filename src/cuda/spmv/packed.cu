@@ -3,9 +3,9 @@
 // are added by shuffles, and the store permutes the rows back. The parts of a long row leave their sums in memory, and
 // the last warp to arrive adds them in order, in the same launch. Values that can be are stored in fewer bytes (1, 2 or
 // 4: packed_values.cuh), with the same result bit for bit; within a promise or by a rule of size each slice of an f64
-// matrix has f64, f32 or f16 values (row_forms.hpp). Bytes per nonzero: those of a value + 0, 1, 2 or 4 + 1/8;
-// plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
-// longer than 1000) unless csr5 is.
+// matrix has f64, f32 or f16 values (row_forms.hpp); f64 values in two words may be read by the high ones alone. Bytes
+// per nonzero: those of a value + 0, 1, 2 or 4 + 1/8; plus one y and at most 4 bytes per row; no offsets. Chosen for at
+// least 2.5 million nonzeros (1 million if rows are longer than 1000) unless csr5 is.
 #include <algorithm>
 #include <memory>
 
