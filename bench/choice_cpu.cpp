@@ -1,11 +1,16 @@
-// What `default` takes on a CPU beside every kernel that it could take, on the families of spmv_families.hpp and on
-// real matrices. Families that the rules were fitted on say so; the others and the real matrices judge them.
+// What `default` takes on a CPU beside every kernel that it could take and beside other libraries (spmv_peers.hpp), on
+// the families of spmv_families.hpp and on real matrices. Families that the rules were fitted on say so; the others and
+// the real matrices judge them.
 //
-//   tulle_choice_cpu RECORD.json SECONDS [FOLDER of .mtx]   measures what the record lacks until that time has gone by
-//   tulle_choice_cpu RECORD.json judge                      what `default` takes today, by the times that are there
+//   tulle_choice_cpu RECORD.json SECONDS THREADS [FOLDER of .mtx]   measures what the record lacks until that time has
+//   gone by tulle_choice_cpu RECORD.json inspect [FOLDER of .mtx]           what a plan looks at today, of the matrices
+//   that are there tulle_choice_cpu RECORD.json terms                              what tools/tune fits costs to, a
+//   line for each run tulle_choice_cpu RECORD.json judge                              what `default` takes today, by
+//   the times that are there
 //
-// Warm, one thread and two, f64 and f32; kernels take turns, so that what disturbs one disturbs all.
-// docs/notes/0024-choice-cpu.md.
+// On more threads than one, those that were measured on one and are worth several. Warm, f64 and f32, the least of some
+// short turns of each; all take turns, so that what disturbs one disturbs all. What other processes took of the machine
+// meanwhile is in the record. docs/notes/0024-choice-cpu.md.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -16,17 +21,25 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <set>
 #include <string_view>
+#include <thread>
 #include <tulle/tulle.hpp>
 #include <utility>
 
+#include "../cli/bench/load.hpp"
+#include "core/parallel.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/processor.hpp"
+#include "plan/choose_spmv.hpp"
+#include "plan/spmv_costs_cpu.hpp"
 #include "record.hpp"
 #include "spmv_families.hpp"
+#include "spmv_peers.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -48,50 +61,50 @@ csr<T, std::int32_t> with_values(const context& ctx, const pattern& p) {
 
 struct candidate {
   std::string name;
-  std::unique_ptr<spmv_operator> op;
-  std::vector<double> times;
+  std::function<void()> apply;
+  bool is_peer = false;
+  std::vector<double> times{};
   bool hopeless = false;
+
+  [[nodiscard]] double least() const { return *std::ranges::min_element(times); }
 };
 
-/// Medians of applications in a row, in turns.
-class stand {
- public:
-  stand(const context& ctx, shape of, std::size_t value)
-      : ctx_(ctx), x_(ctx, of.cols * value), y_(ctx, of.rows * value) {
-    std::fill_n(x_.data(), x_.size(), std::byte{0});
+/// Microseconds of one of so many applications in a row.
+double sample(const candidate& c, int many) {
+  const auto begin = clock::now();
+  for (int i = 0; i < many; ++i) c.apply();
+  return since(begin) / many;
+}
+
+/// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to
+/// sleep.
+void measure(std::vector<candidate>& all, int threads) {
+  constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
+  constexpr int few = 9, many_alone = 15;
+  constexpr auto asleep = std::chrono::microseconds(1000);
+  double fastest = std::numeric_limits<double>::infinity();
+  std::vector<double> first;
+  for (candidate& c : all) {
+    (void)sample(c, 1);
+    first.push_back(sample(c, 1));
+    const int some = first.back() < 100 ? static_cast<int>(std::min(50.0, 20 / first.back() + 4)) : 1;
+    for (int i = 0; i < 4; ++i) first.back() = std::min(first.back(), sample(c, some));  // others may take the core
+    fastest = std::min(fastest, first.back());
   }
-  void measure(std::vector<candidate>& all) {
-    constexpr double turn = 120, hopeless = 3, soon_over = 20;  // microseconds, but for the second
-    constexpr int few = 5, many = 9;
-    double fastest = std::numeric_limits<double>::infinity();
-    std::vector<double> first;
+  const int in_a_row = static_cast<int>(std::clamp(std::ceil(turn / fastest), 1.0, 2000.0));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].hopeless = first[i] > hopeless * fastest && first[i] * in_a_row > soon_over * turn;
+    if (all[i].hopeless) all[i].times = {first[i]};
+  }
+  for (int i = 0; i < (fastest > 2000 || threads > 1 ? few : many_alone); ++i) {
     for (candidate& c : all) {
-      (void)sample(c, 1);
-      first.push_back(sample(c, 1));
-      if (first.back() < 100) first.back() = sample(c, static_cast<int>(std::min(50.0, 20 / first.back() + 4)));
-      fastest = std::min(fastest, first.back());
-    }
-    const int in_a_row = static_cast<int>(std::clamp(std::ceil(turn / fastest), 1.0, 2000.0));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i].hopeless = first[i] > hopeless * fastest && first[i] * in_a_row > soon_over * turn;
-      if (all[i].hopeless) all[i].times = {first[i]};
-    }
-    for (int i = 0; i < (fastest > 2000 ? few : many); ++i) {
-      for (candidate& c : all) {
-        if (!c.hopeless) c.times.push_back(sample(c, in_a_row));
-      }
+      if (c.hopeless) continue;
+      if (threads > 1) std::this_thread::sleep_for(asleep);
+      if (threads > 1) (void)sample(c, std::min(in_a_row, 20));
+      c.times.push_back(sample(c, in_a_row));
     }
   }
-
- private:
-  double sample(candidate& c, int many) {
-    const auto begin = clock::now();
-    for (int i = 0; i < many; ++i) c.op->apply(1, x_.data(), 0, y_.data(), ctx_.stream());
-    return since(begin) / many;
-  }
-  context ctx_;
-  buffer<std::byte> x_, y_;
-};
+}
 
 json stats_of(const csr_stats& s) {
   return {{"rows", s.rows},
@@ -104,7 +117,9 @@ json stats_of(const csr_stats& s) {
           {"sell_padding", s.sell_padding},
           {"sell_sorted_padding", s.sell_sorted_padding},
           {"gather_sectors", s.gather_sectors},
-          {"gather_span", s.gather_span}};
+          {"gather_span", s.gather_span},
+          {"block_fill", s.block_fill},
+          {"diagonal", s.diagonal}};
 }
 
 /// As `inspect` made them.
@@ -114,6 +129,8 @@ csr_stats stats_from(const json& j) {
   s.empty_rows = j.at("empty_rows"), s.ell_padding = j.at("ell_padding"), s.sell_padding = j.at("sell_padding");
   s.sell_sorted_padding = j.at("sell_sorted_padding");
   s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
+  if (j.contains("block_fill")) s.block_fill = j.at("block_fill");
+  s.diagonal = j.value("diagonal", 0.0);
   s.mean = s.rows == 0 ? 0 : static_cast<double>(s.nnz) / s.rows;
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   return s;
@@ -130,37 +147,58 @@ any_spmv_plan plan_of(const context& ctx, const matrix_ref& a) {
 template <scalar T>
 json run(int threads, const pattern& p, json& stats) {
   const context ctx = context::cpu(threads);
+  const cli::bench::load_watch load;
   const csr<T, std::int32_t> a = with_values<T>(ctx, p);
   const matrix_ref ref(a.view());
   const csr_stats all = statistics(ctx, a.view());
-  json planned;
-  {
-    const any_spmv_plan plan = plan_of(ctx, ref);
-    planned = {std::string(plan.kernel()), rounded(plan.plan_microseconds())};
-    if (stats.is_null()) stats = stats_of(plan.stats());
-  }
-  std::vector<candidate> candidates;
+  buffer<T> x(ctx, static_cast<std::size_t>(a.cols)), y(ctx, static_cast<std::size_t>(a.rows));
+  std::fill_n(x.data(), x.size(), T{1});
+  std::fill_n(y.data(), y.size(), T{0});
+  const any_spmv_plan plan = plan_of(ctx, ref);
+  if (stats.is_null()) stats = stats_of(plan.stats());
+  std::vector<candidate> candidates{{"default", [&] { plan.apply(1, x, 0, y); }, true}};
+  std::vector<std::unique_ptr<spmv_operator>> made;
   for (const spmv_kernel& k : spmv_kernels(backend_kind::cpu)) {
     const bool is_one = k.role == kernel_role::production && contains(k.types, types_of(ref, {}));
-    if (is_one && k.supports(all, ref.types, ctx.info()).ok)
-      candidates.push_back({std::string(k.name), k.make(ctx, ref, all, {}), {}});
+    if (!is_one || !k.supports(all, ref.types, ctx.info()).ok) continue;
+    made.push_back(k.make(ctx, ref, all, {}));
+    candidates.push_back({std::string(k.name), [&ctx, &x, &y, op = made.back().get()] {
+                            op->apply(1, x.data(), 0, y.data(), ctx.stream());
+                          }});
   }
-  stand(ctx, ref.dimensions(), sizeof(T)).measure(candidates);
-  json us;
-  for (const candidate& c : candidates) us[c.name] = rounded(median(c.times));
+  for (auto& [name, apply] : spmv_peers<T>(a.view(), x.data(), y.data(), threads)) {
+    candidates.push_back({name, std::move(apply), true});
+  }
+  measure(candidates, threads);
+  json us, peers;
+  for (const candidate& c : candidates) (c.is_peer ? peers : us)[c.name] = rounded(c.least());
   return {{"precision", sizeof(T) == 8 ? "f64" : "f32"},
           {"threads", threads},
-          {"planned", planned[0]},
-          {"plan_us", planned[1]},
-          {"us", us}};
+          {"planned", plan.kernel()},
+          {"plan_us", rounded(plan.plan_microseconds())},
+          {"others", rounded(load.others().value_or(0))},
+          {"us", us},
+          {"peers", peers}};
+}
+
+/// What the kernels that a choice is made of count of a matrix, for tools/tune.
+json terms_of(const json& stats, const json& one) {
+  const spmv_subject_cpu subject(stats_from(stats), one.at("precision") == "f64" ? 8 : 4);
+  json all;
+  for (std::size_t k = 0; k < kernels_cpu.size(); ++k) {
+    if (k >= first_of_blocks_cpu && subject.blocks == 0) continue;
+    json terms = json::array();
+    for (const double t : kernels_cpu[k].of(subject)) terms.push_back(std::round(10 * t) / 10);
+    all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"))},
+                                               {"terms", terms}};
+  }
+  return all;
 }
 
 /// What a plan takes by today's rules: where a kernel does not take the matrix, the one without set-up.
-std::string choice(const json& stats, const json& one) {
-  device_info device = context::cpu(1).info();
-  device.multiprocessors = one.at("threads");
+std::string choice(const json& stats, const json& one, bool gathers) {
   const type_key types{one.at("precision") == "f64" ? scalar_type::f64 : scalar_type::f32, offset_type::i32};
-  const std::string chosen = choose_spmv(stats_from(stats), types, device).kernel;
+  const std::string chosen = choose_spmv_cpu(stats_from(stats), types, one.at("threads"), gathers).kernel;
   return one.at("us").contains(chosen) ? chosen : "csr.balanced";
 }
 
@@ -168,36 +206,80 @@ class record_file {
  public:
   explicit record_file(std::string name) : name_(std::move(name)) {
     if (std::ifstream in(name_); in) all_ = json::parse(in);
-    for (const json& r : matrices()) known_.insert(key(r.at("family"), r.at("matrix")));
+    if (all_["choice_cpu"].is_null()) all_["choice_cpu"] = json::array();
+    for (std::size_t i = 0; i < matrices().size(); ++i) {
+      const json& r = matrices()[i];
+      place_[key(r.at("family"), r.at("matrix"))] = i;
+    }
   }
   [[nodiscard]] bool has(const std::string& family, const std::string& matrix) const {
-    return known_.contains(key(family, matrix));
+    return place_.contains(key(family, matrix));
+  }
+  [[nodiscard]] bool has(const std::string& family, const std::string& matrix, int threads) {
+    return has(family, matrix) && std::ranges::any_of(of(family, matrix).at("runs"),
+                                                      [&](const json& r) { return r.at("threads") == threads; });
+  }
+  /// Whether the matrix, as it was on one thread, is worth more of them.
+  [[nodiscard]] bool is_shared(const std::string& family, const std::string& matrix) {
+    if (!has(family, matrix)) return false;
+    const json& stats = of(family, matrix).at("stats");
+    return threads_for(2, stats.at("rows").get<std::int64_t>() + stats.at("nnz").get<std::int64_t>()) > 1;
   }
   void add(const std::string& family, const std::string& matrix, const std::string& parameters, bool fitted,
-           const pattern& p) {
-    json stats, runs = json::array();
-    for (const int threads : {1, 2}) {
-      runs.push_back(run<double>(threads, p, stats));
-      runs.push_back(run<float>(threads, p, stats));
+           const pattern& p, int threads) {
+    if (!has(family, matrix)) {
+      place_[key(family, matrix)] = matrices().size();
+      matrices().push_back({{"family", family},
+                            {"matrix", matrix},
+                            {"parameters", parameters},
+                            {"fitted", fitted},
+                            {"stats", nullptr},
+                            {"runs", json::array()}});
     }
-    known_.insert(key(family, matrix));
-    all_["choice_cpu"].push_back({{"family", family},
-                                  {"matrix", matrix},
-                                  {"parameters", parameters},
-                                  {"fitted", fitted},
-                                  {"stats", stats},
-                                  {"runs", runs}});
+    json& r = of(family, matrix);
+    r["fitted"] = fitted;
+    r["runs"].push_back(run<double>(threads, p, r["stats"]));
+    r["runs"].push_back(run<float>(threads, p, r["stats"]));
+  }
+  /// What a plan sees of it.
+  void inspect(const std::string& family, const std::string& matrix, const pattern& p) {
+    const context ctx = context::cpu(1);
+    const csr<double, std::int32_t> a = with_values<double>(ctx, p);
+    of(family, matrix)["stats"] = stats_of(any_spmv_plan(ctx, matrix_ref(a.view())).stats());
   }
   void judge() {
+    name_context();
+    const bool gathers = all_.at("context").value("processor", "") == "gathers";
     for (json& r : matrices()) {
-      for (json& one : r.at("runs")) one["chosen"] = choice(r.at("stats"), one);
+      for (json& one : r.at("runs")) one["chosen"] = choice(r.at("stats"), one, gathers);
+    }
+  }
+  /// {matrix, family, fitted, run, terms by kernel} of every run, a line each.
+  void write_terms() {
+    for (const json& r : matrices()) {
+      for (const json& one : r.at("runs")) {
+        fmt::print("{}\n", json{{"family", r.at("family")},
+                                {"matrix", r.at("matrix")},
+                                {"fitted", r.at("fitted")},
+                                {"nnz", r.at("stats").at("nnz")},
+                                {"precision", one.at("precision")},
+                                {"threads", one.at("threads")},
+                                {"us", one.at("us")},
+                                {"kernels", terms_of(r.at("stats"), one)}}
+                               .dump());
+      }
+    }
+  }
+  void name_context() {
+    const auto now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
+    if (all_["context"].is_null()) {
+      all_["context"] = {{"commit", built_from().commit},
+                         {"date", now},
+                         {"device", context::cpu(1).info().name},
+                         {"processor", gathers_pay() ? "gathers" : "loads"}};
     }
   }
   void write() {
-    const auto now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
-    if (all_["context"].is_null()) {
-      all_["context"] = {{"commit", built_from().commit}, {"date", now}, {"device", context::cpu(1).info().name}};
-    }
     std::ofstream out(name_);
     out << "{\"context\": " << all_["context"] << ",\n\"choice_cpu\": [";
     for (const char* between = "\n"; const json& r : matrices()) out << std::exchange(between, ",\n") << r;
@@ -206,13 +288,12 @@ class record_file {
 
  private:
   static std::string key(const std::string& family, const std::string& matrix) { return family + "/" + matrix; }
-  json& matrices() {
-    if (all_["choice_cpu"].is_null()) all_["choice_cpu"] = json::array();
-    return all_["choice_cpu"];
-  }
+  json& matrices() { return all_["choice_cpu"]; }
+  json& of(const std::string& family, const std::string& matrix) { return matrices()[place_.at(key(family, matrix))]; }
+
   std::string name_;
   json all_;
-  std::set<std::string> known_;
+  std::map<std::string, std::size_t> place_;
 };
 
 /// Sizes of family number f; the largest for one family in three.
@@ -223,50 +304,75 @@ std::vector<double> sizes(int f) {
   return all;
 }
 
-void measure_families(record_file& record, clock::time_point end) {
+/// Small matrices of all families first: an end that comes early leaves out large ones. `each(family, matrix,
+/// parameters, pattern)` of those that `wanted(family, matrix)`; false: no more.
+template <class Wanted, class F>
+void for_families(const Wanted& wanted, const F& each) {
   const auto families = spmv_families();
-  // Small matrices of all families first: an end that comes early leaves out large ones.
   for (std::size_t size = 0; size < 11; ++size) {
     for (int f = 0; f < static_cast<int>(families.size()); ++f) {
       const auto of_family = sizes(f);
       if (size >= of_family.size()) continue;
       const family& from = families[static_cast<std::size_t>(f)];
       const std::string about = fmt::format("{:.0f}", of_family[size]);
-      if (record.has(from.name, about)) continue;
-      if (clock::now() > end) return;
+      if (!wanted(from.name, about)) continue;
       std::string parameters;
       const pattern p = from.make(of_family[size], static_cast<int>(size) + f, parameters);
-      record.add(from.name, about, parameters, from.fitted, p);
-      fmt::print("{} {} {}: {} nonzeros\n", from.name, about, parameters, p.colind.size());
+      if (!each(from, about, parameters, p)) return;
     }
   }
 }
 
-void measure_files(record_file& record, const std::filesystem::path& folder, clock::time_point end) {
+/// The same of the files of a folder.
+template <class Wanted, class F>
+void for_files(const std::filesystem::path& folder, const Wanted& wanted, const F& each) {
+  const family real{"real", false, {}};
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   std::ranges::sort(files);
   for (const auto& file : files) {
     const std::string name = file.stem().string();
-    if (file.extension() != ".mtx" || record.has("real", name)) continue;
-    if (clock::now() > end) return;
+    if (file.extension() != ".mtx" || !wanted(real.name, name)) continue;
     try {
       const csr<double> a = read_matrix_market<double>(file);
       pattern p{a.cols, {}, {a.colind.data(), a.colind.data() + a.nnz()}};
       p.rowptr.assign(a.rowptr.data(), a.rowptr.data() + a.rows + 1);
-      record.add("real", name, "", false, p);
+      if (!each(real, name, "", p)) return;
     } catch (const error& e) {
       fmt::print("{}: {}\n", name, e.what());
     }
   }
 }
 
-int run_all(int argc, char** argv) {
-  record_file record(argv[1]);
-  if (std::string_view(argv[2]) != "judge") {
-    const auto end = clock::now() + std::chrono::seconds(std::atoi(argv[2]));
-    argc > 3 ? measure_files(record, argv[3], end) : measure_families(record, end);
+int run_all(const std::vector<std::string>& arguments) {
+  record_file record(arguments[0]);
+  const std::string& what = arguments[1];
+  const auto go = [&](std::size_t folder, const auto& wanted, const auto& each) {
+    arguments.size() > folder ? for_files(arguments[folder], wanted, each) : for_families(wanted, each);
+  };
+  if (what == "inspect") {
+    go(
+        2, [&](const auto& family, const auto& matrix) { return record.has(family, matrix); },
+        [&](const family& from, const std::string& name, const std::string&, const pattern& p) {
+          record.inspect(from.name, name, p);
+          return true;
+        });
+  } else if (what != "judge" && what != "terms") {
+    const auto end = clock::now() + std::chrono::seconds(std::stoi(what));
+    const int threads = std::stoi(arguments.at(2));
+    go(
+        3,
+        [&](const auto& family, const auto& matrix) {
+          return !record.has(family, matrix, threads) && (threads == 1 || record.is_shared(family, matrix));
+        },
+        [&](const family& from, const std::string& name, const std::string& parameters, const pattern& p) {
+          if (clock::now() > end) return false;
+          record.add(from.name, name, parameters, from.fitted, p, threads);
+          fmt::print("{} {} {}: {} nonzeros\n", from.name, name, parameters, p.colind.size());
+          return true;
+        });
   }
+  if (what == "terms") return record.write_terms(), 0;
   record.judge();
   record.write();
   return 0;
@@ -277,8 +383,8 @@ int run_all(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: {} RECORD.json SECONDS|judge [FOLDER of .mtx]\n", argv[0]);
+    fmt::print(stderr, "usage: {} RECORD.json SECONDS THREADS|inspect|terms|judge [FOLDER of .mtx]\n", argv[0]);
     return 2;
   }
-  return tulle::bench::run_all(argc, argv);
+  return tulle::bench::run_all({argv + 1, argv + argc});
 }

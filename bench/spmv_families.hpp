@@ -28,5 +28,9 @@ struct family {
 };
 
 std::vector<family> spmv_families();
+/// Classes that those leave thin.
+std::vector<family> spmv_families_more();
+/// To judge a choice by, none to fit or to think of it with.
+std::vector<family> spmv_families_left_out();
 
 }  // namespace tulle::bench

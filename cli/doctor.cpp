@@ -108,7 +108,7 @@ json to_json(const doctor_result& r) {
       field("compiler", built_from().compiler), field("flags", built_from().flags),
       field("cpu",
             object(field("name", cpu.name), field("threads", r.cpu.threads), field("memory_bytes", cpu.memory_bytes),
-                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)),
+                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)), field("row_sums", bench::row_sums()),
                    field("cores_of_others", r.cores_of_others ? json(*r.cores_of_others) : json()))),
       field("cuda", object(field("built", !built_from().cuda.empty()), field("build", built_from().cuda),
                            field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc), field("devices", devices))),
@@ -151,6 +151,7 @@ void print_text(const doctor_result& r) {
   print_heading(fmt::format("CPU: {}", r.cpu.device.name));
   put("  threads          {}\n", r.cpu.threads);
   print_memory(r.cpu, "last-level cache");
+  put("  sums of rows     {} (measured once, for CSR)\n", bench::row_sums());
   if (const std::string said = bench::overload(r.cores_of_others, r.cpu.threads, bench::cores()); !said.empty()) {
     put("  load             {}\n", said);
   }

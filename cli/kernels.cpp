@@ -35,6 +35,8 @@ std::string_view json_name(kernel_operation o) {
       return "spmv_transposed";
     case kernel_operation::spgemm:
       return "spgemm";
+    case kernel_operation::sddmm:
+      return "sddmm";
     case kernel_operation::cg:
       return "cg";
   }
@@ -66,7 +68,7 @@ json to_json(const kernels_result& r) {
 
 void print_text(const kernels_result& r) {
   using enum kernel_operation;
-  for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, cg}) {
+  for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, sddmm, cg}) {
     bool is_first = true;
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;

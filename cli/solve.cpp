@@ -29,6 +29,7 @@ struct settings {
   std::string method = "cg";
   std::string preconditioner = "jacobi";
   int block = 0;
+  bool whole_blocks = false;
   int degree = 3;
   double rtol = 1e-8;
   double atol = 0;
@@ -155,6 +156,7 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
                                                             std::begin(preconditioner_names));
   options.replace_interval = s.replace_interval;
   options.block = s.block;
+  options.narrow_blocks = !s.whole_blocks;
   options.degree = s.degree;
   options.kernel = s.run.kernel;
   take_precision(s.run, options);
@@ -281,7 +283,9 @@ void add_solve(CLI::App& app, int& result) {
                         "Of cg: the diagonal, its blocks, or a polynomial in A"),
              add_count(command, "--replace-interval", s.replace_interval, -1, 1'000'000'000,
                        "Iterations of cg after which b - A x replaces the recursive residual; 0: chosen, -1: never")};
-  s.of_blocks = {add_count(command, "--block", s.block, 0, 8, "Rows of the blocks of block_jacobi; 0: chosen")};
+  s.of_blocks = {add_count(command, "--block", s.block, 0, 8, "Rows of the blocks of block_jacobi; 0: chosen"),
+                 command.add_flag("--whole-blocks", s.whole_blocks,
+                                  "Of block_jacobi: inverses of blocks with all their bits, however well conditioned")};
   s.of_chebyshev = {add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial")};
   command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();

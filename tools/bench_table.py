@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -328,6 +328,9 @@ def choices_table(run: dict, precision: str) -> str:
 def choice_cpu_table(run: dict, kind: str) -> str:
     """What `default` takes on a CPU beside the fastest of its kernels: by family, by size (kind=sizes), or the worst (kind=worst)."""
     ways = [(p, t) for p in ("f64", "f32") for t in (1, 2)]
+    for r in (r for m in run["choice_cpu"] for r in m["runs"] if r["threads"] == 1):  # the same on one thread, but for noise
+        both = [k for k in ("csr.serial", "csr.balanced") if k in r["us"]]
+        r["us"] |= dict.fromkeys(both, min(r["us"][k] for k in both))
     found = [(m, r, r["us"][r["chosen"]] / min(r["us"].values())) for m in run["choice_cpu"] for r in m["runs"]]
     group = lambda m: "real" if m["family"] == "real" else "fitted" if m["fitted"] else "judged"
     c = run["context"]
@@ -337,6 +340,8 @@ def choice_cpu_table(run: dict, kind: str) -> str:
         by_way = [[g for _, r, g in those if (r["precision"], r["threads"]) == w] for w in ways]
         return [f"{bold_above(geometric_mean(g))} / {max(g):.2f}" if g else "-" for g in by_way]
 
+    if kind in ("peers", "losses"):
+        return choice_cpu_peers(found, kind) + caption_line
     if kind == "worst":
         rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), group(m), f"{m['stats']['nnz']:,}", r["precision"],
                  str(r["threads"]), f"`{r['chosen']}` {r['us'][r['chosen']]:.4g}",
@@ -360,6 +365,32 @@ def choice_cpu_table(run: dict, kind: str) -> str:
             those = [f for f in found if f[0]["family"] == family]
             rows.append([f"{family} ({g})", str(len(those) // len(ways)), *cells(those)])
     return markdown(["family", *header], rows) + caption_line
+
+
+def choice_cpu_peers(found: list[tuple[dict, dict, float]], kind: str) -> str:
+    """What is chosen, called through a plan, beside the best of other libraries, from 100 nonzeros on; the slowest first (kind=losses)."""
+    calls = sorted(r["peers"]["default"] - r["us"][r["planned"]] for m, r, _ in found
+                   if r["threads"] == 1 and m["stats"]["nnz"] < 3000 and r["planned"] in r["us"])
+    call = max(0.0, calls[len(calls) // 2])  # what a plan adds to its kernel: checks
+    compared = []
+    for m, r, _ in found:
+        others = {k: t for k, t in r["peers"].items() if k != "default"}
+        if m["stats"]["nnz"] >= 100 and others:
+            best = min(others, key=others.get)
+            mine = r["us"][r["chosen"]] + call
+            compared.append((others[best] / mine, m, r, mine, best, others))
+    if kind == "losses":
+        rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), f"{m['stats']['nnz']:,}", r["precision"], str(r["threads"]),
+                 f"`{r['chosen']}` {mine:.4g}", f"{best} {others[best]:.4g}", f"{speed:.2f}"]
+                for speed, m, r, mine, best, others in sorted(compared, key=lambda c: c[0])[:40]]
+        return markdown(["matrix", "nonzeros", "precision", "threads", "tulle, µs", "best of the others, µs", "speed"], rows)
+    rows = []
+    for way in sorted({(r["precision"], r["threads"]) for _, _, r, *_ in compared}, key=lambda w: (w[1], w[0] != "f64")):
+        those = [c for c in compared if (c[2]["precision"], c[2]["threads"]) == way]
+        by_peer = [f"{geometric_mean([c[5][p] / c[3] for c in those if p in c[5]]):.2f}" for p in ("mkl", "mkl.in_place", "eigen", "scipy")]
+        rows.append([f"{way[0]}, {way[1]} thread{'s' if way[1] > 1 else ''}", str(len(those)), f"**{geometric_mean([c[0] for c in those]):.2f}**",
+                     f"{min(c[0] for c in those):.2f}", str(sum(c[0] < 0.9 for c in those)), str(sum(c[0] < 1 for c in those)), *by_peer])
+    return markdown(["", "matrices", "speed over the best", "least", "below 0.9", "below 1", "over `mkl`", "`mkl.in_place`", "Eigen", "SciPy"], rows)
 
 
 def rows_table(run: dict) -> str:

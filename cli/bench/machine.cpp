@@ -11,6 +11,7 @@
 #include "core/device_limits.hpp"
 #include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 namespace tulle::cli::bench {
 
@@ -26,6 +27,8 @@ machine measure_machine(const context& ctx, bool memory) {
       gpu ? cuda_runtime()->measure_launch_latency(ctx.device()) : cpu::measure_launch_latency(ctx.threads());
   return {ctx.info(), ctx.threads(), b.read, b.copy, b.triad, b.cache, launch_us};
 }
+
+std::string row_sums() { return cpu::describe_row_paths(); }
 
 waiting measure_waiting(const context& ctx) {
   const latencies l = cuda_runtime()->measure_latencies(ctx.device());

@@ -36,6 +36,9 @@ struct limits {
 };
 limits limits_of(const context& cuda);
 
+/// Which instructions sum rows of CSR soonest on this processor, as plans found by measuring.
+std::string row_sums();
+
 /// The `context` of the JSON: date, commit, compiler, device, driver, bandwidths.
 json describe(const machine& m);
 

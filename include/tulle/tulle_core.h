@@ -256,7 +256,7 @@ tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const t
 typedef struct tulle_kernel_info {
   const char* name;       /* all three live as long as the program */
   const char* summary;
-  const char* operation;  /* "y = A x", "y = A^T x", "C = A B", "A x = b" */
+  const char* operation;  /* "y = A x", "y = A^T x", "C = A B", "C = A o (U V^T)", "A x = b" */
   int32_t chosen;         /* 1: a plan may choose it; 0: it runs where it is named */
   int32_t deterministic;  /* 1: the same bits on every run */
 } tulle_kernel_info;
@@ -331,6 +331,14 @@ typedef struct tulle_multivector {
  * written to, and X and Y may be in different orders. */
 tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
                                         const tulle_multivector* y);
+/* What is done to alpha A X + beta Y before it is stored; NaN stays. */
+typedef int32_t tulle_activation;
+enum { TULLE_ACTIVATION_NONE = 0, TULLE_ACTIVATION_RELU = 1 };
+/* Y = act(alpha A X + beta Y + 1 b^T): a layer of a graph convolution. bias is b, y->count elements where x and y are and of
+ * their type, TULLE_F32 or TULLE_F64; NULL: none. In the same pass where the kernel has it, as those that are chosen by default
+ * do, else in one of its own over Y. */
+tulle_status tulle_spmv_plan_apply_many_with(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                             const tulle_multivector* y, const void* bias, tulle_activation act);
 /* y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y. w has y_size elements
  * and may be x; dots has 2, where x and y are. UNSUPPORTED where the kernel has no such pass: those that are chosen by
  * default have it, for TULLE_F32 and TULLE_F64. */

@@ -50,6 +50,8 @@ typedef struct tulle_cg_options {
   double tolerance;        /* as in tulle_spmv_options: what is solved, and what residuals are of, is then the system that is
                               stored. MIXED does without it */
   tulle_error_bound bound; /* of `tolerance` */
+  int32_t whole_blocks;    /* 1: BLOCK_JACOBI stores no inverse of a block in bf16 or f32, as it does where the block's
+                              condition is so small that rounding takes less than a tenth from it */
 } tulle_cg_options;
 
 /* How a solve ended. */

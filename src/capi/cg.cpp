@@ -52,6 +52,7 @@ cg_options cg_options_of(const tulle_cg_options* from) {
   options.preconditioner = kinds[checked_choice(from->preconditioner, "options->preconditioner",
                                                 TULLE_PRECONDITIONER_JACOBI, TULLE_PRECONDITIONER_CHEBYSHEV)];
   options.block = from->block;
+  options.narrow_blocks = !checked_flag(from->whole_blocks, "options->whole_blocks");
   if (from->degree != 0) options.degree = from->degree;
   if (from->kernel != nullptr) options.kernel = from->kernel;
   if (from->rhs != 0) options.rhs = from->rhs;

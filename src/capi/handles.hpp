@@ -10,6 +10,7 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/ops/permutation.hpp>
+#include <tulle/ops/sddmm.hpp>
 #include <tulle/ops/spgemm.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/solvers/cg.hpp>
@@ -68,6 +69,11 @@ struct tulle_spgemm_plan {
   std::int64_t value_counts[3];  // A, B, D
   tulle::scalar_type type;
   std::uint64_t number;  // no two plans have the same
+  std::string explanation;
+};
+
+struct tulle_sddmm_plan {
+  tulle::any_sddmm_plan value;
   std::string explanation;
 };
 

@@ -22,14 +22,8 @@ basic_vector_ref<Void> vector(const tulle_spmv_plan& plan, Void* data, std::int6
   return like(plan, data, checked_size(size, fmt::format("{}_size", name).c_str()), name);
 }
 
-multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const std::string& name) {
-  return {plan.value.vector_type(),
-          checked_index(v.rows, name + "->rows"),
-          checked_index(v.count, name + "->count"),
-          v.ld,
-          vector_order_of(v.order, (name + "->order").c_str()),
-          v.data,
-          plan.value.ctx().space()};
+multivector_ref multivector(const tulle_spmv_plan& plan, const tulle_multivector& v, const char* name) {
+  return multivector_in(plan.value.ctx(), plan.value.vector_type(), v, name);
 }
 
 spmv_options options_of(const tulle_spmv_options* from) {
@@ -95,6 +89,16 @@ tulle_status tulle_spmv_plan_apply_many(tulle_spmv_plan* plan, double alpha, con
                                         const tulle_multivector* y) {
   return guard({{plan, "plan"}, {x, "x"}, {y, "y"}},
                [&] { plan->value.apply_many(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y")); });
+}
+
+tulle_status tulle_spmv_plan_apply_many_with(tulle_spmv_plan* plan, double alpha, const tulle_multivector* x, double beta,
+                                             const tulle_multivector* y, const void* bias, tulle_activation act) {
+  return guard({{plan, "plan"}, {x, "x"}, {y, "y"}}, [&] {
+    tulle::many_epilogue then;
+    if (bias != nullptr) then.bias = like(*plan, bias, y->count, "bias");
+    then.act = static_cast<tulle::activation>(checked_choice(act, "act", TULLE_ACTIVATION_NONE, TULLE_ACTIVATION_RELU));
+    plan->value.apply_many_with(alpha, multivector(*plan, *x, "x"), beta, multivector(*plan, *y, "y"), then);
+  });
 }
 
 tulle_status tulle_spmv_plan_apply_dots(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,

@@ -14,6 +14,17 @@ basic_vector_ref<Void> vector_in(const context& ctx, scalar_type type, Void* dat
   return {type, data, size, ctx.space(), ctx.device()};
 }
 
+inline multivector_ref multivector_in(const context& ctx, scalar_type type, const tulle_multivector& v,
+                                      const std::string& name) {
+  return {type,
+          checked_index(v.rows, name + "->rows"),
+          checked_index(v.count, name + "->count"),
+          v.ld,
+          vector_order_of(v.order, (name + "->order").c_str()),
+          v.data,
+          ctx.space()};
+}
+
 /// The arguments of an update_values.
 inline const_vector_ref new_values(scalar_type type, const void* values, std::int64_t count, tulle_memory_space space) {
   const std::int64_t size = checked_size(count, "count");

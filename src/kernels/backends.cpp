@@ -2,6 +2,7 @@
 
 #include "core/device_limits.hpp"
 #include "core/instantiate.hpp"
+#include "kernels/inverse_blocks.hpp"
 
 namespace tulle {
 namespace {
@@ -45,6 +46,12 @@ std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept {
   return {};
 }
 
+std::span<const sddmm_kernel> sddmm_kernels(backend_kind backend) noexcept {
+  if (backend == backend_kind::cpu) return cpu::sddmm_table();
+  if constexpr (has_cuda) return cuda::sddmm_table();
+  return {};
+}
+
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept {
   if (backend == backend_kind::cpu) return cpu::cg_table();
   if constexpr (has_cuda) return cuda::cg_table();
@@ -66,6 +73,20 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses) {
   if (ctx.backend() == backend_kind::cpu) return cpu::invert_diagonal_blocks(ctx, a, block, inverses);
   if constexpr (has_cuda) return cuda::invert_diagonal_blocks(ctx, a, block, inverses);
+  refuse_cuda();
+}
+
+std::unique_ptr<inverse_blocks> make_inverse_blocks(const context& ctx, index_t n, index_t block, operation_types types,
+                                                    bool narrows) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::make_inverse_blocks(ctx, n, block, types, narrows);
+  if constexpr (has_cuda) return cuda::make_inverse_blocks(ctx, n, block, types, narrows);
+  refuse_cuda();
+}
+
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish) {
+  if (ctx.backend() == backend_kind::cpu) return cpu::finish_many(ctx, stream, type, y, rows, finish);
+  if constexpr (has_cuda) return cuda::finish_many(ctx, stream, type, y, rows, finish);
   refuse_cuda();
 }
 

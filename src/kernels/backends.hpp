@@ -11,6 +11,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reorder.hpp"
+#include "kernels/sddmm.hpp"
 #include "kernels/spgemm.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/vector.hpp"
@@ -23,6 +24,7 @@ const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
+std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
@@ -31,6 +33,8 @@ const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 }  // namespace cpu
 
 namespace cuda {
@@ -39,6 +43,7 @@ const format_kernels<T, O>& formats();
 std::span<const spmv_kernel> spmv_table();
 std::span<const spmv_kernel> spmv_transposed_table();
 std::span<const spgemm_kernel> spgemm_table();
+std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
@@ -48,6 +53,8 @@ std::span<const cg_kernel> cg_table();
 std::unique_ptr<batch_operator> make_cg_batch(const context& ctx, const batch_problem& problem);
 void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_moment when, cg_scalars* s);
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 device_runtime& runtime();
 }  // namespace cuda
 
@@ -59,6 +66,8 @@ std::span<const spmv_kernel> spmv_transposed_kernels(backend_kind backend) noexc
 
 std::span<const spgemm_kernel> spgemm_kernels(backend_kind backend) noexcept;
 
+std::span<const sddmm_kernel> sddmm_kernels(backend_kind backend) noexcept;
+
 /// The backend's own, without the loop of operations, which cg_kernels has as well.
 std::span<const cg_kernel> cg_kernels_of(backend_kind backend) noexcept;
 /// Throws UNSUPPORTED for a system that is too large.
@@ -69,6 +78,10 @@ void judge_cg(const context& ctx, stream_view stream, const cg_judge& how, cg_mo
 /// The inverses of the diagonal blocks of a sorted CSR, one after the other, row by row; the last block may have fewer rows.
 /// Throws INDEFINITE naming the first that is not positive definite: one that the matrix lacks is not; NaN passes through.
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
+
+/// Y = act(Y + 1 b^T) for vectors of `rows` f32 or f64: an epilogue in a pass of its own. Neither allocates nor synchronises.
+void finish_many(const context& ctx, stream_view stream, scalar_type type, const strided_vectors& y, index_t rows,
+                 const many_finish& finish);
 
 /// What the problem amounts to, counted on the context's backend. Waits for the result.
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "kernels/backends.hpp"
 #include "kernels/bsr_block.hpp"
@@ -113,32 +115,83 @@ class bin_bsr_storage {
   std::int64_t slots_ = 0;
 };
 
-/// The copy that bin_bsr.compact reads.
-template <class T, class O>
+/// Bins whose values are kept as they are: what compact_storage asks where they may not be.
+struct no_narrow_bins {
+  no_narrow_bins(const context&, const spmv_options&) {}
+  template <class T, class O>
+  bool make(const bsr_view<T, O>&, const matrix_ref&, const compact_view<T>&, std::int64_t /*slots*/) {
+    return false;
+  }
+  template <class F>
+  void with_view(F&&) const {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return 0; }
+  [[nodiscard]] double lost() const noexcept { return 0; }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return 0; }
+  [[nodiscard]] std::string_view storage() const noexcept { return {}; }
+};
+
+/// The copy that bin_bsr.compact reads: as it is, or by Narrow in fewer bytes a value where its
+/// `make(blocks of a, a, the copy as it is, its slots)` returns true.
+template <class T, class O, class Narrow>
 class compact_storage {
  public:
   compact_storage(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : ctx_(ctx),
-        input_(ctx, a, s, o),
-        made_(
-            formats_of<T, O>(ctx.backend()).bsr_to_compact(ctx, input_.view(), o.sigma > 0 ? o.sigma : compact_sigma)) {
+      : ctx_(ctx), input_(ctx, a, s, o), options_(o), narrow_(ctx, o) {
+    make(input_.view(), a);
     input_.forget_values();
   }
+  /// Values that are stored in fewer bytes, or might be by a promise, are looked at again.
   void update_values(const matrix_ref& a) {
-    input_.with_values_of(a,
-                          [&](auto blocks) { formats_of<T, O>(ctx_.backend()).update_compact(ctx_, blocks, made_); });
+    input_.with_values_of(a, [&](auto blocks) {
+      if (is_narrow_ || may_lose_bits(options_)) return make(blocks, a);
+      kernels().update_compact(ctx_, blocks, made_);
+    });
   }
+  /// Calls f with the view.
+  template <class F>
+  void with_view(F&& f) const {
+    is_narrow_ ? narrow_.with_view(f) : static_cast<void>(f(made_.view()));
+  }
+  /// Without values where they are stored in fewer bytes.
   [[nodiscard]] compact_view<T> view() const noexcept { return made_.view(); }
+  [[nodiscard]] bool is_narrow() const noexcept { return is_narrow_; }
   [[nodiscard]] index_t block_rows() const noexcept { return input_.view().block_rows; }
   [[nodiscard]] std::int64_t slots() const noexcept { return static_cast<std::int64_t>(made_.colind.size()); }
   [[nodiscard]] double padding() const noexcept { return made_.padding(); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes(); }
-  [[nodiscard]] std::size_t owned_bytes() const noexcept { return made_.bytes() + input_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return made_.bytes() + (is_narrow_ ? narrow_.bytes() : 0); }
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return bytes() + input_.bytes(); }
+  /// How values are stored, where they take fewer bytes than they have.
+  [[nodiscard]] stored_values stored() const {
+    if (!is_narrow_) return {};
+    const auto bytes = static_cast<std::int64_t>(narrow_.value_bytes());
+    return {{{narrow_.storage(), made_.rows, input_.view().nnz, bytes}}, narrow_.lost()};
+  }
+  [[nodiscard]] std::string parameters() const {
+    return is_narrow_ ? " values=" + std::string(narrow_.storage()) : std::string();
+  }
 
  private:
+  [[nodiscard]] const auto& kernels() const { return formats_of<T, O>(ctx_.backend()); }
+  /// Narrow ones are made of those in the places where they are to be.
+  void make(const bsr_view<T, O>& blocks, const matrix_ref& a) {
+    if (made_.binptr.empty()) {
+      made_ = kernels().bsr_to_compact(ctx_, blocks, options_.sigma > 0 ? options_.sigma : compact_sigma);
+    } else {
+      if (made_.values.empty()) {
+        made_.values = buffer<T>(ctx_, made_.colind.size() * static_cast<std::size_t>(made_.block * made_.block));
+      }
+      kernels().update_compact(ctx_, blocks, made_);
+    }
+    is_narrow_ = narrow_.make(blocks, a, made_.view(), slots());
+    if (is_narrow_) made_.values = {};
+  }
+
   context ctx_;
   block_input<T, O> input_;
+  spmv_options options_;
   compact_bin_bsr<T> made_;
+  bool is_narrow_ = false;
+  Narrow narrow_;
 };
 
 /// A make that builds Operator<T, V, O>(ctx, matrix, stats, options) for a CSR, a BSR or a bin_bsr: values of T,

@@ -12,6 +12,10 @@ namespace {
 void spmv_operator::apply_many(double, const strided_vectors&, double, const strided_vectors&, stream_view) {
   denied("several right-hand sides");
 }
+void spmv_operator::apply_many_with(double, const strided_vectors&, double, const strided_vectors&, const many_finish&,
+                                    stream_view) {
+  denied("a fused bias and activation");
+}
 void spmv_operator::apply_dots(double, const void*, double, void*, const void*, const vector_ref&, stream_view) {
   denied("fused dot products");
 }

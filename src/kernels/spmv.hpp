@@ -28,6 +28,12 @@ struct strided_vectors {
   std::int64_t vector_stride = 0;
 };
 
+/// What is done to alpha A X + beta Y before it is stored: each vector gets a number added, and what is below 0 becomes 0.
+struct many_finish {
+  const void* bias = nullptr;  // of the vectors' type, in their memory, an element a vector; null: none
+  bool relu = false;
+};
+
 /// Whether what is stored of values may be less than what they are.
 inline bool may_lose_bits(const spmv_options& o) { return o.values.tolerance > 0 || o.value_rule.has_value(); }
 
@@ -42,10 +48,12 @@ class spmv_operator {
   /// y = alpha A x + beta y. Pointers are of the vectors' type, in the backend's memory; alpha and beta are exact in
   /// double for every type. No allocation, no synchronisation.
   virtual void apply(double alpha, const void* x, double beta, void* y, stream_view stream) = 0;
-  /// Y = alpha A X + beta Y for several right-hand sides at once. These three are called only where the kernel's entry
+  /// Y = alpha A X + beta Y for several right-hand sides at once. These four are called only where the kernel's entry
   /// says that it has them.
   virtual void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                           stream_view stream);
+  virtual void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                               const many_finish& finish, stream_view stream);
   /// y = alpha A x + beta y, and what a solver needs next from the same pass: dots[0] = w . y, dots[1] = y . y (in
   /// the backend's memory, of y's type or f64), summed in an order that depends on the plan alone.
   virtual void apply_dots(double alpha, const void* x, double beta, void* y, const void* w, const vector_ref& dots,
@@ -91,6 +99,7 @@ struct spmv_kernel {
     bool many = false;
     bool dots = false;
     bool jacobi = false;
+    bool finish = false;  // apply_many_with
   };
   /// The members of spmv_options that it listens to.
   struct tunables {
@@ -133,6 +142,8 @@ constexpr bool has_pass(const spmv_kernel& kernel, operation what, scalar_type v
       return kernel.has.dots && floating;
     case operation::jacobi:
       return kernel.has.jacobi && floating;
+    case operation::many_epilogue:
+      return kernel.has.many && kernel.has.finish && floating;
   }
   return false;
 }

@@ -2,6 +2,8 @@
 
 #include <tulle/ops/linear_operator.hpp>
 
+#include "kernels/backends.hpp"
+#include "ops/strided.hpp"
 #include "ops/vector_checks.hpp"
 
 namespace tulle {
@@ -42,6 +44,7 @@ std::string_view name(operation what) noexcept {
     case operation::apply_many: return "apply_many";
     case operation::apply_dots: return "apply_dots";
     case operation::jacobi: return "jacobi";
+    case operation::many_epilogue: return "many_epilogue";
   }
   return "unknown operation";
 }
@@ -72,6 +75,27 @@ void linear_operator::apply_many(double alpha, const const_multivector_ref& x, d
   const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
   rules.check_multivectors(x, y);
   if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
+}
+
+void linear_operator::apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                                      const many_epilogue& then, const apply_options& options) const {
+  const call how = checked(operation::apply_many, options);
+  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
+  rules.check_multivectors(x, y);
+  if (rules.type == scalar_type::i32) {
+    throw error(status::unsupported, "apply_many_with takes vectors of f32 and f64, not of i32");
+  }
+  if (then.act > activation::relu) {
+    throw error(status::invalid_argument, fmt::format("act = {}: must be none (0) or relu (1)", static_cast<int>(then.act)));
+  }
+  if (then.bias.size > 0) {
+    rules.check_size("bias", then.bias, x.count);
+    detail::require_no_stride("apply_many_with", {{"bias", then.bias}});
+    detail::vector_rules::check_apart("bias", then.bias, "Y", y);
+  }
+  if (x.count == 0) return;
+  if (then.bias.size == 0 && then.act == activation::none) return do_apply_many(alpha, x, beta, y, how);
+  do_apply_many_with(alpha, x, beta, y, then, how);
 }
 
 void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
@@ -113,6 +137,11 @@ void linear_operator::jacobi(double omega, const const_vector_ref& x, const cons
 void linear_operator::do_apply_many(double, const const_multivector_ref&, double, const multivector_ref&,
                                     call how) const {
   refuse(*this, operation::apply_many, how.transposed);
+}
+void linear_operator::do_apply_many_with(double alpha, const const_multivector_ref& x, double beta,
+                                         const multivector_ref& y, const many_epilogue& then, call how) const {
+  do_apply_many(alpha, x, beta, y, how);
+  if (y.rows > 0) finish_many(ctx(), how.stream, y.type, strided(y), y.rows, finish_of(then));
 }
 void linear_operator::do_apply_dots(double, const const_vector_ref&, double, const vector_ref&, const const_vector_ref&,
                                     const vector_ref&, call how) const {

@@ -26,23 +26,23 @@ void any_spmv_plan::impl::choose(bool quick) {
     analyse();
   }
   const type_key stored = source.ref().types;
-  const spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
-  const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, types());
-  if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
+  const std::string choice = chosen_spmv_kernel(stats, stored, ctx.info(), options.policy);
+  const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice, types());
+  if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice));
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
     if (options.high_words && build_in_words()) return;
     if (may_lose_bits(options) && build_narrower(*chosen)) return;
     if (chosen->takes_bsr && build_lossless()) return;
     if (kernel == chosen) {
-      reason = choice.reason;  // made, though nothing in it takes fewer bits
+      reason.clear();  // made, though nothing in it takes fewer bits
     } else {
-      build(*chosen, choice.reason);
+      build(*chosen, "");
     }
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());
     if (!is_out_of_memory(e)) throw;
-    build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice.kernel));
+    build_without_set_up(fmt::format("no memory for {}'s copy of the matrix", choice));
   }
 }
 

@@ -7,10 +7,10 @@
 
 #include "core/memory_status.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "kernels/autotune_cache.hpp"
 #include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
 #include "plan/autotune.hpp"
-#include "plan/autotune_cache.hpp"
 
 namespace tulle {
 namespace {
@@ -119,7 +119,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   if (options.high_words) {
     if (!kernel->listens_to.high_words) {
       throw error(status::unsupported,
-                  fmt::format("high_words: {} does not store values as words ({})", kernel->name, reason));
+                  fmt::format("high_words: {} does not store values as words ({})", kernel->name, why()));
     }
     by_high_words = make_part_operator(true, false);
   }
@@ -223,6 +223,7 @@ void any_spmv_plan::impl::prepare_many() {
   of_many.columns_order = options.columns_order;
   try {
     many = wanted->make(ctx, source.ref(), stats, of_many);
+    many_kernel = wanted;
     ctx.synchronize();  // apply_many may come on another stream
   } catch (const error& e) {
     if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it
@@ -307,6 +308,14 @@ void any_spmv_plan::do_apply_many(double alpha, const const_multivector_ref& x, 
   op.apply_many(alpha, strided(x), beta, strided(y), how.stream);
 }
 
+void any_spmv_plan::do_apply_many_with(double alpha, const const_multivector_ref& x, double beta,
+                                       const multivector_ref& y, const many_epilogue& then, call how) const {
+  spmv_operator& op = impl_->many_operator(x, y);
+  const spmv_kernel& kernel = &op == impl_->op.get() ? *impl_->kernel : *impl_->many_kernel;
+  if (impl_->order || !kernel.has.finish) return linear_operator::do_apply_many_with(alpha, x, beta, y, then, how);
+  op.apply_many_with(alpha, strided(x), beta, strided(y), finish_of(then), how.stream);
+}
+
 void any_spmv_plan::do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                                   const const_vector_ref& w, const vector_ref& dots, call how) const {
   if (impl_->order) return impl_->order->apply_dots(*impl_->op, alpha, x.data, beta, y.data, w.data, dots, how.stream);
@@ -343,11 +352,12 @@ void any_spmv_plan::autotune() {
     p.source.refresh();
   }
   if (!p.analysed) {
+    const std::string why = p.why();
     p.analyse();
     if (p.reads_transpose || p.kernel->takes_bsr) {
-      p.build_without_set_up(p.reason);
+      p.build_without_set_up(why);
     } else {
-      p.build(*p.kernel, p.reason);
+      p.build(*p.kernel, why);
     }
     p.reads_transpose = false;
   }
@@ -375,11 +385,22 @@ std::size_t any_spmv_plan::workspace_bytes() const noexcept {
   return impl_->source.bytes() + impl_->op->workspace_bytes() + (impl_->order ? impl_->order->bytes() : 0);
 }
 
+namespace {
+
+/// What a plan that was told of several right-hand sides does with them.
+std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view kernel) {
+  if (columns == 0 || !plan.can(operation::apply_many)) return {};
+  const char* const epilogue = plan.can(operation::many_epilogue) ? "the same pass" : "a pass of their own";
+  return fmt::format("; {} right-hand sides by {}, bias and activation in {}", columns, kernel, epilogue);
+}
+
+}  // namespace
+
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
-  return fmt::format("{}: {}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->reason,
+  return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
-                     impl_->order_reason, in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
+                     impl_->order_reason, of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()), in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

@@ -10,17 +10,11 @@
 #include "kernels/backends.hpp"
 #include "ops/operand.hpp"
 #include "ops/reordering.hpp"
+#include "ops/strided.hpp"
 #include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 
 namespace tulle {
-
-/// A multivector as kernels see it. What is only read is not written to.
-/// Vectors without elements may have no array, and to a null pointer nothing may be added.
-inline strided_vectors strided(const const_multivector_ref& v) {
-  if (v.data == nullptr) return {nullptr, v.count, 0, 0};
-  return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};
-}
 
 struct any_spmv_plan::impl {
   impl(const context& c, const matrix_ref& a, const spmv_options& o);
@@ -54,10 +48,17 @@ struct any_spmv_plan::impl {
     return high_words == nullptr ? *op : *high_words;
   }
   [[nodiscard]] bool can(operation what) const noexcept {
+    if (what == operation::many_epilogue) {
+      return !order && has_pass(many == nullptr ? *kernel : *many_kernel, what, *options.vector_type);
+    }
     return has_pass(*kernel, what, *options.vector_type) || (what == operation::apply_many && takes_many_by_another());
   }
   [[nodiscard]] const spmv_kernel& find(std::string_view name) const {
     return find_spmv_kernel(ctx.backend(), name, types());
+  }
+  /// Why this kernel. Rules are asked again, by the same statistics.
+  [[nodiscard]] std::string why() const {
+    return reason.empty() ? choose_spmv(stats, source.ref().types, ctx.info(), options.policy).reason : reason;
   }
   [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
   [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }
@@ -86,8 +87,9 @@ struct any_spmv_plan::impl {
   bool analysed = false;  // else stats holds what is known without a pass over the matrix
   const spmv_kernel* kernel = nullptr;
   const spmv_kernel* for_many = for_columns(0);
-  std::string reason;
+  std::string reason;  // empty: the rules'
   std::unique_ptr<spmv_operator> op;
+  const spmv_kernel* many_kernel = nullptr;  // of `many`
   std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A

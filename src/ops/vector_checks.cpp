@@ -129,4 +129,17 @@ void vector_rules::check_multivectors(const const_multivector_ref& x, const cons
   if (overlap(x.data, span_of(x), y.data, span_of(y)) && !interleaved(x, y)) refuse_overlap("X", "Y");
 }
 
+void vector_rules::check_factors(const const_multivector_ref& u, const const_multivector_ref& v) const {
+  check_multivector("U", u, a.rows, "rows");
+  check_multivector("V", v, a.cols, "columns");
+  if (u.count != v.count) {
+    throw error(status::invalid_dimensions, fmt::format("U has {} features, V has {}", u.count, v.count));
+  }
+}
+
+void vector_rules::check_apart(std::string_view name, const const_vector_ref& v, std::string_view other_name,
+                               const const_multivector_ref& other) {
+  if (overlap(other.data, span_of(other), v.data, detail::span_of(v))) refuse_overlap(other_name, name);
+}
+
 }  // namespace tulle::detail

@@ -66,6 +66,11 @@ struct vector_rules {
   }
   /// X and Y of Y = alpha A X + beta Y: memory, type, rows, count, ld, null pointers, overlap.
   void check_multivectors(const const_multivector_ref& x, const const_multivector_ref& y) const;
+  /// U and V of C = alpha P o (U V^T) + beta C: the same but for the overlap, as neither is written.
+  void check_factors(const const_multivector_ref& u, const const_multivector_ref& v) const;
+  /// INVALID_ARGUMENT where the two overlap.
+  static void check_apart(std::string_view name, const const_vector_ref& v, std::string_view other_name,
+                          const const_multivector_ref& other);
 
  private:
   /// Whether there is nothing to refuse; inline, as it is most of what a call costs.

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <utility>
 
-#include "kernels/column_blocks.hpp"
+#include "kernels/bsr_block.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
+#include "kernels/processor.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 #include "plan/spmv_costs_cuda.hpp"
@@ -32,122 +35,122 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
   return {"csr.merge", fmt::format("row lengths span up to {} (skew {:.0f}×)", s.max, s.skew)};
 }
 
-/// Below this many nonzeros reads that wait for reads cost more than bytes.
-constexpr std::int64_t least_packed_nnz = 2'500'000;
-/// The same where rows are longer than a tile of csr5, and its blocks would have to meet.
-constexpr std::int64_t least_packed_nnz_long = 1'000'000;
-constexpr double long_mean = 1000;
-/// The same where row lengths differ, and slices of neighbouring rows do not fill.
-constexpr std::int64_t least_packed_nnz_uneven = 5'000'000;
 /// Rows of at most this many entries are walked by one thread each.
 constexpr index_t longest_thread_row = 32;
-/// Below this many nonzeros tiles of them are fewer than what rows shared by lanes keep busy.
-constexpr std::int64_t few_nnz = 400'000;
+constexpr std::int64_t few_nnz = 400'000, many_nnz = 2'500'000;
 
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
 
-/// Why csr5 beats packed, or nullptr.
-const char* suits_csr5(const csr_stats& s, std::size_t value, const device_info& device) {
-  if (s.nnz < (s.mean > long_mean ? least_packed_nnz_long : least_packed_nnz)) return "few nonzeros";
-  if (s.mean < 4 && s.max > 1.1 * s.mean) return "short rows of different lengths";
-  if (!rows_alike(s) && s.nnz < least_packed_nnz_uneven) return "few nonzeros in rows of very different lengths";
-  if (!rows_alike(s) && scattered(s)) return "rows of very different lengths that read x from all over";
-  // H200, f64, renumbered: 27-point 100^3 217 us packed, 204 by csr5; 7-point 128^3 120 and 112. uniform, 34 MB: 603, 614.
-  if (scattered(s) && 2 * static_cast<std::size_t>(s.cols) * value < device.l2_bytes) return "x read from all over L2";
-  return nullptr;
+/// Statistics that no device sampled (of a CPU, or made by hand): what is read of x from the sectors that 32 entries
+/// touch.
+csr_stats with_reads(csr_stats s) {
+  if (s.nnz == 0 || s.reads_f64.sectors > 0) return s;
+  const double sectors = s.gather_sectors > 0 ? std::min(1.0, s.gather_sectors / 32) : 0.3;
+  const double again = sectors > 0.75 ? 1 : 0.4;  // of sectors, those that no entry read shortly before
+  const auto reads = [&](double share) {
+    const double of = std::min(1.0, share * sectors);
+    return csr_stats::x_reads{of, of, of, again * of, again * of, again * of};
+  };
+  s.reads_f64 = reads(1);
+  s.reads_f32 = reads(sectors > 0.75 ? 1 : 0.6);
+  s.offset_bytes = scattered(s) ? 4 : 1;
+  s.tile_padding = 1 + std::min(1.0, s.mean / 2048);
+  return s;
 }
 
-/// Whether reads of x are spread evenly over all of it: next to no two of 32 meet in a sector, as they would in columns
-/// that hold many entries, and a row's reach (its first 32 entries' where it has more, in proportion) is most of x.
-bool reads_all_of_x(const csr_stats& s) {
-  constexpr double hardly_any_meet = 31;
-  const double reach = s.gather_span * std::max(1.0, s.mean / 32);
-  return s.gather_sectors > hardly_any_meet && reach > 0.5 * s.cols;
-}
-
-/// H200, f64: 16.8M rows of 8 random columns 2794 us packed, 1880 by csr5 on 4 blocks; R-MAT 24 1230, 1321 on 2.
-bool suits_column_blocks(const csr_stats& s, std::size_t value, const device_info& device) {
-  constexpr double least_mean = 4;
-  if (device.l2_bytes == 0 || static_cast<std::size_t>(s.cols) * value <= device.l2_bytes) return false;
-  const double blocks = column_blocks_for(s.cols, value, device.l2_bytes).count;
-  return rows_alike(s) && s.mean >= std::max(least_mean, blocks) && reads_all_of_x(s);
-}
-
-/// Blocks, or packed without columns, where rows are alike and that costs less than csr5. Nothing where blocks were not
-/// looked at, nor for blocks of 2 with many holes: stencils with runs of three points look like that.
-/// H200, f64: FEM of 3, 4, 6 unknowns, 60M nonzeros 120, 116, 115 us in bins, 131, 147, 149 packed.
-std::optional<spmv_choice> choose_in_blocks(const csr_stats& s, std::size_t value, const device_info& device) {
+/// Whether a kernel is worth a prediction. What it cannot take at all its own entry says.
+bool may_be_chosen(std::string_view kernel, const csr_stats& s, std::size_t value) {
+  constexpr double most_ell_padding = 1.5, most_sell_padding = 2.9, least_fill = 0.4;
+  constexpr index_t least_block_rows = 4096;  // a lane takes one
+  constexpr std::int64_t most_packed = std::numeric_limits<std::uint32_t>::max();
+  if (kernel == "ell") return s.ell_padding <= most_ell_padding;
+  if (kernel == "sell") return std::min(s.sell_padding, s.sell_sorted_padding) <= most_sell_padding;
+  if (kernel == "packed") return s.nnz < most_packed;
+  if (kernel == "csr5.blocked") return s.cols >= 2;
+  if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, value);
-  const double fill = s.block_fill[static_cast<std::size_t>(b)];
-  if (!rows_alike(s) || s.nnz < least_packed_nnz || fill == 0) return std::nullopt;
-  constexpr double least_fill_of_pairs = 0.7;  // 27 points: 0.62 by the sample that is looked at
-  if (b == 2 && fill < least_fill_of_pairs) return std::nullopt;
-  const spmv_cost_cuda blocks = cost_in_blocks(s, b, value, device), packed = cost_of_packed(s, b, value);
-  const spmv_cost_cuda csr5 = cost_of_csr5(s, value);
-  if (csr5.megabytes <= std::min(blocks.megabytes, packed.megabytes)) return std::nullopt;
-  const spmv_cost_cuda& least = packed.megabytes < blocks.megabytes ? packed : blocks;
-  return spmv_choice{std::string(least.kernel),
-                     fmt::format("blocks of {0} x {0} are {1:.0f}% full: a cost of {2:.0f} MB, {3:.0f} in csr5", b,
-                                 100 * fill, least.megabytes, csr5.megabytes)};
+  return rows_alike(s) && s.rows / b >= least_block_rows && s.block_fill[static_cast<std::size_t>(b)] >= least_fill;
 }
 
-/// Blocks with too many holes for bins of them: columns then neither follow each other nor repeat from row to row, and
-/// packed's short offsets do not pay. Rows of holes differ in length, unlike those of stencils and bands; where rows are runs,
-/// blocks of every size are full.
-bool has_holey_blocks(const csr_stats& s) {
-  constexpr double least_skew = 1.08, least_fill = 0.55, runs_fill = 0.5;
-  if (!rows_alike(s) || s.nnz < least_packed_nnz || s.skew < least_skew) return false;
-  const auto [least, most] = std::minmax_element(s.block_fill.begin() + 2, s.block_fill.end());
-  return *most >= least_fill && *least < runs_fill;
+/// Blocks of 8 in long rows are faster in `bsr` where there are enough of them (docs/notes/0012-fused-passes.md).
+std::string_view block_kernel(const csr_stats& s, std::size_t value) {
+  constexpr double least_row_bytes = 2800;
+  constexpr index_t least_block_rows = 8192;
+  const index_t b = best_bsr_block(s, value);
+  const double row_bytes = s.mean * b / s.block_fill[static_cast<std::size_t>(b)] * static_cast<double>(value);
+  return b == 8 && row_bytes >= least_row_bytes && s.rows / b >= least_block_rows ? "bsr" : "bin_bsr.compact";
 }
 
 /// Integers have no converted copy.
 spmv_choice choose_integer_cuda(const csr_stats& s) {
-  if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < least_packed_nnz) {
+  if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < many_nnz) {
     return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
   }
   if (rows_alike(s) && s.mean >= 12 && s.nnz < few_nnz && s.rows >= 1000) {
-    return {"csr.warp", fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
-                                    s.nnz, s.skew, s.mean)};
+    return {"csr.warp",
+            fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}", s.nnz,
+                        s.skew, s.mean)};
   }
-  return {"csr.stream", fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean,
-                                    s.max)};
+  return {"csr.stream",
+          fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean, s.max)};
 }
 
-/// Rules in order, read off bench/results/peers.json and real.json. They ask for no more than what kernels/formats.hpp
-/// `inspect` promises.
-spmv_choice choose_standard_cuda(const csr_stats& s, type_key types, const device_info& device) {
-  if (!floating(types)) return choose_integer_cuda(s);
+/// What is predicted to take least time.
+spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, const device_info& device) {
+  if (!floating(types)) return choose_integer_cuda(looked_at);
+  const csr_stats s = with_reads(looked_at);
   if (s.nnz < s.rows) {
     return {"csr.stream", fmt::format("{} nonzeros in {} rows: empty rows would fill a copy", s.nnz, s.rows)};
   }
-  if (const std::size_t value = size_of(types.value); suits_column_blocks(s, value, device)) {
-    return {"csr5.blocked",
-            fmt::format("rows of {:.1f} entries read all of an x of {} bytes, L2 has {}: {} blocks of columns", s.mean,
-                        static_cast<std::size_t>(s.cols) * value, device.l2_bytes,
-                        column_blocks_for(s.cols, value, device.l2_bytes).count)};
+  if (s.nnz < least_sampled) {
+    return {"csr5", fmt::format("few nonzeros: {} in equal tiles of whole rows (mean row {:.1f}, longest {})", s.nnz,
+                                s.mean, s.max)};
   }
-  if (auto in_blocks = choose_in_blocks(s, size_of(types.value), device)) return *std::move(in_blocks);
-  if (const char* reason = has_holey_blocks(s) ? "blocks with holes" : suits_csr5(s, size_of(types.value), device)) {
-    return {"csr5", fmt::format("{}: {} nonzeros in equal tiles of whole rows (mean row {:.1f}, longest {})", reason, s.nnz, s.mean,
-                                s.max)};
+  const std::size_t value = size_of(types.value);
+  const spmv_terms_of terms(s, value, device);
+  const spmv_device_class& from = class_of(device);
+  constexpr double never = std::numeric_limits<double>::infinity();
+  struct prediction {
+    std::string_view kernel;
+    double microseconds = never;
+  } best, next;
+  for (std::size_t k = 0; k < cuda_candidates.size(); ++k) {
+    const std::string_view name = cuda_candidates[k];
+    if (!may_be_chosen(name, s, value)) continue;
+    const prediction of{name, predicted_microseconds(terms.of(name), k, value, device, from)};
+    if (of.microseconds < best.microseconds) {
+      next = best;
+      best = of;
+    } else if (of.microseconds < next.microseconds) {
+      next = of;
+    }
   }
-  return {"packed", fmt::format("{} nonzeros repay a copy with short column offsets (mean row {:.1f}, longest {})", s.nnz, s.mean,
-                                s.max)};
+  const std::string_view kernel = best.kernel == "bin_bsr.compact" ? block_kernel(s, value) : best.kernel;
+  return {std::string(kernel), fmt::format("about {:.3g} us, {} {:.3g} ({} nonzeros, mean row {:.1f}, longest {})",
+                                           best.microseconds, next.kernel, next.microseconds, s.nnz, s.mean, s.max)};
+}
+
+/// A choice on a CPU, and what there is to say of it where that is asked for.
+using explanation = std::optional<std::string>;
+template <class... Values>
+explanation say(bool asked, fmt::format_string<Values...> text, Values&&... values) {
+  if (!asked) return std::nullopt;
+  return fmt::format(text, std::forward<Values>(values)...);
 }
 
 /// In CSR, by threads where there is work for two.
-spmv_choice in_csr(const csr_stats& s, int threads, const std::string& why) {
-  if (threads_for(2, s.rows + s.nnz) == 1) {
-    return {"csr.serial", fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows, threads, why)};
+spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
+  const bool alone = threads_for(2, s.rows + s.nnz) == 1;
+  const char* const kernel = alone ? "csr.serial" : "csr.balanced";
+  if (!why) return {kernel, ""};
+  if (alone) {
+    return {kernel, fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows,
+                                threads, *why)};
   }
-  return {"csr.balanced", fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads, s.mean,
-                                      s.max, why)};
+  return {kernel, fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
+                              s.mean, s.max, *why)};
 }
-
-/// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
-constexpr double most_predicted_bytes = 4 << 20;
 
 /// Why `packed` would not pay where the matrix comes from memory, or nullptr: docs/notes/0002-cpu-spmv.md.
 const char* not_worth_packing(const csr_stats& s, double value, int threads) {
@@ -157,28 +160,46 @@ const char* not_worth_packing(const csr_stats& s, double value, int threads) {
   return nullptr;
 }
 
-/// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
-spmv_choice choose_cpu(const csr_stats& s, type_key types, const device_info& device) {
-  const int threads = device.multiprocessors;
-  if (!floating(types)) return in_csr(s, threads, "integers stay in CSR");
-  if (pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz))) {
-    return in_csr(s, threads, fmt::format("slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
-  }
-  const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes) {
-    if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, reason);
-    return {"packed", fmt::format("slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
-                                  s.mean, s.max)};
-  }
-  const spmv_times_cpu us = predicted_times_cpu(s, size_of(types.value), threads);
-  if (us.csr <= us.packed) {
-    return in_csr(s, threads, fmt::format("about {:.2g} us, in slices of 32 rows {:.2g}", us.csr, us.packed));
-  }
-  return {"packed", fmt::format("slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}", s.mean, s.max,
-                                us.packed, us.csr)};
-}
-
 }  // namespace
+
+/// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
+spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, bool gathers, bool why) {
+  if (!floating(types)) return in_csr(s, threads, say(why, "integers stay in CSR"));
+  const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
+  const auto value = static_cast<double>(size_of(types.value));
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(gathers)) {
+    if (pads)
+      return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
+    if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
+    return {"packed",
+            say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
+                s.mean, s.max)
+                .value_or("")};
+  }
+  auto us = predicted_times_cpu(s, size_of(types.value), threads, gathers ? costs_by_gathers : costs_by_loads);
+  if (pads) us[1] = us[2] = std::numeric_limits<double>::infinity();
+  const auto least = static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
+  const auto& [csr, packed, sell, blocks, bins] = us;
+  if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
+  if (least == 1) {
+    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+                          s.mean, s.max, packed, csr)
+                          .value_or("")};
+  }
+  if (least == 2) {
+    return {
+        "sell",
+        say(why,
+            "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
+            s.mean, s.max, sell, csr)
+            .value_or("")};
+  }
+  const index_t b = best_bsr_block(s, size_of(types.value));
+  return {std::string(kernels_cpu[least].kernel),
+          say(why, "blocks of {0} x {0}, {1:.0f}% full, take about {2:.2g} us, CSR {3:.2g}", b,
+              100 * s.block_fill[static_cast<std::size_t>(b)], std::min(blocks, bins), csr)
+              .value_or("")};
+}
 
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
@@ -196,9 +217,16 @@ bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& 
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
-  if (device.backend == backend_kind::cpu) return choose_cpu(stats, types, device);
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
+}
+
+std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
+  if (device.backend == backend_kind::cpu)
+    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), false).kernel;
+  return choose_spmv(stats, types, device, policy).kernel;
 }
 
 }  // namespace tulle

@@ -1,6 +1,7 @@
 // Which kernel suits a matrix: the rules behind `choose_spmv`, and the kernels with a part of their own.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <tulle/ops/spmv.hpp>
 
@@ -20,5 +21,11 @@ inline constexpr std::string_view kernel_for_blocks = "bsr";
 /// read.
 inline constexpr std::string_view kernel_for_bins = "bin_bsr";
 inline constexpr std::string_view kernel_for_sorted_bins = "bin_bsr.compact";
+
+/// `choose_spmv` on so many threads of a CPU, of the class that `gathers_pay` tells (kernels/processor.hpp).
+/// Without `why` no reason is given: to put one into words takes longer than an application of a small matrix.
+spmv_choice choose_spmv_cpu(const csr_stats& stats, type_key types, int threads, bool gathers, bool why = true);
+/// The kernel of `choose_spmv` alone.
+std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy);
 
 }  // namespace tulle

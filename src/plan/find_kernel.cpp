@@ -15,11 +15,13 @@ namespace {
 
 bool deterministic(const spmv_kernel& k) { return k.deterministic; }
 bool deterministic(const spgemm_kernel& k) { return k.role != kernel_role::vendor; }
+bool deterministic(const sddmm_kernel& k) { return k.role != kernel_role::vendor; }
 bool deterministic(const cg_kernel&) { return true; }
 
 bool is_kernel_of(kernel_operation what, backend_kind backend, std::string_view name) {
   const auto named = [&](const auto& k) { return k.name == name; };
   if (what == kernel_operation::spgemm) return std::ranges::any_of(spgemm_kernels(backend), named);
+  if (what == kernel_operation::sddmm) return std::ranges::any_of(sddmm_kernels(backend), named);
   if (what == kernel_operation::cg) return std::ranges::any_of(cg_kernels(backend), named);
   return std::ranges::any_of(spmv_kernels(backend), named) ||
          std::ranges::any_of(spmv_transposed_kernels(backend), named);
@@ -72,6 +74,7 @@ std::vector<kernel_info> kernels(backend_kind backend) {
   add(spmv_kernels(backend), kernel_operation::spmv);
   add(spmv_transposed_kernels(backend), kernel_operation::spmv_transposed);
   add(spgemm_kernels(backend), kernel_operation::spgemm);
+  add(sddmm_kernels(backend), kernel_operation::sddmm);
   add(cg_kernels(backend), kernel_operation::cg);
   return all;
 }
@@ -95,8 +98,10 @@ std::string requested_kernel(kernel_operation what, backend_kind backend, const 
   const char* forced = std::getenv("TULLE_KERNEL");
   if (forced == nullptr) return {};
   if (is_kernel_of(what, backend, forced)) return forced;
-  const auto is_others = [&](kernel_operation other) { return other != what && is_kernel_of(other, backend, forced); };
-  const bool others = is_others(kernel_operation::spmv) || is_others(kernel_operation::spgemm) || is_others(kernel_operation::cg);
+  using enum kernel_operation;
+  const bool others = std::ranges::any_of(std::initializer_list<kernel_operation>{spmv, spgemm, sddmm, cg}, [&](kernel_operation other) {
+    return other != what && is_kernel_of(other, backend, forced);
+  });
   return others ? "" : forced;
 }
 

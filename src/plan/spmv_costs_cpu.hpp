@@ -1,61 +1,186 @@
-// What y = A x takes on a CPU in CSR and in `packed`, from a matrix's statistics: what `choose_spmv` compares there.
+// What y = A x takes on a CPU in CSR, in slices and in blocks, from a matrix's statistics: what `choose_spmv` compares
+// there.
 //
-// Nanoseconds by least squares over the families of bench/spmv_families.cpp that are there to fit rules on, warm, on one
-// thread, of one processor; bench/results/choice_cpu.json has the times, docs/notes/0024-choice-cpu.md what was fitted.
-// They stand here alone. Only their proportions matter.
+// Each kernel takes so many nanoseconds a term. They were fitted by tools/tune to the families of
+// bench/spmv_families.cpp that are there to fit rules on, warm, on one thread, for each class of processors apart; the
+// records in bench/results have the times, docs/notes/0024-choice-cpu.md what was fitted. They stand here alone. Only
+// their proportions matter.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string_view>
+#include <tulle/core/context.hpp>
 #include <tulle/formats/stats.hpp>
 
 #include "core/parallel.hpp"
+#include "kernels/bsr_block.hpp"
 
 namespace tulle {
 
-/// Of a type of values.
-struct spmv_costs_cpu {
-  struct {
-    double call, row, nonzero, scattered, streamed_byte, far;
-  } csr;
-  struct {
-    double call, slice, position, scattered_position, streamed_byte, scattered, far;
-  } packed;
+inline constexpr std::size_t most_terms_cpu = 10;
+using terms_cpu = std::array<double, most_terms_cpu>;
+
+/// A matrix as the terms see it.
+struct spmv_subject_cpu {
+  double value, rows, nnz;
+  double scatter;                       // of reads of x: 0 side by side, 1 each in a sector of its own
+  double past_l1, past_l2;              // scattered reads that x of that size makes longer
+  double uneven;                        // rows whose end comes as a surprise
+  double slices, by_diagonal, by_rank;  // positions of packed, one of the two
+  double half_empty;                    // those by rank that not all rows reach
+  double padded_positions, moved;       // of sell, and rows that it sorts
+  double block, block_rows, blocks, with_holes, odd;
+
+  spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
+    constexpr double l1_bytes = 32 << 10, l2_bytes = 1 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
+    value = static_cast<double>(value_bytes), rows = s.rows, nnz = static_cast<double>(s.nnz);
+    const double x_bytes = s.cols * value;
+    scatter = std::clamp((s.gather_sectors - dense_sectors) / (all_sectors - dense_sectors), 0.0, 1.0);
+    past_l1 = x_bytes > l1_bytes ? scatter * nnz : 0;
+    past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
+    uneven = rows * std::min(1.0, s.stddev);
+    slices = std::ceil(rows / lanes);
+    // As packed chooses between them: by what the two cost beside each other.
+    const double deep = std::clamp(rows, 1.0, lanes), diagonals = nnz * (1 - s.diagonal * (deep - 1) / deep);
+    const double ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
+    by_diagonal = along ? diagonals : 0;
+    by_rank = along ? 0 : ranks;
+    half_empty = by_rank * std::min(1.0, 3 * s.stddev / std::max(s.mean, 1e-9));
+    const bool in_place = s.sell_padding <= 1.05 * s.sell_sorted_padding;
+    padded_positions = nnz * (in_place ? s.sell_padding : s.sell_sorted_padding) / lanes;
+    moved = in_place ? 0 : rows;
+    const index_t b = best_bsr_block(s, value_bytes);
+    const double fill = s.block_fill[static_cast<std::size_t>(b)];
+    block = b, block_rows = std::ceil(rows / block);
+    blocks = fill == 0 ? 0 : nnz / (fill * block * block);
+    with_holes = blocks * std::min(1.0, (1 - fill) * block * block / 2);  // that have two holes or so
+    odd = b % 2 == 1 ? blocks : 0;
+  }
+  /// Bytes past what the caches of one core hold.
+  [[nodiscard]] static double streamed(double bytes) { return std::max(0.0, bytes - (1 << 20)); }
 };
 
-inline constexpr spmv_costs_cpu costs_f64 = {{5.78, 2.25, 0.228, 0.108, 0.0161, 0.285}, {24.1, 2.37, 5.46, 3.79, 0.0352, 0.0964, 0.63}};
-inline constexpr spmv_costs_cpu costs_f32 = {{6.86, 3.17, 0.191, 0.135, 0.00317, 0.865}, {22.8, 1.5, 2.81, 5.74, 0.0265, 0.114, 0.718}};
-
-struct spmv_times_cpu {
-  double csr = 0;  // microseconds
-  double packed = 0;
+/// A kernel's terms.
+struct spmv_terms_cpu {
+  std::string_view kernel;
+  terms_cpu (*of)(const spmv_subject_cpu&);
 };
+inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
+    {"csr.serial",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       constexpr double remembered = 8192;
+       const double guessed = a.nnz < remembered ? 0 : a.uneven;
+       return {1,       a.rows,    a.nnz,     a.uneven,
+               guessed, a.past_l1, a.past_l2, a.streamed(a.nnz * (a.value + 4) + 4 * a.rows)};
+     }},
+    {"packed",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       const double gathers = a.by_rank > 0 ? 1 : 0;
+       return {1,
+               a.slices,
+               a.by_diagonal,
+               a.by_rank,
+               a.half_empty,
+               gathers * a.moved,
+               a.scatter * a.by_rank,
+               gathers * a.past_l1,
+               gathers * a.past_l2,
+               a.streamed(a.nnz * (a.value + 1))};
+     }},
+    {"sell",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       return {1,
+               a.slices,
+               a.padded_positions,
+               a.moved,
+               a.scatter * a.padded_positions,
+               a.past_l1,
+               a.past_l2,
+               a.streamed(32 * a.padded_positions * (a.value + 4))};
+     }},
+    {"bsr",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       const double area = a.block * a.block, slots = a.blocks * area;
+       return {1,     a.block_rows,         a.block_rows * area,        a.blocks, slots, a.with_holes,
+               a.odd, a.scatter * a.blocks, a.streamed(slots * a.value)};
+     }},
+    {"bin_bsr.compact",
+     [](const spmv_subject_cpu& a) -> terms_cpu {
+       const double slots = a.blocks * a.block * a.block;
+       return {1,
+               a.block_rows,
+               a.rows,
+               a.blocks,
+               slots,
+               a.with_holes,
+               a.odd,
+               a.scatter * a.blocks,
+               a.streamed(slots * a.value)};
+     }},
+}};
+inline constexpr std::size_t first_of_blocks_cpu = 3;
 
-/// On so many threads. Every one counts as long as there is work, and slices, for it.
-inline spmv_times_cpu predicted_times_cpu(const csr_stats& s, std::size_t value_bytes, int threads) {
-  constexpr double l1_bytes = 32 << 10, l2_bytes = 2 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
-  const spmv_costs_cpu& cost = value_bytes == 8 ? costs_f64 : costs_f32;
-  const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz), rows = s.rows;
-  const double x_bytes = s.cols * value;
-  const double scatter = std::clamp((s.gather_sectors - dense_sectors) / (all_sectors - dense_sectors), 0.0, 1.0);
-  const double past_l1 = x_bytes > l1_bytes ? scatter * nnz : 0;
-  const double past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
-  const double slices = std::ceil(rows / lanes);
-  const double positions = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
-  const auto streamed = [](double bytes) { return std::max(0.0, bytes - l2_bytes); };
-  const double csr = cost.csr.call + cost.csr.row * rows + cost.csr.nonzero * nnz + cost.csr.scattered * past_l1 +
-                     cost.csr.streamed_byte * streamed(nnz * (value + 4) + 4 * rows) + cost.csr.far * past_l2;
-  const double packed = cost.packed.call + cost.packed.slice * slices + cost.packed.position * positions +
-                        cost.packed.scattered_position * scatter * positions +
-                        cost.packed.streamed_byte * streamed(nnz * (value + 1)) + cost.packed.scattered * past_l1 +
-                        cost.packed.far * past_l2;
-  const std::int64_t work = s.rows + s.nnz;
-  const int of_csr = threads_for(threads, work);
-  const int parts = threads_for(240, work, 1 << 14);  // of packed
+/// Nanoseconds a term of `kernels_cpu`, f64 and f32.
+using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
+// tools/tune writes what is between these lines.
+// begin costs
+inline constexpr spmv_costs_cpu costs_by_gathers{{
+    {{{7.48, 1.98, 0.225, 0.403, 0.116, 0.059, 0, 0.0132, 0, 0},
+      {9.62, 3.07, 0.187, 0.159, 0.063, 0.122, 0, 0.00225, 0, 0}}},  // csr.serial
+    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261},
+      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628}}},  // packed
+    {{{13.7, 2.53, 18.4, 0.214, 0, 0.016, 0, 0.00543, 0, 0}, {18.7, 0, 22.2, 0.0114, 0, 0.0179, 0, 0, 0, 0}}},  // sell
+    {{{17.2, 1.83, 0.177, 0.712, 0.118, 0.395, 1.71, 1.16, 0.0186, 0},
+      {26.5, 3.49, 0, 1.01, 0.0613, 0.417, 1.26, 0.51, 0, 0}}},  // bsr
+    {{{83.4, 2.63, 0, 1.07, 0.127, 0.839, 0.46, 8.8, 0.0226, 0},
+      {89.8, 3.13, 0, 0.782, 0.0895, 0.775, 0.632, 7.03, 0.00418, 0}}},  // bin_bsr.compact
+}};
+inline constexpr spmv_costs_cpu costs_by_loads{{
+    {{{6.53, 0.774, 0.303, 0.0891, 0.833, 0.169, 0.653, 0.00642, 0, 0},
+      {12.3, 1.03, 0.283, 0, 1.34, 0.115, 0.728, 0.00574, 0, 0}}},  // csr.serial
+    {{{33.7, 0.47, 4.43, 9.82, 0.319, 0.594, 6.16, 0.125, 0.276, 0.0182},
+      {33.1, 2.49, 1.98, 5.14, 0.246, 0.733, 8.72, 0.113, 0.203, 0.011}}},  // packed
+    {{{14.6, 8.77, 10.5, 0.392, 1.39, 0.247, 0.315, 0.0113, 0, 0},
+      {19.1, 6.01, 18, 0.455, 0.128, 0.0764, 0.276, 0.0017, 0, 0}}},  // sell
+    {{{21.4, 1.28, 0.237, 1.15, 0.137, 0.453, 1.78, 2.12, 0.0109, 0},
+      {25.8, 3.89, 0.00816, 1.23, 0.0699, 0.424, 1, 1.3, 0.0114, 0}}},  // bsr
+    {{{83.4, 3.11, 0, 0.541, 0.201, 0.369, 1.32, 4.6, 0.014, 0},
+      {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0}}},  // bin_bsr.compact
+}};
+// end costs
+
+/// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
+constexpr double most_predicted_bytes_cpu(bool gathers) { return (gathers ? 4 : 32) << 20; }
+
+/// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
+inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads) {
+  const std::int64_t work = std::int64_t{s.rows} + s.nnz;
+  const int all = threads_for(threads, work);
+  if (kernels_cpu[kernel].kernel != "packed") return all;
   const auto shared_by = [](double pieces, double by) { return pieces / std::ceil(pieces / by); };
-  const double of_packed = std::min(shared_by(parts, std::min(parts, of_csr)), shared_by(std::max(slices, 1.0), of_csr));
-  return {csr / of_csr / 1000, packed / of_packed / 1000};
+  const int parts = threads_for(240, work, 1 << 14);
+  const double slices = std::max(std::ceil(s.rows / 32.0), 1.0);
+  return std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
+}
+
+/// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly
+/// empty.
+inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stats& s, std::size_t value_bytes,
+                                                                  int threads, const spmv_costs_cpu& costs) {
+  const spmv_subject_cpu subject(s, value_bytes);
+  std::array<double, kernels_cpu.size()> us{};
+  for (std::size_t k = 0; k < us.size(); ++k) {
+    const terms_cpu of = kernels_cpu[k].of(subject), &cost = costs[k][value_bytes == 8 ? 0 : 1];
+    for (std::size_t i = 0; i < of.size(); ++i) us[k] += cost[i] * of[i];
+    us[k] /= 1000 * shares_cpu(k, s, threads);
+    if (subject.blocks == 0 && k >= first_of_blocks_cpu) us[k] = std::numeric_limits<double>::infinity();
+  }
+  return us;
 }
 
 }  // namespace tulle

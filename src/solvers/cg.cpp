@@ -80,8 +80,8 @@ class problem_source {
     given_.fit_offsets(offsets_for(given_.ref().nnz));
     problem.stats = given_.inspect();
     problem.csr = given_.ref();
-    detail::choose_plan_kernel(ctx, problem);
     if (order) choose_kernel_in_order(ctx);
+    detail::choose_plan_kernel(ctx, problem);
   }
 
   /// `blocks_alone`: the CSR of a BSR keeps the values that it had.

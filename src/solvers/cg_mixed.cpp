@@ -9,18 +9,19 @@
 namespace tulle::detail {
 namespace {
 
-/// Whose plans leave out no bits of A: b - A x is of A itself, and the f32 copy is all that precision = mixed rounds.
-cg_problem with_all_bits(cg_problem p) {
+/// Whose plans leave out no bits of A: b - A x is of A itself, and the f32 copy, or on a device the high words alone,
+/// is all that precision = mixed rounds.
+cg_problem with_all_bits(const context& ctx, cg_problem p) {
   p.options.spmv.values = {};
   p.options.spmv.value_rule.reset();
-  p.options.spmv.high_words = false;
+  p.options.spmv.high_words = p.options.spmv.high_words && ctx.backend() == backend_kind::cuda;
   return p;
 }
 
 class cg_mixed final : public cg_operator {
  public:
   cg_mixed(const context& ctx, const cg_problem& problem, const cg_kernel& kernel)
-      : ctx_(ctx), problem_(with_all_bits(problem)), kernel_(kernel), narrow_(kernel.make(ctx, problem_)) {}
+      : ctx_(ctx), problem_(with_all_bits(ctx, problem)), kernel_(kernel), narrow_(kernel.make(ctx, problem_)) {}
 
   void enqueue(const void*, void*, cg_record*, double*, stream_view) override {
     throw error(
@@ -37,7 +38,7 @@ class cg_mixed final : public cg_operator {
     wide_iterations_ = read(record).iterations - end.iterations;
   }
   void update_values(const cg_problem& problem) override {
-    problem_ = with_all_bits(problem);
+    problem_ = with_all_bits(ctx_, problem);
     narrow_->update_values(problem_);
     if (wide_ != nullptr) wide_->update_values(in_f64());
   }
@@ -49,7 +50,8 @@ class cg_mixed final : public cg_operator {
   [[nodiscard]] std::string parameters() const override {
     const std::string last =
         wide_iterations_ == 0 ? "" : fmt::format("the last {} iterations in f64; ", wide_iterations_);
-    return fmt::format("in f32, corrected in f64; {}{}", last, narrow_->parameters());
+    const std::string_view in = problem_.options.spmv.high_words ? "by high words" : "in f32";
+    return fmt::format("{}, corrected in f64; {}{}", in, last, narrow_->parameters());
   }
 
  private:
@@ -66,6 +68,7 @@ class cg_mixed final : public cg_operator {
   [[nodiscard]] cg_problem in_f64() const {
     cg_problem p = problem_;
     p.options.precision = solver_precision::uniform;
+    p.options.spmv.high_words = false;
     p.options.zero_guess = false;
     return p;
   }

@@ -41,7 +41,10 @@ class cg_operations final : public cg_operator {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return a_.workspace_bytes() + loop_.workspace_bytes() + (m_ == nullptr ? 0 : m_->workspace_bytes());
   }
-  [[nodiscard]] std::string parameters() const override { return a_.explain(); }
+  [[nodiscard]] std::string parameters() const override {
+    const std::string of_m = m_ == nullptr ? "" : m_->parameters();
+    return of_m.empty() ? a_.explain() : of_m + "; " + a_.explain();
+  }
 
  private:
   any_spmv_plan a_;
@@ -73,14 +76,30 @@ class loop_of_operators final : public cg_operator {
 constexpr std::int64_t least_packed = 20'000;
 /// From this many, which no cache holds, a preconditioner that multiplies by A is faster by high words of their values:
 /// docs/notes/0019-narrow-values.md.
-constexpr std::int64_t least_high_words = 1 << 20;
+constexpr std::int64_t least_high_words = 1 << 20, least_high_words_on_a_gpu = 1 << 23;
+
+/// Where the kernel that reads A anyway has them.
+void choose_high_words_on_a_gpu(const context& ctx, cg_problem& problem) {
+  spmv_options& plan = problem.options.spmv;
+  const bool is_named = !plan.kernel.empty() && problem.kernel_reason.empty();
+  if (problem.options.preconditioner != preconditioner_kind::chebyshev || is_named || may_lose_bits(plan)) return;
+  if (problem.blocks.block > 0 || problem.csr.nnz < least_high_words_on_a_gpu) return;
+  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
+  const type_key types = problem.csr.types;
+  const std::string chosen =
+      plan.kernel.empty() ? choose_spmv(problem.stats, types, ctx.info(), plan.policy).kernel : plan.kernel;
+  const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
+  plan.high_words = types.value == scalar_type::f64 && k != nullptr && k->listens_to.high_words &&
+                    k->supports(problem.stats, types, ctx.info()).ok;
+}
 
 }  // namespace
 
 void choose_plan_kernel(const context& ctx, cg_problem& problem) {
+  if (problem.options.spmv.high_words) return;  // on a CPU, what has them cuts no row either
+  if (ctx.backend() != backend_kind::cpu) return choose_high_words_on_a_gpu(ctx, problem);
   std::string& kernel = problem.options.spmv.kernel;
-  if (ctx.backend() != backend_kind::cpu || !kernel.empty()) return;
-  if (problem.options.spmv.high_words) return;  // what has them cuts no row either
+  if (!kernel.empty()) return;
   if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
   const auto take = [&](const char* name) {
     kernel = name;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <tulle/ops/linear_operator.hpp>
 
 #include "kernels/cg.hpp"
@@ -13,6 +14,8 @@ class preconditioner : public linear_operator {
   /// Throws INDEFINITE for a diagonal entry or block that is not positive definite.
   virtual void update(const cg_problem& problem) = 0;
   [[nodiscard]] virtual std::size_t workspace_bytes() const noexcept = 0;
+  /// How it is stored; empty where there is nothing to tell.
+  [[nodiscard]] virtual std::string parameters() const { return {}; }
 };
 
 /// Of problem.options.preconditioner; null for none. `a` is problem.csr as an operator, and must outlive it.

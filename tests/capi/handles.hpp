@@ -27,6 +27,7 @@ using jacobi_handle = std::unique_ptr<tulle_jacobi_solver, destroyer<tulle_jacob
 using permutation_handle = std::unique_ptr<tulle_permutation, destroyer<tulle_permutation, tulle_permutation_destroy>>;
 using batch_handle = std::unique_ptr<tulle_cg_batch, destroyer<tulle_cg_batch, tulle_cg_batch_destroy>>;
 using spgemm_handle = std::unique_ptr<tulle_spgemm_plan, destroyer<tulle_spgemm_plan, tulle_spgemm_plan_destroy>>;
+using sddmm_handle = std::unique_ptr<tulle_sddmm_plan, destroyer<tulle_sddmm_plan, tulle_sddmm_plan_destroy>>;
 
 #define TULLE_EXPECT_OK(call) EXPECT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()
 #define TULLE_ASSERT_OK(call) ASSERT_EQ(call, TULLE_STATUS_SUCCESS) << tulle_last_error_message()

@@ -132,6 +132,14 @@ TEST_P(capi_spmv, several_right_hand_sides) {
   std::vector<float> result(6);
   TULLE_ASSERT_OK(tulle_buffer_copy_out(y.get(), result.data(), sizeof(float) * result.size()));
   EXPECT_EQ(result, (std::vector<float>{7, 0, 25, 70, 0, 250}));
+  const buffer_handle bias = upload(std::vector<float>{-10, 1});
+  TULLE_ASSERT_OK(tulle_spmv_plan_apply_many_with(plan.get(), -1, &in, 1, &out, data(bias), TULLE_ACTIVATION_NONE));
+  TULLE_ASSERT_OK(tulle_buffer_copy_out(y.get(), result.data(), sizeof(float) * result.size()));
+  EXPECT_EQ(result, (std::vector<float>{-10, -10, -10, 1, 1, 1}));
+  TULLE_ASSERT_OK(tulle_spmv_plan_apply_many_with(plan.get(), 1, &in, 0, &out, data(bias), TULLE_ACTIVATION_RELU));
+  TULLE_ASSERT_OK(tulle_buffer_copy_out(y.get(), result.data(), sizeof(float) * result.size()));
+  EXPECT_EQ(result, (std::vector<float>{0, 0, 15, 71, 1, 251}));
+  refused(tulle_spmv_plan_apply_many_with(plan.get(), 1, &in, 0, &out, nullptr, 7), TULLE_STATUS_INVALID_ARGUMENT, "act");
 }
 
 TEST_P(capi_spmv, update_values_keeps_the_pattern) {

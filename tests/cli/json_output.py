@@ -157,6 +157,7 @@ class JsonOutput(unittest.TestCase):
         for rate in ("read_gbs", "copy_gbs", "triad_gbs"):
             self.assertGreater(record["cpu"]["bandwidth"][rate], 0)
         self.assertGreaterEqual(record["cpu"]["cores_of_others"], 0)
+        self.assertTrue(record["cpu"]["row_sums"].startswith(("plain", "avx2", "avx512")))
         self.assertEqual(record["cuda"]["devices"], [])
         self.assertTrue(all(m["what"] and m["how"] for m in record["missing"]))
 

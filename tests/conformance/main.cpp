@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "conformance/sddmm_case.hpp"
 #include "conformance/spmv_case.hpp"
 #include "kernels/backends.hpp"
 #include "plan/choose_spmv.hpp"
@@ -159,9 +160,23 @@ void add_kernel(const context& ctx, const spmv_kernel& kernel) {
            [ctx, &kernel] { expect_supports_half(ctx, kernel); });
 }
 
+void add_sddmm(const context& ctx) {
+  for (const sddmm_kernel& kernel : sddmm_kernels(ctx.backend())) {
+    for (const scalar_type value : {scalar_type::f64, scalar_type::f32}) {
+      for (const offset_type offset : {offset_type::i32, offset_type::i64}) {
+        for (const battery_matrix& m : battery()) {
+          const sddmm_case c{&kernel, {value, offset}, &m};
+          add_test(c.name(), [ctx, c] { run_sddmm_case(ctx, c); });
+        }
+      }
+    }
+  }
+}
+
 void add_backend(const context& ctx) {
   for (const spmv_kernel& kernel : spmv_kernels(ctx.backend())) add_kernel(ctx, kernel);
   add_transposed(ctx);
+  add_sddmm(ctx);
 }
 
 void add_past_2_31(const context& ctx) {

@@ -67,6 +67,65 @@ TEST_P(mixed_test, generated_systems_take_hardly_more_iterations_than_f64) {
   }
 }
 
+/// With one copy of A on a device, whose high words iterations read.
+TEST_P(mixed_test, by_high_words) {
+  if (ctx().backend() == backend_kind::cpu) GTEST_SKIP() << "a CPU has a copy in f32";
+  for (const char* spec : {"gen:stencil:points=5,n=40,values=spd", "gen:stencil:points=7,n=14,values=spd",
+                           "gen:fem:dof=3,n=6,values=spd", "gen:banded:n=777,width=9,values=spd"}) {
+    SCOPED_TRACE(spec);
+    plain_csr<double> a = generated<double>(spec);
+    for (double& v : a.values) v /= 3;  // no floats
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    for (const preconditioner_kind m : {preconditioner_kind::none, preconditioner_kind::jacobi}) {
+      cg_options o = mixed();
+      o.preconditioner = m;
+      const auto wide = solve_with(a, uniform(o), b);
+      o.spmv.high_words = true;
+      cg_solver solver(ctx(), matrix_ref(a.view()), o);
+      const auto s = solve(solver, b);
+      EXPECT_EQ(status_of(s.result), "SUCCESS") << s.result.residual << " after " << s.result.iterations;
+      expect_true_report(a, b, s, o);
+      EXPECT_LE(s.result.iterations, wide.result.iterations + wide.result.iterations / 5 + 1);
+      EXPECT_GE(s.result.corrections, 1);
+      EXPECT_EQ(s.result.wide_iterations, 0);
+      EXPECT_NE(solver.explain().find("values=words"), std::string::npos) << solver.explain();
+      EXPECT_EQ(solve(solver, b).x, s.x) << "the same bits again";
+      std::vector<double> other = a.values;
+      for (double& v : other) v *= 1.0 / 7;
+      solver.update_values(const_vector_ref(scalar_type::f64, other.data(), static_cast<std::int64_t>(other.size()),
+                                            memory_space::host));
+      plain_csr<double> changed = a;
+      changed.values = other;
+      const auto again = solve(solver, b), fresh = solve_with(changed, o, b);
+      expect_true_report(changed, b, again, o);
+      EXPECT_EQ(again.x, fresh.x);
+    }
+  }
+}
+
+TEST_P(mixed_test, by_high_words_what_f64_solves_is_solved_whatever_the_condition) {
+  if (ctx().backend() == backend_kind::cpu) GTEST_SKIP() << "a CPU has a copy in f32";
+  for (const double shift : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12}) {
+    SCOPED_TRACE(shift);
+    plain_csr<double> a = path(600, shift);
+    const std::vector<double> random = random_numbers(601, 3);  // of conductances, which are no floats
+    for (index_t i = 0; i < a.rows; ++i) {
+      for (auto k = a.rowptr[i]; k < a.rowptr[i + 1]; ++k) {
+        const index_t j = a.colind[k];
+        const auto conductance = [&](index_t e) { return e == 0 || e == a.rows ? 0 : 1.5 + random[e]; };
+        a.values[k] = j == i ? conductance(i) + conductance(i + 1) + shift : -conductance(std::max(i, j));
+      }
+    }
+    const std::vector<double> b = random_rhs<double>(a.rows);
+    cg_options o = mixed();
+    const auto wide = solve_with(a, uniform(o), b);
+    o.spmv.high_words = true;
+    const auto s = solve_with(a, o, b);
+    expect_true_report(a, b, s, o);
+    EXPECT_GE(s.result.converged(), wide.result.converged()) << s.result.residual;
+  }
+}
+
 TEST_P(mixed_test, blocks_have_none) {
   cg_options o = mixed();
   o.preconditioner = preconditioner_kind::block_jacobi;

@@ -201,6 +201,35 @@ operands rows_of_4096(index_t others) {
           matrix_of(inner, cols, b)};
 }
 
+/// Rows of as many products as kernels put in buckets of columns at a time, and one more and less, of a B whose columns
+/// share no words: columns anywhere; crowded in two places, so that most buckets are empty; the same column again and
+/// again. Among so many others that all are looked at by their numbers.
+operands scattered_products() {
+  constexpr index_t cols = 20'000'000;
+  builder m;
+  std::mt19937_64 random(8);
+  const auto add_row = [&](index_t k, const std::function<columns(index_t)>& part) {
+    const auto side = static_cast<index_t>(std::ceil(std::sqrt(k)));
+    columns named;
+    for (index_t left = k; left > 0; left -= std::min(side, left)) named.push_back(m.add_b(part(std::min(side, left))));
+    m.a.push_back(named);
+  };
+  for (const index_t most : {512, 768, 1024, 2048, 4096}) {
+    for (const index_t k : {most - 1, most, most + 1}) {
+      add_row(k, [&](index_t n) { return random_columns(random, n, 0, cols); });
+      add_row(k, [&](index_t n) {
+        columns c{0};
+        for (index_t i = 1; i < n; ++i) c.push_back(7'000'000 + 33 * (2 * i + static_cast<index_t>(random() % 2)));
+        return c;
+      });
+      add_row(k, [&](index_t n) { return random_columns(random, n, 40, 40 + 3 * n); });
+    }
+  }
+  for (index_t i = 0; i < 20'000; ++i) m.add_b({i * 1000});
+  while (m.a.size() < 4200) m.a.push_back({static_cast<index_t>(m.b.size()) - 1 - static_cast<index_t>(m.a.size())});
+  return m.finish(cols);
+}
+
 /// Rows of A with k entries, among others with one. Rows of B have two neighbours, or none.
 operands many_short_rows(index_t k, index_t rows) {
   const index_t inner = 5000, cols = 3000;
@@ -246,6 +275,7 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   add("products_mixed", [counts] { return products_mixed(counts, 0); });
   add("products_among_many", [counts] { return products_mixed(counts, 4200); });
   add("entries_in_words", entries_in_words);
+  add("scattered_products", scattered_products);
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
     add(

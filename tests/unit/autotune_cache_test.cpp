@@ -1,5 +1,5 @@
 // What autotuning remembers: whatever is in an entry's place, whoever writes at the same time.
-#include "plan/autotune_cache.hpp"
+#include "kernels/autotune_cache.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,6 +44,12 @@ TEST_F(AutotuneCache, RemembersByKey) {
   EXPECT_EQ(cached_winner(key), "packed");
   EXPECT_EQ(cached_winner("another"), "sell");
   EXPECT_EQ(cached_winner("a third"), std::nullopt);
+}
+
+TEST_F(AutotuneCache, KeepsFoldersApart) {
+  remember_winner(key, "packed", "processor");
+  EXPECT_EQ(cached_winner(key), std::nullopt);
+  EXPECT_EQ(cached_winner(key, "processor"), "packed");
 }
 
 TEST_F(AutotuneCache, TakesNoBrokenEntry) {

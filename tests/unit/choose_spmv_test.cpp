@@ -1,13 +1,16 @@
 // The choice of a kernel is a pure function: these are its rules, on statistics made by hand.
-#include <algorithm>
-#include <limits>
-#include <string>
+#include "plan/choose_spmv.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
 #include "kernels/backends.hpp"
 #include "kernels/column_blocks.hpp"
-#include "plan/choose_spmv.hpp"
+#include "plan/spmv_costs_cuda.hpp"
 
 namespace tulle {
 namespace {
@@ -66,129 +69,185 @@ TEST(ChooseSpmvSimple, PadsWhereThatCostsLittle) {
   EXPECT_EQ(simple(s, i32), "csr.warp");  // integers have the CSR family alone
 }
 
-std::string standard(const csr_stats& s, type_key t = f64) { return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel; }
-
-TEST(ChooseSpmv, PacksLargeMatrices) {
-  EXPECT_EQ(standard(regular(8'000'000, 27)), "packed");
-  EXPECT_EQ(standard(regular(1'500'000, 80)), "packed");
-  EXPECT_EQ(standard(regular(1'000'000, 7)), "packed");
-  EXPECT_EQ(standard(regular(800, 2100)), "packed");
-  const csr_stats skewed = with_longest(regular(4'000'000, 16), 170'000);
-  EXPECT_EQ(standard(skewed), "packed");
-  EXPECT_EQ(standard(with(skewed, &csr_stats::gather_sectors, 30)), "csr5");
-  EXPECT_EQ(standard(with(regular(4'000'000, 16), &csr_stats::gather_sectors, 30)), "packed");
+std::string standard(const csr_stats& s, type_key t = f64) {
+  return choose_spmv(s, t, gpu(), spmv_policy::standard).kernel;
 }
 
-/// `nodes` block rows of `blocks` blocks of `b` x `b`, `fill` full, whose rows differ in length where they have holes.
-csr_stats of_blocks(index_t nodes, double blocks, index_t b, double fill) {
-  csr_stats s = regular(nodes * b, blocks * b * fill);
-  s.gather_sectors = 16;
-  s = with_longest(s, static_cast<index_t>(s.mean * (fill < 1 ? 1.2 : 1.04)));
-  for (index_t other = 2; other <= 8; ++other) s.block_fill[static_cast<std::size_t>(other)] = 0.3;
-  s.block_fill[static_cast<std::size_t>(b)] = fill;
+/// As a plan sees a matrix on a device.
+struct sample {
+  index_t rows, cols;
+  std::int64_t nnz;
+  index_t max;
+  double sell_padding, tile_padding, slice_padding, offset_bytes;
+  csr_stats::x_reads f64, f32;
+  std::array<double, 9> block_fill;
+};
+csr_stats sampled(const sample& of) {
+  csr_stats s;
+  s.rows = of.rows, s.cols = of.cols, s.nnz = of.nnz, s.max = of.max;
+  s.mean = static_cast<double>(of.nnz) / of.rows;
+  s.skew = s.ell_padding = s.max / s.mean;
+  s.sell_padding = s.sell_sorted_padding = of.sell_padding;
+  s.tile_padding = of.tile_padding, s.slice_padding = of.slice_padding, s.offset_bytes = of.offset_bytes;
+  s.reads_f64 = of.f64, s.reads_f32 = of.f32;
+  s.block_fill = of.block_fill;
   return s;
 }
-TEST(ChooseSpmv, TakesBlocksWhereTheyAreFullEnough) {
-  csr_stats s = with(regular(384'000, 155), &csr_stats::gather_sectors, 16);
-  EXPECT_EQ(standard(s), "packed");  // blocks were not looked at
-  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 1)), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 1), f32), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.8)), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.6), f32), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(64'000, 26, 6, 0.6)), "csr5");
-  EXPECT_EQ(standard(with_longest(of_blocks(64'000, 26, 6, 0.6), 94)), "packed");  // rows of one length
-  EXPECT_EQ(standard(with_longest(of_blocks(64'000, 26, 6, 1), 155 * 20)), "packed");
-  EXPECT_EQ(standard(of_blocks(5'000, 9, 3, 1)), "csr5");  // few
-  s = with_longest(regular(800'000, 20), 26);
-  s.block_fill.fill(0.6);
-  EXPECT_EQ(standard(s), "packed");  // a band of runs
-  s = with_longest(with(regular(2'097'152, 26), &csr_stats::gather_sectors, 13), 27);
-  s.block_fill = {0, 0, 0.62, 0.38, 0.34, 0.23, 0.2, 0.18, 0.18};
-  EXPECT_EQ(standard(s), "packed");  // 27 points
-  EXPECT_EQ(standard(s, f32), "packed");
+
+// Of bench/spmv_families.hpp, each where one kernel was clearly the fastest on an NVIDIA H200.
+const csr_stats stencil = sampled({438'976,
+                                   438'976,
+                                   11'543'176,
+                                   27,
+                                   1.01,
+                                   1.01,
+                                   1.01,
+                                   0.935,
+                                   {0.42, 0.313, 0.287, 0.0946, 0.0317, 0.041},
+                                   {0.349, 0.296, 0.166, 0.0516, 0.0159, 0.0215},
+                                   {0, 0, 0.502, 0.426, 0.256, 0.256, 0.214, 0.183, 0.162}});
+const csr_stats mesh_of_blocks = sampled({250'000,
+                                          250'000,
+                                          12'967'168,
+                                          54,
+                                          1.02,
+                                          1.04,
+                                          1.02,
+                                          1.36,
+                                          {0.342, 0.227, 0.279, 0.0569, 0.0187, 0.0387},
+                                          {0.265, 0.208, 0.163, 0.0328, 0.00942, 0.0201},
+                                          {0, 0, 1, 0.596, 0.507, 0.408, 0.425, 0.332, 0.32}});
+const csr_stats web_pages = sampled({1'140'000,
+                                     1'140'000,
+                                     10'022'567,
+                                     1416,
+                                     4.48,
+                                     1.01,
+                                     4.58,
+                                     4,
+                                     {0.598, 0.319, 0.665, 0.204, 0.145, 0.198},
+                                     {0.433, 0.257, 0.54, 0.173, 0.121, 0.168},
+                                     {}});
+const csr_stats tall = sampled({605'000,
+                                50'000,
+                                12'097'721,
+                                20,
+                                1,
+                                1,
+                                1,
+                                2,
+                                {0.999, 0.995, 0.995, 0.961, 0.354, 0.598},
+                                {0.997, 0.989, 0.99, 0.923, 0.19, 0.407},
+                                {0, 0, 0.25, 0.111, 0.0627, 0.0402, 0.028, 0.0206, 0.0158}});
+const csr_stats wide = sampled({6'840'000,
+                                13'680'000,
+                                34'206'951,
+                                9,
+                                1.79,
+                                1,
+                                1.8,
+                                4,
+                                {1, 1, 1, 1, 0.995, 0.999},
+                                {1, 1, 1, 1, 0.991, 0.999},
+                                {0, 0, 0.25, 0.111, 0.0625, 0.04, 0.0278, 0.0204, 0.0156}});
+const csr_stats dense = sampled({790,
+                                 12'658,
+                                 9'999'820,
+                                 12'658,
+                                 1.01,
+                                 1.05,
+                                 1.01,
+                                 0,
+                                 {0.266, 0.0899, 0.00016, 0.251, 0.0966, 0.000475},
+                                 {0.148, 0.0605, 0.00016, 0.126, 0.0483, 0.000316},
+                                 {0, 0, 1, 0.997, 0.997, 1, 0.997, 0.998, 0.997}});
+
+TEST(ChooseSpmv, TakesWhatIsFastestByFar) {
+  EXPECT_EQ(standard(stencil), "packed");
+  EXPECT_EQ(standard(stencil, f32), "packed");
+  EXPECT_EQ(standard(mesh_of_blocks), "bin_bsr.compact");
+  EXPECT_EQ(standard(mesh_of_blocks, f32), "bin_bsr.compact");
+  EXPECT_EQ(standard(web_pages), "csr5");
+  EXPECT_EQ(standard(web_pages, f32), "csr5");
+  EXPECT_EQ(standard(tall), "csr5.blocked");
+  EXPECT_EQ(standard(wide), "csr5.blocked");
+  EXPECT_EQ(standard(wide, f32), "csr5.blocked");
 }
 
-TEST(ChooseSpmv, WeighsWhatBlocksOfF64TakeBesideTheirBytes) {
-  // 11.8 bytes a nonzero for csr5's 12.5 and more: too little where all of it takes 40 us.
-  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.7)), "csr5");
-  EXPECT_EQ(standard(of_blocks(250'000, 12, 7, 0.7)), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.7), f32), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(25'000, 12, 7, 0.8)), "bin_bsr.compact");
-  EXPECT_EQ(standard(of_blocks(530'000, 7, 2, 0.7)), "csr5");
-  EXPECT_EQ(standard(of_blocks(530'000, 7, 2, 0.9)), "bin_bsr.compact");  // a mask takes a byte
+TEST(ChooseSpmv, TakesNoBlocksWhereFewLanesWouldHaveOne) {
+  for (const type_key t : {f64, f32}) {
+    const std::string kernel = standard(dense, t);
+    EXPECT_TRUE(kernel == "packed" || kernel == "csr5") << kernel;
+  }
 }
 
-TEST(ChooseSpmv, TakesBsrForLongRowsOfBlocksOf8) {
-  EXPECT_EQ(standard(of_blocks(20'000, 12, 8, 1)), "bsr");
-  EXPECT_EQ(standard(of_blocks(20'000, 12, 8, 1), f32), "bsr");
-  EXPECT_EQ(standard(of_blocks(25'000, 9, 8, 1)), "bsr");
-  EXPECT_EQ(standard(of_blocks(25'000, 9, 8, 1), f32), "bin_bsr.compact");  // 2.3 KB
-  EXPECT_EQ(standard(of_blocks(45'000, 5, 8, 1)), "bin_bsr.compact");
+TEST(ChooseSpmv, TakesNoBlocksWithManyHoles) {
+  csr_stats s = mesh_of_blocks;
+  for (double& fill : s.block_fill) fill *= 0.39;
+  EXPECT_NE(standard(s), "bin_bsr.compact");
+  s.block_fill = {};  // not looked at
+  EXPECT_NE(standard(s), "bin_bsr.compact");
 }
 
-TEST(ChooseSpmv, TakesBsrWhereBlocksStayInL2) {
-  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 1), f32), "bsr");  // 23.5 MB
-  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 0.8), f32), "bsr");
-  EXPECT_EQ(standard(of_blocks(5'000, 24, 7, 0.8)), "bsr");  // 49 MB
-  EXPECT_EQ(standard(of_blocks(10'600, 25, 5, 1), f32), "bsr");
-  EXPECT_EQ(standard(of_blocks(12'000, 24, 7, 1), f32), "bin_bsr.compact");  // 57 MB of 63
-  EXPECT_EQ(standard(of_blocks(25'000, 12, 5, 1), f32), "bin_bsr.compact");  // 1.2 KB a row
-  EXPECT_EQ(standard(of_blocks(7'000, 24, 6, 1), f32), "bin_bsr.compact");   // idle lanes
-  device_info unknown = gpu();
-  unknown.l2_bytes = 0;
-  EXPECT_EQ(choose_spmv(of_blocks(5'000, 24, 7, 1), f32, unknown, spmv_policy::standard).kernel, "bin_bsr.compact");
+TEST(ChooseSpmv, TakesBsrForLongRowsOfManyBlocksOf8) {
+  csr_stats s = mesh_of_blocks;
+  s.rows = s.cols = 400'000, s.nnz = 400'000 * 96ll, s.mean = 96, s.max = 104, s.skew = s.ell_padding = 104.0 / 96;
+  s.block_fill = {0, 0, 1, 0.6, 1, 0.5, 0.5, 0.4, 1};
+  EXPECT_EQ(standard(s), "bsr");
+  s.block_fill[8] = 0.5;  // blocks of 4 then
+  EXPECT_EQ(standard(s), "bin_bsr.compact");
 }
 
-TEST(ChooseSpmv, PacksShortRowsOfBlocksInAStencil) {
-  const csr_stats scattered = of_blocks(750'000, 5, 2, 1), plane = with(scattered, &csr_stats::gather_sectors, 6);
-  EXPECT_EQ(standard(scattered), "bin_bsr.compact");
-  EXPECT_EQ(standard(plane), "packed");
-  EXPECT_EQ(standard(plane, f32), "packed");
-  EXPECT_EQ(standard(with_longest(plane, 11)), "bin_bsr.compact");  // a mesh
-  const auto near = [](csr_stats s) { return with(s, &csr_stats::gather_sectors, 6); };
-  EXPECT_EQ(standard(near(of_blocks(138'000, 27, 2, 1))), "bin_bsr.compact");  // long rows
-  EXPECT_EQ(standard(near(of_blocks(330'000, 5, 3, 1))), "bin_bsr.compact");   // an index of 9 values is little
-}
-
-TEST(ChooseSpmv, TilesSmallOnesAndShortRows) {
-  EXPECT_EQ(standard(regular(24'000, 73)), "csr5");
-  EXPECT_EQ(standard(regular(260'000, 2.8)), "csr5");
+TEST(ChooseSpmv, TilesWhatIsNotSampled) {
+  EXPECT_EQ(standard(regular(24'000, 20)), "csr5");
   EXPECT_EQ(standard(regular(25, 5160)), "csr5");
-  EXPECT_EQ(standard(with_longest(regular(325'000, 10), 2700)), "csr5");
-  EXPECT_EQ(standard(with_longest(regular(8'000'000, 2.5), 4)), "csr5");
-  EXPECT_EQ(standard(with_longest(regular(8'000'000, 3), 3)), "packed");  // three diagonals
+  EXPECT_EQ(standard(with_longest(regular(32'500, 10), 2700)), "csr5");
 }
 
-TEST(ChooseSpmv, TilesWhatReadsXFromAllOverL2) {
-  const csr_stats mesh = regular(1'000'000, 27);
-  EXPECT_EQ(standard(mesh), "packed");
-  EXPECT_EQ(standard(with(mesh, &csr_stats::gather_sectors, 31.9)), "csr5");  // renumbered
+TEST(ChooseSpmv, DoesNotNeedSamples) {
+  csr_stats s = regular(8'000'000, 27);
+  EXPECT_EQ(standard(s), "packed");
+  s.gather_sectors = 32;
+  s.cols = 40'000'000;
+  EXPECT_EQ(standard(s), "csr5.blocked");  // x read from all over, beyond L2
 }
 
-/// As gen:uniform gives.
-csr_stats from_all_over(index_t rows, double mean) {
-  csr_stats s = regular(rows, mean);
-  s.gather_sectors = 31.99;
-  s.gather_span = s.cols * std::min(0.94, 32 / mean);
-  return s;
+TEST(SpmvCosts, AreThoseOfTheDeviceOrScaledToIt) {
+  const spmv_device_class& measured = spmv_device_classes().front();
+  device_info same = gpu();
+  same.compute_capability = measured.compute_capability;
+  same.multiprocessors = measured.multiprocessors;
+  same.memory_gbs = measured.memory_gbs;
+  EXPECT_EQ(&class_of(same), &measured);
+  device_info laptop = same;
+  laptop.compute_capability = 75;
+  laptop.multiprocessors /= 4;
+  laptop.memory_gbs /= 10;
+  const spmv_device_class& from = class_of(laptop);
+  using terms = spmv_terms_cuda;
+  for (int t = 0; t < terms::count; ++t) {
+    terms one;
+    one[t] = 1;
+    const double before = predicted_microseconds(one, 0, 8, same, from),
+                 after = predicted_microseconds(one, 0, 8, laptop, from);
+    EXPECT_DOUBLE_EQ(after, before * (terms::by_bandwidth(t) ? 10 : terms::by_multiprocessors(t) ? 4 : 1)) << t;
+  }
+  device_info unknown = same;
+  unknown.memory_gbs = 0;
+  terms bytes;
+  bytes[terms::bytes] = 1;
+  EXPECT_DOUBLE_EQ(predicted_microseconds(bytes, 0, 4, unknown, from), from.f32[0][terms::bytes]);
 }
 
-TEST(ChooseSpmv, BlocksColumnsWhereRowsReadAllOfAnXBeyondL2) {
-  EXPECT_EQ(standard(from_all_over(1 << 24, 8)), "csr5.blocked");
-  EXPECT_EQ(standard(from_all_over(1 << 24, 8), f32), "csr5.blocked");
-  EXPECT_EQ(standard(from_all_over(1 << 24, 100)), "csr5.blocked");  // 32 entries are a third of a row
-  EXPECT_EQ(standard(from_all_over(1 << 24, 8), i32), "csr.stream");
-  EXPECT_EQ(standard(from_all_over(7'500'000, 8)), "packed");  // x fits
-  EXPECT_EQ(standard(from_all_over(10'000'000, 8), f32), "packed");
-  EXPECT_EQ(standard(from_all_over(1 << 24, 3)), "csr5");    // y would cost more than x
-  EXPECT_EQ(standard(from_all_over(1 << 28, 8)), "packed");  // so it would in 32 blocks
-}
-
-TEST(ChooseSpmv, LeavesColumnsTogetherWhereL2HoldsWhatIsRead) {
-  const csr_stats s = from_all_over(1 << 24, 8);
-  EXPECT_EQ(standard(with_longest(s, 100'000)), "csr5");                     // as R-MAT has
-  EXPECT_EQ(standard(with(s, &csr_stats::gather_sectors, 30)), "packed");    // some columns are read often
-  EXPECT_EQ(standard(with(s, &csr_stats::gather_span, 100'000)), "packed");  // a band
+TEST(SpmvCosts, ChargeEveryKernelForBytes) {
+  for (const spmv_device_class& c : spmv_device_classes()) {
+    for (const auto* table : {&c.f64, &c.f32}) {
+      for (const auto& costs : *table) {
+        EXPECT_GT(costs[spmv_terms_cuda::bytes], 0);
+        for (const double cost : costs) EXPECT_GE(cost, 0);
+      }
+    }
+  }
 }
 
 TEST(ChooseSpmv, ColumnBlocksCoverAllColumnsAndFitL2) {
@@ -216,11 +275,10 @@ TEST(ChooseSpmv, LeavesIntegersInPlace) {
   EXPECT_EQ(standard(regular(3'100, 46), i32), "csr.warp");
 }
 
-std::string on_cpu(const csr_stats& s, type_key t = f64) {
-  device_info cpu;
-  cpu.multiprocessors = 2;
-  return choose_spmv(s, t, cpu, spmv_policy::standard).kernel;
+std::string on_cpu(const csr_stats& s, type_key t = f64, bool gathers = true) {
+  return choose_spmv_cpu(s, t, 2, gathers).kernel;
 }
+constexpr bool classes_of_processors[] = {true, false};
 
 TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(1'000, 5), i32), "csr.serial");
@@ -228,13 +286,46 @@ TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(100'000, 5), i32), "csr.balanced");
 }
 
-TEST(ChooseSpmvCpu, PacksSmallMatricesOfManyShortRows) {
-  EXPECT_EQ(on_cpu(regular(900, 8.6)), "packed");
-  EXPECT_EQ(on_cpu(regular(494, 3.4), f32), "packed");
+TEST(ChooseSpmvCpu, PacksSmallMatricesWhoseRowsRepeat) {
   csr_stats few = regular(6, 65);
   few.sell_padding = few.sell_sorted_padding = 2.9;  // lanes without rows
-  EXPECT_EQ(on_cpu(few), "csr.serial");
-  EXPECT_EQ(on_cpu(few, f32), "csr.serial");
+  for (const bool gathers : classes_of_processors) {
+    EXPECT_EQ(on_cpu(with(regular(900, 8.6), &csr_stats::diagonal, 1), f64, gathers), "packed");
+    EXPECT_EQ(on_cpu(with(regular(494, 3.4), &csr_stats::diagonal, 1), f32, gathers), "packed");
+    EXPECT_EQ(on_cpu(few, f64, gathers), "csr.serial");
+    EXPECT_EQ(on_cpu(few, f32, gathers), "csr.serial");
+  }
+}
+
+TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
+  csr_stats s = regular(600, 23);
+  s.block_fill = {0, 0, 0.6, 0.5, 1, 0.4, 0.4, 0.3, 0.4};
+  for (const bool gathers : classes_of_processors) {
+    for (const type_key t : {f64, f32}) {
+      const std::string chosen = on_cpu(s, t, gathers);
+      EXPECT_TRUE(chosen == "bsr" || chosen == "bin_bsr.compact") << chosen;
+    }
+  }
+  s.block_fill.fill(0);  // not looked at
+  EXPECT_EQ(on_cpu(s).find("bsr"), std::string::npos);
+  s.block_fill.fill(0.2);
+  EXPECT_EQ(on_cpu(s).find("bsr"), std::string::npos);
+}
+
+TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
+  csr_stats s = regular(2'000, 10);
+  s.stddev = 3, s.sell_padding = 1.4, s.sell_sorted_padding = 1.02, s.gather_sectors = 26;
+  EXPECT_EQ(on_cpu(s, f64, true), "packed");
+  EXPECT_EQ(on_cpu(s, f64, false), "sell");
+}
+
+TEST(ChooseSpmvCpu, GivesNoReasonWhereNoneIsAskedFor) {
+  for (const csr_stats& s : {regular(6, 65), regular(900, 8.6), regular(100'000, 5), regular(500, 100)}) {
+    const spmv_choice told = choose_spmv_cpu(s, f64, 2, true), silent = choose_spmv_cpu(s, f64, 2, true, false);
+    EXPECT_EQ(told.kernel, silent.kernel);
+    EXPECT_NE(told.reason, "");
+    EXPECT_EQ(silent.reason, "");
+  }
 }
 
 TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {
@@ -275,11 +366,13 @@ TEST(UnsupportedReason, SaysWhyAKernelCannotTakeAMatrix) {
   uneven.ell_padding = 1000;
   uneven.block_fill.fill(1);
   for (const kernel_info& k : kernels(backend_kind::cpu)) {
-    if (k.operation == kernel_operation::spgemm || k.operation == kernel_operation::cg) {
+    if (k.operation != kernel_operation::spmv && k.operation != kernel_operation::spmv_transposed) {
       EXPECT_THROW(unsupported_reason(k, uneven, f64, cpu), error) << k.name;
       continue;
     }
-    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu), k.takes(type_key_of<std::int32_t, std::int32_t>) ? "" : "not built for i32 values") << k.name;
+    EXPECT_EQ(unsupported_reason(k, uneven, i32, cpu),
+              k.takes(type_key_of<std::int32_t, std::int32_t>) ? "" : "not built for i32 values")
+        << k.name;
     EXPECT_EQ(unsupported_reason(k, uneven, f64, cpu).empty(), k.name != "ell") << k.name;
   }
   kernel_info unknown;

@@ -268,16 +268,7 @@ TEST_P(HighWords, AreRefusedWhereNothingHasThem) {
   EXPECT_EQ(code_of({.values = {1e-3, error_bound::row}, .high_words = true}), status::invalid_argument);
 }
 
-TULLE_ON_BACKENDS(HighWords, "cpu1", "cpu");
-
-class HighWordsOnAGpu : public cuda_test {};
-TEST_F(HighWordsOnAGpu, AreRefused) {
-  const csr<double> a = filled(stencil27(5), kinds[0]).on(ctx());
-  for (const char* kernel : {"", "packed"}) {
-    EXPECT_EQ(failure_of([&] { any_spmv_plan(ctx(), a, {.kernel = kernel, .high_words = true}); }).first,
-              status::unsupported);
-  }
-}
+TULLE_ON_BACKENDS(HighWords, "cpu1", "cpu", "cuda");
 
 }  // namespace
 }  // namespace tulle::test

@@ -292,23 +292,34 @@ TULLE_ON_BACKENDS(NarrowValues, "cpu1", "cuda");
 
 using NarrowBlocks = on_backend;
 
-/// What has blocks is not stored in blocks where enough values take fewer bytes.
-TEST_P(NarrowBlocks, AreStoredByRows) {
+/// What has blocks is stored in blocks, in fewer bytes where all values allow it; by rows where they are few, or where
+/// enough rows allow what others do not.
+TEST_P(NarrowBlocks, AreStoredByRowsWhereThatIsLess) {
   csr<double> a = generate<double>(context::cpu(), "gen:fem:n=32,dof=3");
-  const auto kernel_with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {
+  const auto with = [&](const std::vector<double>& values, value_tolerance tolerance = {}) {
     a.values = to_buffer(context::cpu(), values);
-    return any_spmv_plan(ctx(), a, {.values = tolerance}).kernel();
+    const any_spmv_plan plan(ctx(), a, {.values = tolerance});
+    return std::string(plan.kernel()) + " " + std::string(plan.stored().shares[0].storage);
   };
   const std::vector<double> all = random_numbers(a.values.size(), 3);
-  const std::vector<float> rounded(all.begin(), all.end());
-  const std::vector<double> floats(rounded.begin(), rounded.end());
-  EXPECT_EQ(kernel_with(all), "bin_bsr.compact");
-  EXPECT_EQ(kernel_with(floats), "packed");
-  EXPECT_EQ(kernel_with(all, {.tolerance = 1e-12}), "bin_bsr.compact");
-  EXPECT_EQ(kernel_with(all, {.tolerance = 1e-6}), "packed");
-  std::vector<double> few = all;  // a tenth of the rows
-  std::copy_n(floats.begin(), floats.size() / 10, few.begin());
-  EXPECT_EQ(kernel_with(few, {.tolerance = 1e-12}), "bin_bsr.compact");
+  std::vector<double> floats(all.size()), halves(all.size()), few(all.size());
+  std::ranges::transform(all, floats.begin(), to_f32);
+  std::ranges::transform(all, halves.begin(), to_bf16);
+  std::ranges::transform(all, few.begin(), kind_named("256 values").make);
+  EXPECT_EQ(with(all), "bin_bsr.compact f64");
+  EXPECT_EQ(with(floats), "bin_bsr.compact f32");
+  EXPECT_EQ(with(halves), "bin_bsr.compact bf16");
+  EXPECT_EQ(with(few), "packed listed");
+  EXPECT_EQ(with(all, {.tolerance = 1e-12}), "bin_bsr.compact f64");
+  EXPECT_EQ(with(all, {.tolerance = 1e-6}), "bin_bsr.compact f32");
+  EXPECT_EQ(with(all, {.tolerance = 1e-3, .bound = error_bound::row}), "bin_bsr.compact f16");
+  const auto some_floats = [&](std::size_t count) {
+    std::vector<double> out = all;
+    std::copy_n(floats.begin(), count, out.begin());
+    return out;
+  };
+  EXPECT_EQ(with(some_floats(floats.size() / 10), {.tolerance = 1e-12}), "bin_bsr.compact f64");
+  EXPECT_EQ(with(some_floats(floats.size() / 2), {.tolerance = 1e-12}), "packed f64");
 }
 
 TULLE_ON_BACKENDS(NarrowBlocks, "cuda");

@@ -198,5 +198,19 @@ TEST_F(SpmvPlan, SixtyFourBitOffsetsAreNarrowed) {
       << "csr.serial owns nothing itself";
 }
 
+TEST_F(SpmvPlan, LooksAtBlocksAndDiagonalsInAFewPlaces) {
+  const auto looked_at = [this](const char* spec) {
+    const csr<double> generated = generate<double>(ctx, spec);
+    return spmv_plan<double>(ctx, generated).stats();
+  };
+  const csr_stats blocks = looked_at("gen:fem:dof=3,n=6"), stencil = looked_at("gen:stencil:n=20");
+  const csr_stats scattered = looked_at("gen:uniform:n=5000,degree=6");
+  EXPECT_EQ(blocks.block_fill[3], 1);
+  EXPECT_LT(blocks.block_fill[2], 0.9);
+  EXPECT_EQ(scattered.block_fill[2], 0) << "not looked at: hardly ever are two columns side by side";
+  EXPECT_GT(stencil.diagonal, 0.9);
+  EXPECT_LT(scattered.diagonal, 0.1);
+}
+
 }  // namespace
 }  // namespace tulle::test

@@ -19,6 +19,7 @@ struct device_info {
   std::size_t l2_bytes = 0;        // CUDA: L2; CPU: last-level cache
   std::size_t shared_bytes = 0;    // CUDA: shared memory a block may opt in to
   std::size_t memory_bytes = 0;    // total
+  double memory_gbs = 0;           // CUDA: 10^9 bytes a second of memory at its clock; 0 where the driver does not say
   int driver_version = 0;          // CUDA: as cudaDriverGetVersion reports it
 };
 

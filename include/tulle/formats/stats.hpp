@@ -31,8 +31,26 @@ struct csr_stats {
   double gather_sectors = 0;
   /// Mean range of columns (max - min + 1) that the same nonzeros reach over.
   double gather_span = 0;
+  /// Slots of tiles of 1024 that hold whole rows, or parts of longer ones / nnz, about: from sums over the rows.
+  double tile_padding = 1;
+  /// What is read of x for a nonzero, from samples of entries and rows at equal distances.
+  struct x_reads {
+    double sectors = 0;         // of 32 bytes, by 32 consecutive nonzeros
+    double lines = 0;           // of 128 bytes, by the same
+    double slice_sectors = 0;   // of 32 bytes, by 32 neighbouring rows at one place in the row
+    double tile_sectors = 0;    // by 1024 consecutive nonzeros
+    double window_sectors = 0;  // by 32768
+    double slab_sectors = 0;    // by 8 neighbouring places of 1024 neighbouring rows
+  };
+  x_reads reads_f64{}, reads_f32{};  // of 8-byte and of 4-byte values
+  double slice_padding = 1;  // sell_padding of sampled slices: not that of few very long rows
+  /// Bytes that tell a column from the others of 32 neighbouring rows at the same place: 0, 1, 2 or 4, on average.
+  double offset_bytes = 0;
   /// Widest range of columns (max - min + 1) over aligned groups of 128 rows.
   index_t column_window = 0;
+  /// Share of the entries whose upper left neighbour is an entry, too: near 1 where rows repeat the row before, each column one
+  /// further. From a few rows at equal distances, on a CPU; else 0.
+  double diagonal = 0;
 };
 
 /// One pass over the offsets and one over the column indices, on the backend of `ctx`.

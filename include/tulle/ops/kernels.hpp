@@ -20,8 +20,8 @@ constexpr std::string_view name(kernel_role r) {
   return r == kernel_role::production ? "production" : r == kernel_role::study ? "study" : "vendor";
 }
 
-enum class kernel_operation : std::uint8_t { spmv, spmv_transposed, spgemm, cg };
-/// "y = A x", "y = A^T x", "C = A B", "A x = b".
+enum class kernel_operation : std::uint8_t { spmv, spmv_transposed, spgemm, sddmm, cg };
+/// "y = A x", "y = A^T x", "C = A B", "C = A o (U V^T)", "A x = b".
 constexpr std::string_view name(kernel_operation o) {
   switch (o) {
     case kernel_operation::spmv:
@@ -30,6 +30,8 @@ constexpr std::string_view name(kernel_operation o) {
       return "y = A^T x";
     case kernel_operation::spgemm:
       return "C = A B";
+    case kernel_operation::sddmm:
+      return "C = A o (U V^T)";
     case kernel_operation::cg:
       return "A x = b";
   }

@@ -13,12 +13,22 @@
 namespace tulle {
 
 /// What an operator may be asked for. Every operator has `apply`; `can` tells of the others beforehand.
-enum class operation : std::uint8_t { apply, apply_many, apply_dots, jacobi };
+/// many_epilogue: apply_many_with in the pass of apply_many, not in one of its own.
+enum class operation : std::uint8_t { apply, apply_many, apply_dots, jacobi, many_epilogue };
 std::string_view name(operation what) noexcept;
 
 struct apply_options {
   std::optional<stream_view> stream = {};  // none: the context's; another one must be of the same device
   bool transposed = false;                 // by A^T: x has rows elements, y has cols
+};
+
+enum class activation : std::uint8_t { none, relu };
+
+/// What becomes of alpha A X + beta Y before it is stored: Y = act(alpha A X + beta Y + 1 b^T), a layer of a graph
+/// convolution (Kipf, Welling: Semi-supervised classification with graph convolutional networks, ICLR 2017).
+struct many_epilogue {
+  const_vector_ref bias = {};         // b, an element for each vector, of their type; no elements: none
+  activation act = activation::none;  // relu: what is below 0 becomes 0; NaN stays
 };
 
 /// A is rows x cols. The public functions check their arguments and throw INVALID_DIMENSIONS, INVALID_ARGUMENT (type,
@@ -54,6 +64,11 @@ class linear_operator {
   /// Y = alpha A X + beta Y for several right-hand sides at once, each as in `apply`. X and Y may be in different orders.
   void apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                   const apply_options& options = {}) const;
+  /// Y = act(alpha A X + beta Y + 1 b^T), for f32 and f64: in the same pass where `can` says many_epilogue, else in one of
+  /// its own over Y. What apply_many can, this can. Error: the bound of `apply` with |b_j| beside |beta| |y0|, and one
+  /// rounding more.
+  void apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                       const many_epilogue& then, const apply_options& options = {}) const;
   /// y = alpha A x + beta y, and from the same pass dots[0] = w . y and dots[1] = y . y of the new y: what conjugate
   /// gradient methods need next (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 6.7). w has as many
   /// elements as y and may be x; y overlaps none of the others; dots has 2 elements where x and y are, of their type or
@@ -75,6 +90,9 @@ class linear_operator {
   /// Called only where `can` says so.
   virtual void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                              call how) const;
+  /// Calls do_apply_many and goes over Y again, unless it is overridden.
+  virtual void do_apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                                  const many_epilogue& then, call how) const;
   virtual void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                              const const_vector_ref& w, const vector_ref& dots, call how) const;
   virtual void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,

@@ -89,7 +89,8 @@ class any_spmv_plan : public linear_operator {
   /// has the values rounded to 21 bits, with the exponents of f64: |a - a'| <= 2^-21 |a| where |a| >= 2^-1022, 2^-1043
   /// where it is smaller; from (2 - 2^-21) 2^1023 on a' is infinite. A stored 0, infinity or NaN stays one. It can
   /// `apply`, `apply_dots` and `jacobi` as the plan can. The product by A itself where spmv_options::high_words is not
-  /// set or fewer bytes hold the values. Lives as long as the plan, and follows update_values.
+  /// set or fewer bytes hold the values. Lives as long as the plan, and follows update_values; on CUDA it shares the plan's
+  /// workspace, so that both are not to run at the same time.
   [[nodiscard]] const linear_operator& high_words() const noexcept;
   /// Bytes that one application of it reads of the matrix.
   [[nodiscard]] std::size_t high_words_bytes() const noexcept;
@@ -122,6 +123,8 @@ class any_spmv_plan : public linear_operator {
   void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override;
   void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                      call how) const override;
+  void do_apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                          const many_epilogue& then, call how) const override;
   void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                      const const_vector_ref& w, const vector_ref& dots, call how) const override;
   void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,

@@ -101,7 +101,7 @@ struct spmv_options {
   /// Stores f64 values as a high and a low word of 32 bits, in an array each, so that any_spmv_plan::high_words() reads
   /// half of their bytes; values that fewer bytes hold stay in fewer. The plan's own results keep their bits, of its
   /// kernel; the kernel is one that does this. Not with `values` or `value_rule`; UNSUPPORTED where no kernel has it,
-  /// as on CUDA, and at effort none.
+  /// and at effort none.
   bool high_words = false;
   /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
   /// known. CUDA: what takes them is chosen for so many, and may store the matrix once more for them; not at effort none.

@@ -42,13 +42,16 @@ struct cg_options {
   preconditioner_kind preconditioner = preconditioner_kind::jacobi;
   index_t block =
       0;           // of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
+  /// Of block_jacobi: the inverse of a block is stored in bf16 or f32 where the block's condition is so small that its
+  /// rounding takes less than a tenth from it; all else is of the values' type.
+  bool narrow_blocks = true;
   int degree = 3;  // of chebyshev
   std::string kernel;  // by its name in the solvers' table; empty: chosen
   index_t rhs = 1;     // right-hand sides of solve_many, at most
   /// Mixed: of f64 values and vectors, preconditioner none or jacobi, one right-hand side, and `solve`, not `enqueue`.
   solver_precision precision = solver_precision::uniform;
-  /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does on a CPU
-  /// from 2^20 nonzeros on where the plan's kernel is not named; mixed leaves that out, and values and value_rule.
+  /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does from 2^20
+  /// nonzeros on (CUDA: 2^23) where the plan's kernel is not named and has them; mixed leaves that out, and values and value_rule.
   spmv_options spmv;
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
   std::function<void(int iterations, double residual)> progress = {};

@@ -60,6 +60,39 @@ inline fill_count count_blocks(std::array<const index_t*, 8> at, const std::arra
   }
 }
 
+/// Whether entries side by side are often in columns side by side, as they are in blocks: looked at in a few places.
+inline bool has_runs(std::int64_t nnz, const index_t* colind) {
+  constexpr std::int64_t places = 8, length = 32;
+  constexpr double least_share = 0.3;  // full blocks of 2: half
+  std::int64_t seen = 0, side_by_side = 0;
+  for (std::int64_t i = 0; i < places; ++i) {
+    const std::int64_t begin = nnz / places * i, end = std::min(begin + std::min(length, nnz / places), nnz);
+    for (std::int64_t k = begin + 1; k < end; ++k) side_by_side += colind[k] == colind[k - 1] + 1 ? 1 : 0;
+    seen += end - begin;
+  }
+  return static_cast<double>(side_by_side) >= least_share * static_cast<double>(seen);
+}
+
+/// As block_fill, from about so many entries of block rows at equal distances; rows are taken for sorted.
+template <offset O>
+double sampled_block_fill(index_t rows, const O* rowptr, const index_t* colind, index_t b, std::int64_t entries) {
+  constexpr std::int64_t least_rows = 3;
+  const auto nnz = static_cast<std::int64_t>(rowptr[rows]);
+  const std::int64_t block_rows = (std::int64_t{rows} + b - 1) / b;
+  const std::int64_t count = std::clamp(entries * block_rows / std::max<std::int64_t>(nnz, 1), std::min(least_rows, block_rows), block_rows);
+  fill_count sum;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = i * block_rows / count * b;
+    const auto of_row = static_cast<int>(std::min<std::int64_t>(b, rows - first));
+    std::array<const index_t*, 8> begin{};
+    std::array<const index_t*, 8> end{};
+    for (int r = 0; r < of_row; ++r) begin[r] = colind + rowptr[first + r], end[r] = colind + rowptr[first + r + 1];
+    const fill_count found = count_blocks(begin, end, of_row, b);
+    sum = {sum.blocks + found.blocks, sum.entries + found.entries};
+  }
+  return sum.blocks == 0 ? 1.0 : static_cast<double>(sum.entries) / (static_cast<double>(sum.blocks) * b * b);
+}
+
 /// Where a sorted copy of each sampled block row starts.
 template <offset O>
 buffer<std::int64_t> copy_offsets(const context& ctx, const block_sample& sample, const O* rowptr) {

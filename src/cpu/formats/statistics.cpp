@@ -1,6 +1,7 @@
 // Statistics of a CSR: sums over the offsets by windows of 1024 rows, over the columns by groups of 128 rows, then the
 // two samples (blocks in block_fill.hpp). Everything is summed in integers, so that no order shows.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -149,6 +150,26 @@ bool column_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
   return sorted;
 }
 
+/// Different sectors among some columns in [low, high].
+std::int64_t count_sectors(const index_t* columns, std::int64_t count, index_t low, index_t high) {
+  constexpr std::int64_t words = 8, bits = 64;
+  const index_t first = low / columns_per_sector;
+  if (high / columns_per_sector - first < words * bits) {
+    std::uint64_t touched[words] = {};
+    for (std::int64_t k = 0; k < count; ++k) {
+      const index_t sector = columns[k] / columns_per_sector - first;
+      touched[sector / bits] |= std::uint64_t{1} << (sector % bits);
+    }
+    std::int64_t found = 0;
+    for (const std::uint64_t word : touched) found += std::popcount(word);
+    return found;
+  }
+  index_t touched[warp];
+  for (std::int64_t k = 0; k < count; ++k) touched[k] = columns[k] / columns_per_sector;
+  std::sort(touched, touched + count);
+  return std::unique(touched, touched + count) - touched;
+}
+
 /// Warp i of n sampled is warp i * warps / n; the last warp of the matrix may hold fewer than 32 nonzeros.
 template <scalar T, offset O>
 void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, csr_stats& stats) {
@@ -160,13 +181,11 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
   };
   const auto add_warp = [&](std::int64_t i, sums& found) {
     const std::int64_t begin = (sampled == warps ? i : warps / sampled * i + warps % sampled * i / sampled) * warp;
-    const auto [low, high] = std::minmax_element(a.colind + begin, a.colind + std::min(begin + warp, nnz));
-    found.span += std::int64_t{*high} - *low + 1;
-    index_t touched[warp];
-    index_t* end = touched;
-    for (std::int64_t k = begin; k < std::min(begin + warp, nnz); ++k) *end++ = a.colind[k] / columns_per_sector;
-    std::sort(touched, end);
-    found.sectors += std::unique(touched, end) - touched;
+    const std::int64_t count = std::min<std::int64_t>(warp, nnz - begin);
+    index_t low = a.colind[begin], high = low;
+    for (std::int64_t k = begin; k < begin + count; ++k) low = std::min(low, a.colind[k]), high = std::max(high, a.colind[k]);
+    found.span += std::int64_t{high} - low + 1;
+    found.sectors += count_sectors(a.colind + begin, count, low, high);
   };
   if (sampled == 0) return;
   const auto [sectors, span] = parallel_reduce(threads_for(ctx.threads(), sampled * warp), sampled, 64, sums{},
@@ -175,6 +194,42 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
                                                });
   stats.gather_sectors = static_cast<double>(sectors) / static_cast<double>(sampled);
   stats.gather_span = static_cast<double>(span) / static_cast<double>(sampled);
+}
+
+/// Entries of a row that follow one of the row before, one column further; rows are taken for sorted.
+std::int64_t count_following(const index_t* before, const index_t* before_end, const index_t* row, const index_t* row_end) {
+  std::int64_t found = 0;
+  while (before != before_end && row != row_end) {
+    const index_t wanted = *before + 1;
+    found += *row == wanted ? 1 : 0;
+    const bool advance_row = *row <= wanted;
+    before += wanted <= *row ? 1 : 0;
+    row += advance_row ? 1 : 0;
+  }
+  return found;
+}
+
+/// From pairs of rows at equal distances with about so many entries.
+template <scalar T, offset O>
+double diagonal_share(csr_view<T, O> a, std::int64_t entries) {
+  if (a.rows < 2 || a.nnz == 0) return 0;
+  constexpr std::int64_t least_pairs = 8;
+  const std::int64_t pairs = a.rows - 1;
+  const std::int64_t count = std::min(pairs, std::max(least_pairs, entries * a.rows / static_cast<std::int64_t>(a.nnz) / 2));
+  std::int64_t following = 0, all = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const O* const at = a.rowptr + i * pairs / count;
+    following += count_following(a.colind + at[0], a.colind + at[1], a.colind + at[1], a.colind + at[2]);
+    all += at[2] - at[1];
+  }
+  return all == 0 ? 0 : static_cast<double>(following) / static_cast<double>(all);
+}
+
+/// How many entries a plan looks at for what it samples.
+template <offset O>
+std::int64_t sampled_entries(O nnz) {
+  constexpr std::int64_t least = 128, most = 4096;
+  return std::clamp(static_cast<std::int64_t>(nnz) / 64, least, most);
 }
 
 /// Everything but what the pass over the columns and the blocks say. `warps`: sampled for the gathers at most.
@@ -186,6 +241,7 @@ csr_stats rows_and_gathers(const context& ctx, csr_view<T, O> a, std::int64_t wa
   stats.nnz = static_cast<std::int64_t>(a.nnz);
   row_statistics(ctx, a, stats);
   gather_statistics(ctx, a, warps, stats);
+  stats.diagonal = diagonal_share(a, sampled_entries(a.nnz));
   return stats;
 }
 
@@ -197,14 +253,19 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   return stats;
 }
 
-/// The passes over the columns and their blocks, which no rule for the CPU asks for, are left out, and of a small
-/// matrix's gathers, which take longer to look at than an application, so are most.
+/// The passes over the columns are left out, and of a small matrix's gathers, which take longer to look at than an application,
+/// so are most. Blocks are looked at in a few rows, and not at all (0) where columns are hardly ever side by side.
 template <scalar T, offset O>
 inspection inspect(const context& ctx, csr_view<T, O> a) {
-  constexpr std::int64_t least_warps = 64, most_of_few_warps = 4096;
-  const std::int64_t warps = std::clamp(static_cast<std::int64_t>(a.nnz) / (16 * warp), least_warps, most_of_few_warps);
+  constexpr std::int64_t least_warps = 24, most_of_few_warps = 4096;
+  const std::int64_t warps = std::clamp(static_cast<std::int64_t>(a.nnz) / (32 * warp), least_warps, most_of_few_warps);
   const validation found = formats<T, O>().validate(ctx, a, {});
-  return {found, found.ok() ? rows_and_gathers(ctx, a, warps) : csr_stats{}};
+  if (!found.ok()) return {found, {}};
+  inspection seen{found, rows_and_gathers(ctx, a, warps)};
+  if (!has_runs(a.nnz, a.colind)) return seen;
+  const std::int64_t entries = sampled_entries(a.nnz);
+  for (index_t b = 2; b <= 8; ++b) seen.stats.block_fill[b] = sampled_block_fill(a.rows, a.rowptr, a.colind, b, entries);
+  return seen;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class system {
         width_(inverse_width(options_)),
         offsets_(problem.offsets + at.offsets),
         columns_(problem.columns + at.columns),
-        level_(at.blocks < long_row * at.rows ? isa::plain : best_isa()),
+        path_(at.blocks < long_row * at.rows ? row_path::plain : path_of(best_isa())),
         values_(static_cast<const T*>(call.values) + at.values),
         b_(static_cast<const T*>(call.b) + at.unknowns),
         x_(static_cast<T*>(call.x) + at.unknowns),
@@ -110,7 +110,7 @@ class system {
     if (block_ == 1) {
       const csr_view<T, std::int32_t> a{rows_, rows_, offsets_[rows_], offsets_, columns_, values_, memory_space::host};
       const auto store = [&](index_t row, T sum) { to[row] = sum; };
-      return multiply_rows(level_, a, 0, rows_, from, store);
+      return multiply_rows(path_, a, 0, rows_, from, store);
     }
     for (index_t row = 0; row < rows_; ++row) {
       T sums[batch_most_block] = {};
@@ -164,7 +164,7 @@ class system {
   index_t block_, rows_, n_, width_;
   const std::int32_t* offsets_;
   const index_t* columns_;
-  isa level_;
+  row_path path_;
   const T* values_;
   const T* b_;
   T *x_, *r_, *p_, *q_, *z_, *inverse_;

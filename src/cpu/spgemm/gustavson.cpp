@@ -105,6 +105,8 @@ class gustavson final : public spgemm_operator {
     std::int64_t hashed;      // the most products of a row that needs a table
     std::int64_t in_windows;  // products whose columns are looked for there
     bool repeats;             // whether a row has the columns of the row before
+    index_t last = -1;        // the row that was looked at last
+    std::int64_t products_of_last = 0;
   };
 
   /// Kinds, and the work of row i in offsets_[i + 1].
@@ -115,27 +117,36 @@ class gustavson final : public spgemm_operator {
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
     const auto classify_row = [&](index_t i, needs& found) {
-      auto& [hashed, in_windows, repeats] = found;
       const std::int64_t products = product_.products(i), entries = a.rowptr[i + 1] - a.rowptr[i];
       row_kind kind = kind_of(i, entries, products);
-      if (kind == row_kind::hash) hashed = std::max(hashed, products);
-      if (kind != row_kind::single && kind != row_kind::wide) {
-        if (has_columns_of_row_before(i)) {
-          kind = row_kind::repeat;
-        } else if (products <= most_shifted_products && is_shifted(shifted, i)) {
-          kind = row_kind::shifted;
-        }
-      }
-      if (kind == row_kind::window || kind == row_kind::wide) in_windows += products;
-      repeats = repeats || kind == row_kind::repeat;
+      if (kind == row_kind::hash) found.hashed = std::max(found.hashed, products);
+      if (kind != row_kind::single && kind != row_kind::wide && has_columns_of_row_before(i)) kind = row_kind::repeat;
+      if (kind == row_kind::window || kind == row_kind::wide) found.in_windows += products;
+      found.repeats = found.repeats || kind == row_kind::repeat;
       kinds[i] = kind;
       work[i + 1] = products + overhead(i);
     };
-    return parallel_reduce(
-        row_schedule::threads_for(ctx_.threads(), a), a.rows, 1024, least, classify_row,
-        [](needs& all, const needs& mine) {
-          all = {std::max(all.hashed, mine.hashed), all.in_windows + mine.in_windows, all.repeats || mine.repeats};
-        });
+    // A shifted row has as many products as the row before: they are not counted again.
+    const auto classify_shifted = [&](index_t i, needs& found) {
+      const bool is_next = found.last == i - 1;
+      found.last = i;
+      if (is_shifted(shifted, i)) {
+        if (!is_next) found.products_of_last = product_.products(i);
+        if (found.products_of_last <= most_shifted_products) {
+          kinds[i] = row_kind::shifted;
+          work[i + 1] = found.products_of_last + overhead(i);
+          return;
+        }
+      }
+      classify_row(i, found);
+      found.products_of_last = work[i + 1] - overhead(i);
+    };
+    const auto join = [](needs& all, const needs& mine) {
+      all = {std::max(all.hashed, mine.hashed), all.in_windows + mine.in_windows, all.repeats || mine.repeats};
+    };
+    const int threads = row_schedule::threads_for(ctx_.threads(), a);
+    return shifted.empty() ? parallel_reduce(threads, a.rows, 1024, least, classify_row, join)
+                           : parallel_reduce(threads, a.rows, 1024, least, classify_shifted, join);
   }
 
   /// Work of row i that is no product.
@@ -160,16 +171,16 @@ class gustavson final : public spgemm_operator {
            a.colind[end - 1] == a.colind[begin - 1] && std::equal(a.colind + begin, a.colind + end, a.colind + before);
   }
 
-  /// Whether C's row is the row before, shifted, by few enough entries of A.
+  /// Whether C's row is the row before, shifted, by few enough entries of A, but more than one.
   [[nodiscard]] bool is_shifted(const shifted_rows& rows_of_b, index_t i) const {
     const csr_view<T, O>&a = product_.a, &b = product_.b;
-    if (rows_of_b.empty()) return false;
     const bool square = a.rowptr == b.rowptr && a.colind == b.colind;
     if (!(square ? rows_of_b.flags.data()[i] != 0 : is_row_before_shifted(a, i))) return false;
     const O begin = a.rowptr[i], end = a.rowptr[i + 1];
-    return begin < end && end - begin <= most_shifted_entries &&
-           std::all_of(a.colind + begin, a.colind + end,
-                       [flags = rows_of_b.flags.data()](index_t r) { return flags[r] != 0; });
+    if (end - begin < 2 || end - begin > most_shifted_entries) return false;
+    std::uint8_t all = 1;  // no branch for each
+    for (O k = begin; k < end; ++k) all &= rows_of_b.flags.data()[a.colind[k]];
+    return all != 0;
   }
 
   /// For each thread a window, sums of rows that are added together, and a hash table.
@@ -204,8 +215,10 @@ class gustavson final : public spgemm_operator {
 
   [[nodiscard]] std::int64_t most_kept(int part, index_t begin, index_t end) const {
     std::int64_t sum = 0;
-    for_each_row(part, begin, end,
-                 [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; });
+    for_each_row(
+        part, begin, end,
+        [&](index_t i, std::int64_t products) { sum += is_kept(i, products) ? most_columns(products) : 0; },
+        [](index_t, index_t) {});
     return sum;
   }
 
@@ -221,12 +234,19 @@ class gustavson final : public spgemm_operator {
     return std::min<std::int64_t>(products, product_.b.cols);
   }
 
-  /// f(i, products) for the rows of a part. On entry offsets_[i + 1] is the work before row i + 1, which f may
-  /// overwrite.
-  template <class F>
-  void for_each_row(int part, index_t begin, index_t end, F f) const {
+  /// f(i, products) for the rows of a part that have columns of their own, same(first, end) for runs of those that have
+  /// them by the row before. On entry offsets_[i + 1] is the work before row i + 1, which both may overwrite.
+  template <class F, class Same>
+  void for_each_row(int part, index_t begin, index_t end, F f, Same same) const {
     std::int64_t before = schedule_.before(part);
     for (index_t i = begin; i < end; ++i) {
+      const index_t first = i;
+      while (i < end && has_columns_by_row_before(i)) ++i;
+      if (i > first) {
+        before = offsets_.data()[i];
+        same(first, i);
+        if (i == end) return;
+      }
       const std::int64_t after = offsets_.data()[i + 1];
       f(i, after - before - overhead(i));
       before = after;
@@ -247,12 +267,15 @@ class gustavson final : public spgemm_operator {
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     const row_columns<T, O> columns{product_, words_, s.wide, s.table, isa_};
     std::int64_t* offsets = offsets_.data();
-    for_each_row(part, begin, end, [&](index_t i, std::int64_t products) {
-      offsets[i + 1] = has_columns_by_row_before(i) ? offsets[i] : products;
+    const auto find = [&](index_t i, std::int64_t products) {
+      offsets[i + 1] = products;
       if (!is_kept(i, products)) return;
       const std::int64_t n = columns.find(kinds_.data()[i], i, products, kept.reserve(ctx_, most_columns(products)));
       kept.keep(n);
       offsets[i + 1] = n;
+    };
+    for_each_row(part, begin, end, find, [&](index_t first, index_t last) {
+      std::fill(offsets + first + 1, offsets + last + 1, offsets[first]);
     });
     kept.finish();
     home = std::move(kept);

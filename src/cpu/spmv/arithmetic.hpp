@@ -67,4 +67,19 @@ struct epilogue {
   }
 };
 
+/// What becomes of an element of vector j before it is stored: many_finish of kernels/spmv.hpp.
+template <scalar T>
+struct many_act {
+  const T* bias = nullptr;  // null: none
+  bool relu = false;
+
+  [[nodiscard]] bool acts() const { return bias != nullptr || relu; }
+  /// Of the vectors from `first` on.
+  [[nodiscard]] many_act from(index_t first) const { return {bias == nullptr ? nullptr : bias + first, relu}; }
+  [[gnu::always_inline]] T operator()(T value, index_t j) const {
+    if (bias != nullptr) value += bias[j];
+    return relu && value < 0 ? T{0} : value;
+  }
+};
+
 }  // namespace tulle::cpu

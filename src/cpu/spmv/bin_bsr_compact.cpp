@@ -4,6 +4,7 @@
 // fill) more with masks); plus per bin 8 bytes, per block row 4 and one y per row. Several right-hand sides: a pass
 // takes 4. Chosen for a matrix that comes in bins.
 #include "cpu/spmv/bin_vectors.hpp"
+#include "cpu/spmv/narrow_values.hpp"
 #include "cpu/spmv/supports.hpp"
 
 namespace tulle::cpu {
@@ -66,21 +67,62 @@ void multiply_bins(isa level, const compact_view<T>& a, index_t first, index_t l
   });
 }
 
+/// Values of f64 that all are floats as floats, where they are too many for a cache.
+class narrow_bins {
+ public:
+  narrow_bins(const context& ctx, const spmv_options&) : ctx_(ctx) {}
+
+  template <class O>
+  bool make(const bsr_view<double, O>& blocks, const matrix_ref&, const compact_view<double>& whole,
+            std::int64_t slots) {
+    constexpr std::int64_t least_bytes = 1 << 20;  // of a thread, as packed has it
+    const std::int64_t area = blocks.block * blocks.block, given = blocks.blocks * area, count = slots * area;
+    if (given * static_cast<std::int64_t>(sizeof(double)) / ctx_.threads() < least_bytes) return false;
+    if (!kinds_of(ctx_.threads(), blocks.values, given).f32) return false;
+    if (values_.size() != static_cast<std::size_t>(count))
+      values_ = buffer<float>(ctx_, static_cast<std::size_t>(count));
+    parallel_for(threads_for(ctx_.threads(), count), count,
+                 [&](std::int64_t i) { values_.data()[i] = static_cast<float>(whole.values[i]); });
+    view_ = {whole.rows, whole.cols,   whole.block,    whole.bins, whole.binptr,
+             whole.perm, whole.colind, values_.data(), whole.mask};
+    return true;
+  }
+  template <class F>
+  void with_view(F&& f) const {
+    f(view_);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return values_.bytes(); }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return values_.bytes(); }
+  [[nodiscard]] double lost() const noexcept { return 0; }
+  [[nodiscard]] std::string_view storage() const noexcept { return name(value_storage::f32); }
+
+ private:
+  context ctx_;
+  buffer<float> values_;
+  compact_view<float> view_;
+};
+
+template <class T, class O>
+using storage_of = compact_storage<T, O, std::conditional_t<std::is_same_v<T, double>, narrow_bins, no_narrow_bins>>;
+
 template <class T, class V, class O>
-class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, compact_storage<T, O>> {
-  using base = bins_operator<compact_kernel, V, compact_storage<T, O>>;
+class compact_kernel final : public bins_operator<compact_kernel<T, V, O>, V, storage_of<T, O>> {
+  using base = bins_operator<compact_kernel, V, storage_of<T, O>>;
 
  public:
   compact_kernel(const context& ctx, const matrix_ref& a, const csr_stats& s, const spmv_options& o)
-      : compact_kernel(ctx, compact_storage<T, O>(ctx, a, s, o)) {}
+      : compact_kernel(ctx, storage_of<T, O>(ctx, a, s, o)) {}
 
   template <class X, class Store>
   void bins(index_t first, index_t last, const X& x, const Store& store) {
-    multiply_bins<V>(this->isa_, this->storage_.view(), first, last, x, store);
+    this->storage_.with_view([&](const auto& a) { multiply_bins<V>(this->isa_, a, first, last, x, store); });
   }
+  [[nodiscard]] bool narrows_values() const noexcept override { return this->storage_.is_narrow(); }
+  [[nodiscard]] stored_values stored() const override { return this->storage_.stored(); }
+  [[nodiscard]] std::string parameters() const override { return base::parameters() + this->storage_.parameters(); }
 
  private:
-  compact_kernel(const context& ctx, compact_storage<T, O> storage)
+  compact_kernel(const context& ctx, storage_of<T, O> storage)
       : base(ctx, std::move(storage), storage.slots() * storage.view().block * storage.view().block,
              [](const auto& a, index_t bin) { return a.binptr[bin]; }) {}
 };

@@ -85,7 +85,7 @@ class bins_operator : public finishing_operator<Derived, V> {
     return storage_.owned_bytes() + begin_.size() * sizeof(index_t);
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept final { return storage_.bytes(); }
-  [[nodiscard]] std::string parameters() const final {
+  [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} block={} padding={:.3f}", threads(), name(isa_), storage_.view().block,
                        storage_.padding());
   }

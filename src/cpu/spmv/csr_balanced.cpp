@@ -10,6 +10,7 @@
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -20,6 +21,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for(ctx, a), threads_for(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)) {
+    this->path_ = fastest_row_path<V>(a);
     for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
 
@@ -36,8 +38,13 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
-    many_.run(this->a_, alpha, x, beta, y);
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                  stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view) override {
+    many_.run(this->a_, alpha, x, beta, y, finish);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return parts_.size() * sizeof(part<V>) + many_.bytes();
@@ -49,11 +56,11 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     index_t row = p.first;
     auto entry = static_cast<O>(p.begin);
     if (row < p.last) {
-      if (p.continues) p.head = multiply_piece(this->isa_, this->a_, entry, this->a_.rowptr[++row], x);
-      multiply_rows(this->isa_, this->a_, row, p.last, x, out);
+      if (p.continues) p.head = multiply_piece(this->path_, this->a_, entry, this->a_.rowptr[++row], x);
+      multiply_rows(this->path_, this->a_, row, p.last, x, out);
       entry = this->a_.rowptr[p.last];
     }
-    p.tail = multiply_piece(this->isa_, this->a_, entry, static_cast<O>(p.end), x);
+    p.tail = multiply_piece(this->path_, this->a_, entry, static_cast<O>(p.end), x);
   }
 
   std::vector<part<V>> parts_;
@@ -69,7 +76,7 @@ spmv_kernel csr_balanced_entry() {
       .backend = backend_kind::cpu,
       .types = csr_types,
       .needs_set_up = false,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .make = make_operator<csr_balanced, csr_types>,
   };
 }

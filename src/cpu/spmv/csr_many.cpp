@@ -8,91 +8,153 @@
 namespace tulle::cpu {
 namespace {
 
+constexpr int widest_by_column = 8;
+constexpr int staged = 64;                    // rows of a column-major X or Y that move together: lines of a vector follow each other
+constexpr std::int64_t near_bytes = 1 << 19;  // of a matrix that need not be asked for ahead
+
+/// Sums of `Width` vectors in registers: GCC keeps arrays that are as wide on the stack.
+template <scalar V, int Width>
+struct register_sums {
+  using sum = sum_of<V>;
+  static constexpr std::size_t bytes = std::min<std::size_t>(64, Width * sizeof(V));
+  static constexpr int each = bytes / sizeof(V), count = Width / each;
+  typedef sum vec __attribute__((vector_size(bytes), aligned(sizeof(V)), may_alias));
+  vec part[count] = {};
+
+  [[gnu::always_inline]] void add(sum value, const V* at) {
+#pragma GCC unroll 4
+    for (int i = 0; i < count; ++i) part[i] += value * *reinterpret_cast<const vec*>(at + i * each);
+  }
+  [[gnu::always_inline]] void add(const register_sums& other) {
+#pragma GCC unroll 4
+    for (int i = 0; i < count; ++i) part[i] += other.part[i];
+  }
+  [[gnu::always_inline]] void copy_to(sum* to) const {
+#pragma GCC unroll 4
+    for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = part[i];
+  }
+  [[gnu::always_inline]] void store(const many_output<V>& y, index_t row) const {
+    if (y.overwrites) {
+      V* const to = y.at(row, 0);
+#pragma GCC unroll 4
+      for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = y.out.alpha * part[i];
+    } else {
+      sum all[Width];
+      copy_to(all);
+      y.template store<Width>(row, all);
+    }
+  }
+};
+
+/// The same as an array, for vectors that are read one element at a time.
+template <scalar V, int Width>
+struct array_sums {
+  using sum = sum_of<V>;
+  sum part[Width] = {};
+
+  [[gnu::always_inline]] void add(const array_sums& other) {
+    for (int j = 0; j < Width; ++j) part[j] += other.part[j];
+  }
+  [[gnu::always_inline]] void copy_to(sum* to) const { std::copy_n(part, Width, to); }
+  [[gnu::always_inline]] void store(const many_output<V>& y, index_t row) const { y.template store<Width>(row, part); }
+};
+
 /// `Width` neighbouring vectors. ByRow: their elements of one row lie together; else `stride` apart.
 template <scalar V, int Width, bool ByRow>
 struct chunk {
+  using sums = std::conditional_t<ByRow, register_sums<V, Width>, array_sums<V, Width>>;
   const V* x;
   std::int64_t stride;  // from one row to the next, or from one vector to the next
 
   template <scalar T>
-  [[gnu::always_inline]] void add(sum_of<V>* sum, T value, index_t column) const {
-    const V* at = ByRow ? x + column * stride : x + column;
-#pragma omp simd
-    for (int j = 0; j < Width; ++j) {
-      sum[j] += static_cast<sum_of<V>>(value) * static_cast<sum_of<V>>(at[ByRow ? j : j * stride]);
+  [[gnu::always_inline]] void add(sums& to, T value, index_t column) const {
+    if constexpr (ByRow) {
+      to.add(static_cast<sum_of<V>>(value), x + column * stride);
+    } else {
+      for (int j = 0; j < Width; ++j) {
+        to.part[j] += static_cast<sum_of<V>>(value) * static_cast<sum_of<V>>(x[column + j * stride]);
+      }
     }
   }
 };
 
-/// Writes the vectors of a chunk.
-template <scalar T, int Width>
-struct chunk_output : many_output<T> {
-  [[gnu::always_inline]] void store(index_t row, const sum_of<T>* sum) const {
-    for (int j = 0; j < Width; ++j) this->out.store(this->at(row, j), sum[j]);
-  }
-};
-
-/// Independent accumulators of each vector: in narrow chunks an addition need not wait for the one before.
-template <int Width>
-constexpr int accumulators = Width >= 16 ? 1 : Width == 8 ? 2 : 4;
-
+/// The products of some entries of a row. Two sums side by side where one would keep an addition waiting for the one before.
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
-[[gnu::always_inline]] inline void add_entries(csr_view<T, O> a, O begin, O end, chunk<V, Width, ByRow> x,
-                                               sum_of<V>* sum) {
-  constexpr int unrolled = 8;
-  sum_of<V> partial[accumulators<Width> * Width] = {};
+[[gnu::always_inline]] inline void sum_entries(const csr_view<T, O>& a, O begin, O end, bool far, const chunk<V, Width, ByRow>& x,
+                                               typename chunk<V, Width, ByRow>::sums& sum) {
+  constexpr int unrolled = 4;
+  constexpr bool apart = Width * sizeof(V) <= 128;
+  typename chunk<V, Width, ByRow>::sums other;
   O k = begin;
   for (; end - k >= unrolled; k += unrolled) {
-    prefetch_stream(a.values + k, a.colind + k);
-    for (int i = 0; i < unrolled; ++i) x.add(partial + i % accumulators<Width> * Width, a.values[k + i], a.colind[k + i]);
+    if (far) prefetch_stream(a.values + k, a.colind + k);
+#pragma GCC unroll 4
+    for (int i = 0; i < unrolled; ++i) x.add(apart && i % 2 == 1 ? other : sum, a.values[k + i], a.colind[k + i]);
   }
-  for (; k < end; ++k) x.add(partial, a.values[k], a.colind[k]);
-  for (int j = 0; j < Width; ++j) {
-    for (int t = 0; t < accumulators<Width>; ++t) sum[j] += partial[t * Width + j];
+#pragma GCC unroll 3
+  for (int i = 0; i < unrolled - 1; ++i) {
+    if (k + i < end) x.add(apart && i % 2 == 1 ? other : sum, a.values[k + i], a.colind[k + i]);
   }
+  if constexpr (apart) sum.add(other);
 }
 
+/// Rows of a column-major Y are held back until some of them can be stored together, whole lines at a time.
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
-[[gnu::always_inline]] inline void take(csr_view<T, O> a, many_part<V>& p, chunk<V, Width, ByRow> x,
-                                        chunk_output<V, Width> y) {
+[[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow> x,
+                                        const many_output<V>& y) {
+  const bool far = static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t)) > near_bytes;
+  const bool at_once = y.vector_stride == 1 || Width == 1;
+  V held[staged * Width];
   auto entry = static_cast<O>(p.begin);
-  for (index_t row = p.first; row < p.last; ++row) {
-    const O end = a.rowptr[row + 1];
-    sum_of<V> sum[Width] = {};
-    add_entries(a, entry, end, x, sum);
-    if (row == p.first && p.continues) {
-      std::copy_n(sum, Width, p.head);
-    } else {
-      y.store(row, sum);
+  for (index_t first = p.first; first < p.last; first += staged) {
+    const index_t rows = std::min<index_t>(staged, p.last - first);
+    many_output<V> out = at_once ? y : many_output<V>{{1, 0}, held, Width, 1};
+    if (at_once) out.y = y.at(first, 0);
+    const bool continues = first == p.first && p.continues;
+    for (index_t i = 0; i < rows; ++i) {
+      const O end = a.rowptr[first + i + 1];
+      typename chunk<V, Width, ByRow>::sums sum;
+      sum_entries(a, entry, end, far, x, sum);
+      if (i == 0 && continues) {
+        sum.copy_to(p.head);
+      } else {
+        sum.store(out, i);
+      }
+      entry = end;
     }
-    entry = end;
+    if (at_once) continue;
+    for (int j = 0; j < Width; ++j) {
+      for (index_t i = continues ? 1 : 0; i < rows; ++i) y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
+    }
   }
-  sum_of<V> sum[Width] = {};
-  add_entries(a, entry, static_cast<O>(p.end), x, sum);
-  std::copy_n(sum, Width, p.tail);
+  typename chunk<V, Width, ByRow>::sums sum;
+  sum_entries(a, entry, static_cast<O>(p.end), far, x, sum);
+  sum.copy_to(p.tail);
 }
 
 /// The pieces of cut rows in the order of the parts.
 template <scalar T, int Width>
-void join(const std::vector<many_part<T>>& parts, chunk_output<T, Width> y) {
+void join(const std::vector<many_part<T>>& parts, const many_output<T>& y) {
   sum_of<T> sum[Width] = {};
   for (const many_part<T>& p : parts) {
     const bool ends_row = p.last > p.first;
     if (ends_row && p.continues) {
       for (int j = 0; j < Width; ++j) sum[j] += p.head[j];
-      y.store(p.first, sum);
+      y.template store<Width>(p.first, sum);
     }
     for (int j = 0; j < Width; ++j) sum[j] = ends_row ? p.tail[j] : sum[j] + p.tail[j];
   }
 }
 
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
-void multiply(csr_view<T, O> a, std::vector<many_part<V>>& parts, isa level, chunk<V, Width, ByRow> x,
-              chunk_output<V, Width> y) {
+void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa level, chunk<V, Width, ByRow> x,
+              const many_output<V>& y) {
   const int count = static_cast<int>(parts.size());
   for_each_part(count, [&](int i) {
     with_isa(
-        level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
+        level, [&]() __attribute__((always_inline)) {
+          take(a, parts[static_cast<std::size_t>(i)], x, y);
+        });
   });
   join<V, Width>(parts, y);
 }
@@ -104,13 +166,50 @@ csr_many<T, V, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<
   for (int i = 0; i < threads; ++i) parts_[static_cast<std::size_t>(i)] = {merge_path_part(a, i, threads)};
 }
 
+/// Vectors of X that are turned at a time: 64 bytes of a row, more where the panel stays in a cache.
+template <scalar V>
+index_t panel_width(index_t cols) {
+  index_t width = 64 / sizeof(V);
+  while (width < many_width<V> && 2 * width * static_cast<std::int64_t>(sizeof(V)) * cols <= near_bytes) width *= 2;
+  return width;
+}
+
+/// The vectors [first, first + width) of X, row by row.
+template <scalar T, scalar V, offset O>
+const V* csr_many<T, V, O>::turned(csr_view<T, O> a, const strided_vectors& x, index_t first, index_t width) {
+  const auto size = static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(panel_width<V>(a.cols));
+  if (panel_.size() < size) panel_.resize(size);
+  const V* const from = static_cast<const V*>(x.data) + first * x.vector_stride;
+  parallel_for(static_cast<int>(parts_.size()), (a.cols + staged - 1) / staged, [&](index_t b) {
+    const index_t begin = b * staged, end = std::min(a.cols, begin + staged);
+    for (index_t j = 0; j < width; ++j) {
+      const V* const vector = from + j * x.vector_stride;
+      V* const to = panel_.data() + j;
+      for (index_t i = begin; i < end; ++i) to[std::int64_t{i} * width] = vector[i * x.row_stride];
+    }
+  });
+  return panel_.data();
+}
+
 template <scalar T, scalar V, offset O>
 void csr_many<T, V, O>::run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta,
-                            const strided_vectors& y) {
-  in_chunks<V>(alpha, x, beta, y,
-               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
-                 multiply<T, O, V, Width, ByRow>(a, parts_, isa_, {from, stride}, {to});
-               });
+                            const strided_vectors& y, const many_finish& finish) {
+  const auto pass = [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
+    multiply<T, O, V, Width, ByRow>(a, parts_, isa_, {from, stride}, to);
+  };
+  constexpr int widest = many_width<V>;
+  many_output<V> to = output_of<V>(alpha, beta, y, finish);
+  if (x.vector_stride == 1) return in_chunks<V, true, widest>(0, x, to, pass);
+  const bool repays = x.count > 1 && a.nnz >= a.cols;
+  if (!repays) return in_chunks<V, false, widest_by_column>(0, x, to, pass);
+  const index_t at_once = panel_width<V>(a.cols);
+  for (index_t first = 0; first < x.count; first += at_once) {
+    const index_t width = std::min(at_once, x.count - first);
+    const strided_vectors panel{const_cast<V*>(turned(a, x, first, width)), width, width, 1};
+    in_chunks<V, true, widest>(0, panel, to, pass);
+    to.y += at_once * to.vector_stride;
+    to.act = to.act.from(at_once);
+  }
 }
 
 #define TULLE_INSTANTIATE(T, O) template class csr_many<T, T, O>;

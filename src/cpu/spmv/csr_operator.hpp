@@ -29,13 +29,13 @@ class csr_operator : public Base {
     return static_cast<std::size_t>(a_.nnz) * (sizeof(T) + sizeof(index_t)) + (rows + 1) * sizeof(O);
   }
   [[nodiscard]] std::string parameters() const override {
-    return "threads=" + std::to_string(threads_) + " isa=" + std::string(name(isa_));
+    return "threads=" + std::to_string(threads_) + " isa=" + std::string(name(path_));
   }
 
  protected:
   csr_view<T, O> a_;
   int threads_;
-  isa isa_ = best_isa();
+  row_path path_ = path_of(best_isa());
 };
 
 }  // namespace tulle::cpu

@@ -5,6 +5,7 @@
 // matrices too small to share.
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
+#include "cpu/spmv/row_path.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -13,15 +14,22 @@ template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
   csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {}
+      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
+    this->path_ = fastest_row_path<V>(a);
+  }
 
   template <class Finish, class Done>
   void multiply(Finish finish, const V* x, const Done& done) const {
-    multiply_rows(this->isa_, this->a_, 0, this->a_.rows, x, finish);
+    multiply_rows(this->path_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
-    many_.run(this->a_, alpha, x, beta, y);
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                  stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view) override {
+    many_.run(this->a_, alpha, x, beta, y, finish);
   }
 
  private:
@@ -37,7 +45,7 @@ spmv_kernel csr_serial_entry() {
       .backend = backend_kind::cpu,
       .types = csr_types,
       .needs_set_up = false,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .make = make_operator<csr_serial, csr_types>,
   };
 }

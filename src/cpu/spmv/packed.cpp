@@ -83,10 +83,15 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
   /// time that masks and narrow offsets take.
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
+  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                  stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view) override {
     const bool by_row = x.vector_stride == 1;
-    if (!mostly_diagonal_ || (by_row && !packed_takes_rows<V>)) return many_.run(a_, alpha, x, beta, y);
-    multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y);
+    if (!mostly_diagonal_ || by_row) return many_.run(a_, alpha, x, beta, y, finish);
+    multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y, finish);
   }
 
   [[nodiscard]] spmv_operator* high_words() noexcept override {
@@ -275,7 +280,7 @@ spmv_kernel packed_entry() {
       .summary = "slices of 32 rows by diagonal, or with narrow column offsets",
       .backend = backend_kind::cpu,
       .types = packed_types,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.sigma = true, .values = true, .high_words = true},
       .supports = supports_slices,
       .make = make_operator<packed_kernel, packed_types>,

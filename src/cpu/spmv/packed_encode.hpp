@@ -138,7 +138,8 @@ class packed_encoder {
   double slice(bool permuted, std::vector<std::uint32_t>& words) {
     by_rank();
     const double cost = cost_of(ranks_);
-    if (!permuted && !all_diagonal() && by_diagonal(cost)) {
+    if (!permuted && !all_diagonal() && tries_diagonals() && by_diagonal(cost)) {
+      misses_ = 0;
       slots_ -= static_cast<double>(ranks_.size()) * packed_lanes;  // no lane waits for another row's gathers
       for (const packed_position& p : ranks_) slots_ += std::popcount(p.mask);
       write(diagonals_, permuted, words);
@@ -146,6 +147,13 @@ class packed_encoder {
     }
     write(ranks_, permuted, words);
     return cost;
+  }
+
+  /// Where slice after slice was not better by diagonal, only some of those that follow are looked at.
+  bool tries_diagonals() {
+    constexpr int enough = 4, some = 4;
+    ++misses_;
+    return misses_ <= enough || misses_ % some == 0;
   }
 
   /// Position j takes the j-th entry of every row.
@@ -277,6 +285,7 @@ class packed_encoder {
   std::int64_t row_bytes_ = 0;          // of the window's values, were each row stored by itself
   std::int64_t slice_bytes_ = 0;        // and as its slice is
   std::int64_t full_diagonals_ = 0;
+  int misses_ = 0;  // slices since one was laid out by diagonal
   form_counts counts_ = {};
   std::int64_t slice_entries_ = 0;
   row_form form_ = whole_form;          // of the slice

@@ -1,5 +1,6 @@
-// Y = alpha A X + beta Y of one part of packed_format.hpp, for several vectors in one pass over the matrix. For
-// matrices that are mostly full diagonals: the other kinds of positions are read correctly, not fast.
+// Y = alpha A X + beta Y of one part of packed_format.hpp, for several column-major vectors in one pass over the matrix. For
+// matrices that are mostly full diagonals: the other kinds of positions are read correctly, not fast. X by rows is left to CSR,
+// which is faster: docs/notes/0026-sddmm-and-spmm-cpu.md.
 //
 // A slice is walked once for each block of its lanes, so that their sums of all vectors stay in registers.
 #include <algorithm>
@@ -14,43 +15,6 @@
 
 namespace tulle::cpu {
 namespace {
-
-/// `Width` neighbouring vectors of X whose elements of one row lie together; rows are `stride` apart.
-template <scalar V, int Width>
-struct vectors_by_row {
-  static constexpr index_t block = Width * sizeof(V) <= 64 ? 16 : 8;  // lanes: 16 registers of 64 bytes
-  static constexpr index_t place(index_t l, int j) { return l * Width + j; }
-  const V* x;
-  std::int64_t stride;
-
-  [[gnu::always_inline]] void add(V* sum, index_t l, V value, std::int64_t column) const {
-    const V* from = x + column * stride;
-#pragma omp simd
-    for (int j = 0; j < Width; ++j) sum[place(l, j)] += value * from[j];
-  }
-  /// The entries of a diagonal that begins in column `first`.
-  [[gnu::always_inline]] void add_diagonal(V* sum, const V* values, std::int64_t first) const {
-#pragma GCC unroll 16
-    for (index_t l = 0; l < block; ++l) add(sum, l, values[l], first + l);
-  }
-  /// One entry for each lane of the mask, in column(l).
-  template <class Column>
-  [[gnu::always_inline]] void add_masked(V* sum, const V* values, std::uint32_t mask, const Column& column) const {
-#pragma GCC unroll 16
-    for (index_t l = 0; l < block; ++l) {
-      if ((mask >> l & 1) != 0) add(sum, l, *values++, column(l));
-    }
-  }
-  [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
-    if (y.vector_stride == 1) {
-      V* to = y.at(row, 0);
-#pragma omp simd
-      for (int j = 0; j < Width; ++j) y.out.store(to + j, sum[j]);
-    } else {
-      for (int j = 0; j < Width; ++j) y.out.store(y.at(row, j), sum[j]);
-    }
-  }
-};
 
 /// `Width` vectors of X, `stride` apart, whose elements lie together.
 template <scalar V, int Width>
@@ -90,7 +54,7 @@ struct vectors_by_column {
     }
   }
   [[gnu::always_inline]] void store(const many_output<V>& y, index_t row, const V* sum) const {
-    for (int j = 0; j < Width; ++j) y.out.store(y.at(row, j), sum[place(0, j)]);
+    for (int j = 0; j < Width; ++j) y.store(row, j, sum[place(0, j)]);
   }
 };
 
@@ -188,36 +152,36 @@ void multiply_part(isa level, const packed_part& part, const packed_values<V>& v
       });
 }
 
+constexpr int widest = 8;  // vectors in one pass
+
 template <bool Whole, scalar V>
 void multiply_parts(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                    double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
-  in_chunks<V>(alpha, x, beta, y,
-               [&]<int Width, bool ByRow>(const V* from, std::int64_t stride, const many_output<V>& to) {
-                 if constexpr (!ByRow || packed_takes_rows<V>) {
-                   using vectors = std::conditional_t<ByRow, vectors_by_row<V, Width>, vectors_by_column<V, Width>>;
-                   parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
-                     const packed_part& part = parts[static_cast<std::size_t>(i)];
-                     multiply_part<Width, Whole>(level, part, values, vectors{from, stride}, to);
-                   });
-                 }
-               });
+                    const strided_vectors& x, const many_output<V>& y) {
+  in_chunks<V, false, widest>(0, x, y, [&]<int Width, bool>(const V* from, std::int64_t stride, const many_output<V>& to) {
+    parallel_for(threads, static_cast<int>(parts.size()), [&](int i) {
+      const packed_part& part = parts[static_cast<std::size_t>(i)];
+      multiply_part<Width, Whole>(level, part, values, vectors_by_column<V, Width>{from, stride}, to);
+    });
+  });
 }
 
 }  // namespace
 
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                          const many_finish& finish) {
+  const many_output<V> to = output_of<V>(alpha, beta, y, finish);
   if (values.storage == value_storage::whole && !values.by_slice) {
-    multiply_parts<true>(level, threads, parts, values, alpha, x, beta, y);
+    multiply_parts<true>(level, threads, parts, values, x, to);
   } else {
-    multiply_parts<false>(level, threads, parts, values, alpha, x, beta, y);
+    multiply_parts<false>(level, threads, parts, values, x, to);
   }
 }
 
 template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<float>&, double,
-                                   const strided_vectors&, double, const strided_vectors&);
+                                   const strided_vectors&, double, const strided_vectors&, const many_finish&);
 template void multiply_packed_many(isa, int, std::span<const packed_part>, const packed_values<double>&, double,
-                                   const strided_vectors&, double, const strided_vectors&);
+                                   const strided_vectors&, double, const strided_vectors&, const many_finish&);
 
 }  // namespace tulle::cpu

@@ -19,13 +19,10 @@ struct streamed_dots : scaled_dots<V> {};
 template <scalar V, class Finish>
 void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out);
 
-/// Vectors in f64 that lie by rows are left to CSR, which is as fast or faster: docs/notes/0002-cpu-spmv.md.
-template <scalar V>
-inline constexpr bool packed_takes_rows = sizeof(V) < 8;
-
-/// Y = alpha A X + beta Y of all parts, for several vectors in one pass over the matrix.
+/// Y = alpha A X + beta Y of all parts, for several vectors of X, each side by side, in one pass over the matrix.
 template <scalar V>
 void multiply_packed_many(isa level, int threads, std::span<const packed_part> parts, const packed_values<V>& values,
-                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y);
+                          double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                          const many_finish& finish);
 
 }  // namespace tulle::cpu

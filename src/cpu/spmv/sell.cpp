@@ -3,15 +3,17 @@
 // Method: SELL-C-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop: A Unified Sparse Matrix Data Format for Efficient
 // General Sparse Matrix-Vector Multiply on Modern Processors with Wide SIMD Units, SISC 36, 2014). One thread takes
 // consecutive slices with an equal number of slots. Bytes per nonzero: (sizeof(T) + 4) times the padding, and per row
-// one y and, where rows moved, one index. Chosen by name or by autotune.
+// one y and, where rows moved, one index. Chosen where its loads are predicted to take less time than what `packed` decodes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tulle/formats/convert.hpp>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.hpp"
 #include "cpu/spmv/cut_rows.hpp"
+#include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/spmv.hpp"
@@ -19,8 +21,8 @@
 namespace tulle::cpu {
 namespace {
 
-template <scalar T, scalar V>
-[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, epilogue<V> out, const V* x, V* y) {
+template <scalar T, scalar V, class Finish>
+[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, Finish& out, const V* x) {
   constexpr index_t lanes = slot_lanes<T>;
   alignas(64) V sum[sell_slice_rows] = {};
   for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
@@ -31,7 +33,23 @@ template <scalar T, scalar V>
   }
   const index_t first = slice * sell_slice_rows;
   const index_t count = std::min(sell_slice_rows, a.rows - first);
-  for (index_t l = 0; l < count; ++l) out.store(y + (a.perm == nullptr ? first + l : a.perm[first + l]), sum[l]);
+  if (a.perm == nullptr && count == sell_slice_rows && out.order == nullptr) {  // a constant count: unrolled, in vectors
+#pragma omp simd
+    for (index_t l = 0; l < sell_slice_rows; ++l) out.put(first + l, first + l, sum[l]);
+    return;
+  }
+  for (index_t l = 0; l < count; ++l) out(a.perm == nullptr ? first + l : a.perm[first + l], sum[l]);
+}
+
+/// Knows no offsets, so that it is compiled once for both widths.
+template <scalar T, scalar V, class Finish>
+void multiply_slices(isa level, sell_view<T> a, index_t first, index_t last, const V* x, Finish& out) {
+  with_isa(
+      level, [&]() __attribute__((always_inline)) {
+        Finish mine = out;
+        for (index_t slice = first; slice < last; ++slice) sell_slice(a, slice, mine, x);
+        out = mine;
+      });
 }
 
 /// Sorting moves rows and scatters the stores: not worth it where padding is small without.
@@ -41,25 +59,25 @@ index_t choose_sigma(const csr_stats& stats, const spmv_options& options) {
 }
 
 template <class T, class V, class O>
-class sell_kernel final : public spmv_operator {
+class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
  public:
   sell_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
-      : ctx_(ctx),
-        sigma_(choose_sigma(stats, options)),
-        a_(to_sell(ctx, a, sigma_)),
+      : sell_kernel(ctx, choose_sigma(stats, options), a) {}
+  sell_kernel(const context& ctx, index_t sigma, csr_view<T, O> a) : sell_kernel(ctx, sigma, to_sell(ctx, a, sigma)) {}
+  sell_kernel(const context& ctx, index_t sigma, sell<T> a)
+      : finishing_operator<sell_kernel, V>(threads_for(ctx.threads(), static_cast<std::int64_t>(a.values.size()))),
+        ctx_(ctx),
+        sigma_(sigma),
+        a_(std::move(a)),
         threads_(threads_for(ctx.threads(), static_cast<std::int64_t>(a_.values.size()))),
         begin_(equal_shares(a_.sliceptr.data(), a_.slices, threads_)) {}
 
-  void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
-    const epilogue<V> out(alpha, beta);
-    const sell_view<T> a = a_.view();
+  template <class Finish, class Done>
+  void multiply(const Finish& start, const V* x, const Done& done) const {
     for_each_part(threads_, [&](int i) {
-      with_isa(
-          isa_, [&]() __attribute__((always_inline)) {
-            for (index_t slice = begin_[i]; slice < begin_[i + 1]; ++slice) {
-              sell_slice(a, slice, out, static_cast<const V*>(x), static_cast<V*>(y));
-            }
-          });
+      Finish finish = start;
+      multiply_slices(isa_, a_.view(), begin_[i], begin_[i + 1], x, finish);
+      done(i, finish);
     });
   }
 
@@ -91,6 +109,7 @@ spmv_kernel sell_entry() {
       .summary = "SELL-32-sigma: slices of 32 rows of like length",
       .backend = backend_kind::cpu,
       .types = type_set::floating | type_set::narrow,
+      .has = {.dots = true, .jacobi = true},
       .listens_to = {.sigma = true},
       .supports = supports_slices,
       .make = make_operator<sell_kernel, type_set::floating | type_set::narrow>,

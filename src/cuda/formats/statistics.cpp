@@ -3,6 +3,7 @@
 
 #include "core/instantiate.hpp"
 #include "cuda/formats/formats.hpp"
+#include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 
@@ -12,6 +13,9 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   stats.rows = a.rows;
   stats.cols = a.cols;
   stats.nnz = a.nnz;
+  auto accesses = device_value<access_sums>(ctx);
+  add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, accesses.data());
+  set_accesses(read_back(ctx, accesses.data()), stats);
   row_statistics(ctx, a.rowptr, stats);
   const bool sorted = column_statistics(ctx, a.rowptr, a.colind, stats);
   gather_statistics(ctx, a.colind, stats);

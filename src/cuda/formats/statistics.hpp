@@ -20,6 +20,32 @@ struct gather_sums {
   unsigned long long span = 0;     // columns from the first to the last
 };
 
+/// Sums over the rows, and over samples of entries and of rows, for what plans choose by.
+struct access_sums {
+  unsigned long long longest = 0;
+  unsigned long long empty = 0;
+  unsigned long long slots = 0;       // of SELL-32-1
+  unsigned long long short_slots = 0;  // of rows of at most 1024 slots; an empty row takes one
+  unsigned long long short_squares = 0;
+  unsigned long long long_slots = 0;  // of longer ones, in tiles of 1024
+  unsigned long long slice_entries = 0, slice_slots = 0, offset_bytes = 0;
+  unsigned long long read_entries = 0, tile_entries = 0, window_entries = 0, slab_entries = 0,
+                     warp_entries = 0;
+  struct of_value {
+    unsigned long long sectors = 0, lines = 0, slice_sectors = 0, tile_sectors = 0, window_sectors = 0, slab_sectors = 0;
+  };
+  of_value f64, f32;
+};
+
+/// Adds to *sums, on the device, in stream order.
+template <offset O>
+void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
+                  access_sums* sums);
+
+/// Sets max, skew, empty_rows, sell_padding, tile_padding, reads_f64, reads_f32, slice_padding and offset_bytes of a matrix whose rows,
+/// nnz and mean are set.
+void set_accesses(const access_sums& sums, csr_stats& stats);
+
 /// Adds to *sums in stream order; returns the number of warps.
 std::int64_t add_gathers(const context& ctx, std::int64_t nnz, const index_t* colind, gather_sums* sums);
 

@@ -66,7 +66,7 @@ __global__ void check_entries(csr_view<T, O> a, validate_options options, unsign
 struct inspected {
   unsigned long long bad_offset = nothing_found;
   unsigned long long bad_entry = nothing_found;
-  unsigned long long longest = 0;
+  access_sums accesses;
   gather_sums gathers;
 };
 
@@ -97,7 +97,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   inspected* const out = on_device.data();
   for_each_item(ctx, "start_inspection", 1, [=] __device__(std::int64_t) { *out = {}; });
   check_offsets(ctx, a.rows, a.rowptr, a.nnz, &out->bad_offset);
-  find_longest(ctx, a.rows, a.rowptr, &out->longest);
+  add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, &out->accesses);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
   const std::int64_t sampled = a.nnz >= large ? add_gathers(ctx, a.nnz, a.colind, &out->gathers) : 1;
   const inspected seen = read_back(ctx, out);
@@ -107,8 +107,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   s.cols = a.cols;
   s.nnz = a.nnz;
   s.mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
-  s.max = static_cast<index_t>(min(seen.longest, static_cast<unsigned long long>(std::numeric_limits<index_t>::max())));
-  s.skew = s.mean == 0 ? 1 : s.max / s.mean;
+  set_accesses(seen.accesses, s);
   set_gathers(seen.gathers, sampled, s);
   constexpr double alike = 16;  // blocks need rows of similar length, and sampling a very long row takes long
   if (a.nnz >= large && s.skew < alike) rough_block_fill(ctx, a.rowptr, a.colind, s);

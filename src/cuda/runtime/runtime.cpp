@@ -35,6 +35,9 @@ device_info query(int device) {
   info.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device));
   info.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   info.memory_bytes = properties.totalGlobalMem;
+  // Twice the clock in kHz, times the width in bits.
+  info.memory_gbs = 2e3 * attribute(cudaDevAttrMemoryClockRate, device) *
+                    attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8 / 1e9;
   check(cudaDriverGetVersion(&info.driver_version), "cudaDriverGetVersion");
   return info;
 }

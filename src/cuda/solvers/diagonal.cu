@@ -50,7 +50,7 @@ __global__ void begin_kernel(findings* f) { *f = {none_bad, ~0ull, 0}; }
 /// `whole`: the matrix is a BSR of such blocks; else a CSR of n rows, whose last block may have fewer.
 template <int Block, class T, class O>
 __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int64_t n, bool whole, T* inverses,
-                              findings* found) {
+                              double* condition, findings* found) {
   constexpr int slots = 32 / Block;
   const int slot = lane_id() / Block, i = lane_id() % Block;
   const std::int64_t row = grid_thread() / 32 * slots + slot;
@@ -73,12 +73,26 @@ __global__ void invert_kernel(typed_blocks<T, O> a, std::int64_t rows, std::int6
     if (at < end && a.colind[at] == row * Block + j) part[j] = a.values[at++];
     numbers = numbers && part[j] == part[j];
   }
+  // ||A||_1, by rows: A is symmetric.
+  const auto norm1 = [&] {
+    double sum = 0, most = 0;
+#pragma unroll
+    for (int j = 0; j < Block; ++j) sum += active ? fabs(part[j]) : 0;
+    for (int k = 0; k < Block; ++k) {
+      const double other = __shfl_sync(full_warp, sum, (slot * Block + k) % 32);
+      if (!(other <= most)) most = other;  // NaN too
+    }
+    return most;
+  };
+  const double norm = condition == nullptr ? 0 : norm1();
   bool positive = invert_block(part, i, [&](int k) { return slot * Block % 32 + k; });
+  const double inverse_norm = condition == nullptr ? 0 : norm1();
   const unsigned all_numbers = __ballot_sync(full_warp, numbers);
   if (!active) return;
   const unsigned mine = ((1u << Block) - 1) << (slot * Block);
   if ((all_numbers & mine) != mine) positive = true;
   if (!positive) atomicMin(&found->first_bad, static_cast<long long>(row));
+  if (condition != nullptr && i == 0) condition[row] = norm * inverse_norm;
   if (inverses == nullptr) return;
 #pragma unroll
   for (int j = 0; j < Block; ++j) {
@@ -246,7 +260,8 @@ block_arrays blocks_of(const matrix_ref& a) {
           block};
 }
 
-void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses) {
+void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses,
+                            double* condition) {
   const device_guard guard(ctx.device());
   buffer<findings> found(ctx, 1);
   launch("begin_findings", begin_kernel, {1, 1}, native(ctx), found.data());
@@ -255,7 +270,7 @@ void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t b
       const bool whole = a.block == Block;
       const std::int64_t rows = whole ? a.rows : ceil_div(a.rows, Block);
       launch("invert_diagonal", invert_kernel<Block, T, O>, threads_for(ceil_div(rows, 32 / Block) * 32), native(ctx),
-             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses),
+             typed_blocks<T, O>(a), rows, std::int64_t{a.rows} * a.block, whole, static_cast<T*>(inverses), condition,
              found.data());
     });
   });

@@ -20,8 +20,9 @@ block_arrays blocks_of(const matrix_ref& a);
 /// Diagonal blocks of `block` rows of a BSR of such blocks or of a CSR, whose rows ascend. Throws INDEFINITE naming the
 /// first that is not positive definite: one that the matrix lacks is not. A NaN is left to the iteration, which finds
 /// it. The last block of a CSR may have fewer rows. Waits. With `inverses` (n * block values, row-major) it leaves
-/// those there.
-void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses);
+/// those there, and with `condition` kappa_1 of every block.
+void invert_diagonal_blocks(const context& ctx, const block_arrays& a, index_t block, void* inverses,
+                            double* condition = nullptr);
 
 void invert_diagonal_blocks(const context& ctx, const matrix_ref& a, index_t block, void* inverses);
 

@@ -6,9 +6,11 @@
 // matrix is made of blocks (graph_fold.cuh); else it takes three kernels (graph_kernels.cuh), 12 n and b n of inverses.
 // The loops are conditional nodes of a graph, in the caller's graph as well, so that what is queued does not grow with
 // the number of iterations; or the host looks, one graph behind. Takes every matrix.
+#include "cuda/runtime/read_back.hpp"
 #include "cuda/solvers/diagonal.hpp"
 #include "cuda/solvers/graph_mixed.hpp"
 #include "cuda/solvers/graph_solver.cuh"
+#include "cuda/solvers/inverse_blocks.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -32,22 +34,27 @@ class graph_operator final : public graph_solver<T> {
     const device_guard guard(ctx_.device());
     const matrix_ref& a = reads_blocks_ ? p.blocks : p.csr;
     const bool were_narrow = this->narrows();
-    prepare(p);
+    const bool blocks_moved = prepare(p);
     const auto values = [&](const void* data) {
       return const_vector_ref(a.types.value, data, values_of(a), memory_space::device, ctx_.device());
     };
+    make_room(a);
     const void* const of_plan = fold_away(a);
     plan_->update_values(values(of_plan));
     if (truth_) truth_->update_values(values(a.values));
-    this->follow_values(truth_ ? a.values : of_plan, were_narrow);
+    this->follow_values(read_in_place(truth_ ? a.values : of_plan), were_narrow || blocks_moved);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return graph_solver<T>::workspace_bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() + scaled_.bytes();
+    return graph_solver<T>::workspace_bytes() + z_.bytes() + roots_.bytes() + inverses_.bytes() + scaled_.bytes() +
+           (own_blocks_ ? own_blocks_->bytes() : 0);
   }
+  [[nodiscard]] int corrections() const override { return read_back(ctx_, this->state_.data()).corrections; }
   [[nodiscard]] std::string parameters() const override {
     std::string out = this->describe_rounds();
     if (block_ > 0) out += " values=" + std::to_string(12 + block_);
+    if (this->by_high_words_) out += " iterations by high words";
+    if (own_blocks_) out += " " + describe_inverses(own_blocks_->stored());
     if (fold_ > 0) out += " folded=" + std::to_string(fold_);
     return out + " " + plan_->explain();
   }
@@ -61,9 +68,15 @@ class graph_operator final : public graph_solver<T> {
     const device_guard guard(ctx_.device());
     if (block_ + fold_ > 0) {
       z_ = this->vector();
-      inverses_ = buffer<T>(ctx_, static_cast<std::size_t>(n_ * (block_ + fold_)));
+      inverses_ = buffer<T>(ctx_, static_cast<std::size_t>(n_ * fold_));
     }
+    if (block_ > 0) own_blocks_.emplace(ctx_, n_, block_, scalar_type_of<T>, options_.narrow_blocks);
     if (scales()) roots_ = this->vector();
+    this->by_high_words_ = options_.precision == solver_precision::mixed;
+    if (this->by_high_words_) {
+      int& longest = options_.replace_interval;
+      longest = longest > 0 ? std::min(longest, mixed_longest) : mixed_longest;
+    }
     this->ready(1, make_plan(p));
   }
 
@@ -72,18 +85,23 @@ class graph_operator final : public graph_solver<T> {
     return a.format == matrix_format::bsr ? a.stored * a.block * a.block : a.nnz;
   }
 
-  /// The preconditioner from the values of `p`.
-  void prepare(const cg_problem& p) {
+  /// The preconditioner from the values of `p`; whether its blocks are elsewhere, or in another form.
+  bool prepare(const cg_problem& p) {
     diagonal_range range{1, 1};
+    bool moved = false;
     if (scales()) {
       range = diagonal_roots(ctx_, blocks_of(p.csr), roots_.data());
     } else if (fold_ > 0) {
       range =
           invert_diagonal_factors(ctx_, blocks_of(p.blocks.block == fold_ ? p.blocks : p.csr), fold_, inverses_.data());
     } else if (block_ > 0) {
-      invert_diagonal_blocks(ctx_, blocks_of(p.blocks.block == block_ ? p.blocks : p.csr), block_, inverses_.data());
+      const inverse_view before = own_blocks_->view();
+      own_blocks_->update(blocks_of(p.blocks.block == block_ ? p.blocks : p.csr));
+      moved = !(own_blocks_->view() == before);
     }
-    this->set_range(range);
+    // Iterations by high words are judged by r.z itself.
+    this->set_range(this->by_high_words_ ? diagonal_range{1, 1} : range);
+    return moved;
   }
 
   /// The plan reads the blocks that were given where a kernel has dot products with them. Returns the values that
@@ -95,12 +113,23 @@ class graph_operator final : public graph_solver<T> {
       reads_blocks_ = blocks;
       matrix_ref a = blocks ? p.blocks : p.csr;
       if (fold_ > 0) truth_.emplace(ctx_, a, spmv_options{.effort = spmv_effort::none});
-      if (scales() || fold_ > 0) scaled_ = buffer<T>(ctx_, static_cast<std::size_t>(values_of(a)));
+      make_room(a);
       const void* const given = a.values;
       a.values = fold_away(a);
       plan_.emplace(ctx_, a, options_.spmv);
-      if (!blocks || plan_->can(operation::apply_dots)) return truth_ ? given : a.values;
+      if (!blocks || plan_->can(operation::apply_dots)) return read_in_place(truth_ ? given : a.values);
     }
+    return nullptr;
+  }
+  /// For the values of `a` without that.
+  void make_room(const matrix_ref& a) {
+    const auto count = static_cast<std::size_t>(values_of(a));
+    if ((scales() || fold_ > 0) && scaled_.size() != count) scaled_ = buffer<T>(ctx_, count);
+  }
+  /// Those values, if they are read; a plan in words has copied them, and what was folded can go.
+  const void* read_in_place(const void* values) {
+    if (!this->by_high_words_ || detail::operator_of(*plan_).high_words() == nullptr) return values;
+    scaled_ = {};
     return nullptr;
   }
   /// The values of `a` without what the preconditioner takes from them.
@@ -114,7 +143,9 @@ class graph_operator final : public graph_solver<T> {
     graph_vectors<T> v = graph_solver<T>::vectors();
     if (!z_.empty()) v.z = z_.data();
     if (scales()) v.roots = roots_.data();
+    v.corrects = this->by_high_words_;
     v.inverses = inverses_.data();
+    if (own_blocks_) v.blocks = own_blocks_->view();
     v.fold = fold_;
     return v;
   }
@@ -148,6 +179,7 @@ class graph_operator final : public graph_solver<T> {
   int block_, fold_;  // rows of blocks: of inverses that are applied, of what is folded away
   bool reads_blocks_ = false;
   buffer<T> z_, roots_, inverses_, scaled_;
+  std::optional<device_inverse_blocks> own_blocks_;  // inverses that are applied
 };
 
 support supports(const cg_problem& p, const device_info&) {
@@ -162,7 +194,8 @@ support supports(const cg_problem& p, const device_info&) {
 }
 
 std::unique_ptr<cg_operator> make(const context& ctx, const cg_problem& p) {
-  if (p.options.precision == solver_precision::mixed) return make_graph_mixed(ctx, p);
+  const bool mixed = p.options.precision == solver_precision::mixed;
+  if (mixed && !p.options.spmv.high_words) return make_graph_mixed(ctx, p);
   if (p.csr.types.value == scalar_type::f32) return std::make_unique<graph_operator<float>>(ctx, p);
   return std::make_unique<graph_operator<double>>(ctx, p);
 }

@@ -2,8 +2,9 @@
 // kernels:
 //   step:  r -= alpha q, z = M^-1 r, r.z and r.r, and what follows from them              (3 n values)
 //   turn:  x += alpha p, p = z + beta p: x is updated where p is read anyway              (5 n values)
-// z is stored, and inverse blocks are read: (2 + b) n more. Where z is r, graph_move.cuh has an iteration in two
-// kernels. No scalar visits the host. What comes after the end of an iteration does nothing.
+// z is stored, and inverse blocks are read: (2 + b) n more, b n of them in fewer bytes where conditions allow. Where z
+// is r, graph_move.cuh has an iteration in two kernels. No scalar visits the host. What comes after the end of an
+// iteration does nothing.
 #pragma once
 
 #include <cuda/atomic>
@@ -126,10 +127,10 @@ __device__ __forceinline__ void with_blocks(const graph_vectors<T>& a, double& r
   for (std::int64_t group = grid_thread() / 32; group < groups; group += warps) {
     const std::int64_t row = group * slots + slot, i = row * Block + in;
     const bool active = slot < slots && row < rows;
-    T part[Block], r{0}, z{0};
+    inverse_row<Block, T, T> part;
+    T r{0}, z{0};
     if (active) {
-#pragma unroll
-      for (int j = 0; j < Block; ++j) part[j] = __ldcs(a.inverses + i * Block + j);
+      part.load(a.blocks, group, slot, in);
       r = update(i);
     }
 #pragma unroll

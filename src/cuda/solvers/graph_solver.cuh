@@ -154,6 +154,7 @@ class graph_solver : public cg_operator {
   buffer<T> x_, r_, p_, q_;
   buffer<graph_state> state_;
   buffer<double> dots_, range_;
+  bool by_high_words_ = false;  // iterations are; set before `ready`
   std::optional<any_spmv_plan> plan_;
   std::optional<any_spmv_plan> truth_;  // of A itself, where that is another
 
@@ -174,13 +175,16 @@ class graph_solver : public cg_operator {
   }
   /// Sums of parts of the product where it can leave them, else what it makes of them.
   void leave_pairs() {
-    auto* const leaves = dynamic_cast<leaves_dot_pairs*>(&detail::operator_of(*plan_));
+    spmv_operator* of_plan = &detail::operator_of(*plan_);
+    if (by_high_words_ && of_plan->high_words() != nullptr) of_plan = of_plan->high_words();
+    auto* const leaves = dynamic_cast<leaves_dot_pairs*>(of_plan);
     if (leaves != nullptr && plan_->can(operation::apply_dots)) product_ = leaves->leave_dot_pairs();
     if (product_.count == 0) product_ = {dots_.data(), 1};
   }
   /// Iterations of two kernels come in whole numbers of rings and of pairs: states and slots of the ring take turns.
   [[nodiscard]] int rounds() const {
-    const double bytes = static_cast<double>(plan_->matrix_bytes()) + 10.0 * sizeof(T) * n_;
+    const std::size_t of_matrix = by_high_words_ ? plan_->high_words_bytes() : plan_->matrix_bytes();
+    const double bytes = static_cast<double>(of_matrix) + 10.0 * sizeof(T) * n_;
     const double most = round_microseconds / (2 + bytes / bytes_per_microsecond);
     const int wanted = std::clamp(static_cast<int>(most), 1, std::max(1, options_.check_interval));
     const int whole = std::max(2, ring_);
@@ -251,11 +255,12 @@ class graph_solver : public cg_operator {
   void iterate(int i, cudaStream_t s) {
     const T* const at = p_.data() + i % ring_ * stride_;
     const const_vector_ref p{scalar_type_of<T>, at, n_, memory_space::device, ctx_.device()};
-    if (plan_->can(operation::apply_dots)) {
-      plan_->apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
-                        {.stream = stream_view{s}});
+    const linear_operator& a = by_high_words_ ? plan_->high_words() : *plan_;
+    if (a.can(operation::apply_dots)) {
+      a.apply_dots(1, p, 0, ref(q_), p, {scalar_type::f64, dots_.data(), 2, memory_space::device, ctx_.device()},
+                   {.stream = stream_view{s}});
     } else {
-      plan_->apply(1, p, 0, ref(q_), {.stream = stream_view{s}});
+      a.apply(1, p, 0, ref(q_), {.stream = stream_view{s}});
       launch("cg.dot", graph_dot_kernel<T>, shape(), s, vectors(), at, dots_.data());
     }
     follow_product(i, s);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <tulle/solvers/cg.hpp>
 
+#include "cuda/solvers/inverse_blocks.cuh"
 #include "kernels/cg_mixed.hpp"
 
 namespace tulle::cuda {
@@ -48,6 +49,10 @@ struct graph_state {
   std::int32_t pending;  // directions of the ring that x lacks
   std::int32_t slot;     // in the ring, of the last direction
   unsigned arrived;      // blocks of a sum
+  // Where iterations are by high words:
+  double best;  // the least ||b - A x|| so far
+  std::int32_t corrections;
+  std::int32_t misses;  // in a row that did not halve it
 };
 
 enum class graph_progress : std::int32_t { runs, pauses, stopped };
@@ -67,7 +72,7 @@ struct graph_vectors {
   std::int64_t stride;           // so far apart,
   int ring;                      // so many
   const T* roots;                // of the diagonal that was folded away, or null
-  const T* inverses;             // of diagonal blocks, or of their factors, or null
+  const T* inverses;             // of the factors of diagonal blocks, or null
   int fold;                      // rows of the blocks that are folded away, or 0
   const double* dots;            // p.q
   const double* range;           // least and greatest entry of the diagonal that was folded away, else 1
@@ -80,7 +85,9 @@ struct graph_vectors {
   double rtol, atol;
   std::int32_t max_iterations, replace_interval;
   bool zero_guess;
-  bool tells;  // of every iteration
+  bool tells;                // of every iteration
+  bool corrects = false;     // iterations are by A's high words, b - A x by all bits
+  inverse_view blocks = {};  // inverses of diagonal blocks, where they are not folded away
 };
 
 __device__ __forceinline__ bool graph_finite(double v) { return v - v == 0; }
@@ -250,13 +257,35 @@ __device__ void begin_rounds(const graph_vectors<T>& a, double rz, double beta) 
   report(a, graph_progress::runs);
 }
 
+/// What iterations by high words do next: as kernels/cg_mixed.hpp has it, without a scale. Judged by r.z.
+template <class T>
+__device__ void judge_words(const graph_vectors<T>& a, double rz, bool first) {
+  graph_state& s = *a.state;
+  if (first) {
+    s.best = s.residual;
+  } else {
+    ++s.corrections;
+    s.misses = s.residual > s.best / 2 ? s.misses + 1 : 0;
+    s.best = fmin(s.best, s.residual);
+    if (s.misses >= mixed_patience) return end_solve(a, status::not_converged);
+  }
+  const double norm = sqrt(rz);
+  s.unit = s.residual / norm;
+  const double wanted = 0.99 * s.target / s.unit;
+  s.goal = fmax(wanted, mixed_deepest * norm);
+  s.later = fmax(wanted, mixed_fall * norm);
+  begin_rounds(a, rz, !first && s.rz_before > 0 ? rz / s.rz_before : 0);
+}
+
 /// From the sums of r = b - A x itself.
 template <class T>
 __device__ void judge_anew(const graph_vectors<T>& a, double rz, double rr) {
   graph_state& s = *a.state;
+  const bool first = s.first != 0;
   if (!judge_truth(a, rr)) return;
   if (!graph_finite(rz)) return end_solve(a, status::not_finite);
   if (rz <= 0) return end_solve(a, status::breakdown);
+  if (a.corrects) return judge_words(a, rz, first);
   s.goal = s.later = graph_share * s.target;
   s.unit = 1;
   begin_rounds(a, rz, s.keeps ? rz / s.rz_before : 0);

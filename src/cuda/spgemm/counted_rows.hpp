@@ -40,6 +40,7 @@ class counted_rows {
   [[nodiscard]] double mean_b() const { return products_per_entry_; }
   [[nodiscard]] const row_list& list(row_class c) const { return lists_[c]; }
   [[nodiscard]] sorted_lists sorted() const;
+  [[nodiscard]] const bucketed_lists& bucketed() const { return bucketed_; }
   /// Rows of both wide classes, which lie side by side.
   [[nodiscard]] row_list wide_list() const;
   /// With the words of B, where they were made.
@@ -54,12 +55,14 @@ class counted_rows {
 
  private:
   [[nodiscard]] cudaStream_t stream() const { return native(ctx_); }
+  [[nodiscard]] class_limits limits() const;
   [[nodiscard]] bool is_small() const;
   void reserve();
   void count_listed();
   [[nodiscard]] row_list listed(int c, index_t most, const index_t* counted = nullptr) const;
   void count_by_class(const row_counters& found);
   void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
+  void put_in_buckets();
   void leave_out_trials();
   void count_lists();
   [[nodiscard]] uint4* keep_bitmaps();
@@ -82,6 +85,7 @@ class counted_rows {
   buffer<index_t> rows_;          // by class
   buffer<index_t> tried_;         // those that were tried as hashed rows, by class
   row_list lists_[row_classes] = {};
+  bucketed_lists bucketed_ = {};
   buffer<std::byte> word_ends_;  // of B; empty where it has no words
   buffer<uint2> words_;
   buffer<uint4> bitmaps_;

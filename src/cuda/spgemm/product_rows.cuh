@@ -120,8 +120,8 @@ struct product_fill {
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).
-/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The two trials are hashed if their words fit
-/// the table.
+/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The trials are hashed if their words fit the
+/// table. trial_N, of at most N products, is put in buckets where B has no words to try with (bucketed_fill.cu).
 enum row_class : std::uint8_t {
   empty_row,
   sorted_8,
@@ -131,6 +131,10 @@ enum row_class : std::uint8_t {
   sorted_128,
   sorted_256,
   trial_512,
+  trial_768,
+  trial_1024,
+  trial_2048,
+  trial_4096,
   trial,
   first_classes,  // what a row is before its entries are counted
   hashed_256 = first_classes,

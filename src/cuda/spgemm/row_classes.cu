@@ -15,9 +15,15 @@ constexpr int block = 256;
 /// busy while others have long finished.
 constexpr std::int64_t longest_sorted = 64;
 
-__device__ row_class class_of(std::int64_t products, std::int64_t entries, std::int64_t largest_sorted) {
+__device__ row_class trial_of(std::int64_t products, std::int64_t largest_bucketed) {
+  if (products > largest_bucketed) return trial;
+  if (products <= 1024) return products <= 512 ? trial_512 : products <= 768 ? trial_768 : trial_1024;
+  return products <= 2048 ? trial_2048 : trial_4096;
+}
+
+__device__ row_class class_of(std::int64_t products, std::int64_t entries, const class_limits& limits) {
   if (products == 0) return empty_row;
-  if (entries > longest_sorted || products > largest_sorted) return trial;
+  if (entries > longest_sorted || products > limits.sorted) return trial_of(products, limits.bucketed);
   if (products <= 64)
     return products <= 16 ? (products <= 8 ? sorted_8 : sorted_16) : products <= 32 ? sorted_32 : sorted_64;
   if (products <= 256) return products <= 128 ? sorted_128 : sorted_256;
@@ -86,7 +92,7 @@ __device__ void add_long_rows(const product_pattern<O>& m, long_row<O>* rows, in
 
 template <int Lanes, class O>
 __global__ void __launch_bounds__(block)
-    classify_kernel(product_pattern<O> m, std::int64_t largest_sorted, operand_check check, class_sink out) {
+    classify_kernel(product_pattern<O> m, class_limits limits, operand_check check, class_sink out) {
   constexpr int groups = block / Lanes;
   constexpr int longest = Lanes < 32 ? 64 : 512;  // a row of A with more entries is left to the whole block
   __shared__ index_t shared[row_classes];
@@ -101,7 +107,7 @@ __global__ void __launch_bounds__(block)
   const int lane = static_cast<int>(threadIdx.x) % Lanes, group = static_cast<int>(threadIdx.x) / Lanes;
   unsigned long long all_products = 0;
   const auto classify = [&](std::int64_t first, int slot, std::int64_t products, std::int64_t entries) {
-    const row_class c = class_of(products, entries, largest_sorted);
+    const row_class c = class_of(products, entries, limits);
     class_in[slot] = c;
     place_in[slot] = atomicAdd(shared + c, 1);
     if (out.classes != nullptr) out.classes[first + slot] = c;
@@ -232,12 +238,12 @@ launch_shape rows_per_block(std::int64_t rows, int each) {
 
 }  // namespace
 
-void classify_rows(const product_ref& p, double mean_row, int largest_sorted, const operand_check& check,
+void classify_rows(const product_ref& p, double mean_row, const class_limits& limits, const operand_check& check,
                    const class_sink& out, cudaStream_t stream) {
   p.with_offsets([&]<class O>() {
     const auto run = [&](auto kernel, int lanes) {
-      launch("spgemm: classify_rows", kernel, rows_per_block(p.rows, block / lanes), stream, p.pattern<O>(),
-             largest_sorted, check, out);
+      launch("spgemm: classify_rows", kernel, rows_per_block(p.rows, block / lanes), stream, p.pattern<O>(), limits,
+             check, out);
     };
     // Where there are few rows, more lanes per row than its entries need leave less to the longest.
     if (mean_row > 48 || p.rows <= 8192) return run(classify_kernel<32, O>, 32);

@@ -18,9 +18,15 @@ struct class_sink {
   index_t* entries;              // 0 for a row without a product, and behind the last row
 };
 
-/// Gives every row a class below first_classes by its number of products: sorted_N up to largest_sorted (128 to 512)
-/// products. Where the check is bad every row counts as empty. Only up to most_listed rows have lists.
-void classify_rows(const product_ref& p, double mean_row, int largest_sorted, const operand_check& check,
+/// The most products of rows that are sorted (128 to 512) and of those put in buckets (at most 4096).
+struct class_limits {
+  int sorted;
+  int bucketed;
+};
+
+/// Gives every row a class below first_classes by its number of products. Where the check is bad every row counts as
+/// empty. Only up to most_listed rows have lists.
+void classify_rows(const product_ref& p, double mean_row, const class_limits& limits, const operand_check& check,
                    const class_sink& out, cudaStream_t stream);
 constexpr index_t most_listed = 4096;
 
@@ -50,7 +56,18 @@ struct sorted_lists {
 void count_sorted(const product_ref& p, const sorted_lists& lists, index_t* entries, cudaStream_t stream);
 void fill_sorted(const product_fill& to, const sorted_lists& lists);
 
-/// Counts the entries of the rows of a list of class trial_512 or trial, and gives each its class: one of the hashed,
+/// Rows that are put in buckets, by trial_512 to trial_4096 (bucketed_fill.cu). mean_b: entries of the rows of B that A
+/// asks for.
+struct bucketed_lists {
+  row_list of[5];
+};
+void count_bucketed(const product_ref& p, double mean_b, const bucketed_lists& lists, index_t* entries,
+                    cudaStream_t stream);
+void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& lists);
+/// The most products of a row of such a class for which a block of the device has room.
+int largest_bucketed(const device_info& device);
+
+/// Counts the entries of the rows of a list of a trial class, and gives each its class: one of the hashed,
 /// or wide_counted, the most entries of which go to `most`; sorted_512 or wide (not counted) where the words do not fit
 /// the table (hashed_count.cu).
 void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries, index_t* most,

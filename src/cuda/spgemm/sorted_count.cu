@@ -59,13 +59,14 @@ __global__ void __launch_bounds__(sorted_block, 8)
 
 void count_sorted(const product_ref& p, const sorted_lists& lists, index_t* entries, cudaStream_t stream) {
   p.with_offsets([&]<class O>() {
-    const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
+    const auto run = [&](auto kernel, std::int64_t blocks, const auto& rows) {
       launch("spgemm: count_sorted", kernel, {blocks, sorted_block}, stream, p.pattern<O>(), rows, entries);
     };
     lay_out_classes(
         lists,
-        [&](int c, const row_list& list, unsigned blocks) {
-          with_sorted_shape(c, [&]<class Shape>(Shape) { run(count_class_kernel<Shape, O>, blocks, list); });
+        [&](int c, const row_list& list) {
+          fine_shapes::with(
+              c, [&]<class Shape>(Shape) { run(count_class_kernel<Shape, O>, blocks_of<fine_shapes>(list, c), list); });
         },
         [&](const sorted_lists& others, unsigned blocks) { run(count_classes_kernel<O>, blocks, others); });
   });

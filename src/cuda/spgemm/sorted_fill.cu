@@ -138,35 +138,48 @@ __global__ void __launch_bounds__(sorted_block, 4)
   });
 }
 
-/// Calls f with a key that holds a column and the number of a product. Where offsets take 64 bits keys do as well: plans
-/// narrow offsets where they can, and these kernels take long to compile.
-template <class Shape, class O, class F>
-void with_key(index_t cols, F f) {
-  if constexpr (sizeof(O) == 4) {
-    if (std::int64_t{cols} * Shape::most < std::int64_t{1} << 32) return f(std::uint32_t{});
-  }
-  f(std::uint64_t{});
+/// Kernels take long to compile. What is seldom asked for (64-bit offsets, which plans narrow where they can; columns
+/// that do not fit a key of 32 bits; integers) has shapes for two classes each and keys of 64 bits.
+template <class T, class O>
+constexpr bool has_fine_shapes = std::is_floating_point_v<T> && sizeof(O) == 4;
+
+/// Whether a column and the number of a product fit 32 bits.
+template <class Shape>
+bool fits_narrow_key(index_t cols) {
+  return std::int64_t{cols} * Shape::most < std::int64_t{1} << 32;
 }
 
 }  // namespace
 
 void fill_sorted(const product_fill& to, const sorted_lists& lists) {
   to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
-    const auto run = [&](auto kernel, unsigned blocks, const auto& rows) {
+    const auto run = [&](auto kernel, std::int64_t blocks, const auto& rows) {
       launch("spgemm: fill_sorted", kernel, {blocks, sorted_block}, to.stream, m, v, rows, to.columns);
     };
-    lay_out_classes(
-        lists,
-        [&](int c, const row_list& list, unsigned blocks) {
-          with_sorted_shape(c, [&]<class Shape>(Shape) {
-            with_key<Shape, O>(
-                m.cols, [&]<class Key>(Key) { run(fill_class_kernel<Shape, Key, T, O>, blocks, list); });
+    const auto run_coarse = [&](int c, const row_list& list) {
+      coarse_shapes::with(c, [&]<class Shape>(Shape) {
+        run(fill_class_kernel<Shape, std::uint64_t, T, O>, blocks_of<coarse_shapes>(list, c), list);
+      });
+    };
+    const auto run_all_coarse = [&](const sorted_lists& all) {
+      for (int c = 0; c < sorted_count; ++c) run_coarse(c, all.of[c]);
+    };
+    if constexpr (has_fine_shapes<T, O>) {
+      lay_out_classes(
+          lists,
+          [&](int c, const row_list& list) {
+            fine_shapes::with(c, [&]<class Shape>(Shape) {
+              if (!fits_narrow_key<Shape>(m.cols)) return run_coarse(c, list);
+              run(fill_class_kernel<Shape, std::uint32_t, T, O>, blocks_of<fine_shapes>(list, c), list);
+            });
+          },
+          [&](const sorted_lists& others, unsigned blocks) {
+            if (!fits_narrow_key<largest_shape>(m.cols)) return run_all_coarse(others);
+            run(fill_classes_kernel<std::uint32_t, T, O>, blocks, others);
           });
-        },
-        [&](const sorted_lists& others, unsigned blocks) {
-          with_key<largest_shape, O>(
-              m.cols, [&]<class Key>(Key) { run(fill_classes_kernel<Key, T, O>, blocks, others); });
-        });
+    } else {
+      run_all_coarse(lists);
+    }
   });
 }
 

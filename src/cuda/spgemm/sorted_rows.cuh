@@ -27,32 +27,51 @@ constexpr int sorted_count = static_cast<int>(std::extent_v<decltype(sorted_list
 
 using largest_shape = sorted_shape<32, 16>;
 
-/// Calls f with the shape of the c-th of the sorted classes.
-#pragma nv_exec_check_disable
-template <class F>
-__host__ __device__ __forceinline__ void with_sorted_shape(int c, F&& f) {
-  switch (c) {
-    case 0:
-      return f(sorted_shape<4, 2>{});
-    case 1:
-      return f(sorted_shape<4, 4>{});
-    case 2:
-      return f(sorted_shape<8, 4>{});
-    case 3:
-      return f(sorted_shape<8, 8>{});
-    case 4:
-      return f(sorted_shape<16, 8>{});
-    case 5:
-      return f(sorted_shape<32, 8>{});
-    default:
-      return f(largest_shape{});
+/// A shape for each of the sorted classes: with(c, f) calls f with that of the c-th.
+struct fine_shapes {
+  /// Lanes of a row.
+  __host__ __device__ static constexpr int lanes(int c) {
+    constexpr int of[] = {4, 4, 8, 8, 16, 32, 32};
+    return of[c];
   }
-}
+  template <class F>
+  static void with(int c, F&& f) {
+    switch (c) {
+      case 0:
+        return f(sorted_shape<4, 2>{});
+      case 1:
+        return f(sorted_shape<4, 4>{});
+      case 2:
+        return f(sorted_shape<8, 4>{});
+      case 3:
+        return f(sorted_shape<8, 8>{});
+      case 4:
+        return f(sorted_shape<16, 8>{});
+      case 5:
+        return f(sorted_shape<32, 8>{});
+      default:
+        return f(largest_shape{});
+    }
+  }
+};
+
+/// One for two classes each: half the code, for kernels that have many shapes in one or are seldom asked for.
+struct coarse_shapes {
+  __host__ __device__ static constexpr int lanes(int c) { return c < 2 ? 4 : c < 4 ? 8 : 32; }
+#pragma nv_exec_check_disable
+  template <class F>
+  __host__ __device__ __forceinline__ static void with(int c, F&& f) {
+    if (c < 2) return f(sorted_shape<4, 4>{});
+    if (c < 4) return f(sorted_shape<8, 8>{});
+    if (c < 6) return f(sorted_shape<32, 8>{});
+    return f(largest_shape{});
+  }
+};
 
 /// Rows of a block at a time, by sorted class.
+template <class Shapes>
 __host__ __device__ constexpr int groups_of(int c) {
-  constexpr int lanes[] = {4, 4, 8, 8, 16, 32, 32};
-  return sorted_block / lanes[c];
+  return sorted_block / Shapes::lanes(c);
 }
 
 /// Calls run(shape, list, block among those of the list) for the class to which a block of a grid over several classes
@@ -61,8 +80,9 @@ template <class Run>
 __device__ __forceinline__ void with_own_class(const sorted_lists& lists, Run run) {
   index_t block = static_cast<index_t>(blockIdx.x);
   for (int c = 0; c < sorted_count; ++c) {
-    const index_t blocks = (lists.of[c].count() + groups_of(c) - 1) / groups_of(c);
-    if (block < blocks) return with_sorted_shape(c, [&](auto shape) { run(shape, lists.of[c], block); });
+    constexpr auto groups = groups_of<coarse_shapes>;
+    const index_t blocks = (lists.of[c].count() + groups(c) - 1) / groups(c);
+    if (block < blocks) return coarse_shapes::with(c, [&](auto shape) { run(shape, lists.of[c], block); });
     block -= blocks;
   }
 }
@@ -70,23 +90,24 @@ __device__ __forceinline__ void with_own_class(const sorted_lists& lists, Run ru
 /// So many blocks of a class are worth a launch of their own; more where the rows are not counted yet.
 constexpr std::int64_t own_launch = 1024, own_launch_uncounted = 1100;
 
-inline std::int64_t blocks_of(const row_list& list, int c) {
-  return (std::int64_t{list.most} + groups_of(c) - 1) / groups_of(c);
+template <class Shapes>
+std::int64_t blocks_of(const row_list& list, int c) {
+  return (std::int64_t{list.most} + groups_of<Shapes>(c) - 1) / groups_of<Shapes>(c);
 }
 
-/// Calls alone(c, list, blocks) for each class with many rows and shared(lists, blocks) for the others together.
+/// Calls alone(c, list) for each class with many rows and shared(lists, blocks) for the others together.
 template <class Alone, class Shared>
 void lay_out_classes(sorted_lists lists, Alone alone, Shared shared) {
   const bool single = std::ranges::count_if(lists.of, [](const row_list& l) { return l.most > 0; }) == 1;
   std::int64_t blocks = 0;
   for (int c = 0; c < sorted_count; ++c) {
     row_list& list = lists.of[c];
-    const std::int64_t own = blocks_of(list, c);
+    const std::int64_t own = blocks_of<fine_shapes>(list, c);
     if (own > 0 && (single || own >= (list.counted == nullptr ? own_launch : own_launch_uncounted))) {
-      alone(c, list, static_cast<unsigned>(own));
+      alone(c, list);
       list = {};
     }
-    blocks += blocks_of(list, c);
+    blocks += blocks_of<coarse_shapes>(list, c);
   }
   if (blocks > 0) shared(lists, static_cast<unsigned>(blocks));
 }

@@ -44,12 +44,16 @@ class csr_pieces final : public csr_operator<T, O> {
   bool store_in_order(const index_t*, bool) override { return false; }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view on) override {
+    apply_many_with(alpha, x, beta, y, {}, on);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
     turned_.multiply(
-        alpha, x, beta, y, this->a_.rows, this->a_.cols, stream,
-        [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
-          const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old), typed_vectors<T>(to), wide(to)};
+        alpha, x, beta, y, this->a_.rows, this->a_.cols, many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu},
+        stream, [&](double by, const strided_vectors& from, double old, const strided_vectors& to, const many_epilogue<T>& then) {
+          const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old), typed_vectors<T>(to), wide(to), then};
           for (index_t done = 0; done < from.count;) {
             done += in_place(some(from, done), from.count - done, moved(store, done), stream);
           }
@@ -93,6 +97,7 @@ class csr_pieces final : public csr_operator<T, O> {
   }
   static scale_and_store_many<T> moved(scale_and_store_many<T> store, index_t first) {
     if (store.y.data != nullptr) store.y.data += first * store.y.vector_stride;
+    store.then = store.then.from(first);
     return store;
   }
 
@@ -150,7 +155,7 @@ spmv_kernel csr_pieces_entry() {
       .summary = "rows in pieces of equal work, for several right-hand sides",
       .backend = backend_kind::cuda,
       .types = type_set::all,
-      .has = {.many = true},
+      .has = {.many = true, .finish = true},
       .make = make_operator<csr_pieces, type_set::all>,
   };
 }

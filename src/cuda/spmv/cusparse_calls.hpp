@@ -55,6 +55,9 @@ struct cusparse_functions {
   cusparse_call<decltype(cusparseDestroySpMat)> destroy_sp_mat{library, "cusparseDestroySpMat"};
   cusparse_call<decltype(cusparseDnMatSetValues)> dn_mat_set_values{library, "cusparseDnMatSetValues"};
   cusparse_call<decltype(cusparseDnVecSetValues)> dn_vec_set_values{library, "cusparseDnVecSetValues"};
+  cusparse_call<decltype(cusparseSDDMM)> sddmm{library, "cusparseSDDMM"};
+  cusparse_call<decltype(cusparseSDDMM_bufferSize)> sddmm_buffer_size{library, "cusparseSDDMM_bufferSize"};
+  cusparse_call<decltype(cusparseSDDMM_preprocess)> sddmm_preprocess{library, "cusparseSDDMM_preprocess"};
   cusparse_call<decltype(cusparseSetStream)> set_stream{library, "cusparseSetStream"};
   cusparse_call<decltype(cusparseSpGEMM_compute)> spgemm_compute{library, "cusparseSpGEMM_compute"};
   cusparse_call<decltype(cusparseSpGEMM_copy)> spgemm_copy{library, "cusparseSpGEMM_copy"};

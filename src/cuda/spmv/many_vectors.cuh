@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/device/arithmetic.cuh"
+#include "cuda/device/many_epilogue.cuh"
 #include "cuda/spmv/csr_many.cuh"
 
 namespace tulle::cuda {
@@ -63,21 +64,22 @@ struct strided_rows {
   }
 };
 
-/// Y = alpha s + beta Y, element by element: the one place where sums for several right-hand sides become Y.
+/// Y = then(alpha s + beta Y), element by element: the one place where sums for several right-hand sides become Y.
 template <class T>
 struct scale_and_store_many {
   T alpha;
   T beta;
   typed_vectors<T> y;
   bool wide;  // rows of Y are contiguous and aligned to 16 bytes
+  many_epilogue<T> then = {};
 
-  __device__ __forceinline__ T put(T sum, const T* old) const {
+  __device__ __forceinline__ T put(index_t column, T sum, const T* old) const {
     const T scaled = multiply_add(alpha, sum, T{0});
-    return beta == T{0} ? scaled : multiply_add(beta, *old, scaled);
+    return then(beta == T{0} ? scaled : multiply_add(beta, *old, scaled), column);
   }
   __device__ __forceinline__ void operator()(std::int64_t row, index_t column, T sum) const {
     T* const to = y.at(row, column);
-    *to = put(sum, to);
+    *to = put(column, sum, to);
   }
   /// The 16 bytes from `column` on, a multiple of their number.
   __device__ __forceinline__ void store_wide(std::int64_t row, index_t column, const T* sum) const {
@@ -89,7 +91,7 @@ struct scale_and_store_many {
       memcpy(out, &old, 16);
     }
 #pragma unroll
-    for (int i = 0; i < each; ++i) out[i] = put(sum[i], out + i);
+    for (int i = 0; i < each; ++i) out[i] = put(column + i, sum[i], out + i);
     int4 raw;
     memcpy(&raw, out, 16);
     *to = raw;

@@ -7,6 +7,7 @@
 // plus one y and at most 4 bytes per row; no offsets. Chosen for at least 2.5 million nonzeros (1 million if rows are
 // longer than 1000) unless csr5 is.
 #include <algorithm>
+#include <memory>
 
 #include "cuda/spmv/fused_operator.cuh"
 #include "cuda/spmv/packed_kernel.cuh"
@@ -65,6 +66,29 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   return shape;
 }
 
+/// y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone. 4 bytes a nonzero and those
+/// of its position. Shares the sums of long rows' parts with that one.
+template <class Of>
+class packed_high final : public fused_operator<packed_high<Of>, device_operator<double>> {
+ public:
+  packed_high(const context& ctx, Of& of, std::int64_t blocks, std::int64_t long_rows)
+      : fused_operator<packed_high, device_operator<double>>(ctx, packed_threads), of_(of) {
+    this->dots_ = {ctx, blocks, long_rows};
+  }
+  void update_values(const matrix_ref&) override {}
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return this->dots_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return of_.high_bytes(); }
+
+  [[nodiscard]] std::int64_t blocks() const { return of_.blocks(); }
+  template <class Epilogue>
+  void start(const Epilogue& epilogue, const double* x, cudaStream_t stream) {
+    of_.start_high(epilogue, x, stream);
+  }
+
+ private:
+  Of& of_;
+};
+
 template <class T, class V, class O>
 class packed_operator final : public fused_operator<packed_operator<T, V, O>, device_operator<V>> {
  public:
@@ -88,6 +112,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     matrix_.update(ctx_, a.as<T, O>());
     make_room();
   }
+  [[nodiscard]] spmv_operator* high_words() noexcept override { return matrix_.in_words() ? high_.get() : nullptr; }
+  bool store_in_order(const index_t* order, bool x_too) override {
+    if (high_ != nullptr) high_->store_in_order(order, x_too);
+    return fused_operator<packed_operator, device_operator<V>>::store_in_order(order, x_too);
+  }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
@@ -101,7 +130,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + long_row_.bytes() + turned_.bytes() +
-           this->dots_.bytes();
+           this->dots_.bytes() + (high_ == nullptr ? 0 : high_->workspace_bytes());
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return matrix_.bytes(); }
   [[nodiscard]] bool narrows_values() const noexcept override { return matrix_.is_narrow(); }
@@ -113,6 +142,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
 
   [[nodiscard]] std::int64_t blocks() const { return as_launched().blocks(); }
+  template <class Epilogue>
+  void start_high(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
+    packed_narrow(as_launched(), matrix_.by_high_words(), x, part_sum_.data(), epilogue, stream);
+  }
+  [[nodiscard]] std::size_t high_bytes() const noexcept { return matrix_.high_bytes(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const V* x, cudaStream_t stream) {
     matrix_.with_values([&](const auto& values) {
@@ -140,9 +174,16 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
                    long_rows * sizeof(packed_long_row));
       }
     }
-    if (blocks() == blocks_) return;
-    blocks_ = blocks();
-    this->dots_ = {ctx_, blocks_, pattern().long_rows()};
+    if (blocks() != blocks_) {
+      blocks_ = blocks();
+      this->dots_ = {ctx_, blocks_, pattern().long_rows()};
+      high_.reset();
+    }
+    if constexpr (std::is_same_v<T, double>) {
+      if (!matrix_.in_words() || high_ != nullptr) return;
+      high_ = std::make_unique<packed_high<packed_operator>>(ctx_, *this, blocks_, pattern().long_rows());
+      high_->store_in_order(this->places_.order, this->places_.x_too);
+    }
   }
   [[nodiscard]] packed_many_room<V> room() {
     return {part_sum_.data(), long_row_.data(), pattern().parts(), pattern().long_rows(), columns_};
@@ -172,14 +213,15 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   const packed_long_row* long_row_of_ = nullptr;
   turned_vectors<V> turned_;
   std::int64_t blocks_ = -1;
+  std::unique_ptr<spmv_operator> high_;  // of values in words
 };
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
-/// H200, FEM of 3 unknowns, 59M nonzeros: 129 us in bins of blocks; 63 where values repeat, 78 to 96 listed, 90 as f32.
+/// H200, FEM of 3 unknowns, 59M nonzeros: 129 us in bins of blocks, 77 as f32 there; 63 where values repeat, 78 to 96
+/// listed, 90 as f32. Where there are too many values for a list, bins are left to narrow theirs.
 bool narrows(const context& ctx, const matrix_ref& a) {
-  return a.types.value == scalar_type::f64 &&
-         narrowest(ctx, static_cast<const double*>(a.values), a.nnz).storage != value_storage::whole;
+  return a.types.value == scalar_type::f64 && !narrowest(ctx, static_cast<const double*>(a.values), a.nnz).list.empty();
 }
 
 }  // namespace
@@ -191,7 +233,7 @@ spmv_kernel packed_entry() {
       .backend = backend_kind::cuda,
       .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true},
-      .listens_to = {.block_size = true, .values = true},
+      .listens_to = {.block_size = true, .values = true, .high_words = true},
       .supports = supports_packed,
       .narrows = narrows,
       .make = make_operator<packed_operator, packed_types>,

@@ -9,6 +9,7 @@
 #include "cuda/spmv/packed_windows.cuh"
 #include "cuda/spmv/row_reading.cuh"
 #include "cuda/spmv/value_place.cuh"
+#include "kernels/value_words.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -161,6 +162,12 @@ __device__ void write(const packed_writer<T>& to, row_form form, std::int64_t at
     case value_storage::listed:
       static_cast<std::uint8_t*>(to.data)[at] = place_in(to.list, to.listed, value);
       break;
+    case value_storage::words: {
+      const value_words w = words_of(value);
+      static_cast<std::uint32_t*>(to.data)[at] = w.high;
+      to.low[at] = w.low;
+      break;
+    }
   }
 }
 

@@ -26,6 +26,7 @@ struct packed_writer {
   void* data = nullptr;
   const T* list = nullptr;  // in increasing order of bits
   int listed = 0;
+  std::int32_t* low = nullptr;  // of words; `data` are the high ones
 };
 
 /// Bases that several slices have are stored once, where that saves half of them. Waits for the stream.

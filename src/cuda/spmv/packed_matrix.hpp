@@ -52,19 +52,31 @@ class packed_matrix {
         return f(bf16_values<V>{as<std::uint16_t>()});
       case value_storage::listed:
         if constexpr (sizeof(T) == 8) return f(listed_values<T, V>{as<std::uint8_t>(), kind_.list.data()});
+        break;
+      case value_storage::words:
+        if constexpr (sizeof(T) == 8) return f(words_values{as<std::int32_t>(), low()});
+        break;
       default:
         break;
     }
     return f(stored_values<T, V>{as<T>()});
   }
+  [[nodiscard]] bool in_words() const noexcept { return kind_.storage == value_storage::words; }
+  /// Of values in words; bytes that an application by these reads.
+  [[nodiscard]] high_values by_high_words() const {
+    high_values high{as<std::int32_t>()};
+    return high;
+  }
+  [[nodiscard]] std::size_t high_bytes() const noexcept { return pattern_->bytes() + data_.bytes() / 2; }
   [[nodiscard]] const packed_storage& pattern() const noexcept { return *pattern_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pattern_->bytes() + data_.bytes() + kind_.list.bytes(); }
   /// What no application reads.
   [[nodiscard]] std::size_t idle_bytes() const noexcept { return pattern_->idle_bytes(); }
   [[nodiscard]] bool is_narrow() const noexcept {
-    return repeated_ || by_slice_ || kind_.storage != value_storage::whole;
+    return repeated_ || by_slice_ || !(kind_.storage == value_storage::whole || in_words());
   }
   [[nodiscard]] tulle::stored_values stored(index_t rows, std::int64_t nnz) const {
+    if (in_words()) return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(sizeof(T))}}};
     if (!is_narrow()) return {};
     if (by_slice_) return described({pattern_->counts(), lost_});
     if (repeated_) return {{{"repeated", rows, nnz, static_cast<std::int64_t>(data_.bytes())}}};
@@ -74,13 +86,18 @@ class packed_matrix {
   [[nodiscard]] std::string parameters() const {
     if (repeated_) return " values=repeated";
     if (by_slice_) return " values=mixed" + parameters_of(described({pattern_->counts(), lost_}));
-    return is_narrow() ? " values=" + std::string(name(kind_.storage)) : std::string();
+    return is_narrow() || in_words() ? " values=" + std::string(name(kind_.storage)) : std::string();
   }
 
  private:
   template <class S>
   const S* as() const {
     return reinterpret_cast<const S*>(data_.data());
+  }
+  static constexpr std::int64_t word_alignment = 128;  // bytes: a line
+  /// The low words, behind the high ones.
+  [[nodiscard]] const std::int32_t* low() const {
+    return reinterpret_cast<const std::int32_t*>(data_.data() + data_.size() / 2);
   }
   /// How values are to be stored; the forms of rows are there where slices differ.
   template <offset O>
@@ -89,6 +106,7 @@ class packed_matrix {
     by_slice_ = false;
     row_forms forms;
     if constexpr (std::is_same_v<T, double>) {
+      if (options_.high_words && kind_.storage == value_storage::whole) kind_.storage = value_storage::words;
       if (!may_lose_bits(options_) || bytes_of(kind_.storage, sizeof(T)) <= 2) return forms;
       forms = choose_row_forms(ctx, a, selection_for(ctx, a, options_), true);
       by_slice_ = kind_.storage == value_storage::whole ? forms.narrow() : forms.halves();
@@ -105,8 +123,10 @@ class packed_matrix {
     fill(ctx, a);
   }
   void make_room(const context& ctx, std::int64_t nnz) {
-    const std::size_t bytes = by_slice_ ? static_cast<std::size_t>(pattern_->value_bytes())
-                                        : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
+    std::size_t bytes = by_slice_ ? static_cast<std::size_t>(pattern_->value_bytes())
+                                  : static_cast<std::size_t>(nnz) * bytes_of(kind_.storage, sizeof(T));
+    if (in_words())
+      bytes = 2 * static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(bytes), word_alignment)) * word_alignment;
     if (data_.size() != bytes) data_ = buffer<std::byte>(ctx, bytes);
   }
   template <offset O>
@@ -121,9 +141,10 @@ class packed_matrix {
     if (repeated_ || kind_.storage != value_storage::listed) kind_.list = {};
     if (repeated_) return;
     make_room(ctx, a.nnz);
-    pattern_->fill_values(ctx, a.rowptr, a.values,
-                          packed_writer<T>{kind_.storage, by_slice_, data_.data(), kind_.list.data(),
-                                           static_cast<int>(kind_.list.size())});
+    pattern_->fill_values(
+        ctx, a.rowptr, a.values,
+        packed_writer<T>{kind_.storage, by_slice_, data_.data(), kind_.list.data(), static_cast<int>(kind_.list.size()),
+                         in_words() ? const_cast<std::int32_t*>(low()) : nullptr});
   }
   index_t longest_;
   packed_shape shape_;

@@ -57,6 +57,37 @@ struct listed_values {
   __device__ __forceinline__ value of(raw r) const { return static_cast<V>(__ldg(list + r)); }
 };
 
+/// Two words, whose sum the number is (kernels/value_words.hpp): the low one is signed.
+struct words_values {
+  struct raw {
+    std::int32_t high, low;
+  };
+  using value = double;
+  static constexpr bool streams = true;
+  const std::int32_t* data;  // high
+  const std::int32_t* low;
+
+  __device__ __forceinline__ words_values from(std::int64_t entry, int lane) const {
+    return {data + entry + lane, low + entry + lane};
+  }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const {
+    return {load_stream(data + at), load_stream(low + at)};
+  }
+  __device__ __forceinline__ value of(raw r) const { return __hiloint2double(r.high + (r.low >> 31), r.low); }
+};
+
+/// Of two words the high one alone.
+struct high_values {
+  using raw = std::int32_t;
+  using value = double;
+  static constexpr bool streams = true;
+  const std::int32_t* data;
+
+  __device__ __forceinline__ high_values from(std::int64_t entry, int lane) const { return {data + entry + lane}; }
+  __device__ __forceinline__ raw load(int /*position*/, int at) const { return load_stream(data + at); }
+  __device__ __forceinline__ value of(raw r) const { return __hiloint2double(r, 0); }
+};
+
 /// Numbers of S that several slices have, and that are kept close therefore.
 template <class S, class V = S>
 struct shared_values {

@@ -74,7 +74,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
       for (int h = 0; h < lanes; ++h) {
         const int at = (p + i) * height + apart * h;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? slice_values.load(p + i, at) : raw{0};
+        value[i][h] = live ? slice_values.load(p + i, at) : raw{};
       }
     }
     if constexpr (!absolute) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void walk_slice(const packed_pattern& a, const packed
         const int at = before + __popc(active & below) / group;
         before += __popc(active) / group;
         column[i][h] = live ? origin[h] + read_offset(offsets, at) : 0;
-        value[i][h] = live ? slice_values.load(p + i, at) : raw{0};
+        value[i][h] = live ? slice_values.load(p + i, at) : raw{};
       }
     }
 #pragma unroll

@@ -67,7 +67,7 @@ class coo_kernel final : public csr_operator<T, O> {
       }
       entry = row_end;
     }
-    p.tail = multiply_piece(this->isa_, this->a_, entry, end, x);
+    p.tail = multiply_piece(this->path_, this->a_, entry, end, x);
   }
 
   buffer<index_t> rowind_;

@@ -21,7 +21,7 @@ class csr_rows final : public csr_operator<T, O> {
       const auto first = static_cast<index_t>(rows * part / parts);
       const auto last = static_cast<index_t>(rows * (part + 1) / parts);
       scaled<V> out{{alpha, beta}, static_cast<V*>(y)};
-      multiply_rows(this->isa_, this->a_, first, last, static_cast<const V*>(x), out);
+      multiply_rows(this->path_, this->a_, first, last, static_cast<const V*>(x), out);
     });
   }
 };

@@ -59,7 +59,7 @@ class csr_split final : public csr_operator<double, O> {
   }
   template <class T, class Finish>
   void multiply(csr_view<T, O> a, index_t first, index_t last, const double* x, Finish& out) const {
-    if (first < last) multiply_rows(this->isa_, a, first, last, x, out);
+    if (first < last) multiply_rows(this->path_, a, first, last, x, out);
   }
   /// Row i of a piece is row order[first + i] of y.
   template <class T>

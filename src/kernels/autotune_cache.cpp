@@ -1,4 +1,4 @@
-#include "plan/autotune_cache.hpp"
+#include "kernels/autotune_cache.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -36,16 +36,16 @@ class file_descriptor {
   int number_;
 };
 
-std::filesystem::path entries() {
+std::filesystem::path entries(std::string_view folder) {
   const auto directory = cache_directory();
-  return directory.empty() ? directory : directory / "autotune";
+  return directory.empty() ? directory : directory / folder;
 }
 
 /// Where the entry of `key` is. Keys that share a name take turns: an entry says whose it is.
-std::filesystem::path entry_of(std::string_view key) {
+std::filesystem::path entry_of(std::string_view folder, std::string_view key) {
   std::uint64_t hash = 0;
   for (const char c : key) hash = split_mix(hash ^ static_cast<unsigned char>(c));
-  return entries() / fmt::format("{:016x}", hash);
+  return entries(folder) / fmt::format("{:016x}", hash);
 }
 
 /// An entry is this and the kernel, on a line of its own.
@@ -83,9 +83,9 @@ std::filesystem::path cache_directory() {
   return {};
 }
 
-std::optional<std::string> cached_winner(std::string_view key) {
-  if (entries().empty()) return std::nullopt;
-  const std::string entry = read_entry(entry_of(key)), expected = head(key);
+std::optional<std::string> cached_winner(std::string_view key, std::string_view folder) {
+  if (entries(folder).empty()) return std::nullopt;
+  const std::string entry = read_entry(entry_of(folder, key)), expected = head(key);
   std::string_view text = entry;
   if (!text.starts_with(expected)) return std::nullopt;
   text.remove_prefix(expected.size());
@@ -94,14 +94,14 @@ std::optional<std::string> cached_winner(std::string_view key) {
   return std::string(text);
 }
 
-void remember_winner(std::string_view key, std::string_view kernel) {
-  const auto directory = entries();
+void remember_winner(std::string_view key, std::string_view kernel, std::string_view folder) {
+  const auto directory = entries(folder);
   const std::string entry = head(key) + std::string(kernel) + '\n';
   if (directory.empty() || entry.size() >= too_long) return;
   std::error_code ignored;
   std::filesystem::create_directories(directory, ignored);
   std::string draft = (directory / "draft-XXXXXX").string();
-  if (!write_new(draft, entry) || std::rename(draft.c_str(), entry_of(key).c_str()) != 0) unlink(draft.c_str());
+  if (!write_new(draft, entry) || std::rename(draft.c_str(), entry_of(folder, key).c_str()) != 0) unlink(draft.c_str());
 }
 
 }  // namespace tulle

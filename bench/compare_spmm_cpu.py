@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Y = A X on the CPU beside MKL's inspector-executor, 8 and 32 columns, both orders, f32 and f64.
+
+Needs a build of tulle (cmake --preset cpu-only), g++ and a Python with mkl:
+  python3 -m venv venv && venv/bin/pip install mkl
+  venv/bin/python bench/compare_spmm_cpu.py --matrices FOLDER of .mtx or .mtx.xz --threads 1 2 -o bench/results/cpu_spmm.json
+  venv/bin/python bench/compare_spmm_cpu.py --table bench/results/cpu_spmm.json
+
+bench/spmm_cpu_peers.cpp is compiled here and measures both in turns in one process: generated families
+(bench/spmv_families.cpp) of about 3000, 30,000 and 300,000 nonzeros, and real matrices. Values and X are random, every answer
+is held to tulle's bound. MKL: GNU OpenMP, optimised for 1000 products of that many columns. Ratios are of medians; where other
+programs keep the machine busy (`load`), those of the fastest runs are given beside.
+"""
+import argparse
+import json
+import lzma
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def compile_program(build: Path, folder: Path) -> Path:
+    program = folder / "spmm_cpu_peers"
+    sources = [str(ROOT / "bench" / name) for name in ("spmm_cpu_peers.cpp", "spmv_families.cpp")]
+    subprocess.run(["g++", "-std=c++20", "-O2", "-fopenmp", "-DNDEBUG", "-DFMT_SHARED", f"-I{ROOT}/include", f"-I{build}/include",
+                    *sources, str(build / "src/libtulle.a"), "-lfmt", "-lz", "-lzstd", "-lmetis", "-lamd", "-ldl", "-o", str(program)],
+                   check=True)
+    return program
+
+
+def unpacked(source: Path, folder: Path, least: int) -> list[str]:
+    """Real matrices in coordinates of real numbers with at least so many stored entries."""
+    files = []
+    for file in sorted(source.glob("*.mtx*")):
+        opened = lzma.open(file) if file.suffix == ".xz" else open(file, "rb")
+        with opened as text:
+            header = text.readline().split()
+            line = text.readline()
+            while line.startswith(b"%"):
+                line = text.readline()
+        if header[2] != b"coordinate" or header[3] == b"complex" or int(line.split()[2]) < least:
+            continue
+        to = file
+        if file.suffix == ".xz":
+            to = folder / file.name.removesuffix(".xz")
+            with lzma.open(file) as packed, open(to, "wb") as out:
+                shutil.copyfileobj(packed, out)
+        files.append(str(to))
+    return files
+
+
+def mkl_library() -> str:
+    found = sorted(Path(sys.prefix).glob("lib/libmkl_rt.so*"))
+    if not found:
+        sys.exit("no MKL in this Python: pip install mkl")
+    return str(found[0])
+
+
+def measure(args: argparse.Namespace) -> dict:
+    run = lambda *command: subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    result = {"context": {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": run("git", "rev-parse", "--short=12", "HEAD"),
+                          "cpu": cpu, "cpus": os.cpu_count(), "load": [], "compiler": run("g++", "-dumpfullversion")}, "results": []}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = compile_program(args.build, folder)
+        matrices = unpacked(args.matrices, folder, args.least) if args.matrices else []
+        families = [f"families:{size}:{variant}" for variant, size in enumerate(args.sizes)]
+        for threads in args.threads:
+            environment = {**os.environ, "MKL_THREADING_LAYER": "GNU", "OMP_NUM_THREADS": str(threads),
+                           "LD_LIBRARY_PATH": str(Path(sys.prefix) / "lib")}
+            for spec in families + matrices:
+                result["context"]["load"].append(os.getloadavg()[0])
+                done = subprocess.run([program, str(threads), str(args.milliseconds), mkl_library(), spec], env=environment,
+                                      capture_output=True, text=True)
+                result["results"] += [json.loads(line) for line in done.stdout.splitlines()]
+                if done.returncode != 0:
+                    print(f"{spec}: {done.stderr}", file=sys.stderr)
+                if args.output:
+                    args.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+                print(f"{len(result['results'])} records, {spec}", file=sys.stderr)
+    return result
+
+
+def table(result: dict) -> str:
+    """Geometric means and losses by threads, columns, order and type."""
+    groups = defaultdict(list)
+    for r in result["results"]:
+        groups[r["threads"], r["columns"], r["order"], r["type"]].append(r)
+    lines = ["| threads | columns | order | type | matrices | over MKL | of the fastest runs | least | below 0.95 |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for key, records in sorted(groups.items()):
+        ratio = lambda r, what: r["mkl"][what] / r["tulle"][what]
+        mean = lambda what: math.exp(sum(math.log(ratio(r, what)) for r in records) / len(records))
+        least = min(records, key=lambda r: ratio(r, "min_us"))
+        below = sum(ratio(r, "min_us") < 0.95 for r in records)
+        lines.append(f"| {' | '.join(map(str, key))} | {len(records)} | {mean('us'):.2f} | {mean('min_us'):.2f} | "
+                     f"{ratio(least, 'min_us'):.2f} ({least['matrix'].strip()}) | {below} |")
+    load = result["context"]["load"]
+    lines.append(f"\nload {min(load):.1f} to {max(load):.1f} on {result['context']['cpus']} cores of {result['context']['cpu']}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/cpu-only")
+    parser.add_argument("--matrices", type=Path)
+    parser.add_argument("--least", type=int, default=5000, help="stored entries of a real matrix")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[3000, 30000, 300000], help="nonzeros of the generated ones")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    parser.add_argument("--milliseconds", type=float, default=20)
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--table", type=Path)
+    args = parser.parse_args()
+    print(table(json.loads(args.table.read_text()) if args.table else measure(args)))
+
+
+if __name__ == "__main__":
+    main()

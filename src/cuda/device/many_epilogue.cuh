@@ -1,0 +1,24 @@
+// What becomes of an element of vector j of alpha A X + beta Y before it is stored (many_finish of kernels/spmv.hpp): a
+// kernel's store calls it.
+#pragma once
+
+#include <tulle/core/types.hpp>
+
+#include "cuda/device/arithmetic.cuh"
+
+namespace tulle::cuda {
+
+template <class T>
+struct many_epilogue {
+  const T* bias = nullptr;  // null: none
+  bool relu = false;
+
+  __device__ __forceinline__ T operator()(T value, index_t j) const {
+    if (bias != nullptr) value = add(value, __ldg(bias + j));
+    return relu && value < T{0} ? T{0} : value;
+  }
+  /// Of the vectors from `first` on.
+  [[nodiscard]] many_epilogue from(index_t first) const { return {bias == nullptr ? nullptr : bias + first, relu}; }
+};
+
+}  // namespace tulle::cuda

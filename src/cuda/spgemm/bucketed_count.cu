@@ -1,0 +1,73 @@
+// Entries of the rows that are put in buckets (bucketed_fill.cu): a hash set of columns in shared memory, twice as
+// large as a row has products, and a count of those that were not in it (Nagasaka et al., ICPP Workshops 2018). No
+// order is needed to count, and none is made. A block of threads per row; one thread: an entry of a row of B at a time,
+// four in flight. Bytes per product: 4, through L1 and L2. Chosen where B's columns share few words, up to 4096
+// products.
+#include <bit>
+
+#include "cuda/runtime/launch.cuh"
+#include "cuda/spgemm/bucketed_rows.cuh"
+
+namespace tulle::cuda {
+namespace {
+
+/// Slots of the hash set.
+constexpr unsigned slots_for(int most) { return 2 * std::bit_ceil(static_cast<unsigned>(most)); }
+
+template <class O>
+__global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int lanes, unsigned slots,
+                                      index_t* __restrict__ entries) {
+  extern __shared__ uint4 memory[];
+  constexpr unsigned none = ~0u;
+  unsigned* const set = reinterpret_cast<unsigned*>(memory);
+  const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
+  const entry_batch<int, O> batch(set + slots, threads);
+  const index_t row = list[static_cast<index_t>(blockIdx.x)];
+  const O end = m.a_rowptr[row + 1];
+  for (unsigned i = threadIdx.x; i < slots / 4; i += blockDim.x) memory[i] = {none, none, none, none};
+  const int shift = 1 + __clz(static_cast<int>(slots));
+  int found = 0;
+  for (O base = m.a_rowptr[row]; base < end; base += threads) {
+    const int count = static_cast<int>(min(O(threads), O(end - base)));
+    int length = 0;
+    if (tid < count) {
+      const index_t inner = __ldg(m.a_colind + base + tid);
+      const O start = __ldg(m.b_rowptr + inner);
+      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
+      batch.start[tid] = start;
+      batch.length[tid] = length;
+    }
+    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
+    unsigned column[bucketed_depth];
+    walk_batch(
+        batch, count, lanes, has_long, [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
+        [&](int u, int, int) {
+          for (unsigned at = column[u] * 0x9e3779b1u >> shift;; at = (at + 1) & (slots - 1)) {
+            const unsigned held = atomicCAS(set + at, none, column[u]);
+            found += held == none;
+            if (held == none || held == column[u]) break;
+          }
+        });
+    __syncthreads();
+  }
+  int all;
+  block_sum_before(found, batch.length, all);
+  if (tid == 0) entries[row] = all;
+}
+
+}  // namespace
+
+void count_bucketed(const product_ref& p, double mean_b, const bucketed_lists& lists, index_t* entries,
+                    cudaStream_t stream) {
+  p.with_offsets([&]<class O>() {
+    for (int c = 0; c < bucketed_classes; ++c) {
+      const int threads = bucketed_threads(most_bucketed(c));
+      const unsigned slots = slots_for(most_bucketed(c));
+      launch("spgemm: count_bucketed", count_bucketed_kernel<O>,
+             {lists.of[c].most, threads, slots * sizeof(unsigned) + entry_batch<int, O>::bytes(threads)}, stream,
+             p.pattern<O>(), lists.of[c], lanes_for(mean_b), slots, entries);
+    }
+  });
+}
+
+}  // namespace tulle::cuda

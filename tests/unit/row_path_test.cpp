@@ -1,0 +1,109 @@
+// Sums of rows of CSR: the same bits by AVX2 and AVX-512, and what is measured of them.
+#include "cpu/spmv/row_path.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <tulle/tulle.hpp>
+#include <vector>
+
+#include "cpu/spmv/rows.hpp"
+
+namespace tulle::test {
+namespace {
+
+using cpu::isa;
+
+/// Rows of 0 to 70 entries, whose products have zeros of both signs, NaN and infinities among them.
+template <class T, class V>
+struct rows_of_all_lengths {
+  static constexpr index_t rows = 71, cols = 97;
+  std::vector<std::int32_t> rowptr{0};
+  std::vector<index_t> colind;
+  std::vector<T> values;
+  std::vector<V> x = std::vector<V>(cols);
+
+  explicit rows_of_all_lengths(int special) {
+    for (index_t row = 0; row < rows; ++row) {
+      for (index_t k = 0; k < row; ++k) {
+        colind.push_back((row * 31 + k * 7) % cols);
+        values.push_back(static_cast<T>(std::sin(static_cast<double>(values.size()))));
+      }
+      rowptr.push_back(static_cast<std::int32_t>(values.size()));
+    }
+    for (index_t c = 0; c < cols; ++c) x[static_cast<std::size_t>(c)] = static_cast<V>(std::cos(c * 1.7));
+    if (special == 1) std::fill(x.begin(), x.end(), V{-0.0});
+    if (special == 2) x[3] = std::numeric_limits<V>::infinity(), x[50] = std::numeric_limits<V>::quiet_NaN();
+  }
+  std::vector<V> sums(cpu::row_path path) const {
+    std::vector<V> y(rows, V{7});
+    cpu::scaled<V> out{{1, 0}, y.data()};
+    const csr_view<T, std::int32_t> a{rows, cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
+    cpu::multiply_rows(path, a, 0, rows, x.data(), out);
+    return y;
+  }
+};
+
+template <class T, class V>
+void expect_same_bits(cpu::row_path other) {
+  for (const int special : {0, 1, 2}) {
+    const rows_of_all_lengths<T, V> a(special);
+    const std::vector<V> one = a.sums(cpu::row_path::avx2), same = a.sums(other);
+    for (std::size_t row = 0; row < one.size(); ++row) {
+      if (std::isnan(one[row])) {
+        EXPECT_TRUE(std::isnan(same[row])) << row;
+        continue;
+      }
+      EXPECT_EQ(one[row], same[row]) << "row of " << row << " by " << name(other);
+      EXPECT_EQ(std::signbit(one[row]), std::signbit(same[row])) << "row of " << row << " by " << name(other);
+    }
+  }
+}
+void expect_same_bits(cpu::row_path other) {
+  expect_same_bits<double, double>(other);
+  expect_same_bits<float, float>(other);
+  expect_same_bits<float, double>(other);
+}
+
+TEST(RowPaths, GiveTheSameBits) {
+  if (cpu::best_isa() == isa::plain) GTEST_SKIP() << "this processor has no AVX2";
+  expect_same_bits(cpu::row_path::avx2_masked);
+  if (cpu::best_isa() == isa::avx512) expect_same_bits(cpu::row_path::avx512);
+}
+
+TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
+  for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
+    for (const bool foreseen : {true, false}) {
+      for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
+        const cpu::row_path chosen = cpu::fastest_row_path(t, mean, foreseen);
+        EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
+        EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, foreseen)) << "once measured it stays";
+      }
+      EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, mean, foreseen), cpu::path_of(cpu::best_isa()));
+    }
+  }
+  EXPECT_FALSE(cpu::describe_row_paths().empty());
+}
+
+TEST(RowPaths, LengthsAreForeseenWhereMostRepeat) {
+  const auto foreseen = [](const std::vector<std::int32_t>& rowptr) {
+    const csr_view<double, std::int32_t> a{
+        static_cast<index_t>(rowptr.size()) - 1, 1, rowptr.back(), rowptr.data(), nullptr, nullptr};
+    return cpu::lengths_are_foreseen(a);
+  };
+  std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90};
+  for (int row = 0; row < 10'000; ++row) {
+    alike.push_back(alike.back() + 3);
+    by_turns.push_back(by_turns.back() + 1 + row % 2);
+    one_long.push_back(one_long.back() + (row == 77 ? 10'000 : 2));
+  }
+  EXPECT_TRUE(foreseen(alike));
+  EXPECT_FALSE(foreseen(by_turns));
+  EXPECT_TRUE(foreseen(one_long));
+  EXPECT_TRUE(foreseen(few));
+  EXPECT_TRUE(foreseen({0}));
+}
+
+}  // namespace
+}  // namespace tulle::test
