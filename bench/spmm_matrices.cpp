@@ -75,11 +75,11 @@ std::vector<spmm_matrix> spmm_matrices() {
       {"3 or 600 a row",
        [] { return scattered_rows(1'000'000, 1'000'000, 3, [](engine& r) { return real(r) < 0.015 ? 600 : 3; }); }},
       {"FEM 5 unknowns 32^3", [] { return in_blocks(cube(27, 32), 5); }},
-      {"7-point 160^3 shuffled",
-       [] {
-         engine random(4);
-         return shuffled(cube(7, 160), random);
-       }},
+      {"R-MAT 20x32", [] { return graph(20, 32, 6); }, true},
+      {"20k x 2M, 1500 a row", [] { return scattered_rows(20'000, 2'000'000, 7, [](engine&) { return 1500; }); }},
+      {"7-point 128^3", [] { return cube(7, 128); }},
+      {"uniform 1M x 16", [] { return scattered_rows(1'000'000, 1'000'000, 8, [](engine&) { return 16; }); }},
+      {"27-point 171x93x250", [] { return box(171, 93, 250); }},
       {"power law 1M x 20",
        [] {
          return scattered_rows(1'000'000, 1'000'000, 5, [](engine& r) {
@@ -87,11 +87,11 @@ std::vector<spmm_matrix> spmm_matrices() {
          });
        },
        true},
-      {"R-MAT 20x32", [] { return graph(20, 32, 6); }, true},
-      {"20k x 2M, 1500 a row", [] { return scattered_rows(20'000, 2'000'000, 7, [](engine&) { return 1500; }); }},
-      {"7-point 128^3", [] { return cube(7, 128); }},
-      {"uniform 1M x 16", [] { return scattered_rows(1'000'000, 1'000'000, 8, [](engine&) { return 16; }); }},
-      {"27-point 171x93x250", [] { return box(171, 93, 250); }},
+      {"7-point 160^3 shuffled",
+       [] {
+         engine random(4);
+         return shuffled(cube(7, 160), random);
+       }},
   };
 }
 

@@ -210,7 +210,7 @@ void any_spmv_plan::impl::prepare_many() {
   const index_t columns = options.columns;
   if (kernel->has.many) {
     if (options.effort == spmv_effort::none && columns == 0) return;
-    if (suits_many(ctx.backend(), kernel->name, stats, columns > 0 ? columns : any_number,
+    if (suits_many(ctx.backend(), kernel->name, stats, source.ref().types, columns > 0 ? columns : any_number,
                    columns == 0 || options.columns_order == vector_order::row_major)) {
       return;
     }
@@ -233,7 +233,7 @@ void any_spmv_plan::impl::prepare_many() {
 spmv_operator& any_spmv_plan::impl::many_operator(const const_multivector_ref& x, const const_multivector_ref& y) {
   if (many == nullptr) return *op;
   const bool by_row = x.order == vector_order::row_major && y.order == vector_order::row_major;
-  return kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, x.count, by_row) ? *op : *many;
+  return kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row) ? *op : *many;
 }
 
 /// Null where there is none, or none that takes this matrix.

@@ -38,7 +38,8 @@ struct any_spmv_plan::impl {
   void prepare_many();
   /// What takes several right-hand sides, told how many or 0; null where it has no such types.
   [[nodiscard]] const spmv_kernel* for_columns(index_t columns) const {
-    return spmv_kernel_for(ctx.backend(), kernel_for_many(ctx.backend(), source.ref().types, columns), types());
+    const std::string_view wanted = kernel_for_many(ctx.backend(), stats, source.ref().types, columns);
+    return spmv_kernel_for(ctx.backend(), wanted, types());
   }
   spmv_operator& many_operator(const const_multivector_ref& x, const const_multivector_ref& y);
   /// Of the high words where values are stored so.

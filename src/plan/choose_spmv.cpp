@@ -204,13 +204,16 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
 }
-std::string_view kernel_for_many(backend_kind backend, type_key types, index_t columns) {
+std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns) {
   if (backend == backend_kind::cpu) return "csr.balanced";
-  return columns > 0 && floating(types) ? "packed" : "csr.pieces";
+  const bool in_pieces = columns == 0 || !floating(types) || suits_pieces(stats, {columns, true, size_of(types.value)});
+  return in_pieces ? "csr.pieces" : "packed";
 }
 
-bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, index_t columns, bool by_row) {
-  return backend == backend_kind::cpu || columns == 1 || suits_many_cuda(kernel, stats, {columns, by_row});
+bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
+                bool by_row) {
+  return backend == backend_kind::cpu || columns == 1 ||
+         suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {

@@ -11,9 +11,10 @@ namespace tulle {
 std::string_view kernel_without_set_up(backend_kind backend);
 /// The kernel that takes several right-hand sides where the one chosen takes one at a time, or more slowly. Where the
 /// plan was told how many will come (else 0) it may store the matrix once more for them.
-std::string_view kernel_for_many(backend_kind backend, type_key types, index_t columns);
+std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns);
 /// Whether `kernel`, chosen for one vector, is to take `columns` at once, though the one above could.
-bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, index_t columns, bool by_row);
+bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
+                bool by_row);
 /// The kernel that reads a BSR in place: for effort `none`, and on a CPU.
 inline constexpr std::string_view kernel_for_blocks = "bsr";
 /// The kernel that reads a bin_bsr in place, and the one that makes of it, or of a BSR on a device, what is fastest to

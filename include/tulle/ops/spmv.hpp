@@ -60,8 +60,8 @@ class any_spmv_plan : public linear_operator {
   /// The kernel's name.
   [[nodiscard]] std::string_view label() const noexcept override { return kernel(); }
   [[nodiscard]] std::string_view matrix_label() const noexcept override;
-  /// Several right-hand sides always (where the kernel takes one at a time, csr.balanced or csr.warp does it on the plan's
-  /// CSR), but where a kernel that has no such pass was named or the matrix stays BSR; dot products and Jacobi steps
+  /// Several right-hand sides always (where the kernel takes one at a time or more slowly, csr.balanced on a CPU and
+  /// csr.pieces or packed on CUDA do it on the plan's CSR), but where a kernel that has no such pass was named or the matrix stays BSR; dot products and Jacobi steps
   /// where the kernel has them, as those that are chosen by default have, for f32 and f64.
   [[nodiscard]] bool can(operation what, bool transposed = false) const noexcept override;
 

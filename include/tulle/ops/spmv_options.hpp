@@ -104,8 +104,9 @@ struct spmv_options {
   /// and at effort none.
   bool high_words = false;
   /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
-  /// known. CUDA: kernels of several right-hand sides are chosen and laid out for so many. Column-major ones cost memory
-  /// for as many vectors, at most 1 KiB a row and a column, in which X and Y are turned into row-major order.
+  /// known. CUDA: what takes them is chosen for so many, and may store the matrix once more for them; not at effort none.
+  /// Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in which X and Y are turned
+  /// into row-major order; without it they are slower.
   index_t columns = 0;
   vector_order columns_order = vector_order::row_major;
   int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024

@@ -5,8 +5,8 @@
 // neighbouring nonzeros tend to read neighbouring elements. The sums of the lanes are added by shuffles in a fixed
 // order. Rows of more than `long_row` entries come last, walked by the whole block. Bytes per nonzero and pass:
 // sizeof(T) + 4; plus one value per vector and row and per vector and column. A pass takes 32 to 128 vectors
-// (row-major) or 8 (column-major). Chosen for several right-hand sides by every kernel that reads the CSR in place. One
-// block walks the longest row.
+// (row-major) or 8 (column-major). Taken by kernels that read the CSR in place where they were named, and at effort none;
+// else csr.pieces and packed are. One block walks the longest row.
 #include "core/instantiate.hpp"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr_many.cuh"

@@ -5,8 +5,8 @@
 // rows). Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
 // pass: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
 // plan was told to expect them; else a lane takes 8 vectors of a row of its own. Chosen for several right-hand sides.
-#include <cstdlib>
-#include <string_view>
+#include <algorithm>
+#include <limits>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
@@ -17,24 +17,16 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int warps_per_block = 8;
-
-/// Temporary: a number after a letter in TULLE_TRY, as "p128,u8".
-int tried(char what, int otherwise) {
-  const char* at = std::getenv("TULLE_TRY");
-  for (; at != nullptr && *at != 0; ++at) {
-    if (*at == what) return std::atoi(at + 1);
-  }
-  return otherwise;
-}
+constexpr int flight = 4;          // rows of X that a lane waits for at once
+constexpr int longest_alone = 32;  // entries of a row that one group of lanes takes
 
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
   constexpr std::int64_t least = 128, most = 512, pieces_per_processor = 128;
   piece_shape shape;
   shape.work = static_cast<int>(std::clamp(total / (processors * pieces_per_processor), least, most));
-  shape.work = tried('p', shape.work);
   shape.per_slot = static_cast<int>(ceil_div(total / (processors * pieces_per_processor), shape.work));
-  shape.per_slot = std::max(shape.per_slot, 1) * tried('r', 1);
+  shape.per_slot = std::max(shape.per_slot, 1);
   return shape;
 }
 
@@ -45,8 +37,7 @@ class csr_pieces final : public csr_operator<T, O> {
       : csr_operator<T, O>(ctx, a, 32 * warps_per_block),
         processors_(ctx.info().multiprocessors),
         pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
-    const index_t told = o.columns > 0 ? padded(o.columns) : most_columns;
-    pass_ = std::min<index_t>(told, most_columns);
+    pass_ = std::min<index_t>(o.columns > 0 ? padded(o.columns) : columns_untold(), most_columns);
     parts_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(pieces_.slots()) * static_cast<std::size_t>(pass_));
     if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
@@ -80,7 +71,15 @@ class csr_pieces final : public csr_operator<T, O> {
 
  private:
   static constexpr index_t each = 16 / sizeof(T);
-  static constexpr index_t most_columns = 1024 / sizeof(T);  // of a pass
+  static constexpr index_t most_columns = 512 / sizeof(T);  // of a pass
+  /// As many as parts of cut rows leave room for in an eighth of the matrix's bytes, and at least a line of 128 bytes.
+  [[nodiscard]] index_t columns_untold() const {
+    index_t columns = most_columns;
+    const double matrix = static_cast<double>(csr_operator<T, O>::matrix_bytes());
+    while (columns * sizeof(T) > 128 && 2.0 * static_cast<double>(pieces_.slots()) * columns * sizeof(T) > matrix / 8)
+      columns /= 2;
+    return columns;
+  }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
   void run(scale_and_store<T> s, const T* x, cudaStream_t stream) override {
@@ -108,14 +107,8 @@ class csr_pieces final : public csr_operator<T, O> {
     const auto* const from = static_cast<const T*>(x.data);
     if (wide(x) && left >= each) {
       const index_t columns = std::min<index_t>(left - left % each, pass_);
-      if (tried('w', 1) == 2 && columns > each) {
-        multiply(wide_rows<T, 2>{from, x.row_stride, columns}, across_for(columns, 2 * each), columns, store, stream);
-        return columns;
-      }
-      const index_t once = std::min<index_t>(
-          {columns, 32 * each, static_cast<index_t>(tried('b', 512)) / static_cast<index_t>(sizeof(T))});
-      multiply(wide_rows<T, 1>{from, x.row_stride, once}, across_for(once, each), once, store, stream);
-      return once;
+      multiply(wide_rows<T>{from, x.row_stride, columns}, across_for(columns, each), columns, store, stream);
+      return columns;
     }
     if (by_row(x)) {
       const index_t columns = std::min<index_t>({left, 32, pass_});
@@ -136,15 +129,10 @@ class csr_pieces final : public csr_operator<T, O> {
   template <class Rows>
   void multiply(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const part_sums<T> parts{parts_.data(), columns};
-    const int alone = across == 32 ? std::numeric_limits<int>::max() : tried('l', 32);
-    const int warps = tried('t', warps_per_block);
-    const bool chunks = tried('s', 0) == 1;
-    const auto kernel =
-        tried('u', 4) == 8
-            ? (chunks ? csr_pieces_kernel<8, true, Rows, T, O> : csr_pieces_kernel<8, false, Rows, T, O>)
-            : (chunks ? csr_pieces_kernel<4, true, Rows, T, O> : csr_pieces_kernel<4, false, Rows, T, O>);
-    launch("csr.pieces", kernel, {ceil_div(pieces_.view().count, warps), 32 * warps}, stream, this->a_, pieces_.view(),
-           x, across, alone, store, parts);
+    const int alone = across == 32 ? std::numeric_limits<int>::max() : longest_alone;
+    launch("csr.pieces", csr_pieces_kernel<flight, Rows, T, O>,
+           {ceil_div(pieces_.view().count, warps_per_block), 32 * warps_per_block}, stream, this->a_, pieces_.view(), x,
+           across, alone, store, parts);
     if (pieces_.slots() == 0) return;
     int width = 1;
     while (width < columns) width *= 2;

@@ -60,43 +60,10 @@ __device__ __forceinline__ void add_entries(entries<T, O> e, int step, const Rea
   }
 }
 
-/// The same for a group of `across` lanes that read as many entries at once, one each, and hand them round; those after
-/// them are on their way meanwhile. `step`: entries from one such chunk to the group's next; `group`: a bit for each of
-/// its lanes.
-template <int Flight, class T, class O, class Reader, int Count>
-__device__ __forceinline__ void add_chunks(entries<T, O> e, int step, int lane, int across, unsigned group,
-                                           const Reader& read, T (&sum)[Count]) {
-  index_t column = e.column_at(lane);
-  T value = e.value_at(lane);
-  while (e.left > 0) {
-    const int live = e.left < across ? static_cast<int>(e.left) : across;
-    e.advance(step);
-    const index_t next_column = e.column_at(lane);
-    const T next_value = e.value_at(lane);
-    for (int i = 0; i < live; i += Flight) {
-      T x[Flight][Count], v[Flight];
-#pragma unroll
-      for (int f = 0; f < Flight; ++f) {
-        const index_t at = __shfl_sync(group, column, i + f, across);
-        v[f] = __shfl_sync(group, value, i + f, across);
-        if (i + f < live) read(at, x[f]);
-      }
-#pragma unroll
-      for (int f = 0; f < Flight; ++f) {
-        if (i + f >= live) continue;
-#pragma unroll
-        for (int c = 0; c < Count; ++c) sum[c] = multiply_add(v[f], x[f][c], sum[c]);
-      }
-    }
-    column = next_column;
-    value = next_value;
-  }
-}
-
 /// A warp takes a piece. Its lanes are groups of `across` lanes, side by side over the columns. A group takes a row of
 /// at most `alone` entries, as many rows at a time as there are groups; longer ones are taken by all groups, whose sums
 /// are added by shuffles.
-template <int Flight, bool Chunks, class Rows, class T, class O>
+template <int Flight, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, int across, int alone,
                       scale_and_store_many<T> store, part_sums<T> parts) {
@@ -106,7 +73,6 @@ __global__ void __launch_bounds__(256)
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
   if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
   const int groups = 32 / across, group = lane_id() / across, lane = lane_id() % across;
-  const unsigned of_group = (across == 32 ? full_warp : (1u << across) - 1) << (group * across);
   const auto read = rows_of_x.of(lane, across);
   const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
 
@@ -116,31 +82,20 @@ __global__ void __launch_bounds__(256)
     if (!whole)
       to = from_start ? parts.before((w + pieces.per_slot) / pieces.per_slot) : parts.behind(w / pieces.per_slot);
     if constexpr (Rows::aligned) {
-#pragma unroll
-      for (int i = 0; i < count; i += Rows::each) {
-        const index_t column = Rows::column(lane, across, i);
-        if (column >= rows_of_x.columns) continue;
-        if (whole && store.wide) {
-          store.store_wide(row, column, sum + i);
-          continue;
-        }
-#pragma unroll
-        for (int j = 0; j < Rows::each; ++j) {
-          if (whole)
-            store(row, column + j, sum[i + j]);
-          else
-            to[column + j] = sum[i + j];
-        }
+      if (whole && store.wide) {
+        const index_t column = Rows::column(lane, across, 0);
+        if (column < rows_of_x.columns) store.store_wide(row, column, sum);
+        return;
       }
-    } else {
+    }
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const index_t column = Rows::column(lane, across, i);
-        if (column >= rows_of_x.columns) continue;
-        if (whole)
-          store(row, column, sum[i]);
-        else
-          to[column] = sum[i];
+    for (int i = 0; i < count; ++i) {
+      const index_t column = Rows::column(lane, across, i);
+      if (column >= rows_of_x.columns) continue;
+      if (whole) {
+        store(row, column, sum[i]);
+      } else {
+        to[column] = sum[i];
       }
     }
   };
@@ -159,10 +114,7 @@ __global__ void __launch_bounds__(256)
     const bool by_all = end - begin > alone;
     T sum[count] = {};
     if (!by_all) {
-      if constexpr (Chunks)
-        add_chunks<Flight>(entries(a, begin, end), across, lane, across, of_group, read, sum);
-      else
-        add_entries<Flight>(entries(a, begin, end), 1, read, sum);
+      add_entries<Flight>(entries(a, begin, end), 1, read, sum);
       if (there) finish(row, begin, end, from_start, sum);
     }
     unsigned long_rows = __ballot_sync(full_warp, by_all && lane == 0);
@@ -171,10 +123,7 @@ __global__ void __launch_bounds__(256)
       long_rows &= long_rows - 1;
       const O from = __shfl_sync(full_warp, begin, leader), to = __shfl_sync(full_warp, end, leader);
       T share[count] = {};
-      if constexpr (Chunks)
-        add_chunks<Flight>(entries(a, from, to, group * across), 32, lane, across, of_group, read, share);
-      else
-        add_entries<Flight>(entries(a, from, to, group), groups, read, share);
+      add_entries<Flight>(entries(a, from, to, group), groups, read, share);
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         for (int d = across; d < 32; d *= 2) share[i] = add(share[i], __shfl_xor_sync(full_warp, share[i], d));

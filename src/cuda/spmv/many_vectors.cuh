@@ -10,41 +10,28 @@
 
 namespace tulle::cuda {
 
-/// Row-major X, its rows aligned to 16 bytes: a lane takes `Loads` times 16 bytes of a row, `across` lanes side by
-/// side.
-template <class T, int Loads>
+/// Row-major X, its rows aligned to 16 bytes: a lane takes 16 bytes of a row, `across` lanes side by side.
+template <class T>
 struct wide_rows {
   static constexpr bool aligned = true;
-  static constexpr int each = 16 / sizeof(T);
-  static constexpr int count = Loads * each;  // columns of a lane
+  static constexpr int count = 16 / sizeof(T);  // columns of a lane
   const T* __restrict__ x;
   std::int64_t row_stride;
-  index_t columns;  // a multiple of `each`
+  index_t columns;  // a multiple of `count`
 
   /// Column i of lane `lane`.
-  static __device__ __forceinline__ index_t column(int lane, int across, int i) {
-    return (i / each * across + lane) * each + i % each;
-  }
+  static __device__ __forceinline__ index_t column(int lane, int /*across*/, int i) { return lane * count + i; }
   struct reader {
-    const T* from[Loads];
+    const T* from;
     std::int64_t row_stride;
     __device__ __forceinline__ void operator()(index_t row, T (&out)[count]) const {
-#pragma unroll
-      for (int v = 0; v < Loads; ++v) {
-        const int4 raw = __ldg(reinterpret_cast<const int4*>(from[v] + row * row_stride));
-        memcpy(out + v * each, &raw, 16);
-      }
+      const int4 raw = __ldg(reinterpret_cast<const int4*>(from + row * row_stride));
+      memcpy(out, &raw, 16);
     }
   };
   /// Lanes past the last column read the first ones.
-  [[nodiscard]] __device__ __forceinline__ reader of(int lane, int across) const {
-    reader r{{}, row_stride};
-#pragma unroll
-    for (int v = 0; v < Loads; ++v) {
-      const index_t first = column(lane, across, v * each);
-      r.from[v] = x + (first < columns ? first : 0);
-    }
-    return r;
+  [[nodiscard]] __device__ __forceinline__ reader of(int lane, int /*across*/) const {
+    return {x + (lane * count < columns ? lane * count : 0), row_stride};
   }
 };
 

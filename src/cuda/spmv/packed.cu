@@ -104,7 +104,9 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
-    if (options.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, options.columns};
+    if (options.columns_order == vector_order::column_major && turning_pays(rows_, cols_, nnz_, options.columns)) {
+      turned_ = {ctx, rows_, cols_, options.columns};
+    }
   }
   void update_values(const matrix_ref& a) override {
     matrix_.update(ctx_, a.as<T, O>());
@@ -118,11 +120,14 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
     const device_guard guard(this->device_);
-    turned_.multiply(alpha, x, beta, y, rows_, cols_, native(stream), [&](double by, const strided_vectors& from, double old, const strided_vectors& to) {
+    const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
+                              const many_epilogue<V>&) {
       matrix_.with_values([&](const auto& values) {
         packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, native(stream));
       });
-    });
+    };
+    if (!turning_pays(rows_, cols_, nnz_, x.count)) return multiply(alpha, x, beta, y, {});
+    turned_.multiply(alpha, x, beta, y, rows_, cols_, {}, native(stream), multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + long_row_.bytes() + turned_.bytes() +

@@ -3,8 +3,6 @@
 // from 32 on, in slices of 32 lanes, 32 at once by four times as many. For other strides four at once, one lane per
 // thread. Bytes per nonzero: as packed, once for 32, 8 or 4 right-hand sides.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/packed_many.hpp"
@@ -18,7 +16,7 @@ struct packed_many_policy {
   static constexpr int threads = 128;  // per block
   static constexpr int resident = 4;   // blocks per multiprocessor
   /// Positions in flight for `group` threads per entry: as many as leave 16 warps per multiprocessor.
-  static constexpr int flight(int group) { return group == 1 ? 4 : group == 2 ? 2 : 1; }
+  static constexpr int flight(int group) { return group == 1 ? 4 : 2; }
 };
 
 /// A thread's share of `Columns` neighbouring values: twice 16 bytes, each beside those of the other threads of its
@@ -98,8 +96,9 @@ struct strided {
   }
 };
 
-template <int Height, class Vectors, int Flight = packed_many_policy::flight(Vectors::group)>
-using division_for = packed_division<Height * Vectors::group / 32, Vectors::group, Flight, true>;
+template <int Height, class Vectors>
+using division_for =
+    packed_division<Height * Vectors::group / 32, Vectors::group, packed_many_policy::flight(Vectors::group), true>;
 
 template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
@@ -139,12 +138,6 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
 template <class Values, class T>
 constexpr bool takes_wide = std::is_same_v<Values, stored_values<T>>;
 
-/// Temporary.
-bool tried(char what) {
-  const char* const t = std::getenv("TULLE_TRY");
-  return t != nullptr && std::strchr(t, what) != nullptr;
-}
-
 bool aligned(const void* p, std::int64_t stride_bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && stride_bytes % 16 == 0;
 }
@@ -157,9 +150,7 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
   const auto start = [&](const auto& vectors, index_t panels) {
     using V = std::decay_t<decltype(vectors)>;
     auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
-    if constexpr (V::group > 2) {
-      if (tried('f')) kernel = packed_many_kernel<division_for<32, V, 2>, Values, T, V>;
-    } else {
+    if constexpr (V::group <= 2) {
       if (height == 64) kernel = packed_many_kernel<division_for<64, V>, Values, T, V>;
     }
     if (a.slices == 0) return;
@@ -187,7 +178,7 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
       }
     };
     if constexpr (takes_wide<Values, T>) {
-      if (height == 32 && !tried('g')) by.template operator()<packed_many_wide<T>>();
+      if (height == 32) by.template operator()<packed_many_wide<T>>();
     }
     by.template operator()<8>();
   }

@@ -10,13 +10,17 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int threads = 256, tile = 2048, most_columns = 32;
+constexpr int threads = 256, tile_log2 = 11, tile = 1 << tile_log2, most_columns = 32;
 
-/// Up to `width` columns (a power of two) of tile / width rows; a row of the tile is padded against bank conflicts.
+/// Up to 2^log2 columns of tile / 2^log2 rows; a row of the tile is padded against bank conflicts.
 struct tile_shape {
-  int width;
-  [[nodiscard]] __host__ __device__ int height() const { return tile / width; }
+  int log2;
+  [[nodiscard]] __host__ __device__ int width() const { return 1 << log2; }
+  [[nodiscard]] __host__ __device__ int height() const { return tile >> log2; }
   [[nodiscard]] __device__ int at(int i, int j) const { return j * (height() + 1) + i; }
+  /// Of element e along the columns of the tile, or along its rows.
+  [[nodiscard]] __device__ int2 down(int e) const { return {e & (height() - 1), e >> (tile_log2 - log2)}; }
+  [[nodiscard]] __device__ int2 along(int e) const { return {e >> log2, e & (width() - 1)}; }
 };
 
 template <class T>
@@ -25,17 +29,19 @@ __global__ void __launch_bounds__(threads)
                            std::int64_t row_stride) {
   __shared__ T shared[tile + most_columns];
   const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
-  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width;
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width();
 #pragma unroll
-  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
-    const int i = e % shape.height(), j = e / shape.height();
+  for (int n = 0; n < tile; n += threads) {
+    const int e = n + static_cast<int>(threadIdx.x);
+    const auto [i, j] = shape.down(e);
     if (row0 + i >= rows) continue;
     shared[shape.at(i, j)] = column0 + j < columns ? __ldg(from.at(row0 + i, column0 + j)) : T{0};
   }
   __syncthreads();
 #pragma unroll
-  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
-    const int i = e / shape.width, j = e % shape.width;
+  for (int n = 0; n < tile; n += threads) {
+    const int e = n + static_cast<int>(threadIdx.x);
+    const auto [i, j] = shape.along(e);
     if (row0 + i < rows && column0 + j < row_stride) to[(row0 + i) * row_stride + column0 + j] = shared[shape.at(i, j)];
   }
 }
@@ -46,25 +52,27 @@ __global__ void __launch_bounds__(threads)
                            tile_shape shape, scale_and_store_many<T> store) {
   __shared__ T shared[tile + most_columns];
   const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
-  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width;
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width();
 #pragma unroll
-  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
-    const int i = e / shape.width, j = e % shape.width;
+  for (int n = 0; n < tile; n += threads) {
+    const int e = n + static_cast<int>(threadIdx.x);
+    const auto [i, j] = shape.along(e);
     if (row0 + i < rows && column0 + j < columns)
       shared[shape.at(i, j)] = __ldg(from + (row0 + i) * row_stride + column0 + j);
   }
   __syncthreads();
 #pragma unroll
-  for (int e = static_cast<int>(threadIdx.x); e < tile; e += threads) {
-    const int i = e % shape.height(), j = e / shape.height();
+  for (int n = 0; n < tile; n += threads) {
+    const int e = n + static_cast<int>(threadIdx.x);
+    const auto [i, j] = shape.down(e);
     if (row0 + i < rows && column0 + j < columns) store(row0 + i, column0 + j, shared[shape.at(i, j)]);
   }
 }
 
 tile_shape shape_for(index_t columns) {
-  int width = 1;
-  while (width < most_columns && width < columns) width *= 2;
-  return {width};
+  tile_shape shape{0};
+  while (shape.width() < most_columns && shape.width() < columns) ++shape.log2;
+  return shape;
 }
 
 /// `launch` for a grid of two dimensions.
@@ -73,7 +81,7 @@ void launch_tiles(const char* name, void (*kernel)(Parameters...), index_t rows,
                   cudaStream_t stream, const Args&... args) {
   if (rows == 0 || columns == 0) return;
   const dim3 grid(static_cast<unsigned>(ceil_div(rows, shape.height())),
-                  static_cast<unsigned>(ceil_div(columns, shape.width)));
+                  static_cast<unsigned>(ceil_div(columns, shape.width())));
   kernel<<<grid, threads, 0, stream>>>(args...);
   check_launch(name);
 }
@@ -85,8 +93,8 @@ void rows_of_vectors(const typed_vectors<const T>& from, index_t rows, index_t c
                      cudaStream_t stream) {
   const auto width = static_cast<index_t>(row_stride);
   const tile_shape shape = shape_for(width);
-  launch_tiles("rows_of_vectors", rows_of_vectors_kernel<T>, rows, width, shape, stream, from, rows, columns, shape,
-               to, row_stride);
+  launch_tiles("rows_of_vectors", rows_of_vectors_kernel<T>, rows, width, shape, stream, from, rows, columns, shape, to,
+               row_stride);
 }
 
 template <class T>
@@ -97,8 +105,8 @@ void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index
                columns, shape, store);
 }
 
-#define TULLE_INSTANTIATE(T)                                                                                            \
-  template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t);       \
+#define TULLE_INSTANTIATE(T)                                                                                      \
+  template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t); \
   template void vectors_of_rows(const T*, std::int64_t, index_t, index_t, const scale_and_store_many<T>&, cudaStream_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE

@@ -21,6 +21,14 @@ template <class T>
 void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
                      const scale_and_store_many<T>& store, cudaStream_t stream);
 
+/// Whether turning X and Y costs less than what kernels that read neighbouring elements of a vector lose to the others.
+/// It takes two launches more; where both are small their sectors come from L1. H200: docs/notes/0025-spmm-cuda.md.
+inline bool turning_pays(index_t rows, index_t cols, std::int64_t nnz, index_t columns) {
+  constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
+  const std::int64_t products = nnz * columns;
+  return products >= some || (products >= few && std::int64_t{rows} + cols > small);
+}
+
 /// Room for X and Y in row-major order, where a plan was told that they come in columns.
 template <class T>
 class turned_vectors {
@@ -32,14 +40,14 @@ class turned_vectors {
         y_(ctx, static_cast<std::size_t>(rows) * static_cast<std::size_t>(pass_)) {}
   [[nodiscard]] std::size_t bytes() const { return x_.bytes() + y_.bytes(); }
 
-  /// Y = alpha A X + beta Y by multiply(alpha, X, beta, Y), which is given them in rows, as many at once as there is
-  /// room for, and columns of zeros that fill up the last 16 bytes; as they are where there is no room, or nothing to
-  /// turn.
+  /// Y = then(alpha A X + beta Y) by multiply(alpha, X, beta, Y, then), which is given them in rows, as many at once as
+  /// there is room for, and columns of zeros that fill up the last 16 bytes; as they are where there is no room, or
+  /// nothing to turn.
   template <class Multiply>
   void multiply(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, index_t rows,
-                index_t cols, cudaStream_t stream, const Multiply& multiply) {
+                index_t cols, const many_epilogue<T>& then, cudaStream_t stream, const Multiply& multiply) {
     if (pass_ == 0 || x.count == 1 || (by_row(x) && by_row(y)) || x.data == nullptr || y.data == nullptr) {
-      return multiply(alpha, x, beta, y);
+      return multiply(alpha, x, beta, y, then);
     }
     for (index_t done = 0; done < x.count; done += pass_) {
       const index_t count = std::min(pass_, x.count - done), stride = padded(count);
@@ -50,11 +58,11 @@ class turned_vectors {
         in = {x_.data(), both ? stride : count, stride, 1};
       }
       if (by_row(y)) {
-        multiply(alpha, in, beta, out);
+        multiply(alpha, in, beta, out, then.from(done));
         continue;
       }
-      multiply(alpha, in, 0, strided_vectors{y_.data(), in.count, stride, 1});
-      const scale_and_store_many<T> store{T{1}, static_cast<T>(beta), typed_vectors<T>(out), false};
+      multiply(alpha, in, 0, strided_vectors{y_.data(), in.count, stride, 1}, many_epilogue<T>{});
+      const scale_and_store_many<T> store{T{1}, static_cast<T>(beta), typed_vectors<T>(out), false, then.from(done)};
       vectors_of_rows(y_.data(), stride, rows, count, store, stream);
     }
   }
