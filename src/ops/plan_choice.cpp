@@ -1,9 +1,11 @@
-// What a plan stores where no kernel was asked for: the kernel chosen by statistics, or one whose values take fewer bytes.
+// What a plan stores where no kernel was asked for: the kernel chosen by statistics, or one whose values take fewer
+// bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/memory_status.hpp"
+#include "kernels/formats.hpp"
 #include "ops/spmv_impl.hpp"
 
 namespace tulle {
@@ -14,6 +16,13 @@ bool saves_bytes(const stored_values& stored, std::int64_t count, scalar_type ty
   std::int64_t bytes = 0;
   for (const stored_share& s : stored.shares) bytes += s.bytes;
   return 8 * bytes <= 7 * count * static_cast<std::int64_t>(size_of(type));
+}
+
+/// Whether a kernel that stores values in fewer bytes may be faster than the one chosen, which does not: always than
+/// blocks, else where a large matrix reads x in order.
+bool may_be_narrower(const spmv_kernel& chosen, const csr_stats& s) {
+  constexpr std::int64_t large = 2'500'000;
+  return chosen.takes_bsr || (!chosen.listens_to.values && s.nnz >= large && s.gather_sectors <= scattered_sectors);
 }
 
 }  // namespace
@@ -33,7 +42,7 @@ void any_spmv_plan::impl::choose(bool quick) {
   try {
     if (options.high_words && build_in_words()) return;
     if (may_lose_bits(options) && build_narrower(*chosen)) return;
-    if (chosen->takes_bsr && build_lossless()) return;
+    if (may_be_narrower(*chosen, stats) && build_lossless()) return;
     if (kernel == chosen) {
       reason.clear();  // made, though nothing in it takes fewer bits
     } else {
@@ -55,20 +64,22 @@ bool any_spmv_plan::impl::build_narrower(const spmv_kernel& chosen) {
     if (!k.listens_to.values || k.role != kernel_role::production || !contains(k.types, types())) return false;
     if (!k.supports(stats, source.ref().types, ctx.info()).ok) return false;
     build(k, why);
-    return op->narrows_values() && (!chosen.takes_bsr || saves_bytes(op->stored(), source.value_count(), source.ref().types.value));
+    return op->narrows_values() &&
+           (!chosen.takes_bsr || saves_bytes(op->stored(), source.value_count(), source.ref().types.value));
   };
   if (narrows(chosen)) return true;
   const auto kernels = spmv_kernels(ctx.backend());
-  return std::ranges::any_of(kernels, [&](const spmv_kernel& k) { return !k.takes_bsr && &k != &chosen && narrows(k); });
+  return std::ranges::any_of(kernels,
+                             [&](const spmv_kernel& k) { return !k.takes_bsr && &k != &chosen && narrows(k); });
 }
 
-/// A kernel that stores values of this matrix in fewer bytes, with all of their bits, where blocks were chosen; false where
-/// there is none.
+/// A kernel that stores values of this matrix in fewer bytes, with all of their bits; false where there is none.
 bool any_spmv_plan::impl::build_lossless() {
   for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.narrows == nullptr || !contains(k.types, types()) || !k.supports(stats, source.ref().types, ctx.info()).ok) continue;
+    if (k.narrows == nullptr || !contains(k.types, types()) || !k.supports(stats, source.ref().types, ctx.info()).ok)
+      continue;
     if (!k.narrows(ctx, source.ref())) continue;
-    build(k, "values take fewer bytes than in blocks, and lose no bit");
+    build(k, "values take fewer bytes, and lose no bit");
     return true;
   }
   return false;

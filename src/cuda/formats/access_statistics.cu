@@ -6,7 +6,6 @@
 #include "cuda/device/warp.cuh"
 #include "cuda/formats/statistics.hpp"
 #include "cuda/runtime/launch.cuh"
-#include "kernels/formats.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -14,7 +13,8 @@ namespace {
 constexpr int tile = 1024;  // slots of a tile of csr5
 constexpr std::int64_t window = 32768;
 constexpr std::int64_t most_windows = 48, most_slices = 1024, most_warps = 4096;
-constexpr int most_positions = 64;
+constexpr int most_positions = 32;
+constexpr int batch = 8;  // loads on their way at a time
 constexpr int sample_threads = 1024, sample_warps = sample_threads / 32;
 constexpr int map_bits = 17, map_words = (1 << map_bits) / 32;
 constexpr int most = std::numeric_limits<int>::max(), least = std::numeric_limits<int>::min();
@@ -39,16 +39,19 @@ __global__ void add_rows(index_t rows, const O* rowptr, access_sums* sums) {
     } else if (r < rows) {
       mine.short_slots += max(length, count{1});
       mine.short_squares += length * length;
+      mine.short_alone += tile / (tile / max(length, count{1}));
     }
   }
   const count longest = warp_max(mine.longest), empty = warp_sum(mine.empty), short_slots = warp_sum(mine.short_slots),
-              squares = warp_sum(mine.short_squares), long_slots = warp_sum(mine.long_slots);
+              squares = warp_sum(mine.short_squares), alone = warp_sum(mine.short_alone),
+              long_slots = warp_sum(mine.long_slots);
   if (lane_id() != 0) return;
   atomicMax(&sums->longest, longest);
   if (empty > 0) atomicAdd(&sums->empty, empty);
   if (mine.slots > 0) atomicAdd(&sums->slots, 32 * mine.slots);
   if (short_slots > 0) atomicAdd(&sums->short_slots, short_slots);
   if (squares > 0) atomicAdd(&sums->short_squares, squares);
+  if (alone > 0) atomicAdd(&sums->short_alone, alone);
   if (long_slots > 0) atomicAdd(&sums->long_slots, long_slots);
 }
 
@@ -97,8 +100,14 @@ struct sector_maps {
 __device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int64_t first, sector_maps maps,
                               access_sums* sums) {
   const auto add = [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t k = from + threadIdx.x; k < to; k += sample_threads) {
-      maps.add(colind[k]);
+    for (std::int64_t k = from + threadIdx.x; k < to; k += batch * sample_threads) {
+      index_t columns[batch];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) columns[i] = colind[min(k + i * sample_threads, to - 1)];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if (k + i * sample_threads < to) maps.add(columns[i]);
+      }
     }
     __syncthreads();
   };
@@ -167,17 +176,24 @@ __device__ void sample_slice(index_t rows, std::int64_t nnz, const O* rowptr, co
   const auto looked_at = static_cast<int>(min(width, std::int64_t{most_positions}));
   count read = 0, f64 = 0, f32 = 0;
   unsigned spread = 0, spread_of_row = 0;
-  for (int p = 0; p < looked_at; ++p) {
-    const bool active = begin + p < end;
-    const index_t column = active ? colind[begin + p] : 0;
-    read += __popc(__ballot_sync(full_warp, active));
-    f64 += different(column >> sector_f64, active);
-    f32 += different(column >> sector_f32, active);
-    const int low = warp_min(active ? column : most), high = warp_max(active ? column : least);
-    const int low_of_row = warp_min(active ? column - row : most),
-              high_of_row = warp_max(active ? column - row : least);
-    spread = max(spread, static_cast<unsigned>(high) - static_cast<unsigned>(low));
-    spread_of_row = max(spread_of_row, static_cast<unsigned>(high_of_row) - static_cast<unsigned>(low_of_row));
+  for (int first_place = 0; first_place < looked_at; first_place += batch) {
+    index_t columns[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) columns[i] = begin + first_place + i < end ? colind[begin + first_place + i] : 0;
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (first_place + i >= looked_at) break;
+      const bool active = begin + first_place + i < end;
+      const index_t column = columns[i];
+      read += __popc(__ballot_sync(full_warp, active));
+      f64 += different(column >> sector_f64, active);
+      f32 += different(column >> sector_f32, active);
+      const int low = warp_min(active ? column : most), high = warp_max(active ? column : least);
+      const int low_of_row = warp_min(active ? column - row : most),
+                high_of_row = warp_max(active ? column - row : least);
+      spread = max(spread, static_cast<unsigned>(high) - static_cast<unsigned>(low));
+      spread_of_row = max(spread_of_row, static_cast<unsigned>(high_of_row) - static_cast<unsigned>(low_of_row));
+    }
   }
   if (lane_id() != 0 || entries == 0) return;
   atomicAdd(&sums->slice_entries, entries);
@@ -241,22 +257,27 @@ csr_stats::x_reads reads_of(const access_sums& s, const access_sums::of_value& v
           ratio(v.window_sectors, s.window_entries), ratio(v.slab_sectors, s.slab_entries)};
 }
 
-/// A tile of whole rows stays empty at its end where the next row does not fit: half a row, the longer ones more often.
+/// A tile of whole rows stays empty at its end where the next row does not fit: half a row, the longer ones more often;
+/// less where rows of one length happen to fit.
 double tile_padding(const access_sums& s, std::int64_t nnz) {
   if (nnz == 0) return 1;
   const double left = ratio(s.short_squares, s.short_slots) / 2;
   const double short_slots = static_cast<double>(s.short_slots) * tile / (tile - std::min(left, tile / 2.0));
-  return (short_slots + static_cast<double>(s.long_slots)) / static_cast<double>(nnz);
+  const auto alone = static_cast<double>(s.short_alone);
+  return (std::min(short_slots, alone) + static_cast<double>(s.long_slots)) / static_cast<double>(nnz);
 }
 
 }  // namespace
 
 template <offset O>
+void add_row_lengths(const context& ctx, index_t rows, const O* rowptr, access_sums* sums) {
+  launch_items(ctx, "add_rows", add_rows<O>, rows, rows, rowptr, sums);
+}
+
+template <offset O>
 void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                   access_sums* sums) {
-  if (rows == 0) return;
-  launch_items(ctx, "add_rows", add_rows<O>, rows, rows, rowptr, sums);
-  if (nnz < least_sampled) return;
+  if (nnz == 0) return;
   const sample_counts samples(rows, nnz);
   const std::int64_t blocks = samples.windows + samples.slabs + ceil_div(samples.slices + samples.warps, sample_warps);
   launch("sample_accesses", sample_accesses<O>, {blocks, sample_threads}, native(ctx), rows, nnz, rowptr, colind,
@@ -278,6 +299,8 @@ void set_accesses(const access_sums& sums, csr_stats& stats) {
   stats.reads_f32 = reads_of(sums, sums.f32);
 }
 
+template void add_row_lengths(const context&, index_t, const std::int32_t*, access_sums*);
+template void add_row_lengths(const context&, index_t, const std::int64_t*, access_sums*);
 template void add_accesses(const context&, index_t, std::int64_t, const std::int32_t*, const index_t*, access_sums*);
 template void add_accesses(const context&, index_t, std::int64_t, const std::int64_t*, const index_t*, access_sums*);
 

@@ -14,6 +14,7 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   stats.cols = a.cols;
   stats.nnz = a.nnz;
   auto accesses = device_value<access_sums>(ctx);
+  add_row_lengths(ctx, a.rows, a.rowptr, accesses.data());
   add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, accesses.data());
   set_accesses(read_back(ctx, accesses.data()), stats);
   row_statistics(ctx, a.rowptr, stats);

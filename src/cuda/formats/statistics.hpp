@@ -27,6 +27,7 @@ struct access_sums {
   unsigned long long slots = 0;       // of SELL-32-1
   unsigned long long short_slots = 0;  // of rows of at most 1024 slots; an empty row takes one
   unsigned long long short_squares = 0;
+  unsigned long long short_alone = 0;  // if all rows of a tile were as long
   unsigned long long long_slots = 0;  // of longer ones, in tiles of 1024
   unsigned long long slice_entries = 0, slice_slots = 0, offset_bytes = 0;
   unsigned long long read_entries = 0, tile_entries = 0, window_entries = 0, slab_entries = 0,
@@ -37,7 +38,9 @@ struct access_sums {
   of_value f64, f32;
 };
 
-/// Adds to *sums, on the device, in stream order.
+/// Adds to *sums, on the device, in stream order: what all row lengths say, and what samples do.
+template <offset O>
+void add_row_lengths(const context& ctx, index_t rows, const O* rowptr, access_sums* sums);
 template <offset O>
 void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                   access_sums* sums);

@@ -97,7 +97,8 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   inspected* const out = on_device.data();
   for_each_item(ctx, "start_inspection", 1, [=] __device__(std::int64_t) { *out = {}; });
   check_offsets(ctx, a.rows, a.rowptr, a.nnz, &out->bad_offset);
-  add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, &out->accesses);
+  add_row_lengths(ctx, a.rows, a.rowptr, &out->accesses);
+  if (a.nnz >= least_sampled) add_accesses(ctx, a.rows, a.nnz, a.rowptr, a.colind, &out->accesses);
   launch_items(ctx, "check_entries", check_entries<T, O>, a.nnz, a, validate_options{}, &out->bad_entry);
   const std::int64_t sampled = a.nnz >= large ? add_gathers(ctx, a.nnz, a.colind, &out->gathers) : 1;
   const inspected seen = read_back(ctx, out);
