@@ -204,7 +204,7 @@ operands rows_of_4096(index_t others) {
 /// Rows of as many products as kernels put in buckets of columns at a time, and one more and less, of a B whose columns
 /// share no words: columns anywhere; crowded in two places, so that most buckets are empty; the same column again and
 /// again. Among so many others that all are looked at by their numbers.
-operands scattered_products() {
+operands scattered_products(index_t longest) {
   constexpr index_t cols = 20'000'000;
   builder m;
   std::mt19937_64 random(8);
@@ -216,6 +216,7 @@ operands scattered_products() {
   };
   for (const index_t most : {512, 768, 1024, 2048, 4096}) {
     for (const index_t k : {most - 1, most, most + 1}) {
+      if (k > longest) continue;
       add_row(k, [&](index_t n) { return random_columns(random, n, 0, cols); });
       add_row(k, [&](index_t n) {
         columns c{0};
@@ -275,7 +276,9 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   add("products_mixed", [counts] { return products_mixed(counts, 0); });
   add("products_among_many", [counts] { return products_mixed(counts, 4200); });
   add("entries_in_words", entries_in_words);
-  add("scattered_products", scattered_products);
+  for (const index_t longest : {4096, 4097}) {  // all in buckets, and too long for them
+    add(fmt::format("scattered_products_{}", longest), [longest] { return scattered_products(longest); });
+  }
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
     add(

@@ -4,9 +4,8 @@
 // bucket, of which there are few where columns are spread. A row whose columns crowd is sorted by a bitonic network
 // (Batcher, AFIPS 1968) in shared memory. Products of an entry are added up one by one in the order of A's entries.
 // A block of threads per row; one thread: eight or so of its products. Bytes per product: 4 + sizeof(T), through L1 and
-// L2; C is written once. Chosen where B's columns share few words, up to 4096 products.
-#include <cstdlib>
-
+// L2; C is written once. Chosen where B's columns share few words and no
+// row of C has more than 4096 products.
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/bucketed_rows.cuh"
@@ -218,10 +217,9 @@ __device__ __forceinline__ void write_row(const bucketed_space<T>& space, const 
   }
 }
 
-template <int Blocks, class T, class O>
-__global__ void __launch_bounds__(512, Blocks)
-    fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, int most, int lanes,
-                         bool write_columns) {
+template <class T, class O>
+__global__ void __launch_bounds__(512, 3) fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v,
+                                                               row_list list, int most, int lanes, bool write_columns) {
   extern __shared__ uint4 memory[];
   __shared__ int shared[2 * 512 / 32];
   const bucketed_space<T> space(memory, most);
@@ -250,9 +248,7 @@ void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& 
       if (lists.of[c].most == 0) continue;
       const int most = most_bucketed(c);
       const std::size_t bytes = bucketed_space<T>::bytes(most);
-      const char* const tried = std::getenv("TULLE_TRY");
-      const auto kernel = tried != nullptr && std::atoi(tried) >= 100000 ? fill_bucketed_kernel<4, T, O>
-                                                                         : fill_bucketed_kernel<3, T, O>;
+      const auto kernel = fill_bucketed_kernel<T, O>;
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
             "cudaFuncSetAttribute");
       launch("spgemm: fill_bucketed", kernel, {lists.of[c].most, bucketed_threads(most), bytes}, to.stream, m, v,

@@ -12,7 +12,7 @@ __host__ __device__ constexpr int bucketed_threads(int most) { return most / 8; 
 
 /// The most products of a row of the c-th of the bucketed classes.
 __host__ __device__ constexpr int most_bucketed(int c) {
-  constexpr int of[] = {512, 768, 1024, 2048, 4096};
+  constexpr int of[] = {768, 1024, 2048, 4096};
   return of[c];
 }
 

@@ -2,7 +2,6 @@
 // knows how many are in each class; of more rows, those with many products are tried as hashed rows first, where the
 // columns of B share words. Bytes per product: 4, or 8 per word.
 #include <algorithm>
-#include <cstdlib>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
@@ -15,7 +14,6 @@
 #include "cuda/runtime/read_back.hpp"
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/rowptr.cuh"
-#include "cuda/spgemm/tick.hpp"
 #include "cuda/spgemm/word_table.cuh"
 
 namespace tulle::cuda {
@@ -26,11 +24,6 @@ constexpr int largest_sorted = 512, largest_sorted_small = 128;
 constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 /// Words of B per column up to which words are worth making.
 constexpr double most_words = 0.6;
-
-int tried_most() {
-  const char* const s = std::getenv("TULLE_TRY");
-  return s == nullptr ? 4096 : std::atoi(s);
-}
 
 struct widen_entry {
   __host__ __device__ long long operator()(index_t n) const { return n; }
@@ -65,7 +58,6 @@ void counted_rows::begin(const operand_check& check) {
               device->begins, rows_.data(), report_.of(device), stream());
   }
   begun_ = true;
-  tick("begin", stream());
 }
 
 std::int64_t counted_rows::count() {
@@ -87,8 +79,7 @@ std::int64_t counted_rows::count() {
 
 class_limits counted_rows::limits() const {
   if (is_small()) return {largest_sorted_small, 0};
-  const int most = tried_most();
-  return {most / 10000 % 10 == 1 ? 128 : largest_sorted, std::min(largest_bucketed(ctx_.info()), most % 10000)};
+  return {largest_sorted, largest_bucketed(ctx_.info())};
 }
 
 /// Few rows: trials, or waiting to know how many rows each class has, would take longer than they save.
@@ -127,19 +118,15 @@ row_list counted_rows::listed(int c, index_t most, const index_t* counted) const
 void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
-  tick("wait", stream());
   const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress();
-  tick("compress", stream());
+  if (!tries) put_in_buckets();
+  join_trials();
   if (tries) {
     try_as_hashed(tried);
   } else {  // few columns share a word: no row would fit the table
-    put_in_buckets();
     leave_out_trials();
   }
-  tick("tries", stream());
   count_lists();
-  for (int c = 0; c < row_classes && std::getenv("TULLE_TICK") != nullptr; ++c) std::fprintf(stderr, "tick class %d: %d\n", c, lists_[c].most);
-  for (int c = 0; c < 5 && std::getenv("TULLE_TICK") != nullptr; ++c) std::fprintf(stderr, "tick bucketed %d: %d\n", c, bucketed_.of[c].most);
   scanned_ = found.products <= static_cast<unsigned long long>(most_narrow);
   if (scanned_) {
     with_workspace(ctx_, "cub::DeviceScan", [&](void* workspace, std::size_t& bytes) {
@@ -168,11 +155,10 @@ void counted_rows::place(const index_t (&counts)[row_classes], const index_t* ro
   }
 }
 
+/// Where no row has more products than the buckets hold: among longer ones (hubs) bitmaps take less.
 void counted_rows::put_in_buckets() {
-  for (int c = trial_512; c < trial; ++c) {
-    if (c == trial_512 && tried_most() % 2 == 1) continue;
-    bucketed_.of[c - trial_512] = std::exchange(lists_[c], {});
-  }
+  if (lists_[trial].most > 0) return;
+  for (int c = trial_768; c < trial; ++c) bucketed_.of[c - trial_768] = std::exchange(lists_[c], {});
 }
 
 void counted_rows::leave_out_trials() {
@@ -180,14 +166,19 @@ void counted_rows::leave_out_trials() {
   lists_[wide] = lists_[trial];
 }
 
+/// What no bucket takes is of class trial: the classes lie side by side.
+void counted_rows::join_trials() {
+  for (int c = trial - 1; c >= trial_768; --c) {
+    const row_list list = std::exchange(lists_[c], {});
+    if (list.most > 0) lists_[trial] = {list.rows, lists_[trial].most + list.most, nullptr, nullptr};
+  }
+}
+
 void counted_rows::count_lists() {
   count_sorted(product_, sorted(), entries_.data(), stream());
-  tick("count sorted", stream());
   count_bucketed(product_, mean_b(), bucketed_, entries_.data(), stream());
-  tick("count bucketed", stream());
   count_wide(product_, static_cast<float>(mean_b()), lists_[wide], ctx_.info(), entries_.data(),
              &counters_.data()->most, keep_bitmaps(), stream());
-  tick("count wide", stream());
 }
 
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
@@ -201,17 +192,17 @@ uint4* counted_rows::keep_bitmaps() {
 
 void counted_rows::try_as_hashed(index_t tried) {
   row_counters* const device = counters_.data();
-  for (int c = trial_512; c < first_classes; ++c) {
-    const row_class of = static_cast<row_class>(c);
-    try_hashed(product_, of, lists_[c], entries_.data(), &device->most, classes_.data(), stream());
+  for (const row_class c : {trial_512, trial}) {
+    try_hashed(product_, c, lists_[c], entries_.data(), &device->most, classes_.data(), stream());
   }
-  const row_list from{lists_[trial_512].rows, tried, nullptr, nullptr};
+  const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr,
+                      nullptr};
   tried_ = buffer<index_t>(ctx_, static_cast<std::size_t>(tried));
   index_t* const begins = device->begins + row_classes;
   count_classes(from, classes_.data(), device->second, stream());
   list_rows(from, classes_.data(), device->second, device->cursors + row_classes, begins, tried_.data(), {}, stream());
   lists_[sorted_512] = {tried_.data(), lists_[trial_512].most, device->second + sorted_512, begins + sorted_512};
-  lists_[wide] = {tried_.data(), tried - lists_[trial_512].most, device->second + wide, begins + wide};
+  lists_[wide] = {tried_.data(), lists_[trial].most, device->second + wide, begins + wide};
 }
 
 /// B by words, where several columns share one; else false. Room is left for as many words as columns, which spares a

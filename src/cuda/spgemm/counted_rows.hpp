@@ -63,6 +63,7 @@ class counted_rows {
   void count_by_class(const row_counters& found);
   void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
   void put_in_buckets();
+  void join_trials();
   void leave_out_trials();
   void count_lists();
   [[nodiscard]] uint4* keep_bitmaps();

@@ -10,7 +10,6 @@
 #include "cuda/spgemm/counted_rows.hpp"
 #include "cuda/spgemm/row_kernels.hpp"
 #include "cuda/spgemm/rowptr.cuh"
-#include "cuda/spgemm/tick.hpp"
 #include "kernels/backends.hpp"
 
 namespace tulle::cuda {
@@ -50,13 +49,9 @@ class gustavson final : public spgemm_operator {
     if (problem_.a.rows == 0) return write_first_offset(ctx_, c);
     if (c.offset != problem_.a.types.offset && wide_.empty()) make_wide();
     const product_fill to = fill_of(values, c, true);
-    tick("to fill", native(ctx_));
     rows_.write_offsets(to.c);
-    tick("offsets", native(ctx_));
     fill_columns(to);
-    tick("wide columns", native(ctx_));
     cut_rows(to);
-    tick("cut", native(ctx_));
     fill_values(to);
     if (to.c.offset != c.offset) narrow_offsets(c);
   }
@@ -131,18 +126,14 @@ class gustavson final : public spgemm_operator {
   }
 
   void fill_values(const product_fill& to) {
-    tick("to values", native(ctx_));
     fill_sorted(to, rows_.sorted());
-    tick("fill sorted", native(ctx_));
     fill_bucketed(to, rows_.mean_b(), rows_.bucketed());
-    tick("fill bucketed", native(ctx_));
     for (const row_class c : {hashed_256, hashed_376, hashed_480}) {
       fill_hashed(to, rows_.mean_b() <= short_row, c, rows_.list(c));
     }
     if (rows_.wide_list().most == 0) return;
     const bool long_rows = static_cast<double>(problem_.b.nnz) >= long_row * problem_.b.rows;
     long_rows ? fill_from_long_rows(to, tasks()) : fill_from_short_rows(to, tasks());
-    tick("fill wide", native(ctx_));
   }
 
   context ctx_;

@@ -121,7 +121,7 @@ struct product_fill {
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).
 /// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The trials are hashed if their words fit the
-/// table. trial_N, of at most N products, is put in buckets where B has no words to try with (bucketed_fill.cu).
+/// table. From trial_768 on they are put in buckets where B has no words to try with (bucketed_fill.cu).
 enum row_class : std::uint8_t {
   empty_row,
   sorted_8,

@@ -17,7 +17,7 @@ constexpr std::int64_t longest_sorted = 64;
 
 __device__ row_class trial_of(std::int64_t products, std::int64_t largest_bucketed) {
   if (products > largest_bucketed) return trial;
-  if (products <= 1024) return products <= 512 ? trial_512 : products <= 768 ? trial_768 : trial_1024;
+  if (products <= 1024) return products <= 768 ? trial_768 : trial_1024;
   return products <= 2048 ? trial_2048 : trial_4096;
 }
 

@@ -56,10 +56,10 @@ struct sorted_lists {
 void count_sorted(const product_ref& p, const sorted_lists& lists, index_t* entries, cudaStream_t stream);
 void fill_sorted(const product_fill& to, const sorted_lists& lists);
 
-/// Rows that are put in buckets, by trial_512 to trial_4096 (bucketed_fill.cu). mean_b: entries of the rows of B that A
+/// Rows that are put in buckets, by trial_768 to trial_4096 (bucketed_fill.cu). mean_b: entries of the rows of B that A
 /// asks for.
 struct bucketed_lists {
-  row_list of[5];
+  row_list of[4];
 };
 void count_bucketed(const product_ref& p, double mean_b, const bucketed_lists& lists, index_t* entries,
                     cudaStream_t stream);

@@ -45,27 +45,10 @@ template <int Lanes, bool Words, class O>
 __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
                          unsigned count, uint4* bits) {
   constexpr int side_by_side = 32 / Lanes, depth = Lanes / 8;  // entries of a row of B that a lane has in flight
-  constexpr int ahead = 4;                                     // rows of B of a group
-  constexpr int long_row = 32 * Lanes;                         // which the whole warp walks
   for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
   __syncthreads();
   unsigned* const words = &bits->x;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const auto set = [&](uint2 word) {
-    if (word.y != 0 && word.x - first < count) atomicOr(words + (word.x - first), word.y);
-  };
-  // Every Step-th of the entries from q on, Depth of them in flight.
-  const auto set_all = [&]<int Step, int Depth>(std::int64_t q, std::int64_t last) {
-    for (; q < last; q += Step * Depth) {
-      uint2 word[Depth];
-#pragma unroll
-      for (int u = 0; u < Depth; ++u) {
-        word[u] = q + u * Step < last ? b.template at<Words>(static_cast<O>(q + u * Step)) : uint2{0, 0};
-      }
-#pragma unroll
-      for (int u = 0; u < Depth; ++u) set(word[u]);
-    }
-  };
   const std::int64_t end = m.a_rowptr[row + 1];
   for (std::int64_t base = m.a_rowptr[row] + warp; base < end; base += 32 * warps) {
     const std::int64_t k = base + lane_id() * warps;
@@ -76,30 +59,19 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
       stop = __ldg(b.end + inner);
     }
     const int held = static_cast<int>(min(std::int64_t{32}, (end - base + warps - 1) / warps));
-    for (unsigned longs = __ballot_sync(full_warp, stop - start > long_row); longs != 0; longs &= longs - 1) {
-      const int source = __ffs(static_cast<int>(longs)) - 1;
-      const std::int64_t from = __shfl_sync(full_warp, start, source), last = __shfl_sync(full_warp, stop, source);
-      set_all.template operator()<32, ahead>(from + lane_id(), last);
-      if (lane_id() == source) stop = start;
-    }
-    for (int j = 0; j < held; j += side_by_side * ahead) {
-      O from[ahead];
-      int length[ahead];
-      uint2 word[ahead];
-      const int lane = lane_id() % Lanes;
+    for (int j = 0; j < held; j += side_by_side) {
+      const int source = j + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
+      const std::int64_t last = __shfl_sync(full_warp, stop, source);
+      for (std::int64_t q = __shfl_sync(full_warp, start, source) + lane_id() % Lanes; q < last; q += Lanes * depth) {
+        uint2 word[depth];
 #pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        const int source = j + u * side_by_side + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
-        from[u] = __shfl_sync(full_warp, start, source);
-        length[u] = static_cast<int>(__shfl_sync(full_warp, stop, source) - from[u]);
-        word[u] = lane < length[u] ? b.template at<Words>(from[u] + lane) : uint2{0, 0};
-      }
+        for (int u = 0; u < depth; ++u) {
+          word[u] = q + u * Lanes < last ? b.template at<Words>(static_cast<O>(q + u * Lanes)) : uint2{0, 0};
+        }
 #pragma unroll
-      for (int u = 0; u < ahead; ++u) set(word[u]);
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        const std::int64_t end_of_row = std::int64_t{from[u]} + length[u];
-        set_all.template operator()<Lanes, depth>(std::int64_t{from[u]} + lane + Lanes, end_of_row);
+        for (int u = 0; u < depth; ++u) {
+          if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+        }
       }
     }
   }
