@@ -126,7 +126,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   template <class Values, class Epilogue>
   [[nodiscard]] packed_function<Values, V, Epilogue> tall_kernel() const {
     if constexpr (std::is_same_v<V, double> && std::is_same_v<Epilogue, scale_and_store<V>>) {
-      return packed_kernel<tall_product, Values, V, Epilogue>;
+      return packed_kernel<tall_product, Values, V, Epilogue>;  // faster than what is asked for ahead, too
     } else {
       return ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>;
     }
