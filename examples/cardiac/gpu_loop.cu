@@ -72,8 +72,12 @@ class gpu_loop final : public loop {
   template <class X, class Epilogue>
   void product(const X& x, const Epilogue& epilogue) {
     const cuda::packed_pattern a = matrix_.pattern();
-    cuda::launch("cardiac.product", product_kernel<X, Epilogue>, cuda::threads_for(a.slices * 32, step_threads),
-                 cuda::native(ctx_), a, matrix_.values(), x, epilogue);
+    // Where a membrane is behind slices of floats, more warps hide more than more registers do.
+    const auto kernel = std::is_same_v<Epilogue, react_and_store> && matrix_.has_floats()
+                            ? product_kernel<many_resident, X, Epilogue>
+                            : product_kernel<few_resident, X, Epilogue>;
+    cuda::launch("cardiac.product", kernel, cuda::threads_for(a.slices * 32, step_threads), cuda::native(ctx_), a,
+                 matrix_.values(), x, epilogue);
   }
   /// From y, with the membrane's step where there is one.
   void hand_on(const reaction& all, double* to, float* narrow) {

@@ -20,6 +20,7 @@ class packed_rows {
   /// Of a slice: values[slice.values] and on, floats or doubles, as slice.form says.
   [[nodiscard]] const std::byte* values() const { return values_.data(); }
   [[nodiscard]] std::size_t bytes() const { return pattern_->bytes() + values_.bytes(); }
+  [[nodiscard]] bool has_floats() const { return pattern_->counts().rows[tulle::place_of(tulle::f32_form)] > 0; }
   [[nodiscard]] std::string parameters() const;
 
  private:

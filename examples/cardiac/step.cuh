@@ -88,16 +88,18 @@ __device__ __forceinline__ void sum_slice(const tulle::cuda::packed_pattern& a, 
 }
 
 inline constexpr int step_threads = 128;  // per block
-inline constexpr int step_resident = 9;   // blocks per multiprocessor
+/// Blocks per multiprocessor: fewer leave each thread more registers.
+inline constexpr int few_resident = 8, many_resident = 9;
 using step_division = tulle::cuda::packed_division<2, 1, 4, false>;
 
-template <class X, class Epilogue>
-__global__ void __launch_bounds__(step_threads, step_resident)
+template <int Resident, class X, class Epilogue>
+__global__ void __launch_bounds__(step_threads, Resident)
     product_kernel(tulle::cuda::packed_pattern a, const std::byte* values, X x, Epilogue epilogue) {
   using namespace tulle::cuda;
   constexpr int lanes = step_division::lanes;
   const std::int64_t i = grid_thread() / 32;
   if (i >= a.slices) return;  // whole warps
+  prefetch_slice_ahead(a, i);
   const packed_slice s = load_slice(a, i);
   packed_lane lane[lanes];
   lanes_of<step_division>(a, s, lane);

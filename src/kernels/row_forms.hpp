@@ -14,6 +14,10 @@ struct row_forms {
 
   [[nodiscard]] bool halves() const noexcept { return all.counts.rows[place_of(least_f16_form)] > 0; }
   [[nodiscard]] bool narrow() const noexcept { return halves() || all.counts.rows[place_of(f32_form)] > 0; }
+  /// Nothing but floats.
+  [[nodiscard]] bool floats() const noexcept {
+    return narrow() && !halves() && all.counts.rows[place_of(whole_form)] == 0;
+  }
 };
 
 /// What the options say of this matrix.

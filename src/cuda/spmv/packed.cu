@@ -191,12 +191,18 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
   [[nodiscard]] packed_run as_launched() const { return {pattern().view(), pattern().height(), scattered_, ahead_}; }
   template <class Values, class Epilogue>
+  [[nodiscard]] packed_function<Values, V, Epilogue> tall_kernel() const {
+    if constexpr (std::is_same_v<V, double> && std::is_same_v<Epilogue, scale_and_store<V>>) {
+      return packed_kernel<tall_product, Values, V, Epilogue>;  // faster than what is asked for ahead, too
+    } else {
+      return ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>;
+    }
+  }
+  template <class Values, class Epilogue>
   void packed_whole(const Values& values, const V* x, const Epilogue& epilogue, cudaStream_t stream) {
-    const auto kernel =
-        pattern().height() == 64
-            ? (ahead_ ? packed_kernel<tall_ahead, Values, V, Epilogue> : packed_kernel<tall, Values, V, Epilogue>)
-        : scattered_ ? packed_kernel<scattered, Values, V, Epilogue>
-                     : packed_kernel<local, Values, V, Epilogue>;
+    const auto kernel = pattern().height() == 64 ? tall_kernel<Values, Epilogue>()
+                        : scattered_             ? packed_kernel<scattered, Values, V, Epilogue>
+                                                 : packed_kernel<local, Values, V, Epilogue>;
     launch("packed", kernel, {blocks(), packed_threads}, stream, pattern().view(), values, x, part_sum_.data(),
            epilogue);
   }

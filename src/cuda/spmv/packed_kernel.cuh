@@ -20,6 +20,8 @@ struct packed_tuning : packed_division<Lanes, 1, Flight, Ahead, Peeled> {
 inline constexpr int fetched_width = 16;  // of slices whose rows are over so soon that a fetch is worth its place
 using tall = packed_tuning<2, 4, 9>;
 using tall_ahead = packed_tuning<2, 4, 9, true>;
+using tall_product =
+    packed_tuning<2, 4, 8>;  // of doubles, and nothing but A x: more registers are worth more than warps
 using local = packed_tuning<1, 4, 10>;
 using scattered = packed_tuning<1, 8, 8>;
 
@@ -29,6 +31,7 @@ __global__ void __launch_bounds__(packed_threads, Tuning::resident)
   constexpr int lanes = Tuning::lanes;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_threads + threadIdx.x) / 32;
   if (i < a.slices) {  // whole warps
+    if constexpr (lanes == 2) prefetch_slice_ahead(a, i);
     const packed_slice s = load_slice(a, i);
     packed_lane lane[lanes];
     lanes_of<Tuning>(a, s, lane);

@@ -80,7 +80,8 @@ class packed_matrix {
     if (!is_narrow()) return {};
     if (by_slice_) return described({pattern_->counts(), lost_});
     if (repeated_) return {{{"repeated", rows, nnz, static_cast<std::int64_t>(data_.bytes())}}};
-    return {{{name(kind_.storage), rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)))}}};
+    const auto bytes = nnz * static_cast<std::int64_t>(bytes_of(kind_.storage, sizeof(T)));
+    return {{{name(kind_.storage), rows, nnz, bytes}}, lost_};
   }
   /// How values are stored, where not whole: " values=f32".
   [[nodiscard]] std::string parameters() const {
@@ -104,6 +105,7 @@ class packed_matrix {
   row_forms decide(const context& ctx, csr_view<T, O> a) {
     kind_ = narrowest(ctx, a.values, a.nnz);
     by_slice_ = false;
+    lost_ = 0;
     row_forms forms;
     if constexpr (std::is_same_v<T, double>) {
       if (options_.high_words && kind_.storage == value_storage::whole) kind_.storage = value_storage::words;
@@ -112,6 +114,10 @@ class packed_matrix {
       by_slice_ = kind_.storage == value_storage::whole ? forms.narrow() : forms.halves();
       lost_ = forms.all.lost;
       if (by_slice_) kind_ = {};
+      if (by_slice_ && forms.floats()) {  // which a kernel reads sooner than slices that might differ
+        by_slice_ = false;
+        kind_.storage = value_storage::f32;
+      }
     }
     return forms;
   }
@@ -152,7 +158,7 @@ class packed_matrix {
   narrow_values<T> kind_;
   bool repeated_ = false;  // slices share values
   bool by_slice_ = false;  // slices have forms of their own
-  double lost_ = 0;        // then
+  double lost_ = 0;        // of a value, at most
   std::optional<packed_storage> pattern_;
   buffer<std::byte> data_;
 };
