@@ -19,7 +19,6 @@ namespace {
 
 using namespace tulle;
 using bench::row;
-std::vector<std::string> tries;
 
 const row header = {"matrix",     "type",      "k",           "order",     "nnz",       "ours cold, µs", "vendor cold, µs",
                     "cold ratio", "ours warm", "vendor warm", "warm ratio", "GB/s of V", "error / bound"};
@@ -97,18 +96,7 @@ row measure(const context& ctx, const std::string& name, const csr<T, std::int64
     vendor.emplace(ctx, a, sddmm_options{.kernel = "cusparse.sddmm"});
     peers.emplace_back([&] { vendor->apply(1, u.ref, v.ref, 0, other); });
   }
-  for (const std::string& words : tries) {  // temporary
-    peers.emplace_back([&, words] {
-      setenv("TULLE_TRY", words.c_str(), 1);
-      ours.apply(1, u.ref, v.ref, 0, other);
-      unsetenv("TULLE_TRY");
-    });
-  }
   const std::vector<times> t = by_turns(ctx, seconds, peers);
-  for (std::size_t i = 0; i < tries.size(); ++i) {
-    fmt::print("   try {:<12} {} {} k={} {}: cold {:.1f} ({:.2f} of default) warm {:.1f}\n", tries[i], name, tulle::name(scalar_type_of<T>), k,
-               tulle::name(order), bench::median(t[2 + i].cold), bench::median(t[2 + i].cold) / bench::median(t[0].cold), bench::median(t[2 + i].warm));
-  }
   const auto us = [](double value) { return fmt::format("{:.1f}", value); };
   const double cold = bench::median(t[0].cold), warm = bench::median(t[0].warm);
   const double vendor_cold = vendor ? bench::median(t[1].cold) : NAN, vendor_warm = vendor ? bench::median(t[1].warm) : NAN;
@@ -165,8 +153,6 @@ int main(int argc, char** argv) {
       file = argv[++i];
     } else if (argument == "--seconds" && i + 1 < argc) {
       seconds = std::stod(argv[++i]);
-    } else if (argument == "--try" && i + 1 < argc) {
-      tries.emplace_back(argv[++i]);
     } else if (argument == "cpu") {
       on_cpu = true;
     } else {

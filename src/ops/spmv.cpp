@@ -82,6 +82,13 @@ const spmv_options& checked_options(const spmv_options& o) {
   return o;
 }
 
+/// What a plan that was told of several right-hand sides does with them.
+std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view kernel) {
+  if (columns == 0 || !plan.can(operation::apply_many)) return {};
+  const char* const epilogue = plan.can(operation::many_epilogue) ? "the same pass" : "a pass of their own";
+  return fmt::format("; {} right-hand sides by {}, bias and activation in {}", columns, kernel, epilogue);
+}
+
 }  // namespace
 
 any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_options& o)
@@ -385,22 +392,13 @@ std::size_t any_spmv_plan::workspace_bytes() const noexcept {
   return impl_->source.bytes() + impl_->op->workspace_bytes() + (impl_->order ? impl_->order->bytes() : 0);
 }
 
-namespace {
-
-/// What a plan that was told of several right-hand sides does with them.
-std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view kernel) {
-  if (columns == 0 || !plan.can(operation::apply_many)) return {};
-  const char* const epilogue = plan.can(operation::many_epilogue) ? "the same pass" : "a pass of their own";
-  return fmt::format("; {} right-hand sides by {}, bias and activation in {}", columns, kernel, epilogue);
-}
-
-}  // namespace
-
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
   return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
-                     impl_->order_reason, of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()), in_force, in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
+                     impl_->order_reason,
+                     of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()), in_force,
+                     in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

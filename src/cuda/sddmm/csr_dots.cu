@@ -11,8 +11,6 @@
 // Bytes per nonzero: 4 of the column, sizeof(T) of C (read too where beta != 0), k sizeof(T) of V, most of it from L2; per row
 // and batch k sizeof(T) of U. No set-up, no workspace but the panels. The same bits on every run: the order of a sum depends on
 // k and the alignment of U and V alone. Chosen always.
-#include <cstdlib>
-
 #include "core/instantiate.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
@@ -24,18 +22,11 @@
 namespace tulle::cuda {
 namespace {
 
-/// Temporary: a number after a letter in TULLE_TRY.
-int tried(char what, int otherwise) {
-  const char* at = std::getenv("TULLE_TRY");
-  for (; at != nullptr && *at != 0; ++at) {
-    if (*at == what) return std::atoi(at + 1);
-  }
-  return otherwise;
-}
-
 constexpr int block = 256;          // threads
 constexpr int batch = 8;            // rows of V in flight
+constexpr int resident = 4;         // blocks a multiprocessor: more registers cost more than they give
 constexpr int most_tiles = 8;       // of 32 entries a warp
+constexpr int tile_bytes = 1024;    // of a row of V, which a tile reads 32 of: with more of them a warp takes fewer tiles
 constexpr int wanted_warps = 8192;  // before a warp takes more than one tile
 
 /// Row i of some features is at data + i * stride; they are `step` apart.
@@ -140,12 +131,12 @@ __device__ __forceinline__ void add_features(const samples<T, O>& s, index_t col
   }
 }
 
-template <int Lanes, int Wide, class T, class O, int Blocks = 1>
-__global__ void __launch_bounds__(block, Blocks) csr_dots_kernel(samples<T, O> s, int tiles, bool fast) {
+template <int Lanes, int Wide, class T, class O>
+__global__ void __launch_bounds__(block, resident) csr_dots_kernel(samples<T, O> s, int tiles) {
   constexpr int count = batch < Lanes ? batch : Lanes;
   const int lane = lane_id();
   const int group = lane / Lanes * Lanes;  // its first lane
-  const std::int64_t warp = std::int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32;
+  const std::int64_t warp = std::int64_t{blockIdx.x} * (block / 32) + threadIdx.x / 32;
   const std::int64_t begin = warp * tiles * 32, nnz = s.a.nnz;
   if (begin >= nnz) return;
   index_t first = first_row(s.a.rowptr, s.a.rows, static_cast<O>(begin));
@@ -160,12 +151,15 @@ __global__ void __launch_bounds__(block, Blocks) csr_dots_kernel(samples<T, O> s
 #pragma unroll 1
     for (int done = 0; done < Lanes; done += count) {
       const int of_batch = group + done;
-      const bool same = fast && __all_sync(full_warp, __shfl_sync(full_warp, row, of_batch) == __shfl_sync(full_warp, row, of_batch + count - 1));
+      const index_t first_of_batch = __shfl_sync(full_warp, row, of_batch), last = __shfl_sync(full_warp, row, of_batch + count - 1);
+      const bool same = __all_sync(full_warp, first_of_batch == last);
       T sum[count] = {};
-      if (same) {
-        for (index_t f0 = 0; f0 < s.k; f0 += Lanes * Wide) add_features<true, Wide>(s, column, row, of_batch, f0 + (lane - group) * Wide, sum);
-      } else {
-        for (index_t f0 = 0; f0 < s.k; f0 += Lanes * Wide) add_features<false, Wide>(s, column, row, of_batch, f0 + (lane - group) * Wide, sum);
+      for (index_t f = (lane - group) * Wide; f < s.k + (lane - group) * Wide; f += Lanes * Wide) {
+        if (same) {
+          add_features<true, Wide>(s, column, row, of_batch, f, sum);
+        } else {
+          add_features<false, Wide>(s, column, row, of_batch, f, sum);
+        }
       }
       const T whole = transposed_sum<Lanes>(sum);
       if (Lanes == count || (lane - group) / count * count == done) result = whole;
@@ -208,8 +202,7 @@ class csr_dots final : public sddmm_operator {
     samples<T, O> s{a_, features_of(u), features_of(v), u.count, static_cast<T>(alpha), static_cast<T>(beta),
                     times_values_ ? a_.values : nullptr, static_cast<T*>(c)};
     const bool transposes = !panel_.empty() && u.count > 1 && (s.u.step != 1 || s.v.step != 1);
-    const int split = tried('s', 0);
-    const index_t each = transposes ? width : split > 0 ? static_cast<index_t>(split / sizeof(T)) : std::max<index_t>(u.count, 1);
+    const index_t each = transposes ? width : std::max<index_t>(u.count, 1);
     for (index_t first = 0; first < u.count || first == 0; first += each) {
       samples<T, O> part = s;
       part.k = std::min(each, u.count - first);
@@ -236,21 +229,17 @@ class csr_dots final : public sddmm_operator {
     constexpr int wide = 16 / sizeof(T);
     if (s.k % wide == 0 && aligned(s.u) && aligned(s.v)) {
       if (s.k <= 2 * wide) return run<2, wide>(s, stream);
-      if (s.k <= tried('q', 4) * wide) return run<4, wide>(s, stream);
-      if (tried('l', 8) == 16) return run<16, wide>(s, stream);
-      if (tried('o', 1) == 4) return run<8, wide, 4>(s, stream);
-      if (tried('o', 1) == 5) return run<8, wide, 5>(s, stream);
+      if (s.k <= 4 * wide) return run<4, wide>(s, stream);
       return run<8, wide>(s, stream);
     }
     run<8, 1>(s, stream);
   }
-  template <int Lanes, int Wide, int Blocks = 1>
+  template <int Lanes, int Wide>
   static void run(const samples<T, O>& s, cudaStream_t stream) {
-    const std::int64_t all = ceil_div(s.a.nnz, 32);
-    auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most_tiles));
-    tiles = tried('t', tiles);
-    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O, Blocks>, threads_for(ceil_div(all, tiles) * 32, tried('b', block)), stream, s, tiles,
-           tried('f', 1) == 1);
+    const std::int64_t all = ceil_div(s.a.nnz, 32), row = std::max<std::int64_t>(s.k * static_cast<std::int64_t>(sizeof(T)), 1);
+    const std::int64_t most = std::clamp<std::int64_t>(tile_bytes / row, 2, most_tiles);
+    const auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most));
+    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s, tiles);
   }
 
   /// The features [first, first + k) of all rows side by side; where they are, if that is so already.
