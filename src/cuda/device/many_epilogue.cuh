@@ -18,7 +18,7 @@ struct many_epilogue {
     return relu && value < T{0} ? T{0} : value;
   }
   /// Of the vectors from `first` on.
-  [[nodiscard]] many_epilogue from(index_t first) const { return {bias == nullptr ? nullptr : bias + first, relu}; }
+  [[nodiscard]] __host__ __device__ many_epilogue from(index_t first) const { return {bias == nullptr ? nullptr : bias + first, relu}; }
 };
 
 }  // namespace tulle::cuda

@@ -119,15 +119,20 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view stream) override {
     const device_guard guard(this->device_);
+    const many_epilogue<V> then{static_cast<const V*>(finish.bias), finish.relu};
     const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
-                              const many_epilogue<V>&) {
+                              const many_epilogue<V>& after) {
       matrix_.with_values([&](const auto& values) {
-        packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, native(stream));
+        packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, after, native(stream));
       });
     };
-    if (!turning_pays(rows_, cols_, nnz_, x.count)) return multiply(alpha, x, beta, y, {});
-    turned_.multiply(alpha, x, beta, y, rows_, cols_, {}, native(stream), multiply);
+    if (!turning_pays(rows_, cols_, nnz_, x.count)) return multiply(alpha, x, beta, y, then);
+    turned_.multiply(alpha, x, beta, y, rows_, cols_, then, native(stream), multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return matrix_bytes() + matrix_.idle_bytes() + part_sum_.bytes() + long_row_.bytes() + turned_.bytes() +
@@ -239,7 +244,7 @@ spmv_kernel packed_entry() {
       .summary = "SELL-32-sigma with compressed columns, 1 to 32 lanes per row",
       .backend = backend_kind::cuda,
       .types = packed_types,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.block_size = true, .values = true, .high_words = true},
       .supports = supports_packed,
       .narrows = narrows,

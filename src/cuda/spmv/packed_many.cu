@@ -30,12 +30,14 @@ struct side_by_side {
   std::int64_t row_stride;
   T* y;
   std::int64_t y_row_stride;
+  many_epilogue<T> then;
 
   static constexpr int columns = Columns;
 
   __device__ __forceinline__ void move_to(unsigned panel) {
     x += panel * Columns;
     y += panel * Columns;
+    then = then.from(static_cast<index_t>(panel * Columns));
   }
   static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * (count / 2); }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
@@ -55,7 +57,8 @@ struct side_by_side {
 #pragma unroll
     for (int j = 0; j < count; ++j) {
       const T scaled = alpha * sum[j];
-      out[j] = beta == T{0} ? scaled : fma(beta, out[j], scaled);
+      const int column = first() + (j < count / 2 ? j : apart + j - count / 2);
+      out[j] = then(beta == T{0} ? scaled : fma(beta, out[j], scaled), column);
     }
     int4 raw[2];
     memcpy(raw, out, sizeof(out));
@@ -75,11 +78,13 @@ struct strided {
   T* y;
   std::int64_t y_row_stride, y_vector_stride;
   int live;  // from x and y on
+  many_epilogue<T> then;
 
   __device__ __forceinline__ void move_to(unsigned panel) {
     x += panel * count * vector_stride;
     y += panel * count * y_vector_stride;
     live -= static_cast<int>(panel) * count;
+    then = then.from(static_cast<index_t>(panel * count));
   }
   __device__ __forceinline__ void fetch(index_t column, T (&out)[count]) const {
 #pragma unroll
@@ -91,7 +96,7 @@ struct strided {
       if (j >= live) continue;
       T* const to = y + row * y_row_stride + j * y_vector_stride;
       const T scaled = alpha * sum[j];
-      *to = beta == T{0} ? scaled : fma(beta, *to, scaled);
+      *to = then(beta == T{0} ? scaled : fma(beta, *to, scaled), j);
     }
   }
 };
@@ -146,7 +151,8 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 
 template <class Values, class T>
 void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
-                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream) {
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, const many_epilogue<T>& then,
+                 cudaStream_t stream) {
   const auto start = [&](const auto& vectors, index_t panels) {
     using V = std::decay_t<decltype(vectors)>;
     auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
@@ -173,7 +179,7 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
     const auto by = [&]<int Columns>() {
       while (x.count - done >= Columns) {
         const index_t panels = panels_at_once((x.count - done) / Columns, Columns);
-        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done, y.row_stride}, panels);
+        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done, y.row_stride, then.from(done)}, panels);
         done += panels * Columns;
       }
     };
@@ -185,7 +191,7 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
   while (done < x.count) {
     const index_t left = x.count - done, panels = panels_at_once((left + 3) / 4, 4);
     start(strided<T>{from + done * x.vector_stride, x.row_stride, x.vector_stride, to + done * y.vector_stride,
-                     y.row_stride, y.vector_stride, left},
+                     y.row_stride, y.vector_stride, left, then.from(done)},
           panels);
     done += 4 * panels;
   }
@@ -193,7 +199,8 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
 
 #define TULLE_INSTANTIATE(VALUES, T)                                                                       \
   template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&, double, \
-                            const strided_vectors&, double, const strided_vectors&, cudaStream_t);
+                            const strided_vectors&, double, const strided_vectors&, const many_epilogue<T>&,       \
+                            cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
 TULLE_INSTANTIATE(stored_values<double>, double)

@@ -1,8 +1,9 @@
-// Y = alpha A X + beta Y from the packed storage.
+// Y = then(alpha A X + beta Y) from the packed storage.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/device/many_epilogue.cuh"
 #include "cuda/spmv/packed_format.cuh"
 #include "kernels/spmv.hpp"
 
@@ -26,6 +27,7 @@ struct packed_many_room {
 /// as there is room for.
 template <class Values, class T>
 void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
-                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, cudaStream_t stream);
+                 double alpha, const strided_vectors& x, double beta, const strided_vectors& y, const many_epilogue<T>& then,
+                 cudaStream_t stream);
 
 }  // namespace tulle::cuda
