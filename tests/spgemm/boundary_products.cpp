@@ -205,7 +205,7 @@ operands rows_of_4096(index_t others) {
 /// share no words: columns anywhere; crowded in two places, so that most buckets are empty; the same column again and
 /// again. Among so many others that all are looked at by their numbers.
 operands scattered_products(index_t longest) {
-  constexpr index_t cols = 20'000'000;
+  constexpr index_t cols = 1'000'000;
   builder m;
   std::mt19937_64 random(8);
   const auto add_row = [&](index_t k, const std::function<columns(index_t)>& part) {
@@ -220,13 +220,13 @@ operands scattered_products(index_t longest) {
       add_row(k, [&](index_t n) { return random_columns(random, n, 0, cols); });
       add_row(k, [&](index_t n) {
         columns c{0};
-        for (index_t i = 1; i < n; ++i) c.push_back(7'000'000 + 33 * (2 * i + static_cast<index_t>(random() % 2)));
+        for (index_t i = 1; i < n; ++i) c.push_back(400'000 + 17 * (2 * i + static_cast<index_t>(random() % 2)));
         return c;
       });
       add_row(k, [&](index_t n) { return random_columns(random, n, 40, 40 + 3 * n); });
     }
   }
-  for (index_t i = 0; i < 20'000; ++i) m.add_b({i * 1000});
+  for (index_t i = 0; i < 5000; ++i) m.add_b({i * 200});
   while (m.a.size() < 4200) m.a.push_back({static_cast<index_t>(m.b.size()) - 1 - static_cast<index_t>(m.a.size())});
   return m.finish(cols);
 }
