@@ -1,5 +1,6 @@
-// A layer of a graph convolution, Y = relu(A X + 1 b^T) (docs/notes/0026-sddmm-and-spmm-cpu.md): the product alone, with bias
-// and ReLU as it stores Y, and with a pass of their own: `tulle_layer [cpu] [-o FILE] MATRIX...`, files or gen:...
+// A layer of a graph convolution, Y = relu(A X + 1 b^T) (docs/notes/0026-sddmm-and-spmm-cpu.md): the product alone,
+// with bias and ReLU as it stores Y, and with a pass of their own: `tulle_layer [cpu] [-o FILE] MATRIX...`, files or
+// gen:...
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +16,8 @@ namespace {
 using namespace tulle;
 using bench::row;
 
-const row header = {"f32, matrix", "columns", "nnz", "A X, µs", "fused", "two passes", "fused over A X", "two passes over fused"};
+const row header = {"f32, matrix",          "columns", "nnz", "A X, µs", "fused", "two passes", "fused over A X",
+                    "two passes over fused"};
 
 /// A plan without its fused epilogue.
 class two_passes final : public linear_operator {
@@ -30,7 +32,8 @@ class two_passes final : public linear_operator {
   void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call) const override {
     plan_.linear_operator::apply(alpha, x, beta, y);
   }
-  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y, call) const override {
+  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                     call) const override {
     plan_.apply_many(alpha, x, beta, y);
   }
 
@@ -42,11 +45,14 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a, in
   const any_spmv_plan plan(ctx, a, {.columns = columns});
   const two_passes apart(plan);
   buffer<float> x(ctx, static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(columns));
-  buffer<float> y(ctx, static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(columns)), bias(ctx, static_cast<std::size_t>(columns));
+  buffer<float> y(ctx, static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(columns)),
+      bias(ctx, static_cast<std::size_t>(columns));
   vector_ops(ctx).random(1, x);
   vector_ops(ctx).random(2, bias);
-  const const_multivector_ref in(scalar_type::f32, a.cols, columns, columns, vector_order::row_major, x.data(), ctx.space(), ctx.device());
-  const multivector_ref out(scalar_type::f32, a.rows, columns, columns, vector_order::row_major, y.data(), ctx.space(), ctx.device());
+  const const_multivector_ref in(scalar_type::f32, a.cols, columns, columns, vector_order::row_major, x.data(),
+                                 ctx.space(), ctx.device());
+  const multivector_ref out(scalar_type::f32, a.rows, columns, columns, vector_order::row_major, y.data(), ctx.space(),
+                            ctx.device());
   const many_epilogue then{bias, activation::relu};
   std::vector<double> alone, fused, twice;
   for (int i = 0; i < 18; ++i) {  // in turns
@@ -59,8 +65,14 @@ row measure(const context& ctx, const std::string& name, const matrix_ref& a, in
     twice.push_back(t[2]);
   }
   const double a_x = bench::median(alone), one = bench::median(fused), two = bench::median(twice);
-  row r{name, std::to_string(columns), std::to_string(a.nnz), fmt::format("{:.1f}", a_x), fmt::format("{:.1f}", one),
-        fmt::format("{:.1f}", two), fmt::format("{:.2f}", one / a_x), fmt::format("{:.2f}", two / one)};
+  row r{name,
+        std::to_string(columns),
+        std::to_string(a.nnz),
+        fmt::format("{:.1f}", a_x),
+        fmt::format("{:.1f}", one),
+        fmt::format("{:.1f}", two),
+        fmt::format("{:.2f}", one / a_x),
+        fmt::format("{:.2f}", two / one)};
   fmt::print("{}  {}\n", fmt::join(r, "  "), plan.explain());
   std::fflush(stdout);
   return r;
@@ -86,8 +98,10 @@ int main(int argc, char** argv) {
   std::vector<row> rows;
   for (const std::string& spec : matrices) {
     const context host = context::cpu();
-    const matrix_ref a = clone(ctx, matrix_ref(is_generator(spec) ? generate<float>(host, spec) : read_matrix_market<float>(spec)));
-    for (const index_t columns : {32, 128}) rows.push_back(measure(ctx, spec.substr(spec.find_last_of('/') + 1), a, columns));
+    const matrix_ref a =
+        clone(ctx, matrix_ref(is_generator(spec) ? generate<float>(host, spec) : read_matrix_market<float>(spec)));
+    for (const index_t columns : {32, 128})
+      rows.push_back(measure(ctx, spec.substr(spec.find_last_of('/') + 1), a, columns));
   }
   return file.empty() ? 0 : bench::write_record(file, ctx, header, rows);
 }

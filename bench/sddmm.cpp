@@ -1,6 +1,6 @@
 // C = U V^T at the entries of a pattern beside cuSPARSE's cusparseSDDMM, in turns, with a cold L2 and a warm one
-// (docs/notes/0026-sddmm-and-spmm-cpu.md): `tulle_sddmm [-o FILE] [--seconds N] [MATRIX...]`, matrices being files or gen:...
-// `cpu`: on the CPU, beside nothing.
+// (docs/notes/0026-sddmm-and-spmm-cpu.md): `tulle_sddmm [-o FILE] [--seconds N] [MATRIX...]`, matrices being files or
+// gen:... `cpu`: on the CPU, beside nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,8 +20,9 @@ namespace {
 using namespace tulle;
 using bench::row;
 
-const row header = {"matrix",     "type",      "k",           "order",     "nnz",       "ours cold, µs", "vendor cold, µs",
-                    "cold ratio", "ours warm", "vendor warm", "warm ratio", "GB/s of V", "error / bound"};
+const row header = {"matrix",          "type",       "k",         "order",       "nnz",        "ours cold, µs",
+                    "vendor cold, µs", "cold ratio", "ours warm", "vendor warm", "warm ratio", "GB/s of V",
+                    "error / bound"};
 
 /// U or V: `rows` of k features.
 template <scalar T>
@@ -31,14 +32,16 @@ struct features {
 
   features(const context& ctx, index_t rows, index_t k, vector_order order, std::uint64_t seed)
       : data(ctx, static_cast<std::size_t>(rows) * static_cast<std::size_t>(k)),
-        ref(scalar_type_of<T>, rows, k, order == vector_order::row_major ? k : rows, order, data.data(), ctx.space(), ctx.device()) {
+        ref(scalar_type_of<T>, rows, k, order == vector_order::row_major ? k : rows, order, data.data(), ctx.space(),
+            ctx.device()) {
     vector_ops(ctx).random(seed, data);
   }
 };
 
 /// The largest error over its bound among a few thousand entries.
 template <scalar T>
-double error_ratio(const context& ctx, const csr<T, std::int64_t>& a, const features<T>& u, const features<T>& v, const buffer<T>& c) {
+double error_ratio(const context& ctx, const csr<T, std::int64_t>& a, const features<T>& u, const features<T>& v,
+                   const buffer<T>& c) {
   const std::vector<T> all_u = to_vector(ctx, u.data), all_v = to_vector(ctx, v.data), all_c = to_vector(ctx, c);
   const index_t k = u.ref.count;
   const long double n = (k + 4) * static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
@@ -50,12 +53,15 @@ double error_ratio(const context& ctx, const csr<T, std::int64_t>& a, const feat
     const index_t j = a.colind.data()[e];
     long double sum = 0, size = 0;
     for (index_t f = 0; f < k; ++f) {
-      const long double term = static_cast<long double>(all_u[static_cast<std::size_t>(i * u.ref.row_stride() + f * u.ref.vector_stride())]) *
-                               all_v[static_cast<std::size_t>(j * v.ref.row_stride() + f * v.ref.vector_stride())];
+      const long double term =
+          static_cast<long double>(
+              all_u[static_cast<std::size_t>(i * u.ref.row_stride() + f * u.ref.vector_stride())]) *
+          all_v[static_cast<std::size_t>(j * v.ref.row_stride() + f * v.ref.vector_stride())];
       sum += term;
       size += std::fabs(term);
     }
-    worst = std::max(worst, static_cast<double>(std::fabs(all_c[static_cast<std::size_t>(e)] - sum) / (n / (1 - n) * size)));
+    worst = std::max(worst,
+                     static_cast<double>(std::fabs(all_c[static_cast<std::size_t>(e)] - sum) / (n / (1 - n) * size)));
   }
   return worst;
 }
@@ -70,7 +76,9 @@ std::vector<times> by_turns(const context& ctx, double seconds, const std::vecto
   static buffer<float> flush(ctx, flushed / sizeof(float));
   std::vector<times> all(peers.size());
   const auto begin = std::chrono::steady_clock::now();
-  const auto left = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds; };
+  const auto left = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds;
+  };
   for (int i = 0; i < 3 || (i < 23 && left()); ++i) {
     for (std::size_t p = 0; p < peers.size(); ++p) {
       fill_bytes(ctx, flush.data(), ctx.space(), i, flush.bytes());
@@ -84,8 +92,8 @@ std::vector<times> by_turns(const context& ctx, double seconds, const std::vecto
 }
 
 template <scalar T>
-row measure(const context& ctx, const std::string& name, const csr<T, std::int64_t>& host, const matrix_ref& a, index_t k,
-            vector_order order, double seconds) {
+row measure(const context& ctx, const std::string& name, const csr<T, std::int64_t>& host, const matrix_ref& a,
+            index_t k, vector_order order, double seconds) {
   const bool by_row = order == vector_order::row_major;
   const features<T> u(ctx, a.rows, k, order, 1), v(ctx, a.cols, k, order, 2);
   buffer<T> c(ctx, static_cast<std::size_t>(a.nnz)), other(ctx, static_cast<std::size_t>(a.nnz));
@@ -99,7 +107,8 @@ row measure(const context& ctx, const std::string& name, const csr<T, std::int64
   const std::vector<times> t = by_turns(ctx, seconds, peers);
   const auto us = [](double value) { return fmt::format("{:.1f}", value); };
   const double cold = bench::median(t[0].cold), warm = bench::median(t[0].warm);
-  const double vendor_cold = vendor ? bench::median(t[1].cold) : NAN, vendor_warm = vendor ? bench::median(t[1].warm) : NAN;
+  const double vendor_cold = vendor ? bench::median(t[1].cold) : NAN,
+               vendor_warm = vendor ? bench::median(t[1].warm) : NAN;
   row out{name,
           std::string(tulle::name(scalar_type_of<T>)),
           std::to_string(k),
@@ -124,8 +133,13 @@ void run(const context& ctx, const std::string& spec, double seconds, std::vecto
   const csr<T, std::int64_t> a = is_generator(spec) ? generate<T>(host, spec) : read_matrix_market<T>(spec);
   buffer<std::int32_t> rowptr(host, a.rowptr.size());  // cuSPARSE takes no others
   std::copy_n(a.rowptr.data(), a.rowptr.size(), rowptr.data());
-  const csr_view<T, std::int32_t> narrow{a.rows,          a.cols,          static_cast<std::int32_t>(a.nnz()), rowptr.data(),
-                                         a.colind.data(), a.values.data(), memory_space::host};
+  const csr_view<T, std::int32_t> narrow{a.rows,
+                                         a.cols,
+                                         static_cast<std::int32_t>(a.nnz()),
+                                         rowptr.data(),
+                                         a.colind.data(),
+                                         a.values.data(),
+                                         memory_space::host};
   const matrix_ref there = clone(ctx, matrix_ref(narrow));
   const std::string name = spec.substr(spec.find_last_of('/') + 1);
   for (const index_t k : {32, 128}) {

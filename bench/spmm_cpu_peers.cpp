@@ -1,11 +1,11 @@
-// Y = A X on the CPU beside MKL's inspector-executor, in one process and one OpenMP runtime, in turns, so that what disturbs
-// one disturbs both. bench/compare_spmm_cpu.py builds and runs it; it is no part of the build.
+// Y = A X on the CPU beside MKL's inspector-executor, in one process and one OpenMP runtime, in turns, so that what
+// disturbs one disturbs both. bench/compare_spmm_cpu.py builds and runs it; it is no part of the build.
 //
 //   spmm_cpu_peers THREADS MILLISECONDS MKL_LIBRARY|- [MATRIX|families:NONZEROS:VARIANT]...
 //
-// One JSON record a line on stdout for each matrix, type, number of columns and order. MILLISECONDS: spent on each record,
-// about. Values and X are random; every answer is held to tulle's bound. The matrix and the vectors are in the caches as
-// far as they fit.
+// One JSON record a line on stdout for each matrix, type, number of columns and order. MILLISECONDS: spent on each
+// record, about. Values and X are random; every answer is held to tulle's bound. The matrix and the vectors are in the
+// caches as far as they fit.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -45,7 +45,8 @@ struct problem {
 
   [[nodiscard]] std::int64_t ld(index_t rows) const { return order == vector_order::row_major ? columns : rows; }
   [[nodiscard]] std::size_t at(index_t i, index_t j, index_t rows) const {
-    return static_cast<std::size_t>(order == vector_order::row_major ? std::int64_t{i} * columns + j : i + std::int64_t{j} * rows);
+    return static_cast<std::size_t>(order == vector_order::row_major ? std::int64_t{i} * columns + j
+                                                                     : i + std::int64_t{j} * rows);
   }
 };
 
@@ -66,18 +67,19 @@ peer make_mkl(const mkl_library& mkl, problem<T>& p) {
   const int layout = p.order == vector_order::row_major ? 101 : 102;
   const mkl_library::descriptor general;
   auto* rowptr = p.a.rowptr.data();
-  check(mkl.get<int(void**, int, int, int, int*, int*, int*, T*)>(wide ? "mkl_sparse_d_create_csr" : "mkl_sparse_s_create_csr")(
+  check(mkl.get<int(void**, int, int, int, int*, int*, int*, T*)>(wide ? "mkl_sparse_d_create_csr"
+                                                                       : "mkl_sparse_s_create_csr")(
       &handle, 0, p.a.rows, p.a.cols, rowptr, rowptr + 1, p.a.colind.data(), p.a.values.data()));
-  check(mkl.get<int(void*, int, mkl_library::descriptor, int, int, int)>("mkl_sparse_set_mm_hint")(handle, no_transpose, general, layout,
-                                                                                                 p.columns, 1000));
+  check(mkl.get<int(void*, int, mkl_library::descriptor, int, int, int)>("mkl_sparse_set_mm_hint")(
+      handle, no_transpose, general, layout, p.columns, 1000));
   check(mkl.get<int(void*)>("mkl_sparse_optimize")(handle));
-  auto* mm = mkl.get<int(int, T, void*, mkl_library::descriptor, int, const T*, int, int, T, T*, int)>(wide ? "mkl_sparse_d_mm"
-                                                                                                            : "mkl_sparse_s_mm");
+  auto* mm = mkl.get<int(int, T, void*, mkl_library::descriptor, int, const T*, int, int, T, T*, int)>(
+      wide ? "mkl_sparse_d_mm" : "mkl_sparse_s_mm");
   auto* destroy = mkl.get<int(void*)>("mkl_sparse_destroy");
   const std::shared_ptr<void> owner(handle, [destroy](void* h) { destroy(h); });
   return {"mkl", "inspector-executor", [=, &p] {
-            check(mm(no_transpose, T{1}, owner.get(), general, layout, p.x.data(), p.columns, static_cast<int>(p.ld(p.a.cols)), T{0},
-                     p.y.data(), static_cast<int>(p.ld(p.a.rows))));
+            check(mm(no_transpose, T{1}, owner.get(), general, layout, p.x.data(), p.columns,
+                     static_cast<int>(p.ld(p.a.cols)), T{0}, p.y.data(), static_cast<int>(p.ld(p.a.rows))));
           }};
 }
 
@@ -100,7 +102,8 @@ double error_ratio(const tulle::context& ctx, const problem<T>& p, index_t colum
   std::vector<T> x(static_cast<std::size_t>(p.a.cols)), y(static_cast<std::size_t>(p.a.rows));
   for (index_t i = 0; i < p.a.cols; ++i) x[static_cast<std::size_t>(i)] = p.x[p.at(i, column, p.a.cols)];
   for (index_t i = 0; i < p.a.rows; ++i) y[static_cast<std::size_t>(i)] = p.y[p.at(i, column, p.a.rows)];
-  const auto reference = tulle::reference_spmv<T>(ctx, T{1}, p.a.view(), tulle::host_span<const T>(x.data(), x.size()), T{0}, {});
+  const auto reference =
+      tulle::reference_spmv<T>(ctx, T{1}, p.a.view(), tulle::host_span<const T>(x.data(), x.size()), T{0}, {});
   return tulle::error_ratio(reference, tulle::host_span<const T>(y.data(), y.size()));
 }
 
@@ -131,8 +134,8 @@ problem<T> make_problem(const tulle::context& ctx, const pattern& from, index_t 
 }
 
 template <class T>
-void run(const tulle::context& ctx, const mkl_library* mkl, const pattern& from, index_t columns, vector_order order, double budget,
-         const std::vector<std::string>& kernels) {
+void run(const tulle::context& ctx, const mkl_library* mkl, const pattern& from, index_t columns, vector_order order,
+         double budget, const std::vector<std::string>& kernels) {
   problem<T> p = make_problem<T>(ctx, from, columns, order);
   std::vector<peer> peers{make_tulle(ctx, p, "")};
   for (const std::string& kernel : kernels) peers.push_back(make_tulle(ctx, p, kernel));
@@ -156,18 +159,22 @@ void run(const tulle::context& ctx, const mkl_library* mkl, const pattern& from,
       each.times.push_back(microseconds(start) / calls);
     }
   }
-  json out = {{"matrix", from.name},   {"type", sizeof(T) == 8 ? "f64" : "f32"},
-              {"columns", columns},    {"order", order == vector_order::row_major ? "row" : "column"},
-              {"threads", ctx.threads()}, {"rows", p.a.rows}, {"nnz", p.a.nnz()}};
+  json out = {{"matrix", from.name},      {"type", sizeof(T) == 8 ? "f64" : "f32"},
+              {"columns", columns},       {"order", order == vector_order::row_major ? "row" : "column"},
+              {"threads", ctx.threads()}, {"rows", p.a.rows},
+              {"nnz", p.a.nnz()}};
   for (const peer& each : peers) {
-    out[each.name] = {{"us", median(each.times)}, {"min_us", std::ranges::min(each.times)}, {"error_ratio", each.error_ratio}, {"how", each.how}};
+    out[each.name] = {{"us", median(each.times)},
+                      {"min_us", std::ranges::min(each.times)},
+                      {"error_ratio", each.error_ratio},
+                      {"how", each.how}};
   }
   std::printf("%s\n", out.dump().c_str());
   std::fflush(stdout);
 }
 
-tulle::csr<double, std::int32_t> from_arrays(const tulle::context& ctx, index_t rows, index_t cols, std::size_t nnz, const auto* rowptr,
-                                             const index_t* colind) {
+tulle::csr<double, std::int32_t> from_arrays(const tulle::context& ctx, index_t rows, index_t cols, std::size_t nnz,
+                                             const auto* rowptr, const index_t* colind) {
   tulle::csr<double, std::int32_t> a;
   a.rows = rows;
   a.cols = cols;
@@ -182,9 +189,11 @@ tulle::csr<double, std::int32_t> from_arrays(const tulle::context& ctx, index_t 
   return a;
 }
 
-void for_each_pattern(const tulle::context& ctx, const std::string& spec, const std::function<void(const pattern&)>& f) {
+void for_each_pattern(const tulle::context& ctx, const std::string& spec,
+                      const std::function<void(const pattern&)>& f) {
   if (!spec.starts_with("families:")) {
-    const auto wide = tulle::is_generator(spec) ? tulle::generate<double>(ctx, spec) : tulle::read_matrix_market<double>(spec);
+    const auto wide =
+        tulle::is_generator(spec) ? tulle::generate<double>(ctx, spec) : tulle::read_matrix_market<double>(spec);
     f({spec.substr(spec.find_last_of('/') + 1),
        from_arrays(ctx, wide.rows, wide.cols, wide.colind.size(), wide.rowptr.data(), wide.colind.data())});
     return;
@@ -204,7 +213,8 @@ void for_each_pattern(const tulle::context& ctx, const std::string& spec, const 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 4) {
-    std::fprintf(stderr, "spmm_cpu_peers THREADS MILLISECONDS MKL_LIBRARY|- [--kernel NAME]... [--columns N]... MATRIX...\n");
+    std::fprintf(stderr,
+                 "spmm_cpu_peers THREADS MILLISECONDS MKL_LIBRARY|- [--kernel NAME]... [--columns N]... MATRIX...\n");
     return 2;
   }
   try {

@@ -20,10 +20,11 @@ sddmm_options options_of(const tulle_sddmm_options* from) {
 }  // namespace
 }  // namespace tulle::capi
 
-tulle_status tulle_sddmm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_sddmm_options* options,
-                                     tulle_sddmm_plan** plan) {
-  return create(plan, "plan", {{context, "context"}, {a, "a"}},
-                [&] { return new tulle_sddmm_plan{{context->value, a->ref, options_of(options)}, {}}; });
+tulle_status tulle_sddmm_plan_create(const tulle_context* context, const tulle_csr* a,
+                                     const tulle_sddmm_options* options, tulle_sddmm_plan** plan) {
+  return create(plan, "plan", {{context, "context"}, {a, "a"}}, [&] {
+    return new tulle_sddmm_plan{{context->value, a->ref, options_of(options)}, {}};
+  });
 }
 
 tulle_status tulle_sddmm_plan_apply(tulle_sddmm_plan* plan, double alpha, const tulle_multivector* u,

@@ -1,5 +1,5 @@
-// The contract between C = alpha P o (U V^T) + beta C and the backends: what a kernel is given, what it returns, and how it
-// is listed.
+// The contract between C = alpha P o (U V^T) + beta C and the backends: what a kernel is given, what it returns, and
+// how it is listed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace tulle {
 
-/// Features of a column-major U or V that are transposed at a time: 128 bytes of a row, a line of a GPU or two of a CPU.
+/// Features of a column-major U or V that are transposed at a time: 128 bytes of a row, a line of a GPU or two of a
+/// CPU.
 constexpr index_t panel_features(scalar_type type) { return static_cast<index_t>(128 / size_of(type)); }
 
 /// What a kernel needs to run: made once by `sddmm_kernel::make`, then applied many times.

@@ -18,9 +18,11 @@ namespace {
 const matrix_ref& checked(const matrix_ref& a) {
   if (a.format != matrix_format::csr && a.format != matrix_format::csc) {
     throw error(status::unsupported,
-                fmt::format("A is {}: a sampled product keeps the order of A's entries, and takes CSR and CSC", name(a.format)));
+                fmt::format("A is {}: a sampled product keeps the order of A's entries, and takes CSR and CSC",
+                            name(a.format)));
   }
-  if (a.types.value == scalar_type::i32) throw error(status::invalid_argument, "A holds i32 values: f32 or f64 are needed");
+  if (a.types.value == scalar_type::i32)
+    throw error(status::invalid_argument, "A holds i32 values: f32 or f64 are needed");
   return a;
 }
 
@@ -37,8 +39,8 @@ const sddmm_kernel& find(const context& ctx, const matrix_ref& a, const sddmm_op
     reason = wanted.empty() ? std::string(k.summary) : "asked for by name";
     return k;
   }
-  throw error(status::invalid_argument, fmt::format("no kernel '{}' of C = A o (U V^T) on backend {}; there are: {}", wanted,
-                                                    name(ctx.backend()), fmt::join(names, ", ")));
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' of C = A o (U V^T) on backend {}; there are: {}",
+                                                    wanted, name(ctx.backend()), fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -92,7 +94,8 @@ void any_sddmm_plan::apply(double alpha, const const_multivector_ref& u, const c
 
 void any_sddmm_plan::read_values(const const_vector_ref& values) {
   if (!impl_->options.times_values) {
-    throw error(status::invalid_argument, "update_values: this plan does not read A's values (sddmm_options::times_values)");
+    throw error(status::invalid_argument,
+                "update_values: this plan does not read A's values (sddmm_options::times_values)");
   }
   impl_->source.check_values(values);
   impl_->source.update_values(values.data, values.space);

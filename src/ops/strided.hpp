@@ -7,8 +7,8 @@
 
 namespace tulle {
 
-/// What is only read is not written to. Vectors without elements may have no array, and to a null pointer nothing may be
-/// added.
+/// What is only read is not written to. Vectors without elements may have no array, and to a null pointer nothing may
+/// be added.
 inline strided_vectors strided(const const_multivector_ref& v) {
   if (v.data == nullptr) return {nullptr, v.count, 0, 0};
   return {const_cast<void*>(v.data), v.count, v.row_stride(), v.vector_stride()};

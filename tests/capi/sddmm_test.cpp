@@ -28,7 +28,8 @@ TULLE_ON_BOTH_BACKENDS(capi_sddmm);
 TEST_P(capi_sddmm, both_orders_types_and_factors) {
   for_types_and_offsets<float, double>([&]<class T, class O>() {
     const csr_handle a = placed(context, small_matrix<T, O>());
-    const auto u = upload<T>({1, 2, 3, 4, 5, 6}), v = upload<T>({1, 0, 1, 2, 0, 1, 1, -1}), c = upload<T>({1, 1, 1, 1, 1});
+    const auto u = upload<T>({1, 2, 3, 4, 5, 6}), v = upload<T>({1, 0, 1, 2, 0, 1, 1, -1}),
+               c = upload<T>({1, 1, 1, 1, 1});
     const tulle_multivector by_row{3, 2, 2, TULLE_ROW_MAJOR, data(u)}, by_column{4, 2, 4, TULLE_COLUMN_MAJOR, data(v)};
     for (const std::int32_t panels : {0, 1}) {
       tulle_sddmm_options options{};
@@ -49,7 +50,8 @@ TEST_P(capi_sddmm, times_values_and_new_ones) {
   tulle_sddmm_options options{};
   options.times_values = 1;
   const auto plan = made<sddmm_handle>(tulle_sddmm_plan_create, context, a, &options);
-  const auto u = upload<double>({1, 2, 3, 4, 5, 6}), v = upload<double>({1, 0, 0, 1, 1, 1, 2, -1}), c = upload<double>({0, 0, 0, 0, 0});
+  const auto u = upload<double>({1, 2, 3, 4, 5, 6}), v = upload<double>({1, 0, 0, 1, 1, 1, 2, -1}),
+             c = upload<double>({0, 0, 0, 0, 0});
   const tulle_multivector of_u{3, 2, 2, TULLE_ROW_MAJOR, data(u)}, of_v{4, 2, 2, TULLE_ROW_MAJOR, data(v)};
   TULLE_EXPECT_OK(tulle_sddmm_plan_apply(plan.get(), 1, &of_u, &of_v, 0, data(c), 5));
   EXPECT_EQ(read<double>(c, 5), (std::vector<double>{1, 6, -15, 24, 20}));
@@ -67,7 +69,8 @@ TEST_P(capi_sddmm, refuses_what_does_not_fit) {
   refused(tulle_sddmm_plan_create(context.get(), whole.get(), nullptr, &none), TULLE_STATUS_INVALID_ARGUMENT, "i32");
   tulle_sddmm_options options{};
   options.kernel = "no such";
-  refused(tulle_sddmm_plan_create(context.get(), a.get(), &options, &none), TULLE_STATUS_INVALID_ARGUMENT, "no kernel 'no such'");
+  refused(tulle_sddmm_plan_create(context.get(), a.get(), &options, &none), TULLE_STATUS_INVALID_ARGUMENT,
+          "no kernel 'no such'");
   const auto plan = made<sddmm_handle>(tulle_sddmm_plan_create, context, a, nullptr);
   const auto u = upload<double>(std::vector<double>(64, 1));
   double* const at = static_cast<double*>(data(u));
@@ -78,13 +81,15 @@ TEST_P(capi_sddmm, refuses_what_does_not_fit) {
   TULLE_EXPECT_OK(apply(of_u, of_v, at + 32, 5));
   refused(apply(of_v, of_v, at + 32, 5), TULLE_STATUS_INVALID_DIMENSIONS, "U has 4 rows");
   refused(apply(of_u, of_u, at + 32, 5), TULLE_STATUS_INVALID_DIMENSIONS, "V has 3 rows");
-  refused(apply(of_u, {4, 3, 3, TULLE_ROW_MAJOR, at + 6}, at + 32, 5), TULLE_STATUS_INVALID_DIMENSIONS, "U has 2 features, V has 3");
+  refused(apply(of_u, {4, 3, 3, TULLE_ROW_MAJOR, at + 6}, at + 32, 5), TULLE_STATUS_INVALID_DIMENSIONS,
+          "U has 2 features, V has 3");
   refused(apply(of_u, of_v, at + 32, 4), TULLE_STATUS_INVALID_DIMENSIONS, "c has 4 elements");
   refused(apply(of_u, of_v, at + 4, 5), TULLE_STATUS_INVALID_ARGUMENT, "U and c overlap");
   refused(apply(of_u, of_v, at + 13, 5), TULLE_STATUS_INVALID_ARGUMENT, "V and c overlap");
-  refused(tulle_sddmm_plan_update_values(plan.get(), at, 5, is_cpu() ? TULLE_HOST : TULLE_DEVICE), TULLE_STATUS_INVALID_ARGUMENT,
-          "times_values");
-  null_in_turn(tulle_sddmm_plan_apply, {"plan", "u", "v", "c"}, plan, 1.0, &of_u, &of_v, 0.0, static_cast<void*>(at + 32), 5);
+  refused(tulle_sddmm_plan_update_values(plan.get(), at, 5, is_cpu() ? TULLE_HOST : TULLE_DEVICE),
+          TULLE_STATUS_INVALID_ARGUMENT, "times_values");
+  null_in_turn(tulle_sddmm_plan_apply, {"plan", "u", "v", "c"}, plan, 1.0, &of_u, &of_v, 0.0,
+               static_cast<void*>(at + 32), 5);
 }
 
 }  // namespace

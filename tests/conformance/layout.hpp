@@ -24,7 +24,9 @@ struct layout {
   [[nodiscard]] std::size_t at(index_t i, index_t j) const {
     return static_cast<std::size_t>(by_row() ? i * ld() + j : i + j * ld());
   }
-  [[nodiscard]] strided_vectors ref(void* data) const { return {data, count, by_row() ? ld() : 1, by_row() ? 1 : ld()}; }
+  [[nodiscard]] strided_vectors ref(void* data) const {
+    return {data, count, by_row() ? ld() : 1, by_row() ? 1 : ld()};
+  }
 };
 
 template <scalar T>

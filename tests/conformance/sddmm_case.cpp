@@ -33,7 +33,8 @@ struct problem {
 
   void add(std::size_t e, index_t i, index_t j) {
     for (std::size_t f = 0; f < u.size(); ++f) {
-      const long double term = static_cast<long double>(u[f][static_cast<std::size_t>(i)]) * v[f][static_cast<std::size_t>(j)];
+      const long double term =
+          static_cast<long double>(u[f][static_cast<std::size_t>(i)]) * v[f][static_cast<std::size_t>(j)];
       dot[e] += term;
       size[e] += std::fabs(term);
     }
@@ -43,9 +44,11 @@ struct problem {
   [[nodiscard]] spmv_reference expected(const factors& by, const T* values, const std::vector<T>& c0) const {
     const long double unit = std::numeric_limits<T>::epsilon() / 2, n = static_cast<long double>(u.size() + 4) * unit;
     const long double gamma = n / (1 - n), least = 4 * std::numeric_limits<T>::denorm_min();
-    spmv_reference out{std::vector<double>(dot.size()), std::vector<double>(dot.size()), std::vector<double>(dot.size())};
+    spmv_reference out{std::vector<double>(dot.size()), std::vector<double>(dot.size()),
+                       std::vector<double>(dot.size())};
     for (std::size_t e = 0; e < dot.size(); ++e) {
-      const long double p = static_cast<long double>(by.alpha) * (values == nullptr ? 1 : static_cast<long double>(values[e]));
+      const long double p =
+          static_cast<long double>(by.alpha) * (values == nullptr ? 1 : static_cast<long double>(values[e]));
       const long double added = by.beta == 0 ? 0 : static_cast<long double>(by.beta) * c0[e];
       const long double whole = p * dot[e] + added;
       out.value[e] = static_cast<double>(whole);
@@ -67,8 +70,8 @@ class checker {
   checker(const context& ctx, const sddmm_case& c, const typed_matrix<T, O>& a) : ctx_(ctx), c_(c), a_(a) {}
 
   void check(sddmm_operator& op, bool times_values, const problem<T, O>& p, const places& at, const factors& by) const {
-    SCOPED_TRACE(fmt::format("{} features, U by {} (ld {}), V by {}, {}alpha={} beta={}", at.u.count, name(at.u.order), at.u.ld(),
-                             name(at.v.order), times_values ? "times values, " : "", by.alpha, by.beta));
+    SCOPED_TRACE(fmt::format("{} features, U by {} (ld {}), V by {}, {}alpha={} beta={}", at.u.count, name(at.u.order),
+                             at.u.ld(), name(at.v.order), times_values ? "times values, " : "", by.alpha, by.beta));
     const bool vendor = c_.kernel->role == kernel_role::vendor;
     guarded_vector<T> u(ctx_, stored(at.u, p.u), c_.matrix->misaligned), v(ctx_, stored(at.v, p.v), false);
     const std::vector<T> c0 = initial_y<T>(static_cast<index_t>(p.dot.size()), by.beta);
@@ -92,10 +95,13 @@ template <scalar T, offset O>
 void run(const context& ctx, const sddmm_case& c) {
   const battery_matrix& m = *c.matrix;
   const bool vendor = c.kernel->role == kernel_role::vendor;
-  if (vendor && (m.misaligned || m.values.empty() || m.rows == 0)) GTEST_SKIP() << "the vendor's routines are not asked for this";
+  if (vendor && (m.misaligned || m.values.empty() || m.rows == 0))
+    GTEST_SKIP() << "the vendor's routines are not asked for this";
   typed_matrix<T, O> a(ctx, m);
   const checker<T, O> checks(ctx, c, a);
-  const auto operator_of = [&](const sddmm_options& options) { return c.kernel->make(ctx, matrix_ref(a.device()), options); };
+  const auto operator_of = [&](const sddmm_options& options) {
+    return c.kernel->make(ctx, matrix_ref(a.device()), options);
+  };
   if (const support s = c.kernel->supports(matrix_ref(a.device()), {}); !s.ok) GTEST_SKIP() << s.reason;
   const auto plain = operator_of({}), in_panels = operator_of({.column_major = true});
   const auto layouts = [&](index_t k, vector_order u, vector_order v, index_t gap) {
@@ -118,7 +124,8 @@ void run(const context& ctx, const sddmm_case& c) {
   }
   const sddmm_options with_values{.times_values = true};
   if (!c.kernel->supports(matrix_ref(a.device()), with_values).ok) return;
-  const auto scaled = operator_of(with_values), scaled_panels = operator_of({.times_values = true, .column_major = true});
+  const auto scaled = operator_of(with_values),
+             scaled_panels = operator_of({.times_values = true, .column_major = true});
   for (const index_t k : size > 5'000 ? std::vector<index_t>{3} : std::vector<index_t>{3, 33}) {
     const problem<T, O> p(a.host(), k);
     checks.check(*scaled, true, p, layouts(k, row_major, row_major, 0), {1, 0});

@@ -17,9 +17,9 @@ struct sddmm_case {
   [[nodiscard]] std::string name() const;
 };
 
-/// 0 to 100 features in both orders, aligned and not, with and without A's values and panels, for several alpha and beta,
-/// then with other values: each entry is held to the error bound, and to the same bits in a second run; nothing else is
-/// written.
+/// 0 to 100 features in both orders, aligned and not, with and without A's values and panels, for several alpha and
+/// beta, then with other values: each entry is held to the error bound, and to the same bits in a second run; nothing
+/// else is written.
 void run_sddmm_case(const context& ctx, const sddmm_case& c);
 
 }  // namespace tulle::test

@@ -1,5 +1,5 @@
-// apply_many_with: bias and ReLU as they are stored, in a pass of their own, and on operators of a caller's own. Sums of
-// small integers, which are exact in any order of summation and hide nothing.
+// apply_many_with: bias and ReLU as they are stored, in a pass of their own, and on operators of a caller's own. Sums
+// of small integers, which are exact in any order of summation and hide nothing.
 #include <limits>
 #include <tulle/tulle.hpp>
 
@@ -32,7 +32,9 @@ struct place {
   [[nodiscard]] std::size_t at(index_t i, index_t j) const {
     return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
   }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(ld() * (order == row_major ? rows : count)); }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(ld() * (order == row_major ? rows : count));
+  }
   template <class T, class F>
   [[nodiscard]] std::vector<T> filled(const F& f) const {
     std::vector<T> out(size(), T{77});
@@ -53,10 +55,11 @@ double y_at(index_t i, index_t j) { return (i + j) % 9 - 4; }
 double bias_at(index_t j) { return j % 5 - 2; }
 
 template <class T>
-void check(const linear_operator& op, const plain_csr<>& m, const place& in, const place& out, double beta, bool biased, activation act) {
+void check(const linear_operator& op, const plain_csr<>& m, const place& in, const place& out, double beta, bool biased,
+           activation act) {
   const context& ctx = op.ctx();
-  SCOPED_TRACE(std::string(op.label()) + ", " + std::to_string(in.count) + " columns, x by " + std::string(name(in.order)) +
-               ", y by " + std::string(name(out.order)));
+  SCOPED_TRACE(std::string(op.label()) + ", " + std::to_string(in.count) + " columns, x by " +
+               std::string(name(in.order)) + ", y by " + std::string(name(out.order)));
   const auto x = to_buffer(ctx, in.filled<T>(x_at));
   auto y = to_buffer(ctx, out.filled<T>([&](index_t i, index_t j) {
     return beta == 0 ? std::numeric_limits<double>::quiet_NaN() : y_at(i, j);
@@ -84,7 +87,8 @@ class many_epilogues : public on_backend {
     plain_csr<T> m{wide.rows, wide.cols, wide.rowptr, wide.colind, {wide.values.begin(), wide.values.end()}};
     const any_spmv_plan plan(ctx(), matrix_ref(m.on(ctx())), options);
     EXPECT_EQ(plan.can(operation::many_epilogue), fused) << plan.kernel();
-    const std::string told = fused ? "bias and activation in the same pass" : "bias and activation in a pass of their own";
+    const std::string told =
+        fused ? "bias and activation in the same pass" : "bias and activation in a pass of their own";
     EXPECT_EQ(plan.explain().find(told) != std::string::npos, options.columns > 0) << plan.explain();
     for (const index_t count : {1, 5, 8, 33, 130}) {
       for (const vector_order x : {row_major, column_major}) {
@@ -125,11 +129,13 @@ class identity final : public linear_operator {
 
  protected:
   void do_apply(double, const const_vector_ref&, double, const vector_ref&, call) const override {}
-  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y, call) const override {
+  void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
+                     call) const override {
     for (index_t i = 0; i < n_; ++i) {
       for (index_t j = 0; j < x.count; ++j) {
         double& to = static_cast<double*>(y.data)[i * y.row_stride() + j * y.vector_stride()];
-        to = alpha * static_cast<const double*>(x.data)[i * x.row_stride() + j * x.vector_stride()] + (beta == 0 ? 0 : beta * to);
+        to = alpha * static_cast<const double*>(x.data)[i * x.row_stride() + j * x.vector_stride()] +
+             (beta == 0 ? 0 : beta * to);
       }
     }
   }
@@ -152,7 +158,10 @@ TEST(ManyEpilogue, ACallersOperatorHasOneAndArgumentsAreChecked) {
   EXPECT_EQ(status_of([&] { op.apply_many_with(1, from, 0, to, {longer}); }), status::invalid_dimensions);
   EXPECT_EQ(status_of([&] { op.apply_many_with(1, from, 0, to, {std::vector<float>(4)}); }), status::invalid_argument);
   EXPECT_EQ(status_of([&] { op.apply_many_with(1, from, 0, to, {std::span(y).first(4)}); }), status::invalid_argument);
-  EXPECT_EQ(status_of([&] { op.apply_many_with(1, from, 0, to, {bias, static_cast<activation>(2)}); }), status::invalid_argument);
+  EXPECT_EQ(status_of([&] {
+              op.apply_many_with(1, from, 0, to, {bias, static_cast<activation>(2)});
+            }),
+            status::invalid_argument);
   x[0] = nan[0];  // is no less than 0
   op.apply_many_with(1, from, 0, to, {bias, activation::relu});
   EXPECT_NE(y[0], y[0]);

@@ -1,13 +1,13 @@
 // csr.dots: C = alpha P o (U V^T) + beta C, a dot product for each entry of a CSR.
 //
-// Method: entries are split equally between threads, wherever rows end, since no two entries share a result. Within a row
-// four dot products run side by side with the row of U in registers, lanes along the features; rows of V that come next are
-// prefetched, as no hardware guesses them (the row-wise form of Nisa, Sukumaran-Rajam, Kurt, Hong, Sadayappan: Sampled dense
-// matrix multiplication for high-performance machine learning, HiPC 2018). Features that are column-major are transposed,
-// 128 bytes of a row at a time, into panels of the plan's, and C is summed panel by panel; without room for panels they are
-// read where they lie.
-// Bytes per nonzero: 4 of the column, sizeof(T) of C, k sizeof(T) of V where it does not stay in a cache. One thread takes
-// nnz / threads entries. Sums have a fixed order, whatever the threads. Chosen always.
+// Method: entries are split equally between threads, wherever rows end, since no two entries share a result. Within a
+// row four dot products run side by side with the row of U in registers, lanes along the features; rows of V that come
+// next are prefetched, as no hardware guesses them (the row-wise form of Nisa, Sukumaran-Rajam, Kurt, Hong, Sadayappan:
+// Sampled dense matrix multiplication for high-performance machine learning, HiPC 2018). Features that are column-major
+// are transposed, 128 bytes of a row at a time, into panels of the plan's, and C is summed panel by panel; without room
+// for panels they are read where they lie. Bytes per nonzero: 4 of the column, sizeof(T) of C, k sizeof(T) of V where
+// it does not stay in a cache. One thread takes nnz / threads entries. Sums have a fixed order, whatever the threads.
+// Chosen always.
 #include <algorithm>
 #include <vector>
 
@@ -19,9 +19,9 @@
 namespace tulle::cpu {
 namespace {
 
-constexpr int together = 4;          // dot products side by side
-constexpr std::int64_t ahead = 16;   // entries whose row of V is asked for before its turn
-constexpr std::int64_t line = 64;    // bytes
+constexpr int together = 4;         // dot products side by side
+constexpr std::int64_t ahead = 16;  // entries whose row of V is asked for before its turn
+constexpr std::int64_t line = 64;   // bytes
 
 /// Rows of features: row i at data + i * stride, one after the other or `step` apart.
 template <class T>
@@ -130,13 +130,14 @@ class csr_dots final : public sddmm_operator {
       : a_(a),
         times_values_(options.times_values),
         most_(ctx.threads()),
-        panel_(options.column_major
-                   ? buffer<T>(ctx, static_cast<std::size_t>(std::int64_t{a.rows} + a.cols) * panel_features(scalar_type_of<T>))
-                   : buffer<T>()) {}
+        panel_(options.column_major ? buffer<T>(ctx, static_cast<std::size_t>(std::int64_t{a.rows} + a.cols) *
+                                                         panel_features(scalar_type_of<T>))
+                                    : buffer<T>()) {}
 
-  void apply(double alpha, const strided_vectors& u, const strided_vectors& v, double beta, void* c, stream_view) override {
-    samples<T, O> s{a_,  times_values_,         static_cast<T>(alpha), features_of(u), features_of(v), u.count,
-                    static_cast<T>(beta), static_cast<T*>(c)};
+  void apply(double alpha, const strided_vectors& u, const strided_vectors& v, double beta, void* c,
+             stream_view) override {
+    samples<T, O> s{a_,      times_values_,        static_cast<T>(alpha), features_of(u), features_of(v),
+                    u.count, static_cast<T>(beta), static_cast<T*>(c)};
     const bool transposes = !panel_.empty() && u.count > 1 && (s.u.step != 1 || s.v.step != 1);
     if (!transposes) return run(s);
     const index_t width = panel_features(scalar_type_of<T>);
@@ -168,7 +169,8 @@ class csr_dots final : public sddmm_operator {
       const O begin = cut(part), end = cut(part + 1);
       if (begin == end) return;
       const index_t row = partition_point(index_t{0}, a_.rows, [&](index_t r) { return a_.rowptr[r + 1] <= begin; });
-      with_isa(isa_, [&]() __attribute__((always_inline)) { s.take(begin, end, row); });
+      with_isa(
+          isa_, [&]() __attribute__((always_inline)) { s.take(begin, end, row); });
     });
   }
 
@@ -181,7 +183,8 @@ class csr_dots final : public sddmm_operator {
     parallel_for(threads_for(most_, std::int64_t{rows} * k), (rows + block - 1) / block, [&](index_t b) {
       const index_t last = std::min(rows, (b + 1) * block);
       for (index_t f = 0; f < k; ++f) {
-        for (index_t i = b * block; i < last; ++i) to[std::int64_t{i} * width + f] = at[f * from.step + i * from.stride];
+        for (index_t i = b * block; i < last; ++i)
+          to[std::int64_t{i} * width + f] = at[f * from.step + i * from.stride];
       }
     });
     return {to, width, 1};

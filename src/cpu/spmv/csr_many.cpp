@@ -9,7 +9,7 @@ namespace tulle::cpu {
 namespace {
 
 constexpr int widest_by_column = 8;
-constexpr int staged = 64;                    // rows of a column-major X or Y that move together: lines of a vector follow each other
+constexpr int staged = 64;  // rows of a column-major X or Y that move together: lines of a vector follow each other
 constexpr std::int64_t near_bytes = 1 << 19;  // of a matrix that need not be asked for ahead
 
 /// Sums of `Width` vectors in registers: GCC keeps arrays that are as wide on the stack.
@@ -78,9 +78,11 @@ struct chunk {
   }
 };
 
-/// The products of some entries of a row. Two sums side by side where one would keep an addition waiting for the one before.
+/// The products of some entries of a row. Two sums side by side where one would keep an addition waiting for the one
+/// before.
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
-[[gnu::always_inline]] inline void sum_entries(const csr_view<T, O>& a, O begin, O end, bool far, const chunk<V, Width, ByRow>& x,
+[[gnu::always_inline]] inline void sum_entries(const csr_view<T, O>& a, O begin, O end, bool far,
+                                               const chunk<V, Width, ByRow>& x,
                                                typename chunk<V, Width, ByRow>::sums& sum) {
   constexpr int unrolled = 4;
   constexpr bool apart = Width * sizeof(V) <= 128;
@@ -102,7 +104,8 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
 [[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow> x,
                                         const many_output<V>& y) {
-  const bool far = static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t)) > near_bytes;
+  const bool far =
+      static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t)) > near_bytes;
   const bool at_once = y.vector_stride == 1 || Width == 1;
   V held[staged * Width];
   auto entry = static_cast<O>(p.begin);
@@ -124,7 +127,8 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
     }
     if (at_once) continue;
     for (int j = 0; j < Width; ++j) {
-      for (index_t i = continues ? 1 : 0; i < rows; ++i) y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
+      for (index_t i = continues ? 1 : 0; i < rows; ++i)
+        y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
     }
   }
   typename chunk<V, Width, ByRow>::sums sum;
@@ -152,9 +156,7 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
   const int count = static_cast<int>(parts.size());
   for_each_part(count, [&](int i) {
     with_isa(
-        level, [&]() __attribute__((always_inline)) {
-          take(a, parts[static_cast<std::size_t>(i)], x, y);
-        });
+        level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
   });
   join<V, Width>(parts, y);
 }

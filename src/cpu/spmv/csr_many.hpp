@@ -60,7 +60,11 @@ void in_chunks(index_t first, const strided_vectors& x, const many_output<T>& y,
 }
 template <scalar T>
 many_output<T> output_of(double alpha, double beta, const strided_vectors& y, const many_finish& finish) {
-  return {{alpha, beta}, static_cast<T*>(y.data), y.row_stride, y.vector_stride, {static_cast<const T*>(finish.bias), finish.relu}};
+  return {{alpha, beta},
+          static_cast<T*>(y.data),
+          y.row_stride,
+          y.vector_stride,
+          {static_cast<const T*>(finish.bias), finish.relu}};
 }
 
 /// As `part`, with the sums of all vectors of a pass.
@@ -70,11 +74,12 @@ struct alignas(64) many_part : part_range {
   sum_of<T> tail[many_width<T>] = {};
 };
 
-/// Method: as csr.balanced, with as many vectors in registers as 256 bytes of a row of X hold (or half as many, ... 1, for
-/// what is left) for each pass over the matrix. A column-major X is turned, so many vectors at a time, into a row-major
-/// panel that is made at the first such call and kept; where that would take longer than the product it is read where it
-/// lies, 8 vectors or fewer a pass. Rows of a column-major Y are stored 16 at a time, so that whole lines are written.
-/// Bytes per nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a fixed order.
+/// Method: as csr.balanced, with as many vectors in registers as 256 bytes of a row of X hold (or half as many, ... 1,
+/// for what is left) for each pass over the matrix. A column-major X is turned, so many vectors at a time, into a
+/// row-major panel that is made at the first such call and kept; where that would take longer than the product it is
+/// read where it lies, 8 vectors or fewer a pass. Rows of a column-major Y are stored 16 at a time, so that whole lines
+/// are written. Bytes per nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a
+/// fixed order.
 template <scalar T, scalar V, offset O>
 class csr_many {
  public:
@@ -82,7 +87,9 @@ class csr_many {
   /// `a` has the pattern given to the constructor. Allocates nothing but the panel.
   void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
            const many_finish& finish);
-  [[nodiscard]] std::size_t bytes() const noexcept { return parts_.size() * sizeof(many_part<V>) + panel_.size() * sizeof(V); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return parts_.size() * sizeof(many_part<V>) + panel_.size() * sizeof(V);
+  }
 
  private:
   const V* turned(csr_view<T, O> a, const strided_vectors& x, index_t first, index_t width);

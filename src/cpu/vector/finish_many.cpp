@@ -1,5 +1,5 @@
-// Y = act(Y + 1 b^T) in place: an epilogue in a pass of its own, for products that have none. One thread takes neighbouring
-// rows. Bytes: Y read and written.
+// Y = act(Y + 1 b^T) in place: an epilogue in a pass of its own, for products that have none. One thread takes
+// neighbouring rows. Bytes: Y read and written.
 #include "core/parallel.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 #include "kernels/backends.hpp"

@@ -1,16 +1,16 @@
 // csr.dots: C = alpha P o (U V^T) + beta C, a dot product for each entry of a CSR.
 //
-// Method: a warp takes a stretch of entries, 32 at a time, wherever rows end, so that every warp has the same work (Hong,
-// Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication, PPoPP 2019, balance rows
-// by tiles; Yu, Dai, Huang, Wang: dgSPARSE, 2021, split entries for graphs). Each lane finds the row of its own entry, among
-// offsets that the warp reads together. Then `Lanes` lanes take entry after entry: 16 bytes of a row of V each, `batch` rows
-// in flight, against a row of U that stays in registers until a row ends. Partial sums change lanes by halves (a transposed
-// reduction: batch - 1 shuffles for `batch` sums), so that each lane ends with the sum of its own entry and C is written
-// whole sectors at a time. Features that are column-major are transposed, 128 bytes of a row at a time, into panels of the
-// plan's, and C is summed panel by panel; without room for panels they are read where they lie.
-// Bytes per nonzero: 4 of the column, sizeof(T) of C (read too where beta != 0), k sizeof(T) of V, most of it from L2; per row
-// and batch k sizeof(T) of U. No set-up, no workspace but the panels. The same bits on every run: the order of a sum depends on
-// k and the alignment of U and V alone. Chosen always.
+// Method: a warp takes a stretch of entries, 32 at a time, wherever rows end, so that every warp has the same work
+// (Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication, PPoPP 2019,
+// balance rows by tiles; Yu, Dai, Huang, Wang: dgSPARSE, 2021, split entries for graphs). Each lane finds the row of
+// its own entry, among offsets that the warp reads together. Then `Lanes` lanes take entry after entry: 16 bytes of a
+// row of V each, `batch` rows in flight, against a row of U that stays in registers until a row ends. Partial sums
+// change lanes by halves (a transposed reduction: batch - 1 shuffles for `batch` sums), so that each lane ends with the
+// sum of its own entry and C is written whole sectors at a time. Features that are column-major are transposed, 128
+// bytes of a row at a time, into panels of the plan's, and C is summed panel by panel; without room for panels they are
+// read where they lie. Bytes per nonzero: 4 of the column, sizeof(T) of C (read too where beta != 0), k sizeof(T) of V,
+// most of it from L2; per row and batch k sizeof(T) of U. No set-up, no workspace but the panels. The same bits on
+// every run: the order of a sum depends on k and the alignment of U and V alone. Chosen always.
 #include "core/instantiate.hpp"
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
@@ -22,11 +22,11 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256;          // threads
-constexpr int batch = 8;            // rows of V in flight
-constexpr int resident = 4;         // blocks a multiprocessor: more registers cost more than they give
-constexpr int most_tiles = 8;       // of 32 entries a warp
-constexpr int tile_bytes = 1024;    // of a row of V, which a tile reads 32 of: with more of them a warp takes fewer tiles
+constexpr int block = 256;        // threads
+constexpr int batch = 8;          // rows of V in flight
+constexpr int resident = 4;       // blocks a multiprocessor: more registers cost more than they give
+constexpr int most_tiles = 8;     // of 32 entries a warp
+constexpr int tile_bytes = 1024;  // of a row of V, which a tile reads 32 of: with more of them a warp takes fewer tiles
 constexpr int wanted_warps = 8192;  // before a warp takes more than one tile
 
 /// Row i of some features is at data + i * stride; they are `step` apart.
@@ -111,7 +111,8 @@ __device__ __forceinline__ index_t first_row(const O* rowptr, index_t rows, O k)
 
 /// sum[i] += the products of feature f.. of entries first + i of the tile: `Same`: all of one row.
 template <bool Same, int Wide, int Count, class T, class O>
-__device__ __forceinline__ void add_features(const samples<T, O>& s, index_t column, index_t row, int first, index_t f, T (&sum)[Count]) {
+__device__ __forceinline__ void add_features(const samples<T, O>& s, index_t column, index_t row, int first, index_t f,
+                                             T (&sum)[Count]) {
   T v[Count][Wide], u[Wide];
   if constexpr (Same) load(s.u.data + __shfl_sync(full_warp, row, first) * s.u.stride, s.u.step, f, s.k, u);
 #pragma unroll
@@ -151,7 +152,8 @@ __global__ void __launch_bounds__(block, resident) csr_dots_kernel(samples<T, O>
 #pragma unroll 1
     for (int done = 0; done < Lanes; done += count) {
       const int of_batch = group + done;
-      const index_t first_of_batch = __shfl_sync(full_warp, row, of_batch), last = __shfl_sync(full_warp, row, of_batch + count - 1);
+      const index_t first_of_batch = __shfl_sync(full_warp, row, of_batch),
+                    last = __shfl_sync(full_warp, row, of_batch + count - 1);
       const bool same = __all_sync(full_warp, first_of_batch == last);
       T sum[count] = {};
       for (index_t f = (lane - group) * Wide; f < s.k + (lane - group) * Wide; f += Lanes * Wide) {
@@ -173,8 +175,8 @@ __global__ void __launch_bounds__(block, resident) csr_dots_kernel(samples<T, O>
   }
 }
 
-/// to[i * width + f] = from[i * stride + f * step]: a thread takes a feature of a row, neighbours neighbouring rows when it
-/// reads and neighbouring features when it writes.
+/// to[i * width + f] = from[i * stride + f * step]: a thread takes a feature of a row, neighbours neighbouring rows
+/// when it reads and neighbouring features when it writes.
 template <class T, int Width>
 __global__ void __launch_bounds__(block) panel_kernel(features<T> from, index_t rows, index_t k, T* to) {
   __shared__ T tile[Width][block / Width + 1];
@@ -194,20 +196,28 @@ class csr_dots final : public sddmm_operator {
       : a_(a),
         device_(ctx.device()),
         times_values_(options.times_values),
-        panel_(options.column_major ? buffer<T>(ctx, static_cast<std::size_t>(std::int64_t{a.rows} + a.cols) * width) : buffer<T>()) {}
+        panel_(options.column_major ? buffer<T>(ctx, static_cast<std::size_t>(std::int64_t{a.rows} + a.cols) * width)
+                                    : buffer<T>()) {}
 
   void apply(double alpha, const strided_vectors& u, const strided_vectors& v, double beta, void* c,
              stream_view stream) override {
     const device_guard guard(device_);
-    samples<T, O> s{a_, features_of(u), features_of(v), u.count, static_cast<T>(alpha), static_cast<T>(beta),
-                    times_values_ ? a_.values : nullptr, static_cast<T*>(c)};
+    samples<T, O> s{a_,
+                    features_of(u),
+                    features_of(v),
+                    u.count,
+                    static_cast<T>(alpha),
+                    static_cast<T>(beta),
+                    times_values_ ? a_.values : nullptr,
+                    static_cast<T*>(c)};
     const bool transposes = !panel_.empty() && u.count > 1 && (s.u.step != 1 || s.v.step != 1);
     const index_t each = transposes ? width : std::max<index_t>(u.count, 1);
     for (index_t first = 0; first < u.count || first == 0; first += each) {
       samples<T, O> part = s;
       part.k = std::min(each, u.count - first);
       part.u = panel_of(s.u, a_.rows, first, part.k, transposes, panel_.data(), native(stream));
-      part.v = panel_of(s.v, a_.cols, first, part.k, transposes, panel_.data() + std::int64_t{a_.rows} * width, native(stream));
+      part.v = panel_of(s.v, a_.cols, first, part.k, transposes, panel_.data() + std::int64_t{a_.rows} * width,
+                        native(stream));
       if (first > 0) part.beta = T{1};
       run(part, native(stream));
     }
@@ -236,10 +246,12 @@ class csr_dots final : public sddmm_operator {
   }
   template <int Lanes, int Wide>
   static void run(const samples<T, O>& s, cudaStream_t stream) {
-    const std::int64_t all = ceil_div(s.a.nnz, 32), row = std::max<std::int64_t>(s.k * static_cast<std::int64_t>(sizeof(T)), 1);
+    const std::int64_t all = ceil_div(s.a.nnz, 32),
+                       row = std::max<std::int64_t>(s.k * static_cast<std::int64_t>(sizeof(T)), 1);
     const std::int64_t most = std::clamp<std::int64_t>(tile_bytes / row, 2, most_tiles);
     const auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most));
-    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s, tiles);
+    launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s,
+           tiles);
   }
 
   /// The features [first, first + k) of all rows side by side; where they are, if that is so already.

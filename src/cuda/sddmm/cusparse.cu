@@ -1,6 +1,6 @@
-// cusparse.sddmm: the vendor's sampled product (cusparseSDDMM on CSR), preprocessed, for comparison: never chosen silently.
-// Prepared at the first call for a shape of U and V (features, order, leading dimension) and kept until the shape changes:
-// that call allocates and preprocesses, the following ones do not.
+// cusparse.sddmm: the vendor's sampled product (cusparseSDDMM on CSR), preprocessed, for comparison: never chosen
+// silently. Prepared at the first call for a shape of U and V (features, order, leading dimension) and kept until the
+// shape changes: that call allocates and preprocesses, the following ones do not.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
@@ -58,8 +58,9 @@ class cusparse_sddmm final : public sddmm_operator {
                              v_by_row ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW);  // of V^T
     v_.reset(m);
     cusparseSpMatDescr_t pattern = nullptr;
-    cusparse().create_csr(&pattern, a_.rows, a_.cols, a_.nnz, const_cast<O*>(a_.rowptr), const_cast<index_t*>(a_.colind), c,
-                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>);
+    cusparse().create_csr(&pattern, a_.rows, a_.cols, a_.nnz, const_cast<O*>(a_.rowptr),
+                          const_cast<index_t*>(a_.colind), c, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                          CUSPARSE_INDEX_BASE_ZERO, value_type<T>);
     c_.reset(pattern);
     const T one{1}, zero{0};
     std::size_t bytes = 0;
@@ -85,7 +86,8 @@ class cusparse_sddmm final : public sddmm_operator {
 };
 
 support takes(const matrix_ref& a, const sddmm_options& options) {
-  if (a.types.offset == offset_type::i64) return {false, "cuSPARSE takes 64-bit offsets only with 64-bit column indices"};
+  if (a.types.offset == offset_type::i64)
+    return {false, "cuSPARSE takes 64-bit offsets only with 64-bit column indices"};
   if (options.times_values) return {false, "cuSPARSE multiplies no values of A"};
   return {};
 }

@@ -1,5 +1,5 @@
-// Y = act(Y + 1 b^T) in place: an epilogue in a pass of its own, for products that have none. A thread takes an element,
-// neighbours what lies together. Bytes: Y read and written.
+// Y = act(Y + 1 b^T) in place: an epilogue in a pass of its own, for products that have none. A thread takes an
+// element, neighbours what lies together. Bytes: Y read and written.
 #include "cuda/device/many_epilogue.cuh"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/launch.cuh"
@@ -11,7 +11,8 @@ namespace {
 /// Element e is number e % inner of line e / inner: a row where Y is row-major, else a vector.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    finish_many_kernel(T* y, std::int64_t elements, index_t inner, std::int64_t line_stride, bool by_row, many_epilogue<T> then) {
+    finish_many_kernel(T* y, std::int64_t elements, index_t inner, std::int64_t line_stride, bool by_row,
+                       many_epilogue<T> then) {
   for (std::int64_t e = grid_thread(); e < elements; e += grid_stride()) {
     const std::int64_t line = e / inner;
     const auto at = static_cast<index_t>(e - line * inner);
@@ -28,8 +29,8 @@ void finish_many(const context& ctx, stream_view stream, scalar_type type, const
   dispatch<type_set::floating>({type, offset_type::i32}, [&]<class T, class>() {
     const bool by_row = y.vector_stride == 1;
     const std::int64_t elements = std::int64_t{rows} * y.count;
-    launch("finish_many", finish_many_kernel<T>, bounded(ctx, threads_for(elements)), native(stream), static_cast<T*>(y.data),
-           elements, by_row ? y.count : rows, by_row ? y.row_stride : y.vector_stride, by_row,
+    launch("finish_many", finish_many_kernel<T>, bounded(ctx, threads_for(elements)), native(stream),
+           static_cast<T*>(y.data), elements, by_row ? y.count : rows, by_row ? y.row_stride : y.vector_stride, by_row,
            many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu});
   });
 }
