@@ -118,6 +118,14 @@ TEST_P(many_epilogues, in_a_pass_of_their_own) {
   check_all<float>(reordered, false);
 }
 
+TEST_P(many_epilogues, behind_a_kernel) {
+  const plain_csr<> m = uneven(40, 40);
+  const any_spmv_plan plan(ctx(), matrix_ref(m.on(ctx())), {.kernel = "bsr"});
+  for (const vector_order y : {row_major, column_major}) {
+    check<double>(plan, m, {40, 3, row_major}, {40, 3, y}, -1, true, activation::relu);
+  }
+}
+
 /// Y = alpha X + beta Y.
 class identity final : public linear_operator {
  public:
