@@ -275,6 +275,7 @@ TEST(capi_cg_arguments, are_refused_by_name) {
   refused_with([](o& s) { s.zero_guess = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "zero_guess");
   refused_with([](o& s) { s.rtol_given = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "rtol_given");
   refused_with([](o& s) { s.keep_history = -1; }, TULLE_STATUS_INVALID_ARGUMENT, "keep_history");
+  refused_with([](o& s) { s.whole_blocks = 2; }, TULLE_STATUS_INVALID_ARGUMENT, "whole_blocks");
   refused_with([](o& s) { s.preconditioner = 4; }, TULLE_STATUS_INVALID_ARGUMENT, "preconditioner");
   refused_with([](o& s) { s.block = 9; }, TULLE_STATUS_INVALID_ARGUMENT, "block");
   refused_with([](o& s) { s.kernel = "nothing"; }, TULLE_STATUS_INVALID_ARGUMENT, "nothing");
