@@ -10,7 +10,7 @@ namespace tulle {
 
 // clang-format off
 inline constexpr std::array<spmv_device_class, 1> spmv_tuning_cuda = {{
-    // nvidia_h200.json: commit unknown, 2026-11-23T21:40:10Z
+    // nvidia_h200.json: commit 2856369, 2026-11-23T21:40:10Z
     {"NVIDIA H200", 90, 132, 4917,
       {{
             {4.712, 2.153, 1.494, 0.7181, 0.1278, 2.916, 2.04, 12.65, 0, 0.4356, 2.513, 0, 0, 0},  // csr5
