@@ -363,7 +363,7 @@ def choice_cuda_table(run: dict, kind: str) -> str:
             continue
         rows.append([f"**{group}**", *cells(of)])
         families = {x[0]["family"] for x in of}
-        by_loss = sorted(families, key=lambda f: -geometric_mean([x[4] for x in of if x[0]["family"] == f]))
+        by_loss = sorted(families, key=lambda f: (-geometric_mean([x[4] for x in of if x[0]["family"] == f]), f))
         rows += [[f, *cells([x for x in of if x[0]["family"] == f])] for f in by_loss]
     return markdown(["family", "matrices", "f64, regret", "f64, over the vendor", "f32, regret", "f32, over the vendor"], rows) + caption_line
 
