@@ -35,9 +35,13 @@ void any_spmv_plan::impl::choose(bool quick) {
     analyse();
   }
   const type_key stored = source.ref().types;
-  const spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
+  spmv_choice choice = choose_spmv(stats, stored, ctx.info(), options.policy);
   const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice.kernel, types());
-  if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice.kernel));
+  if (chosen == nullptr) {
+    choice.reason = fmt::format("{} has no such types", choice.kernel);
+    chosen = spmv_kernel_for(ctx.backend(), "packed", types());
+  }
+  if (chosen == nullptr) return build_without_set_up(choice.reason);
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
     if (options.high_words && build_in_words()) return;
