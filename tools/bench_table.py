@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -325,6 +325,49 @@ def choices_table(run: dict, precision: str) -> str:
         f"\n{names}. {of_set}. {c['device']}; commit {c['commit']}, {c['date'][:10]}.\n")
 
 
+def choice_cuda_table(run: dict, kind: str) -> str:
+    """What `default` takes on a GPU beside the fastest of its kernels and the vendor's fastest: by family, losses first; the worst
+    of the families that nothing was fitted to and of the others (kind=worst); those slower than the vendor's (kind=vendor)."""
+    def is_vendor(kernel: str) -> bool:
+        return kernel.startswith("cusparse")
+
+    cases = []
+    for r in run["choice_cuda"]:
+        ours = min((us, k) for k, us in r["us"].items() if not is_vendor(k))
+        vendor = min((us, k) for k, us in r["us"].items() if is_vendor(k))
+        taken = r["us"][r["chosen"]]
+        cases.append((r, taken, ours, vendor, taken / ours[0], vendor[0] / taken))
+    c = run["context"]
+    caption_line = f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"
+    if kind in ("worst", "vendor"):
+        listed = sorted(cases, key=lambda x: -x[4]) if kind == "worst" else sorted(cases, key=lambda x: x[5])
+        shown = listed[:30] if kind == "worst" else [x for x in listed if x[5] < 1]
+        rows = [[f"{r['family']} {r['parameters']}", "fitted" if r["fitted"] else "left out", f"{r['nnz']:,}", r["precision"],
+                 f"`{r['chosen']}` {taken:.1f}", f"`{ours[1]}` {ours[0]:.1f}", f"`{vendor[1]}` {vendor[0]:.1f}", f"{regret:.2f}",
+                 f"{speed:.2f}"] for r, taken, ours, vendor, regret, speed in shown]
+        return markdown(["matrix", "", "nonzeros", "precision", "chosen, µs", "fastest of ours, µs", "vendor's fastest, µs", "regret",
+                         "speed over the vendor's"], rows) + caption_line
+
+    def cells(of: list) -> list:
+        out = [str(len({(x[0]["parameters"], x[0]["nnz"]) for x in of}))]
+        for p in ("f64", "f32"):
+            regrets = [x[4] for x in of if x[0]["precision"] == p]
+            speeds = [x[5] for x in of if x[0]["precision"] == p]
+            out += [f"{geometric_mean(regrets):.3f} / {max(regrets):.2f}", f"{geometric_mean(speeds):.2f} / {min(speeds):.2f}"]
+        return out
+
+    rows = []
+    for fitted, group in ((False, "left out of every fit"), (True, "left out one at a time")):
+        of = [x for x in cases if x[0]["fitted"] == fitted]
+        if not of:
+            continue
+        rows.append([f"**{group}**", *cells(of)])
+        families = {x[0]["family"] for x in of}
+        by_loss = sorted(families, key=lambda f: (-geometric_mean([x[4] for x in of if x[0]["family"] == f]), f))
+        rows += [[f, *cells([x for x in of if x[0]["family"] == f])] for f in by_loss]
+    return markdown(["family", "matrices", "f64, regret", "f64, over the vendor", "f32, regret", "f32, over the vendor"], rows) + caption_line
+
+
 def choice_cpu_table(run: dict, kind: str) -> str:
     """What `default` takes on a CPU beside the fastest of its kernels: by family, by size (kind=sizes), or the worst (kind=worst)."""
     ways = [(p, t) for p in ("f64", "f32") for t in (1, 2)]
@@ -479,6 +522,7 @@ def replace_tables(text: str, results: Path) -> str:
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run
                 else columns_table(run, DEFAULTS | given) if "gather us" in run.get("header", [])
+                else choice_cuda_table(run, (DEFAULTS | given)["kind"]) if "choice_cuda" in run
                 else rows_table(run) if "rows" in run
                 else precision_table(run, DEFAULTS | given) if run["benchmarks"] and "form" in run["benchmarks"][0]
                 else kept_table(run) if "commit_before" in run["context"] else table(run, DEFAULTS | given, results))

@@ -171,13 +171,19 @@ def report(name, cases, choices):
         print(f"   {regret:.2f} {c['family']} {c['parameters']} ({c['nnz']}): {k} {c['us'][k]}, {best} {c['us'][best]}")
 
 
-def judge(cases):
-    """Every family by what the others were fitted to."""
-    for precision, of in cases.items():
-        by_family = {}
-        for family in {c["family"] for c in of}:
-            by_family[family] = fit_all([c for c in of if c["family"] != family])
-        report(f"{precision}, one family left out", of, [choice(c, by_family[c["family"]]) for c in of])
+def choices_left_out(of):
+    """For every case what is chosen by costs that its family was left out of."""
+    by_family = {family: fit_all([c for c in of if c["family"] != family]) for family in sorted({c["family"] for c in of})}
+    return [choice(c, by_family[c["family"]]) for c in of]
+
+
+def write_results(file, context, cases, others, costs):
+    """What tools/bench_table.py makes tables of."""
+    found = [(True, c, k) for of in cases.values() for c, k in zip(of, choices_left_out(of))]
+    found += [(False, c, choice(c, costs[p])) for p, of in others.items() for c in of]
+    lines = [json.dumps({"family": c["family"], "parameters": c["parameters"], "nnz": c["nnz"], "precision": c["precision"],
+                         "fitted": fitted, "chosen": k, "us": c["us"]}) for fitted, c, k in found]
+    file.write_text(json.dumps({"context": context})[:-1] + ',\n"choice_cuda": [\n' + ",\n".join(lines) + "\n]}\n")
 
 
 def write_header():
@@ -206,20 +212,26 @@ def main():
     parser.add_argument("record", type=Path)
     parser.add_argument("--judge", action="store_true")
     parser.add_argument("--against", type=Path)
+    parser.add_argument("--results", type=Path, help="with --against: where both go for tools/bench_table.py")
     parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", help="where the bench programs are")
     args = parser.parse_args()
     if not args.record.exists():
         subprocess.run([args.bin / "tulle_choice_cuda", args.record, "300", "all"], check=True)
     terms = args.bin / "tulle_choice_cuda_terms"
     cases = read_terms(args.record, terms)
+    context = json.loads(args.record.open().readline())["context"]
     if args.judge:
-        return judge(cases)
+        for precision, of in cases.items():
+            report(f"{precision}, one family left out", of, choices_left_out(of))
+        return None
     costs = {precision: fit_all(of) for precision, of in cases.items()}
     if args.against:
-        for precision, of in read_terms(args.against, terms).items():
+        others = read_terms(args.against, terms)
+        for precision, of in others.items():
             report(f"{precision}, {args.against.name}", of, [choice(c, costs[precision]) for c in of])
+        if args.results:
+            write_results(args.results, context, cases, others, costs)
         return None
-    context = json.loads(args.record.open().readline())["context"]
     TUNING.mkdir(exist_ok=True)
     file = TUNING / (re.sub(r"\W+", "_", context["device"].lower()) + ".json")
     table = {p: {k: [float(f"{v:.4g}") for v in of] for k, of in costs[p].items()} for p in costs}

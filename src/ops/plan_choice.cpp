@@ -37,16 +37,21 @@ void any_spmv_plan::impl::choose(bool quick) {
   const type_key stored = source.ref().types;
   const std::string choice = chosen_spmv_kernel(stats, stored, ctx.info(), options.policy);
   const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice, types());
-  if (chosen == nullptr) return build_without_set_up(fmt::format("{} has no such types", choice));
+  std::string why;  // empty: the rules'
+  if (chosen == nullptr) {
+    why = fmt::format("{} has no such types", choice);
+    chosen = spmv_kernel_for(ctx.backend(), "packed", types());
+  }
+  if (chosen == nullptr) return build_without_set_up(why);
   if (const support s = chosen->supports(stats, stored, ctx.info()); !s.ok) return build_without_set_up(s.reason);
   try {
     if (options.high_words && build_in_words()) return;
     if (may_lose_bits(options) && build_narrower(*chosen)) return;
     if (may_be_narrower(*chosen, stats) && build_lossless()) return;
     if (kernel == chosen) {
-      reason.clear();  // made, though nothing in it takes fewer bits
+      reason = why;  // made, though nothing in it takes fewer bits
     } else {
-      build(*chosen, "");
+      build(*chosen, why);
     }
   } catch (const error& e) {
     if (e.code() == status::unsupported) return build_without_set_up(e.what());

@@ -14,7 +14,7 @@
 
 namespace tulle {
 
-inline constexpr std::array<std::string_view, 7> cuda_candidates = {"csr5", "csr5.blocked", "csr.stream",     "packed",
+inline constexpr std::array<std::string_view, 6> cuda_candidates = {"csr5", "csr5.blocked", "packed",
                                                                     "sell", "ell",          "bin_bsr.compact"};
 
 /// What a term counts. Reads of x: `near` those that L1 does not answer among the entries that are walked at the same
@@ -49,7 +49,6 @@ class spmv_terms_of {
   [[nodiscard]] terms of(std::string_view kernel) const {
     if (kernel == "csr5") return csr5();
     if (kernel == "csr5.blocked") return csr5_blocked();
-    if (kernel == "csr.stream") return csr_stream();
     if (kernel == "packed") return packed();
     if (kernel == "sell") return slices(s_.sell_padding < 1.05 ? s_.sell_padding : sorted_padding());
     if (kernel == "ell") return slices(s_.skew);
@@ -109,12 +108,6 @@ class spmv_terms_of {
     read_in_order(t, x_bytes());
     t[terms::bytes] = csr5_bytes() + rows_ * value_;
     t[terms::own] = n_ * (s_.tile_padding - 1);
-    return t;
-  }
-  [[nodiscard]] terms csr_stream() const {
-    terms t = common();
-    read_in_order(t, x_bytes());
-    t[terms::bytes] = n_ * (value_ + 4) + rows_ * (value_ + 4);
     return t;
   }
   [[nodiscard]] terms csr5_blocked() const {

@@ -58,14 +58,9 @@ scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts) {
 }
 
 template <offset O>
-void find_longest(const context& ctx, index_t rows, const O* rowptr, unsigned long long* longest) {
-  launch_items(ctx, "longest_row", longest_kernel<O>, rows, rows, rowptr, longest);
-}
-
-template <offset O>
 std::int64_t longest(const context& ctx, index_t rows, const O* rowptr) {
   auto found = device_value<unsigned long long>(ctx);
-  find_longest(ctx, rows, rowptr, found.data());
+  launch_items(ctx, "longest_row", longest_kernel<O>, rows, rows, rowptr, found.data());
   return static_cast<std::int64_t>(read_back(ctx, found.data()));
 }
 
@@ -82,8 +77,7 @@ index_t longest_row(const context& ctx, csr_view<T, O> a) {
   template buffer<std::int32_t> narrow_offsets<O>(const context&, const O*, std::size_t); \
   template buffer<std::int64_t> widen_offsets<O>(const context&, const O*, std::size_t);  \
   template scanned_offsets<O> offsets_of<O>(const context&, buffer<std::int64_t>);        \
-  template std::int64_t longest<O>(const context&, index_t, const O*);                    \
-  template void find_longest<O>(const context&, index_t, const O*, unsigned long long*);
+  template std::int64_t longest<O>(const context&, index_t, const O*);
 TULLE_INSTANTIATE_OFFSET(std::int32_t)
 TULLE_INSTANTIATE_OFFSET(std::int64_t)
 #define TULLE_INSTANTIATE(T, O) template index_t longest_row<T, O>(const context&, csr_view<T, O>);

@@ -15,10 +15,6 @@ struct scanned_offsets {
 template <offset O>
 scanned_offsets<O> offsets_of(const context& ctx, buffer<std::int64_t> counts);
 
-/// *found, on the device, becomes the entries of the longest row unless it is larger.
-template <offset O>
-void find_longest(const context& ctx, index_t rows, const O* rowptr, unsigned long long* found);
-
 /// Entries of the longest row.
 template <offset O>
 std::int64_t longest(const context& ctx, index_t rows, const O* rowptr);

@@ -5,7 +5,6 @@
 
 #include "core/instantiate.hpp"
 #include "cuda/formats/formats.hpp"
-#include "cuda/formats/offsets.hpp"
 #include "cuda/formats/statistics.hpp"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/read_back.hpp"

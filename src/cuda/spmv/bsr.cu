@@ -2,7 +2,7 @@
 // block row; bsr_walk.cuh says how. Entries outside the pattern (mask) never touch x.
 // Bytes per nonzero of a full block: sizeof(T) + 4 / block^2; plus one offset per block row and one y per row. Where
 // blocks are not full: (sizeof(T) + 12 / block^2) / fill. Chosen where blocks are full enough for long rows of blocks
-// of 8 and, where all stays in L2, of others (plan/spmv_costs_cuda.hpp), and with effort `none` for a BSR.
+// of 8 and, where all stays in L2, of others (docs/notes/0012-fused-passes.md), and with effort `none` for a BSR.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/bsr_walk.cuh"
 #include "cuda/spmv/supports.hpp"

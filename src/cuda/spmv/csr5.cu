@@ -4,8 +4,8 @@
 // place known from its number, so that only the reads of x wait for other reads. Rows longer than a tile:
 // shared_parts.cuh. Bytes per nonzero: sizeof(T) + 4 (2 for at most 65535 columns) + 1/2, and the same for every empty
 // slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
-// entries; plus one y per row. Chosen where reads that wait for reads cost more than bytes: below 2.5 million nonzeros,
-// and above where row lengths differ, rows are short, or x is read from all over L2.
+// entries; plus one y per row. Chosen below half a million nonzeros, and above where it is predicted to be the fastest
+// (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"

@@ -2,7 +2,8 @@
 // A thread walks the slots of its row; neighbouring threads read neighbouring slots. Padding (column -1) never
 // touches x.
 // Bytes per slot: sizeof(T) + 4; plus one y per row; no offsets.
-// Chosen by policy `simple` where all rows have nearly the same length; sell is as fast there and pads less elsewhere.
+// Chosen where all rows have nearly the same length and it is predicted to be the fastest (plan/spmv_terms_cuda.hpp), and
+// by policy `simple`.
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"

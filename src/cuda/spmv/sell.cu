@@ -2,7 +2,8 @@
 // A lane walks the slots of its row with several loads in flight; a warp reads 32 neighbouring slots at once. The store
 // permutes the rows back. Padding (column -1) never touches x.
 // Bytes per slot: sizeof(T) + 4; plus 8 bytes per slice and, per row, one y and (if rows moved) 4 bytes; no offsets.
-// Chosen by policy `simple` where rows sorted within windows pad little; packed reads fewer bytes.
+// Chosen where it is predicted to be the fastest (plan/spmv_terms_cuda.hpp): neighbouring rows read x in step, and offsets
+// of packed would not be short. And by policy `simple` where rows sorted within windows pad little.
 #include <tulle/formats/convert.hpp>
 
 #include "cuda/device/load.cuh"
