@@ -22,12 +22,12 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256;        // threads
-constexpr int batch = 8;          // rows of V in flight
-constexpr int resident = 4;       // blocks a multiprocessor: more registers cost more than they give
-constexpr int most_tiles = 8;     // of 32 entries a warp
-constexpr int tile_bytes = 1024;  // of a row of V, which a tile reads 32 of: with more of them a warp takes fewer tiles
-constexpr int wanted_warps = 8192;  // before a warp takes more than one tile
+constexpr int block = 256;     // threads
+constexpr int batch = 8;       // rows of V in flight
+constexpr int most_tiles = 8;  // of 32 entries a warp
+constexpr int most_tiles_of_long_rows = 2;
+constexpr std::int64_t long_row_bytes = 512;  // of V: neighbouring warps are then closer together in it
+constexpr int wanted_warps = 8192;            // before a warp takes more than one tile
 
 /// Row i of some features is at data + i * stride; they are `step` apart.
 template <class T>
@@ -133,7 +133,7 @@ __device__ __forceinline__ void add_features(const samples<T, O>& s, index_t col
 }
 
 template <int Lanes, int Wide, class T, class O>
-__global__ void __launch_bounds__(block, resident) csr_dots_kernel(samples<T, O> s, int tiles) {
+__global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int tiles) {
   constexpr int count = batch < Lanes ? batch : Lanes;
   const int lane = lane_id();
   const int group = lane / Lanes * Lanes;  // its first lane
@@ -156,11 +156,14 @@ __global__ void __launch_bounds__(block, resident) csr_dots_kernel(samples<T, O>
                     last = __shfl_sync(full_warp, row, of_batch + count - 1);
       const bool same = __all_sync(full_warp, first_of_batch == last);
       T sum[count] = {};
-      for (index_t f = (lane - group) * Wide; f < s.k + (lane - group) * Wide; f += Lanes * Wide) {
-        if (same) {
-          add_features<true, Wide>(s, column, row, of_batch, f, sum);
-        } else {
-          add_features<false, Wide>(s, column, row, of_batch, f, sum);
+      const index_t own_feature = (lane - group) * Wide;
+      if (same) {
+        for (index_t f = 0; f < s.k; f += Lanes * Wide) {
+          add_features<true, Wide>(s, column, row, of_batch, f + own_feature, sum);
+        }
+      } else {
+        for (index_t f = 0; f < s.k; f += Lanes * Wide) {
+          add_features<false, Wide>(s, column, row, of_batch, f + own_feature, sum);
         }
       }
       const T whole = transposed_sum<Lanes>(sum);
@@ -246,9 +249,8 @@ class csr_dots final : public sddmm_operator {
   }
   template <int Lanes, int Wide>
   static void run(const samples<T, O>& s, cudaStream_t stream) {
-    const std::int64_t all = ceil_div(s.a.nnz, 32),
-                       row = std::max<std::int64_t>(s.k * static_cast<std::int64_t>(sizeof(T)), 1);
-    const std::int64_t most = std::clamp<std::int64_t>(tile_bytes / row, 2, most_tiles);
+    const std::int64_t all = ceil_div(s.a.nnz, 32), row_bytes = s.k * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t most = row_bytes >= long_row_bytes ? most_tiles_of_long_rows : most_tiles;
     const auto tiles = static_cast<int>(std::clamp<std::int64_t>(all / wanted_warps, 1, most));
     launch("csr_dots", csr_dots_kernel<Lanes, Wide, T, O>, threads_for(ceil_div(all, tiles) * 32, block), stream, s,
            tiles);
