@@ -37,11 +37,14 @@ class Outputs(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        home = tempfile.TemporaryDirectory()  # of the cache, which is no output
+        self.addCleanup(home.cleanup)
+        self.home = home.name
         self.assertEqual(self.run_it("generate stencil:n=12 -o a.mtx")[0], 0)
 
     def start(self, command, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-        return subprocess.Popen([BINARY, *command.split()], cwd=self.folder, env=environment(self.folder), **options)
+        return subprocess.Popen([BINARY, *command.split()], cwd=self.folder, env=environment(self.home), **options)
 
     def run_it(self, command, **options):
         process = self.start(command, **options)
@@ -153,7 +156,7 @@ class Outputs(unittest.TestCase):
         for arguments in (["info", name], ["info", "no" + name], ["convert", name, "-o", "c" + name], [name], ["spmv", "--" + name],
                           ["spmv", name], ["info", name, "--json"], ["info", "no" + name, "--json"], ["spmv", name, "--x", name]):
             with self.subTest(arguments):
-                done = subprocess.run([BINARY, *arguments], cwd=self.folder, env=environment(self.folder), capture_output=True)
+                done = subprocess.run([BINARY, *arguments], cwd=self.folder, env=environment(self.home), capture_output=True)
                 for byte in (b"\x1b", b"\x07", "\u009b".encode(), b"\nvil"):
                     self.assertNotIn(byte, done.stdout + done.stderr)
 
