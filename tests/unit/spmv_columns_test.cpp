@@ -108,8 +108,10 @@ TEST_P(spmv_columns, are_right_however_many_and_however_they_lie) {
   check_all<float>(uneven(700, 900), "");
 }
 TEST_P(spmv_columns, are_right_where_rows_are_packed) {
-  check_all<double>(uneven(300, 3000), "packed");
-  check_all<float>(uneven(300, 3000), "packed");
+  // A CPU refuses to pad few rows to the length of one that has 3000 entries.
+  const plain_csr<> m = uneven(300, ctx().backend() == backend_kind::cpu ? 60 : 3000);
+  check_all<double>(m, "packed");
+  check_all<float>(m, "packed");
 }
 TEST_P(spmv_columns, are_right_in_pieces_of_rows) {
   if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "a kernel of CUDA";
