@@ -112,6 +112,7 @@ void add_bench(CLI::App& app, int& result) {
   const auto* kernels =
       command.add_option("--kernels,--kernel", o->kernels, "all, chosen, study, vendor, or names from `tulle kernels`")
           ->delimiter(',')
+          ->allow_extra_args(false)  // what follows is a matrix
           ->capture_default_str();
   add_workload_options(command, o->work);
   add_plan_options(command, o->run);
@@ -139,6 +140,7 @@ void add_bench(CLI::App& app, int& result) {
   const auto* preconditioner =
       command.add_option("--preconditioner", o->preconditioners, "Of solve: none, jacobi, block_jacobi, chebyshev")
           ->delimiter(',')
+          ->allow_extra_args(false)
           ->check(CLI::IsMember(words))
           ->capture_default_str();
   const auto* rtol =

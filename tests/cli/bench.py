@@ -53,6 +53,13 @@ class Bench(unittest.TestCase):
         self.assertEqual(len(chosen), 8)
         self.assertEqual(len(set(chosen)), 8)
 
+    def test_takes_a_matrix_after_a_list(self):
+        run = self.run_of(*QUICK[1:], "--kernels", "csr.serial,sell", STENCIL, "gen:diagonal:n=9")
+        self.assertEqual({b["matrix"] for b in run["benchmarks"]}, {STENCIL, "gen:diagonal:n=9"})
+        solve = self.run_of("solve", "--no-bandwidth", "--warm", "--repeat", 1, "--preconditioner", "jacobi,none",
+                            "gen:stencil:n=9,values=spd")
+        self.assertEqual({b["preconditioner"] for b in solve["benchmarks"]}, {"jacobi", "none"})
+
     def test_compares_with_an_earlier_run(self):
         once = [STENCIL, "--no-bandwidth", "--warm", "--repeat", 1, "--kernels", "csr.serial"]  # one run has no standard deviation
         self.bench(*once, "-o", self.file)
