@@ -13,12 +13,12 @@ build without CUDA has too. Then build again.
 
 import argparse
 import json
-import math
 import re
 import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
+
+import tune_costs
 
 ROOT = Path(__file__).resolve().parent.parent
 TUNING = ROOT / "src/plan/tuning"
@@ -27,63 +27,6 @@ FAR = 1.6  # times the fastest: from here on a prediction is not asked to be rig
 BLOCKS, LEAST_BLOCK_ROWS = "bin_bsr.compact", 4096e-6  # in millions; fewer are never chosen
 BYTES, LEAST_BYTES = 4, 0.12  # the term, and the least microseconds of a megabyte: 60% of what an H200's memory takes
 MOST_BYTES = 3  # times those of csr5: blocks with so many holes are never chosen
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def solve(matrix, right):
-    """Gauss with pivots; None where it is singular."""
-    n = len(right)
-    rows = [list(matrix[i]) + [right[i]] for i in range(n)]
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda r: abs(rows[r][i]))
-        if abs(rows[pivot][i]) < 1e-12:
-            return None
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        for r in range(i + 1, n):
-            f = rows[r][i] / rows[i][i]
-            if f:
-                rows[r] = [a - f * b for a, b in zip(rows[r], rows[i])]
-    x = [0.0] * n
-    for i in reversed(range(n)):
-        x[i] = (rows[i][n] - sum(rows[i][j] * x[j] for j in range(i + 1, n))) / rows[i][i]
-    return x
-
-
-def non_negative(gram, right):
-    """x >= 0 that minimises x'Gx - 2 b'x (Lawson and Hanson, 1974, chapter 23)."""
-    n = len(right)
-    scale = [1 / math.sqrt(gram[i][i]) if gram[i][i] > 0 else 0 for i in range(n)]
-    g = [[gram[i][j] * scale[i] * scale[j] for j in range(n)] for i in range(n)]
-    b = [right[i] * scale[i] for i in range(n)]
-    x, used, tried = [0.0] * n, [], set()
-    for _ in range(10 * n):
-        slope = [b[i] - sum(g[i][j] * x[j] for j in used) for i in range(n)]
-        free = [i for i in range(n) if i not in used and i not in tried and slope[i] > 1e-9 and scale[i] > 0]
-        if not free:
-            break
-        new = max(free, key=lambda i: slope[i])
-        used.append(new)
-        while used:
-            best = solve([[g[i][j] + (1e-9 if i == j else 0) for j in used] for i in used], [b[i] for i in used])
-            if best is None or (best[-1] <= 0 and used[-1] == new and x[new] == 0):
-                used.remove(new)
-                tried.add(new)
-                break
-            if min(best) > 0:
-                for i, v in zip(used, best):
-                    x[i] = v
-                tried.clear()
-                break
-            step = min(x[i] / (x[i] - v) for i, v in zip(used, best) if v <= 0)
-            for i, v in zip(used, best):
-                x[i] += step * (v - x[i])
-            for i in [i for i in used if x[i] < 1e-12]:
-                x[i] = 0.0
-                used.remove(i)
-    return [v * s for v, s in zip(x, scale)]
 
 
 def fit(samples, least_bytes=LEAST_BYTES):
@@ -106,7 +49,7 @@ def fit(samples, least_bytes=LEAST_BYTES):
                 right[i] += weighted[i] * (target - least_bytes * terms[BYTES]) * weight
                 for j in hit:
                     gram[i][j] += weighted[i] * weighted[j]
-        costs = non_negative(gram, right)
+        costs = tune_costs.non_negative(gram, right)
         costs[BYTES] += least_bytes
         now = [not far or predicted(costs, terms) < near for terms, _, _, far, near in rows]
         if now == active:
@@ -163,9 +106,9 @@ def report(name, cases, choices):
     regrets = [c["us"][k] / c["fastest"] for c, k in zip(cases, choices)]
     vendor = [min(us for v, us in c["us"].items() if not is_ours(v)) / c["us"][k] for c, k in zip(cases, choices)]
     by_size = sorted(zip(regrets, cases, choices), key=lambda t: -t[0])
-    print(f"{name}: {len(cases)} matrices, regret {geometric_mean(regrets):.4f}, worst {max(regrets):.2f}, "
+    print(f"{name}: {len(cases)} matrices, regret {tune_costs.geometric_mean(regrets):.4f}, worst {max(regrets):.2f}, "
           f"above 1.05 {sum(r > 1.05 for r in regrets)}, above 1.12 {sum(r > 1.12 for r in regrets)}; "
-          f"vendor / chosen {geometric_mean(vendor):.3f}, least {min(vendor):.2f}, below 1 {sum(v < 1 for v in vendor)}")
+          f"vendor / chosen {tune_costs.geometric_mean(vendor):.3f}, least {min(vendor):.2f}, below 1 {sum(v < 1 for v in vendor)}")
     for regret, c, k in by_size[:8]:
         best = min((v for v in c["us"] if is_ours(v)), key=c["us"].get)
         print(f"   {regret:.2f} {c['family']} {c['parameters']} ({c['nnz']}): {k} {c['us'][k]}, {best} {c['us'][best]}")
