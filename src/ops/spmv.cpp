@@ -240,7 +240,9 @@ void any_spmv_plan::impl::prepare_many() {
 spmv_operator& any_spmv_plan::impl::many_operator(const const_multivector_ref& x, const const_multivector_ref& y) {
   if (many == nullptr) return *op;
   const bool by_row = x.order == vector_order::row_major && y.order == vector_order::row_major;
-  return kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row) ? *op : *many;
+  const bool suits =
+      kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row);
+  return suits ? *op : *many;
 }
 
 /// Null where there is none, or none that takes this matrix.
