@@ -131,6 +131,8 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     by_high_words = make_part_operator(true, false);
   }
   prepare_many();
+  const memory_space space = ctx.space();
+  facts = {space, space == memory_space::device ? ctx.device() : -1, ctx.stream(), dimensions, *options.vector_type};
   plan_microseconds = microseconds_since(began);
 }
 
@@ -298,6 +300,8 @@ void detail::explain_kernel(any_spmv_plan& plan, const std::string& why) {
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
 scalar_type any_spmv_plan::vector_type() const noexcept { return *impl_->options.vector_type; }
+
+const linear_operator::call_facts* any_spmv_plan::kept_facts() const noexcept { return &impl_->facts; }
 
 std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
 

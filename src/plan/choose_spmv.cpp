@@ -141,7 +141,7 @@ explanation say(bool asked, fmt::format_string<Values...> text, Values&&... valu
 
 /// In CSR, by threads where there is work for two.
 spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
-  const bool alone = threads_for(2, s.rows + s.nnz) == 1;
+  const bool alone = threads_for_product(2, s.rows + s.nnz) == 1;
   const char* const kernel = alone ? "csr.serial" : "csr.balanced";
   if (!why) return {kernel, ""};
   if (alone) {

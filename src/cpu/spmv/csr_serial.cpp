@@ -15,7 +15,7 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
  public:
   csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
       : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
-    this->path_ = fastest_row_path<V>(a);
+    this->path_ = fastest_row_path<V>(a, 1);
   }
 
   template <class Finish, class Done>
