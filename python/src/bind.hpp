@@ -14,5 +14,6 @@ void bind_system(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_reorder(nb::module_& m);
+void bind_report(nb::module_& m);
 
 }  // namespace tulle::python

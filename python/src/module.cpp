@@ -24,4 +24,5 @@ NB_MODULE(_tulle, m) {
   bind_files(m);
   bind_solvers(m);
   bind_reorder(m);
+  bind_report(m);
 }
