@@ -76,7 +76,7 @@ nb::object multiply_dense(index_t rows, index_t cols, nb::handle indptr, nb::han
   if (!made.is_valid()) nb::raise_python_error();
   const auto y = as_multivector(numpy_array(made), type);
   if (v->count == 0 || !y) return made;
-  if (transposed) options.effort = spmv_effort::standard;
+  if (transposed) options.columns = v->count;  // room for all of them side by side
   const nb::gil_scoped_release released;
   any_spmv_plan(ctx, a.ref, options).apply_many(1, *v, 0, *y);
   return made;

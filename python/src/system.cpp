@@ -16,7 +16,8 @@ void bind_system(nb::module_& m) {
   nb::list types;
   nb::dict names;  // tulle's to NumPy's
   for (const value_type& t : value_types) {
-    const std::string text = std::string(1, t.kind) + std::to_string(t.bytes);
+    std::string text(1, t.kind);
+    text += std::to_string(t.bytes);
     types.append(text);
     names[std::string(name(t.type)).c_str()] = text;
   }
