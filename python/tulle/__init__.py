@@ -12,12 +12,18 @@ array([1., 2., 3.])
 array([1., 2., 3.])
 """
 
+from . import io, linalg
 from ._core import core as _core
 from ._errors import InvalidStructure, NotConverged
 from ._install import install, uninstall
 from ._operator import operator
+from ._plot import spy
 from ._products import matmul, plan_matmul, triple_product
+from ._reorder import order_quality, reorder
+from ._report import bench, doctor, info
+from ._solve import SolveInfo, solve, solver
 
 __version__ = _core.__version__
 
-__all__ = ["InvalidStructure", "NotConverged", "install", "matmul", "operator", "plan_matmul", "triple_product", "uninstall"]
+__all__ = ["InvalidStructure", "NotConverged", "SolveInfo", "bench", "doctor", "info", "install", "io", "linalg", "matmul",
+           "operator", "order_quality", "plan_matmul", "reorder", "solve", "solver", "spy", "triple_product", "uninstall"]
