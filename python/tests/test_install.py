@@ -70,3 +70,11 @@ def test_empty():
                 assert (a @ np.ones(shape[1])).shape == (shape[0],)
                 assert (a @ np.ones((shape[1], 2))).shape == (shape[0], 2)
                 assert (a @ a.T).shape == (shape[0], shape[0])
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 8, 16, 32, 33, 64])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_several_vectors(rng, format, count):
+    a = sparse(rng, 700, 500, 0.1, "f8", format)  # enough for several threads
+    with tulle.install():
+        assert_product(a, x := values(rng, (500, count), "f8"), a @ x)
