@@ -25,26 +25,6 @@ void check_transposed(const context& ctx, const csr_view<T, O>& host, const batt
   EXPECT_LE(error_ratio(reference, host_span<const T>(y)), 1) << worst_of(reference, y);
 }
 
-template <scalar T, offset O>
-void run_kernel(const context& ctx, const spmv_case& c) {
-  typed_matrix<T, O> a(ctx, *c.matrix);
-  const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T>;
-  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), {}, c.options);
-  const auto apply = [&](double alpha, const T* x, double beta, T* y) { op->apply(alpha, x, beta, y, ctx.stream()); };
-  const auto check = [&](double alpha, double beta) {
-    check_transposed(ctx, a.host(), *c.matrix, alpha, beta, reproducible, apply);
-  };
-  for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {-1, 1}, {3, -1}, {0, 1}}) check(alpha, beta);
-  a.replace_values(random_numbers(c.matrix->values.size(), 1234));
-  op->update_values(matrix_ref(a.device()));
-  {
-    SCOPED_TRACE("after update_values");
-    check(1, 0);
-  }
-  if (ctx.backend() != backend_kind::cpu) return;
-  for (const index_t count : {2, 5, 8, 16}) run_kernel_many<T, O>(ctx, c, count);
-}
-
 /// Several vectors in rows, of which the kernel was told: every one of them is the same x, and each must come out right.
 template <scalar T, offset O>
 void run_kernel_many(const context& ctx, const spmv_case& c, index_t count) {
@@ -66,6 +46,26 @@ void run_kernel_many(const context& ctx, const spmv_case& c, index_t count) {
     check_transposed(ctx, a.host(), *c.matrix, 1, 0, true, apply);
     check_transposed(ctx, a.host(), *c.matrix, 3, -1, true, apply);
   }
+}
+
+template <scalar T, offset O>
+void run_kernel(const context& ctx, const spmv_case& c) {
+  typed_matrix<T, O> a(ctx, *c.matrix);
+  const bool reproducible = ctx.backend() == backend_kind::cpu || std::is_integral_v<T>;
+  const auto op = c.kernel->make(ctx, matrix_ref(a.device()), {}, c.options);
+  const auto apply = [&](double alpha, const T* x, double beta, T* y) { op->apply(alpha, x, beta, y, ctx.stream()); };
+  const auto check = [&](double alpha, double beta) {
+    check_transposed(ctx, a.host(), *c.matrix, alpha, beta, reproducible, apply);
+  };
+  for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {-1, 1}, {3, -1}, {0, 1}}) check(alpha, beta);
+  a.replace_values(random_numbers(c.matrix->values.size(), 1234));
+  op->update_values(matrix_ref(a.device()));
+  {
+    SCOPED_TRACE("after update_values");
+    check(1, 0);
+  }
+  if (ctx.backend() != backend_kind::cpu) return;
+  for (const index_t count : {2, 5, 8, 16}) run_kernel_many<T, O>(ctx, c, count);
 }
 
 template <scalar T, offset O>
