@@ -253,7 +253,9 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
 
 def cpu_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-    if "products" in run["results"][0]:
+    if "mmread" in run["results"][0]:
+        from compare_python import table as table_of  # noqa: PLC0415 (not needed for the others)
+    elif "products" in run["results"][0]:
         from compare_spgemm_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
     else:
         from compare_spmv_cpu import table as table_of  # noqa: PLC0415
