@@ -95,8 +95,8 @@ void linear_operator::apply_many_with(double alpha, const const_multivector_ref&
   const call how = checked(operation::apply_many, options, facts);
   const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
   rules.check_multivectors(x, y);
-  if (rules.type == scalar_type::i32) {
-    throw error(status::unsupported, "apply_many_with takes vectors of f32 and f64, not of i32");
+  if (!is_floating(rules.type)) {
+    throw error(status::unsupported, fmt::format("apply_many_with takes vectors of f32 and f64, not of {}", name(rules.type)));
   }
   if (then.act > activation::relu) {
     throw error(status::invalid_argument, fmt::format("act = {}: must be none (0) or relu (1)", static_cast<int>(then.act)));

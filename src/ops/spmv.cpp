@@ -121,7 +121,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     build_without_set_up("effort none takes A where it is");
   } else {
     choose(quick);
-    if (options.effort == spmv_effort::max) tune(max_effort_applications);
+    if (options.effort == spmv_effort::max && !is_further(types().vector)) tune(max_effort_applications);
   }
   if (options.high_words) {
     if (!kernel->listens_to.high_words) {

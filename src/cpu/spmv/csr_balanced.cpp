@@ -7,6 +7,7 @@
 // where rows are alike.
 #include <vector>
 
+#include "cpu/spmv/csr_further.hpp"
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
@@ -74,10 +75,10 @@ spmv_kernel csr_balanced_entry() {
       .name = "csr.balanced",
       .summary = "equal rows + nonzeros per thread",
       .backend = backend_kind::cpu,
-      .types = csr_types,
+      .types = csr_types | type_set::further,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
-      .make = make_operator<csr_balanced, csr_types>,
+      .make = make_for_every_type<true, make_operator<csr_balanced, csr_types>>,
   };
 }
 

@@ -3,6 +3,7 @@
 // Method: the definition (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.5). One thread takes all
 // rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for
 // matrices too small to share.
+#include "cpu/spmv/csr_further.hpp"
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/row_path.hpp"
@@ -43,10 +44,10 @@ spmv_kernel csr_serial_entry() {
       .name = "csr.serial",
       .summary = "one thread, row after row: the control",
       .backend = backend_kind::cpu,
-      .types = csr_types,
+      .types = csr_types | type_set::further,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
-      .make = make_operator<csr_serial, csr_types>,
+      .make = make_for_every_type<false, make_operator<csr_serial, csr_types>>,
   };
 }
 
