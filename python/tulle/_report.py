@@ -44,7 +44,7 @@ def info(a):
     2
     """
     matrix = _matrix.as_matrix(a)
-    values = dict(core.describe(matrix), dtype=core.names[matrix.value_type])
+    values = dict(core.describe(matrix), dtype=np.dtype(matrix.dtype).name)
     show = lambda v: f"{v:,}" if isinstance(v, int) else f"{v:.4g}" if isinstance(v, float) else v
     return Report(values, ["", f"{matrix.shape[0]:,} x {matrix.shape[1]:,}"], [(k.replace("_", " "), show(v)) for k, v in values.items()])
 

@@ -61,7 +61,7 @@ class solver:
         self._matrix = _floating(a)
         if preconditioner == "auto":
             preconditioner = "block_jacobi" if self._matrix.format == "bsr" else "jacobi"
-        self.dtype = np.dtype(core.names[self._matrix.value_type])
+        self.dtype = np.dtype(self._matrix.dtype)
         if precision == "auto":
             takes = preconditioner in _MIXED or method == "jacobi"
             precision = "mixed" if takes and self.dtype == np.float64 else "uniform"
@@ -185,8 +185,8 @@ def _floating(a):
     dtype = _matrix.as_array(a[0]).dtype if isinstance(a, (tuple, list)) else getattr(a, "dtype", None)
     wanted = np.float64 if dtype is not None and np.dtype(dtype).kind in "iub" else None
     made = _matrix.as_matrix(a, dtype=wanted)
-    if made.value_type not in ("f32", "f64"):
-        raise TypeError(f"values of {made.value_type}: tulle's solvers take float32 and float64")
+    if np.dtype(made.dtype) not in (np.float32, np.float64):
+        raise TypeError(f"values of {np.dtype(made.dtype)}: tulle's solvers take float32 and float64")
     return made
 
 

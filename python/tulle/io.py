@@ -170,6 +170,9 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
         field = "integer" if a.dtype.kind in "iub" else "real"
     elif field == "integer" and a.dtype.kind == "f":
         a = a.astype(np.int32)
+    elif field == "pattern":
+        a = a.tocsr(copy=True)
+        a.data[:] = 1
     core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry == "symmetric", field)
 
 
