@@ -182,7 +182,8 @@ def table(result, statistic="median"):
     lines.append("| least | | | " + " | ".join(show(min(speeds[key])) for key in COLUMNS) + " |")
     c = result["context"]
     lines += ["", f"Speed over SciPy {c['scipy']}; below 0.9 in bold. {c['cpu']}, {c['threads']} threads, Python {c['python']}, NumPy {c['numpy']}; "
-              f"{statistic} times; largest error {max(r['error_ratio'] for r in result['results']):.2f} of the bound; commit {c['commit']}, {c['date'][:10]}."]
+              f"{statistic} times; largest error {max(r['error_ratio'] for r in result['results']):.2f} of the bound; commit {c['commit']}, {c['date'][:10]}"
+              + (f", in {len(c['runs'])} runs one after another; without {', '.join(c['left_out'])}." if "runs" in c else ".")]
     return "\n".join(lines)
 
 

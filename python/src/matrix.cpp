@@ -148,6 +148,7 @@ void bind_matrix(nb::module_& m) {
         const value_type& t = type_of(a.ref.types.value);
         return std::string(1, t.kind) + std::to_string(t.bytes);
       })
+      .def_prop_ro("value_type", [](const matrix& a) { return std::string(name(a.ref.types.value)); })
       .def_prop_ro("offset_bytes", [](const matrix& a) { return static_cast<int>(size_of(a.ref.types.offset)); })
       .def_prop_ro("on_device", [](const matrix& a) { return a.ref.space == memory_space::device; })
       .def_prop_ro("pointers", [](const matrix& a) {

@@ -13,7 +13,7 @@ array([1., 2., 3.])
 """
 
 from . import io, linalg
-from ._core import core as _core
+from ._core import core as _compiled
 from ._errors import InvalidStructure, NotConverged
 from ._install import install, uninstall
 from ._operator import operator
@@ -23,7 +23,7 @@ from ._reorder import order_quality, reorder
 from ._report import bench, doctor, info
 from ._solve import SolveInfo, solve, solver
 
-__version__ = _core.__version__
+__version__ = _compiled.__version__
 
 __all__ = ["InvalidStructure", "NotConverged", "SolveInfo", "bench", "doctor", "info", "install", "io", "linalg", "matmul",
            "operator", "order_quality", "plan_matmul", "reorder", "solve", "solver", "spy", "triple_product", "uninstall"]
