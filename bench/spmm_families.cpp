@@ -1,7 +1,9 @@
 // Several right-hand sides: what tulle chooses, its candidates and all algorithms of cuSPARSE side by side, cold, on an
 // NVIDIA GPU. Rows of the record: docs/notes/0025-spmm-cuda.md.
 //
-//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--kernels A,B,...] [--files FILE...]
+// A kernel named "untold NAME" is not told how many columns come.
+//
+//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--kernels A,B,...] [--ours 1] [--files FILE...]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -24,6 +26,7 @@ struct settings {
   std::string only;
   std::vector<std::string> kernels;  // beside what is chosen
   std::vector<std::string> files;
+  bool ours_alone = false;  // nothing but `kernels`
 };
 
 /// Sizes, and how both lie.
@@ -199,13 +202,20 @@ class benchmark {
     spmv_options told;
     told.columns = t.columns;
     told.columns_order = order;
-    ours("default", {});
-    ours("default told", told);
+    if (!settings_.ours_alone) {
+      ours("default", {});
+      ours("default told", told);
+    }
     for (const std::string& kernel : settings_.kernels) {
-      spmv_options named = told;
-      named.kernel = kernel;
+      const bool untold = kernel.starts_with("untold ");
+      spmv_options named = untold ? spmv_options{} : told;
+      const std::string rest = kernel.substr(untold ? 7 : 0);
+      named.kernel = rest.substr(0, rest.find('='));
+      const std::string variant = rest.find('=') == std::string::npos ? "" : rest.substr(rest.find('=') + 1);
+      setenv("TULLE_EXP_SPMM", variant.c_str(), 1);
       ours(kernel, named);
     }
+    if (settings_.ours_alone) return;
     using algorithm = std::pair<const char*, cusparseSpMMAlg_t>;
     for (const auto& [name, which] :
          {algorithm{"cusparse.csr1", CUSPARSE_SPMM_CSR_ALG1}, algorithm{"cusparse.csr2", CUSPARSE_SPMM_CSR_ALG2},
@@ -256,6 +266,8 @@ int main(int argc, char** argv) {
       s.seconds = std::atof(argv[++i]);
     else if (word == "--only")
       s.only = argv[++i];
+    else if (word == "--ours")
+      s.ours_alone = std::atoi(argv[++i]) != 0;
     else if (word == "--kernels")
       s.kernels = tulle::bench::parts(argv[++i], ',');
     else if (word == "--files") {

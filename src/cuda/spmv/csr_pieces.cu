@@ -6,27 +6,53 @@
 // pass: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
 // plan was told to expect them; else a lane takes 8 vectors of a row of its own. Chosen for several right-hand sides.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
+#include "cuda/spmv/csr_pieces_wide.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int warps_per_block = 8;
-constexpr int flight = 4;          // rows of X that a lane waits for at once
-constexpr int longest_alone = 32;  // entries of a row that one group of lanes takes
+constexpr int threads = 256;  // of a block
 
+/// Pieces of a warp or of a group of lanes, and rows cut where one would end last alone.
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t least = 128, most = 512, pieces_per_processor = 128;
+  constexpr std::int64_t pieces = 64, rows_at_once = 128;  // of a multiprocessor
   piece_shape shape;
-  shape.work = static_cast<int>(std::clamp(total / (processors * pieces_per_processor), least, most));
-  shape.per_slot = static_cast<int>(ceil_div(total / (processors * pieces_per_processor), shape.work));
-  shape.per_slot = std::max(shape.per_slot, 1);
+  shape.work = static_cast<int>(std::clamp<std::int64_t>(total / (processors * pieces), 64, 512));
+  const std::int64_t whole = std::clamp<std::int64_t>(total / (processors * rows_at_once), 256, 4096);
+  shape.per_slot = static_cast<int>(ceil_div(whole, shape.work));
+  return shape;
+}
+
+struct experiment {
+  int across = 32, flight = 8, along = 0, work = 0, whole = 0;
+  bool old = false;
+  experiment() {
+    const char* const text = std::getenv("TULLE_EXP_SPMM");
+    for (const char* at = text; at != nullptr && *at != 0; ++at) {
+      if (*at == 'a') across = std::atoi(at + 1);
+      if (*at == 'f') flight = std::atoi(at + 1);
+      if (*at == 'l') along = std::atoi(at + 1);
+      if (*at == 'w') work = std::atoi(at + 1);
+      if (*at == 'h') whole = std::atoi(at + 1);
+      if (*at == 'o') old = true;
+    }
+  }
+};
+
+piece_shape shape_of(const context& ctx, std::int64_t rows, std::int64_t nnz) {
+  const experiment e;
+  piece_shape shape = shape_for(ctx, rows, nnz);
+  const auto whole = shape.longest_whole();
+  if (e.work > 0) shape.work = e.work;
+  shape.per_slot = static_cast<int>(ceil_div(e.whole > 0 ? e.whole : whole, shape.work));
   return shape;
 }
 
@@ -34,11 +60,11 @@ template <class T, class O>
 class csr_pieces final : public csr_operator<T, O> {
  public:
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, 32 * warps_per_block),
-        processors_(ctx.info().multiprocessors),
-        pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
-    pass_ = std::min<index_t>(o.columns > 0 ? padded(o.columns) : columns_untold(), most_columns);
-    parts_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(pieces_.slots()) * static_cast<std::size_t>(pass_));
+      : csr_operator<T, O>(ctx, a, threads),
+        mean_(s.mean),
+        pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of(ctx, a.rows, a.nnz)) {
+    pass_ = columns_at_once(o.columns);
+    parts_ = buffer<T>(ctx, static_cast<std::size_t>(pieces_.counts().parts) * static_cast<std::size_t>(pass_));
     if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
   bool store_in_order(const index_t*, bool) override { return false; }
@@ -71,14 +97,15 @@ class csr_pieces final : public csr_operator<T, O> {
 
  private:
   static constexpr index_t each = 16 / sizeof(T);
-  static constexpr index_t most_columns = 512 / sizeof(T);  // of a pass
-  /// As many as parts of cut rows leave room for in an eighth of the matrix's bytes, and at least a line of 128 bytes.
-  [[nodiscard]] index_t columns_untold() const {
-    index_t columns = most_columns;
-    const double matrix = static_cast<double>(csr_operator<T, O>::matrix_bytes());
-    while (columns * sizeof(T) > 128 && 2.0 * static_cast<double>(pieces_.slots()) * columns * sizeof(T) > matrix / 8)
-      columns /= 2;
-    return columns;
+  /// As many as parts of cut rows leave room for.
+  [[nodiscard]] index_t columns_at_once(index_t told) const {
+    constexpr std::int64_t most = 8 * 65535;  // of a grid
+    if (pieces_.counts().parts == 0) return most;
+    constexpr std::int64_t room = 4 << 20, least = 32, usual = 512;
+    const auto matrix = static_cast<std::int64_t>(csr_operator<T, O>::matrix_bytes());
+    const std::int64_t fit = std::max(room, matrix / 16) / (std::int64_t{pieces_.counts().parts} * sizeof(T));
+    const std::int64_t wanted = told > 0 ? padded(told) : usual;
+    return static_cast<index_t>(std::min(std::max(wanted, least), std::max(fit / least * least, least)));
   }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
@@ -105,42 +132,72 @@ class csr_pieces final : public csr_operator<T, O> {
   /// it is wide.
   index_t in_place(const strided_vectors& x, index_t left, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
+    const index_t columns = std::min(left, pass_);
     if (wide(x) && left >= each) {
-      const index_t columns = std::min<index_t>(left - left % each, pass_);
-      multiply(wide_rows<T>{from, x.row_stride, columns}, across_for(columns, each), columns, store, stream);
-      return columns;
+      const index_t whole = columns - columns % each;
+      const wide_rows<T> rows{from, x.row_stride, whole};
+      const int across = across_for(whole, each);
+      const experiment e;
+      if (across < 8 || e.old) {
+        by_warps<4>(rows, across, whole, store, stream);
+      } else if (e.flight == 8) {
+        by_groups<8>(rows, std::min(across, e.across), store, stream);
+      } else {
+        by_groups<4>(rows, std::min(across, e.across), store, stream);
+      }
+      add_parts(whole, store, stream);
+      return whole;
     }
     if (by_row(x)) {
-      const index_t columns = std::min<index_t>({left, 32, pass_});
-      multiply(strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store, stream);
-      return columns;
+      by_warps<4>(strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store, stream);
+    } else {
+      by_warps<2>(strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
     }
-    const index_t columns = std::min<index_t>({left, 8, pass_});
-    multiply(strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
+    add_parts(columns, store, stream);
     return columns;
   }
 
+  /// At most a warp.
   static int across_for(index_t columns, index_t each_lane) {
     int across = 1;
-    while (across * each_lane < columns) across *= 2;
+    while (across < 32 && across * each_lane < columns) across *= 2;
     return across;
   }
 
-  template <class Rows>
-  void multiply(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
-    const part_sums<T> parts{parts_.data(), columns};
-    const int alone = across == 32 ? std::numeric_limits<int>::max() : longest_alone;
-    launch("csr.pieces", csr_pieces_kernel<flight, Rows, T, O>,
-           {ceil_div(pieces_.view().count, warps_per_block), 32 * warps_per_block}, stream, this->a_, pieces_.view(), x,
-           across, alone, store, parts);
-    if (pieces_.slots() == 0) return;
-    int width = 1;
-    while (width < columns) width *= 2;
-    launch("csr.pieces.cut", cut_rows_kernel<T, O>, {std::min<std::int64_t>(pieces_.slots(), 16 * processors_)}, stream,
-           pieces_.view(), parts, width, store);
+  template <int Flight>
+  void by_groups(const wide_rows<T>& x, int across, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    start("csr.pieces.wide", csr_pieces_wide_kernel<Flight, T, O>, pieces_.view().count * across,
+          ceil_div(x.columns, across * each), stream, this->a_, pieces_.view(), x, across, store,
+          part_sums<T>{parts_.data(), x.columns});
+  }
+  template <int Flight, class Rows>
+  void by_warps(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    constexpr double entries_per_lane = 3.5;
+    warp_division by{across, 1, 0};
+    while (across * by.along < 32 && mean_ > entries_per_lane * by.along) by.along *= 2;
+    if (const experiment e; e.along > 0) by.along = std::min(e.along, 32 / across);
+    by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
+    start("csr.pieces", csr_pieces_kernel<Flight, Rows, T, O>, pieces_.view().count * 32,
+          ceil_div(columns, across * Rows::count), stream, this->a_, pieces_.view(), x, by, store,
+          part_sums<T>{parts_.data(), columns});
+  }
+  void add_parts(index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    const int width = std::min(across_for(columns, 1), 32);
+    const dim3 grid(static_cast<unsigned>(pieces_.counts().rows), static_cast<unsigned>(ceil_div(columns, width)));
+    start("csr.pieces.cut", cut_rows_kernel<T>, grid.x * std::int64_t{threads}, grid.y, stream, pieces_.cuts(),
+          part_sums<T>{parts_.data(), columns}, width, store);
+  }
+  /// A panel of columns for each y of the grid.
+  template <class... Parameters, class... Args>
+  static void start(const char* name, void (*kernel)(Parameters...), std::int64_t items, std::int64_t panels,
+                    cudaStream_t stream, const Args&... args) {
+    if (items == 0 || panels == 0) return;
+    const dim3 grid(static_cast<unsigned>(ceil_div(items, threads)), static_cast<unsigned>(panels));
+    kernel<<<grid, threads, 0, stream>>>(args...);
+    check_launch(name);
   }
 
-  int processors_;
+  double mean_;  // entries of a row
   row_pieces<O> pieces_;
   index_t pass_;  // columns at once
   buffer<T> parts_;
