@@ -3,7 +3,8 @@
 //
 // A kernel named "untold NAME" is not told how many columns come.
 //
-//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--kernels A,B,...] [--ours 1] [--files FILE...]
+//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--columns N] [--order row|column] [--kernels A,B,...] [--ours 1]
+//              [--files FILE...]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -26,6 +27,8 @@ struct settings {
   std::string only;
   std::vector<std::string> kernels;  // beside what is chosen
   std::vector<std::string> files;
+  index_t columns = 0;      // 0: 32, 8 and 128
+  std::string order;        // row or column; empty: both
   bool ours_alone = false;  // nothing but `kernels`
 };
 
@@ -145,6 +148,8 @@ class benchmark {
     for (const index_t columns : {32, 8, 128}) {
       for (const bool by_row : {true, false}) {
         if (seconds() > settings_.seconds) return;
+        if (settings_.columns > 0 && columns != settings_.columns) continue;
+        if (!settings_.order.empty() && (settings_.order == "row") != by_row) continue;
         if (!by_row && columns == 128 && a.nnz > 10'000'000) continue;  // the vendor takes up to 80 ms
         one_task(m, a, {columns, by_row}, x, y);
       }
@@ -266,6 +271,10 @@ int main(int argc, char** argv) {
       s.seconds = std::atof(argv[++i]);
     else if (word == "--only")
       s.only = argv[++i];
+    else if (word == "--columns")
+      s.columns = std::atoi(argv[++i]);
+    else if (word == "--order")
+      s.order = argv[++i];
     else if (word == "--ours")
       s.ours_alone = std::atoi(argv[++i]) != 0;
     else if (word == "--kernels")
