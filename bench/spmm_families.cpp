@@ -214,10 +214,7 @@ class benchmark {
     for (const std::string& kernel : settings_.kernels) {
       const bool untold = kernel.starts_with("untold ");
       spmv_options named = untold ? spmv_options{} : told;
-      const std::string rest = kernel.substr(untold ? 7 : 0);
-      named.kernel = rest.substr(0, rest.find('='));
-      const std::string variant = rest.find('=') == std::string::npos ? "" : rest.substr(rest.find('=') + 1);
-      setenv("TULLE_EXP_SPMM", variant.c_str(), 1);
+      named.kernel = kernel.substr(untold ? 7 : 0);
       ours(kernel, named);
     }
     if (settings_.ours_alone) return;

@@ -1,18 +1,17 @@
 // csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
-// (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side all that a pass takes
-// of it (up to 512 bytes): a nonzero is one aligned load of 16 bytes a lane, and 32 / across nonzeros are read at once,
-// of as many short rows or of one long row (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long
-// rows). Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
-// pass: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
-// plan was told to expect them; else a lane takes 8 vectors of a row of its own. Chosen for several right-hand sides.
+// (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
+// bytes; where rows are long, `along` lanes take every along-th entry of a row, and the lanes left are for other rows
+// (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). Panels run side by side in one
+// launch. Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
+// panel: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
+// plan was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides
+// of plans that were not told how many, and for many of them and long rows.
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
-#include "cuda/spmv/csr_pieces_wide.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
 namespace tulle::cuda {
@@ -20,40 +19,27 @@ namespace {
 
 constexpr int threads = 256;  // of a block
 
-/// Pieces of a warp or of a group of lanes, and rows cut where one would end last alone.
+/// Enough pieces for every warp, and rows cut where one would end last alone.
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t pieces = 64, rows_at_once = 128;  // of a multiprocessor
+  constexpr std::int64_t per_processor = 128;
+  const std::int64_t share = total / (processors * per_processor);
   piece_shape shape;
-  shape.work = static_cast<int>(std::clamp<std::int64_t>(total / (processors * pieces), 64, 512));
-  const std::int64_t whole = std::clamp<std::int64_t>(total / (processors * rows_at_once), 256, 4096);
-  shape.per_slot = static_cast<int>(ceil_div(whole, shape.work));
+  shape.work = static_cast<int>(std::clamp<std::int64_t>(share, 128, 512));
+  shape.per_slot = static_cast<int>(ceil_div(std::clamp<std::int64_t>(share, shape.work, 4096), shape.work));
   return shape;
 }
 
-struct experiment {
-  int across = 32, flight = 8, along = 0, work = 0, whole = 0;
-  bool old = false;
-  experiment() {
-    const char* const text = std::getenv("TULLE_EXP_SPMM");
-    for (const char* at = text; at != nullptr && *at != 0; ++at) {
-      if (*at == 'a') across = std::atoi(at + 1);
-      if (*at == 'f') flight = std::atoi(at + 1);
-      if (*at == 'l') along = std::atoi(at + 1);
-      if (*at == 'w') work = std::atoi(at + 1);
-      if (*at == 'h') whole = std::atoi(at + 1);
-      if (*at == 'o') old = true;
-    }
-  }
-};
-
-piece_shape shape_of(const context& ctx, std::int64_t rows, std::int64_t nnz) {
-  const experiment e;
-  piece_shape shape = shape_for(ctx, rows, nnz);
-  const auto whole = shape.longest_whole();
-  if (e.work > 0) shape.work = e.work;
-  shape.per_slot = static_cast<int>(ceil_div(e.whole > 0 ? e.whole : whole, shape.work));
-  return shape;
+/// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
+/// do not leave lanes without an entry. H200, f32: 8 columns by rows, R-MAT 16 (40 a row) 62 us with 1 lane along a row
+/// and 139 with 16, 20k x 2M (1500) 908 and 557; by columns, delaunay_n16 (6) 25 with 1 and 20 with 2.
+warp_division division_for(double mean, int across) {
+  double longer = across == 1 ? 4 : across >= 8 ? 8 : 16;
+  const double factor = across >= 8 ? 2 : 4;
+  warp_division by{across, 1, 0};
+  for (; across * by.along < 32 && mean >= longer; longer *= factor) by.along *= 2;
+  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
+  return by;
 }
 
 template <class T, class O>
@@ -62,7 +48,7 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
-        pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of(ctx, a.rows, a.nnz)) {
+        pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
     pass_ = columns_at_once(o.columns);
     parts_ = buffer<T>(ctx, static_cast<std::size_t>(pieces_.counts().parts) * static_cast<std::size_t>(pass_));
     if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
@@ -76,14 +62,16 @@ class csr_pieces final : public csr_operator<T, O> {
                        const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    turned_.multiply(
-        alpha, x, beta, y, this->a_.rows, this->a_.cols, many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu},
-        stream, [&](double by, const strided_vectors& from, double old, const strided_vectors& to, const many_epilogue<T>& then) {
-          const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old), typed_vectors<T>(to), wide(to), then};
-          for (index_t done = 0; done < from.count;) {
-            done += in_place(some(from, done), from.count - done, moved(store, done), stream);
-          }
-        });
+    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols,
+                     many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu}, stream,
+                     [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
+                         const many_epilogue<T>& then) {
+                       const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old),
+                                                           typed_vectors<T>(to), wide(to), then};
+                       for (index_t done = 0; done < from.count;) {
+                         done += in_place(some(from, done), from.count - done, moved(store, done), stream);
+                       }
+                     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return pieces_.bytes() + parts_.bytes() + turned_.bytes();
@@ -135,16 +123,7 @@ class csr_pieces final : public csr_operator<T, O> {
     const index_t columns = std::min(left, pass_);
     if (wide(x) && left >= each) {
       const index_t whole = columns - columns % each;
-      const wide_rows<T> rows{from, x.row_stride, whole};
-      const int across = across_for(whole, each);
-      const experiment e;
-      if (across < 8 || e.old) {
-        by_warps<4>(rows, across, whole, store, stream);
-      } else if (e.flight == 8) {
-        by_groups<8>(rows, std::min(across, e.across), store, stream);
-      } else {
-        by_groups<4>(rows, std::min(across, e.across), store, stream);
-      }
+      by_warps<4>(wide_rows<T>{from, x.row_stride, whole}, across_for(whole, each), whole, store, stream);
       add_parts(whole, store, stream);
       return whole;
     }
@@ -164,22 +143,17 @@ class csr_pieces final : public csr_operator<T, O> {
     return across;
   }
 
-  template <int Flight>
-  void by_groups(const wide_rows<T>& x, int across, const scale_and_store_many<T>& store, cudaStream_t stream) {
-    start("csr.pieces.wide", csr_pieces_wide_kernel<Flight, T, O>, pieces_.view().count * across,
-          ceil_div(x.columns, across * each), stream, this->a_, pieces_.view(), x, across, store,
-          part_sums<T>{parts_.data(), x.columns});
-  }
   template <int Flight, class Rows>
   void by_warps(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
-    constexpr double entries_per_lane = 3.5;
-    warp_division by{across, 1, 0};
-    while (across * by.along < 32 && mean_ > entries_per_lane * by.along) by.along *= 2;
-    if (const experiment e; e.along > 0) by.along = std::min(e.along, 32 / across);
-    by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
-    start("csr.pieces", csr_pieces_kernel<Flight, Rows, T, O>, pieces_.view().count * 32,
-          ceil_div(columns, across * Rows::count), stream, this->a_, pieces_.view(), x, by, store,
-          part_sums<T>{parts_.data(), columns});
+    const warp_division by = division_for(mean_, across);
+    const auto kernel = [&] {
+      if constexpr (Rows::aligned) {
+        if (by.along == 1) return csr_pieces_kernel<Flight, false, Rows, T, O>;
+      }
+      return csr_pieces_kernel<Flight, true, Rows, T, O>;
+    }();
+    start("csr.pieces", kernel, pieces_.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
+          pieces_.view(), x, by, store, part_sums<T>{parts_.data(), columns});
   }
   void add_parts(index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const int width = std::min(across_for(columns, 1), 32);

@@ -50,17 +50,17 @@ __device__ __forceinline__ void add_entries(entries<T, O> e, int step, const Rea
   }
 }
 
-/// How a warp divides its piece: lane = ((row) * along + (entry)) * across + (column). Rows of more than `alone` entries
-/// are taken by the whole warp.
+/// How a warp divides its piece: lane = ((row) * along + (entry)) * across + (column). Rows of more than `alone`
+/// entries are taken by the whole warp.
 struct warp_division {
   int across;
   int along;
   int alone;
 };
 
-/// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum is
-/// added by shuffles. blockIdx.y: panel of across * Rows::count columns.
-template <int Flight, class Rows, class T, class O>
+/// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum
+/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns. `Along`: by.along is not 1.
+template <int Flight, bool Along, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, warp_division by,
                       scale_and_store_many<T> store, part_sums<T> parts) {
@@ -69,8 +69,9 @@ __global__ void __launch_bounds__(256)
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
   if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
-  const int across = by.across, of_row = across * by.along, groups = 32 / of_row;
-  const int group = lane_id() / of_row, lane = lane_id() % across, first_entry = lane_id() / across % by.along;
+  const int across = by.across, along = Along ? by.along : 1, of_row = across * along, groups = 32 / of_row;
+  const int group = lane_id() / of_row, lane = lane_id() % across;
+  const int first_entry = Along ? lane_id() / across % along : 0;
   const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
   const auto read = rows_of_x.from(column0).of(lane, across);
   const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
@@ -117,9 +118,11 @@ __global__ void __launch_bounds__(256)
     }
     const bool by_all = end - begin > by.alone;
     T sum[count] = {};
-    add_entries<Flight>(entries(a, begin, by_all ? begin : end, first_entry), by.along, read, sum);
-    __syncwarp();
-    add_lanes(sum, of_row);
+    add_entries<Flight>(entries(a, begin, by_all ? begin : end, first_entry), along, read, sum);
+    if constexpr (Along) {
+      __syncwarp();
+      add_lanes(sum, of_row);
+    }
     if (there && !by_all && first_entry == 0) finish(row, end, from_start, sum);
     unsigned long_rows = __ballot_sync(full_warp, by_all && lane_id() % of_row == 0);
     while (long_rows != 0) {

@@ -2,8 +2,8 @@
 // row r lies in [key(r), key(r + 1)), key(r) = rowptr[r] + row_work * r; piece w has the rows that begin in
 // [w * work, (w + 1) * work), and rows longer than work * per_slot are cut at the multiples of that (as merge path
 // cuts: Yang, Buluc and Owens, "Design principles for sparse matrix multiplication on the GPU", Euro-Par 2018, but
-// whole rows stay whole). Thus a cut is known by its multiple, its slot, and no two cuts have the same. Sums of parts of
-// cut rows have places one after another, so that room is needed for what is cut, not for all that might be.
+// whole rows stay whole). Thus a cut is known by its multiple, its slot, and no two cuts have the same. Sums of parts
+// of cut rows have places one after another, so that room is needed for what is cut, not for all that might be.
 #pragma once
 
 #include <cstdint>
