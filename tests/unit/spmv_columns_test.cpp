@@ -76,12 +76,14 @@ TEST_P(spmv_columns, of_long_rows) {
   const plain_csr<> m = uneven(40, 500, true);
   const csr<double> a = m.on(ctx());
   for (const auto order : {row_major, column_major}) {
-    for (const index_t count : {3, 40}) {
-      spmv_options options;
-      if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
-      options.columns = count;
-      options.columns_order = order;
-      check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+    for (const index_t count : {3, 8, 40}) {
+      for (const bool told : {true, false}) {
+        spmv_options options;
+        if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
+        options.columns = told ? count : 0;
+        options.columns_order = order;
+        check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+      }
     }
   }
 }
