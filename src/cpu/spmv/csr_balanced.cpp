@@ -39,10 +39,6 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);

@@ -24,10 +24,6 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
     multiply_rows(this->path_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);

@@ -85,10 +85,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
   /// time that masks and narrow offsets take.
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     const bool by_row = x.vector_stride == 1;
