@@ -78,3 +78,21 @@ def test_several_vectors(rng, format, count):
     a = sparse(rng, 700, 500, 0.1, "f8", format)  # enough for several threads
     with tulle.install():
         assert_product(a, x := values(rng, (500, count), "f8"), a @ x)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix])
+@pytest.mark.parametrize("wide", ["neither", "left", "right"])
+def test_indices_have_scipys_type(rng, form, wide):
+    def make(is_wide, density=0.2):
+        a = form(sp.random_array((20, 20), density=density, rng=rng))
+        if is_wide:
+            a.indptr, a.indices = a.indptr.astype(np.int64), a.indices.astype(np.int64)
+        return a
+
+    for density in (0.2, 0.0):
+        a, b = make(wide == "left", density), make(wide == "right")
+        expected = a @ b
+        with tulle.install():
+            c = a @ b
+        assert type(c) is type(expected) and c.dtype == expected.dtype
+        assert c.indices.dtype == expected.indices.dtype and c.indptr.dtype == expected.indptr.dtype

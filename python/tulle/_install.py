@@ -101,6 +101,14 @@ def _make_sparse(scipys):
     return product
 
 
+def _index_type(a, arrays, nnz):
+    """That of SciPy's own product, which keeps indices of 64 bits where an operand has them."""
+    choose = getattr(a, "_get_index_dtype", None)
+    if choose is None:  # before SciPy 1.11
+        from scipy.sparse._sputils import get_index_dtype as choose
+    return choose(arrays, maxval=nnz)
+
+
 def _sparse(a, b):
     """a @ b in the format of a. None: SciPy's."""
     common = np.result_type(a.dtype, b.dtype)
@@ -122,6 +130,10 @@ def _sparse(a, b):
     if made is None:
         return None
     indptr, indices, data = made
+    if len(data) == 0:
+        return a.__class__((rows, cols), dtype=common)
+    index = _index_type(a, (a.indptr, a.indices, b.indptr, b.indices), len(data))
+    indices, indptr = indices.astype(index, copy=False), indptr.astype(index, copy=False)
     result = a.__class__((_types.back(data, common), indices, indptr), shape=(rows, cols))
     result.has_sorted_indices = result.has_canonical_format = True
     return result
