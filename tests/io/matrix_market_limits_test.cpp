@@ -115,7 +115,7 @@ TEST_F(MatrixMarketLimits, DecompressionBombs) {
     std::string reason;
   } bombs[] = {
       {many(std::string(1, '\0')), "line 1: no %%MatrixMarket banner"},
-      {zstd("%%MatrixMarket matrix coordinate complex general\n") + many("1 1 1\n"), "line 1: complex"},
+      {zstd("%%MatrixMarket matrix coordinate real hermitian\n") + many("1 1 1\n"), "line 1: a hermitian"},
       {zstd(banner) + many("% more\n"), "no size line in the first"},
       {zstd(banner + "3 3 1\n") + many("1 1 1\n"), "line 2: the size line claims 1 entry, but"},
       {zstd(banner + "3 3 1\n1 1 1\n") + many("\n"), "line 2: the size line claims 1 entry, but"},

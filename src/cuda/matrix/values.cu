@@ -3,6 +3,7 @@
 // One thread: an entry, or for the diagonal a lane of the warp that has the row. Gather: 8 bytes per nonzero of each of
 // positions and segments, and twice the value; scale: 12 to 24 bytes per nonzero; diagonal: 4 bytes per nonzero.
 #include "cuda/device/warp.cuh"
+#include "cuda/matrix/further.hpp"
 #include "cuda/matrix/matrix.hpp"
 #include "cuda/runtime/entries.cuh"
 
@@ -61,13 +62,14 @@ void fill_identity_typed(const context& ctx, index_t n, O* rowptr, index_t* coli
     rowptr[i] = static_cast<O>(i);
     if (i == n) return;
     colind[i] = static_cast<index_t>(i);
-    values[i] = T{1};
+    if (values != nullptr) values[i] = T{1};
   });
 }
 
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
+  if (is_further(m.type)) return map_further_values(ctx, m);
   dispatch<type_set::all>(
       {m.type}, [&]<class T, class>() { map_typed(ctx, m, static_cast<const T*>(m.from), static_cast<T*>(m.to)); });
 }
@@ -87,7 +89,11 @@ void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& 
 }
 
 void fill_identity(const context& ctx, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {
-  dispatch<type_set::all>(types, [&]<class T, class O>() {
+  if (is_further(types.value)) {
+    fill_ones(ctx, types.value, n, values);
+    values = nullptr;
+  }
+  dispatch<type_set::all>(pattern_types(types), [&]<class T, class O>() {
     fill_identity_typed(ctx, n, static_cast<O*>(rowptr), colind, static_cast<T*>(values));
   });
 }

@@ -14,7 +14,8 @@
 
 namespace tulle::cuda {
 
-std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p);  // masked.cu
+std::unique_ptr<spgemm_operator> make_masked_spgemm(const context& ctx, const spgemm_problem& p);   // masked.cu
+std::unique_ptr<spgemm_operator> make_spgemm_further(const context& ctx, const spgemm_problem& p);  // further.cu
 
 namespace {
 
@@ -147,6 +148,7 @@ class gustavson final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_gustavson(const context& ctx, const spgemm_problem& p) {
+  if (is_further(p.a.types.value)) return make_spgemm_further(ctx, p);
   if (p.mask) return make_masked_spgemm(ctx, p);
   return std::make_unique<gustavson>(ctx, p);
 }

@@ -15,7 +15,7 @@ std::span<const spgemm_kernel> spgemm_table() {
   static constexpr std::array table{
       spgemm_kernel{"gustavson",
                     "rows by class: sorted in registers, hashed by words of 32 columns, or bitmaps and chunks", gpu,
-                    type_set::all, kernel_role::production, true, supports_every, make_gustavson, true},
+                    type_set::all | type_set::further, kernel_role::production, true, supports_every, make_gustavson, true},
       spgemm_kernel{"kernel0", "one thread per row, a tile of columns at a time: the first kernel, the oracle", gpu,
                     type_set::all, kernel_role::study, true, supports_every, make_kernel0},
       spgemm_kernel{"cusparse.spgemm1", "cuSPARSE SpGEMM algorithm 1: all products at once", gpu, type_set::floating,

@@ -2,6 +2,7 @@
 // A lane multiplies every Lanes-th entry of its row; the sums of the group are added by shuffles.
 // Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row.
 // Chosen for small integer matrices whose rows have similar lengths, and by policy `simple`.
+#include "cuda/spmv/csr_further.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
 
@@ -38,6 +39,12 @@ class csr_warp final : public csr_operator<T, O> {
   int lanes_;
 };
 
+std::unique_ptr<spmv_operator> make_for_every_type(const context& ctx, const matrix_ref& a, const csr_stats& stats,
+                                                   const spmv_options& options) {
+  if (contains(type_set::further, types_of(a, options))) return make_csr_further(ctx, a, stats, options);
+  return make_operator<csr_warp, type_set::all>(ctx, a, stats, options);
+}
+
 }  // namespace
 
 spmv_kernel csr_warp_entry() {
@@ -45,11 +52,11 @@ spmv_kernel csr_warp_entry() {
       .name = "csr.warp",
       .summary = "1 to 32 lanes per row, shuffles",
       .backend = backend_kind::cuda,
-      .types = type_set::all,
+      .types = type_set::all | type_set::further,
       .needs_set_up = false,
       .has = {.many = true},
       .listens_to = {.block_size = true, .lanes = true},
-      .make = make_operator<csr_warp, type_set::all>,
+      .make = make_for_every_type,
   };
 }
 
