@@ -15,6 +15,7 @@
 #include <set>
 
 #include "kernels/backends.hpp"
+#include "many_task.hpp"
 #include "pattern_factory.hpp"
 #include "record.hpp"
 #include "row_reads.hpp"
@@ -27,14 +28,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 using clock = std::chrono::steady_clock;
-
-/// How many right-hand sides, and how they lie.
-struct task {
-  index_t columns;
-  bool by_row;
-  [[nodiscard]] std::string name() const { return fmt::format("{}{}", columns, by_row ? "r" : "c"); }
-};
-constexpr task tasks[] = {{32, true}, {32, false}, {8, true}, {128, true}};
 
 double rounded(double us) { return std::round(us * 100) / 100; }
 
@@ -54,7 +47,7 @@ class stand {
   }
 
   /// `stats`: as a plan saw them.
-  json run(const task& t, json& stats) {
+  json run(const many_task& t, json& stats) {
     const std::size_t columns = static_cast<std::size_t>(t.columns);
     if (x_.size() < columns * static_cast<std::size_t>(a_.cols)) {
       x_ = buffer<T>(ctx_, columns * static_cast<std::size_t>(a_.cols));
@@ -95,7 +88,7 @@ class stand {
     multivector_ref ry;
   };
 
-  vectors vectors_of(const task& t) {
+  vectors vectors_of(const many_task& t) {
     const auto at = [&](T* data, index_t n) {
       return placed<T>{data, n, t.columns, t.by_row ? t.columns : 1, t.by_row ? 1 : n};
     };
@@ -247,7 +240,7 @@ json measure(const context& ctx, const pattern& p, const buffer<std::int32_t>& r
   stand<T> of(ctx, {p.rows(), p.cols, static_cast<std::int32_t>(p.colind.size()), rowptr.data(), colind.data(), values.data(),
                     ctx.space()}, vendors);
   json out;
-  for (const task& t : tasks) {
+  for (const many_task& t : many_tasks_cuda) {
     constexpr double most_bytes = 8e9;
     if ((1.0 * p.rows() + p.cols) * t.columns * sizeof(T) < most_bytes) out[t.name()] = of.run(t, stats);
   }

@@ -32,6 +32,7 @@ inline nlohmann::ordered_json describe(const csr_stats& s) {
           {"offset_bytes", s.offset_bytes},
           {"reads_f64", describe(s.reads_f64)},
           {"reads_f32", describe(s.reads_f32)},
+          {"diagonal", s.diagonal},
           {"block_fill", fill}};
 }
 
@@ -44,7 +45,7 @@ inline csr_stats stats_from(const nlohmann::ordered_json& j) {
   s.empty_rows = j.at("empty_rows"), s.sell_padding = j.at("sell_padding");
   s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
   s.tile_padding = j.at("tile_padding"), s.offset_bytes = j.at("offset_bytes");
-  s.slice_padding = j.at("slice_padding");
+  s.slice_padding = j.at("slice_padding"), s.stddev = j.at("stddev"), s.diagonal = j.value("diagonal", 0.0);
   s.reads_f64 = reads_from(j.at("reads_f64")), s.reads_f32 = reads_from(j.at("reads_f32"));
   for (std::size_t b = 2; b < s.block_fill.size(); ++b) s.block_fill[b] = j.at("block_fill").at(b - 2);
   s.mean = s.rows == 0 ? 0 : static_cast<double>(s.nnz) / s.rows;
