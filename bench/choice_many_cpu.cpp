@@ -1,8 +1,7 @@
 // What every kernel takes for several right-hand sides on a CPU, on families of generated matrices, beside what a plan
-// that was told so many takes: what tools/tune fits the costs of src/plan/spmm_costs_cpu.hpp to.
+// that was told so many takes.
 //
 //   tulle_choice_many_cpu RECORD.jsonl SECONDS THREADS [left-out]    a line for each matrix, until that time has gone by
-//   tulle_choice_many_cpu RECORD.jsonl terms                         the terms of each kernel, a line for each run
 //
 // A record that is there is gone on with. Warm, f64 and f32, the least of some short turns of each; all take turns, so
 // that what disturbs one disturbs all. docs/notes/0029-choice-many.md.

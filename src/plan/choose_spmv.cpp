@@ -204,6 +204,12 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
 }
+namespace {
+/// Those that read the CSR for several vectors: nothing else is as fast on a CPU but in single cases. Blocks take up to
+/// 11 times as long (docs/notes/0029-choice-many.md).
+bool suits_many_cpu(std::string_view kernel) { return kernel.starts_with("csr.") || kernel == "packed"; }
+}  // namespace
+
 std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns) {
   if (backend == backend_kind::cpu) return "csr.balanced";
   const bool in_pieces = columns == 0 || !floating(types) || suits_pieces(stats, {columns, true, size_of(types.value)});
@@ -212,8 +218,9 @@ std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, t
 
 bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
                 bool by_row) {
-  return backend == backend_kind::cpu || columns == 1 ||
-         suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
+  if (columns == 1) return true;
+  if (backend == backend_kind::cpu) return suits_many_cpu(kernel);
+  return suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
