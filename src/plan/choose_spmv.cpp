@@ -11,6 +11,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
 #include "kernels/processor.hpp"
+#include "plan/spmm_choice_cuda.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 #include "plan/spmv_costs_cuda.hpp"
@@ -210,10 +211,16 @@ namespace {
 bool suits_many_cpu(std::string_view kernel) { return kernel.starts_with("csr.") || kernel == "packed"; }
 }  // namespace
 
-std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns) {
-  if (backend == backend_kind::cpu) return "csr.balanced";
-  const bool in_pieces = columns == 0 || !floating(types) || suits_pieces(stats, {columns, true, size_of(types.value)});
-  return in_pieces ? "csr.pieces" : "packed";
+std::string_view kernel_for_many(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
+                                 bool by_row) {
+  if (device.backend == backend_kind::cpu) return "csr.balanced";
+  if (columns == 0 || !floating(types)) return "csr.pieces";
+  const many_task task{columns, by_row, size_of(types.value)};
+  return choose_many_cuda(stats.nnz < least_sampled ? stats : with_reads(stats), task, device);
+}
+
+bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted) {
+  return backend == backend_kind::cpu ? suits_many_cpu(kernel) : is_alike_for_many(kernel, wanted);
 }
 
 bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
