@@ -63,6 +63,7 @@ struct candidate {
   std::string name;
   std::function<void()> apply;
   bool is_peer = false;
+  bool is_other = false;  // on OpenMP's threads, which spin for some milliseconds after their last region
   std::vector<double> times{};
   bool hopeless = false;
 
@@ -76,12 +77,18 @@ double sample(const candidate& c, int many) {
   return since(begin) / many;
 }
 
-/// Applications in a row, in turns. On several threads a turn begins when the threads of the one before have gone to
-/// sleep.
+/// Applications for so many microseconds: the threads of `c` are awake then.
+void wake(const candidate& c, double least) {
+  for (const auto begin = clock::now(); since(begin) < least;) c.apply();
+}
+
+/// Applications in a row, in turns. On several threads the threads of the library before have gone to sleep when
+/// another's turn begins, and its own are awake when it is timed.
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
   constexpr int few = 9, many_alone = 15;
-  constexpr auto asleep = std::chrono::microseconds(1000);
+  constexpr double awake = 500;  // microseconds
+  constexpr auto asleep = std::chrono::milliseconds(12);
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
   for (candidate& c : all) {
@@ -97,10 +104,12 @@ void measure(std::vector<candidate>& all, int threads) {
     if (all[i].hopeless) all[i].times = {first[i]};
   }
   for (int i = 0; i < (fastest > 2000 || threads > 1 ? few : many_alone); ++i) {
+    bool others = true;  // had the turn before
     for (candidate& c : all) {
       if (c.hopeless) continue;
-      if (threads > 1) std::this_thread::sleep_for(asleep);
-      if (threads > 1) (void)sample(c, std::min(in_a_row, 20));
+      if (threads > 1 && c.is_other != others) std::this_thread::sleep_for(asleep);
+      if (threads > 1) wake(c, awake);
+      others = c.is_other;
       c.times.push_back(sample(c, in_a_row));
     }
   }
@@ -167,7 +176,7 @@ json run(int threads, const pattern& p, json& stats) {
                           }});
   }
   for (auto& [name, apply] : spmv_peers<T>(a.view(), x.data(), y.data(), threads)) {
-    candidates.push_back({name, std::move(apply), true});
+    candidates.push_back({name, std::move(apply), true, true});
   }
   measure(candidates, threads);
   json us, peers;
@@ -223,7 +232,7 @@ class record_file {
   [[nodiscard]] bool is_shared(const std::string& family, const std::string& matrix) {
     if (!has(family, matrix)) return false;
     const json& stats = of(family, matrix).at("stats");
-    return threads_for(2, stats.at("rows").get<std::int64_t>() + stats.at("nnz").get<std::int64_t>()) > 1;
+    return threads_for_product(2, stats.at("rows").get<std::int64_t>() + stats.at("nnz").get<std::int64_t>()) > 1;
   }
   void add(const std::string& family, const std::string& matrix, const std::string& parameters, bool fitted,
            const pattern& p, int threads) {

@@ -1,7 +1,10 @@
 // Several right-hand sides: what tulle chooses, its candidates and all algorithms of cuSPARSE side by side, cold, on an
 // NVIDIA GPU. Rows of the record: docs/notes/0025-spmm-cuda.md.
 //
-//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--kernels A,B,...] [--files FILE...]
+// A kernel named "untold NAME" is not told how many columns come.
+//
+//   tulle_spmm OUT.json [--seconds S] [--only TEXT] [--columns N] [--order row|column] [--kernels A,B,...] [--ours 1]
+//              [--files FILE...]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -24,6 +27,9 @@ struct settings {
   std::string only;
   std::vector<std::string> kernels;  // beside what is chosen
   std::vector<std::string> files;
+  index_t columns = 0;      // 0: 32, 8 and 128
+  std::string order;        // row or column; empty: both
+  bool ours_alone = false;  // not the vendor
 };
 
 /// Sizes, and how both lie.
@@ -108,6 +114,8 @@ class benchmark {
     for (const index_t columns : {32, 8, 128}) {
       for (const bool by_row : {true, false}) {
         if (seconds() > settings_.seconds) return;
+        if (settings_.columns > 0 && columns != settings_.columns) continue;
+        if (!settings_.order.empty() && (settings_.order == "row") != by_row) continue;
         if (!by_row && columns == 128 && a.nnz > 10'000'000) continue;  // the vendor takes up to 80 ms
         one_task(m, a, {columns, by_row}, x, y);
       }
@@ -168,10 +176,12 @@ class benchmark {
     ours("default", {});
     ours("default told", told);
     for (const std::string& kernel : settings_.kernels) {
-      spmv_options named = told;
-      named.kernel = kernel;
+      const bool untold = kernel.starts_with("untold ");
+      spmv_options named = untold ? spmv_options{} : told;
+      named.kernel = kernel.substr(untold ? 7 : 0);
       ours(kernel, named);
     }
+    if (settings_.ours_alone) return;
     for (const auto& [name, which] : vendor_algorithms) {
       guarded(name, [&] {
         const auto begin = clock_type::now();
@@ -218,6 +228,12 @@ int main(int argc, char** argv) {
       s.seconds = std::atof(argv[++i]);
     else if (word == "--only")
       s.only = argv[++i];
+    else if (word == "--columns")
+      s.columns = std::atoi(argv[++i]);
+    else if (word == "--order")
+      s.order = argv[++i];
+    else if (word == "--ours")
+      s.ours_alone = std::atoi(argv[++i]) != 0;
     else if (word == "--kernels")
       s.kernels = tulle::bench::parts(argv[++i], ',');
     else if (word == "--files") {

@@ -38,10 +38,10 @@ struct info_result {
 
 std::string_view format_of(const matrix_market_info& file) { return file.array ? "array" : "coordinate"; }
 
-const char* name(mm_field field) { return std::array{"real", "integer", "pattern"}[static_cast<std::size_t>(field)]; }
+const char* name(mm_field field) { return std::array{"real", "integer", "pattern", "complex"}[static_cast<std::size_t>(field)]; }
 
 const char* name(mm_symmetry symmetry) {
-  return std::array{"general", "symmetric", "skew-symmetric"}[static_cast<std::size_t>(symmetry)];
+  return std::array{"general", "symmetric", "skew-symmetric", "hermitian"}[static_cast<std::size_t>(symmetry)];
 }
 
 void print_text(const info_result& r) {

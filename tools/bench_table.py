@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -253,7 +253,9 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
 
 def cpu_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-    if "products" in run["results"][0]:
+    if "mmread" in run["results"][0]:
+        from compare_python import table as table_of  # noqa: PLC0415 (not needed for the others)
+    elif "products" in run["results"][0]:
         from compare_spgemm_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
     else:
         from compare_spmv_cpu import table as table_of  # noqa: PLC0415

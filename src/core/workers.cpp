@@ -50,9 +50,10 @@ void pause() {
 #endif
 }
 
-/// Looks again for about a millisecond, since the next region mostly comes soon, and then sleeps. Where another thread
-/// wants the core it sleeps at once: one that is woken gets a busy core sooner than one that spins.
-void wait_while(const std::atomic<int>& state, int old) {
+/// Looks again for about a millisecond, since the next region mostly comes soon, and then calls sleep(). Where another
+/// thread wants the core it does so at once: one that is woken gets a busy core sooner than one that spins.
+template <class Sleep>
+void wait_while(const std::atomic<int>& state, int old, const Sleep& sleep) {
   using clock = std::chrono::steady_clock;
   constexpr int eager_looks = 1000, patient_looks = 2000;
   constexpr auto own_core = std::chrono::microseconds(20);
@@ -67,7 +68,10 @@ void wait_while(const std::atomic<int>& state, int old) {
     if (now - before > own_core) break;
     before = now;
   }
-  state.wait(old, std::memory_order_acquire);
+  sleep();
+}
+void wait_while(const std::atomic<int>& state, int old) {
+  wait_while(state, old, [&] { state.wait(old, std::memory_order_acquire); });
 }
 
 struct alignas(64) worker {
@@ -76,8 +80,29 @@ struct alignas(64) worker {
   region* job = nullptr;
   int part = 0;
   pthread_t thread{};
+  std::atomic<bool> asleep = false;
+  cpu_set_t places{};  // as they were when it fell asleep
+
+  /// A system that finds the other cores busy wakes a thread on the core of the one that calls it, where it waits for
+  /// milliseconds, as that one computes. So it must begin on another; awake, it takes its places back.
+  void move_aside() {
+    const int here = sched_getcpu();
+    cpu_set_t others = places;
+    if (here < 0 || here >= CPU_SETSIZE) return;
+    CPU_CLR(static_cast<std::size_t>(here), &others);
+    if (CPU_COUNT(&others) > 0) pthread_setaffinity_np(thread, sizeof(others), &others);
+  }
+
+  void sleep_until_offered(int seen) {
+    const bool known = pthread_getaffinity_np(pthread_self(), sizeof(places), &places) == 0;
+    asleep.store(known, std::memory_order_release);
+    offers.wait(seen, std::memory_order_acquire);
+    asleep.store(false, std::memory_order_relaxed);
+    if (known) pthread_setaffinity_np(pthread_self(), sizeof(places), &places);
+  }
 
   void wake(int with) {
+    if (asleep.load(std::memory_order_acquire)) move_aside();
     state.store(with, std::memory_order_release);
     offers.fetch_add(1, std::memory_order_release);
     offers.notify_all();
@@ -91,7 +116,7 @@ struct alignas(64) worker {
   void loop() {
     inside = true;
     for (int seen = 0;;) {
-      wait_while(offers, seen);
+      wait_while(offers, seen, [&] { sleep_until_offered(seen); });
       seen = offers.load(std::memory_order_acquire);
       if (state.load(std::memory_order_acquire) == quit) return;
       if (!take()) continue;

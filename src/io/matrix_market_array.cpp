@@ -24,6 +24,14 @@ template <scalar T>
 T element(const header& h, const array_entry<T>* values, std::int64_t i, std::int64_t j) {
   const std::int64_t n = h.rows;
   if (h.symmetry == mm_symmetry::general) return values[j * n + i].value;
+  if constexpr (complex_scalar<T>) {
+    if (h.symmetry == mm_symmetry::hermitian) {
+      const bool mirrored = i < j;
+      if (mirrored) std::swap(i, j);
+      const T value = values[j * n - j * (j + 1) / 2 + i].value;
+      return mirrored ? std::conj(value) : value;
+    }
+  }
   if (h.symmetry == mm_symmetry::symmetric) {
     if (i < j) std::swap(i, j);
     return values[j * n - j * (j + 1) / 2 + i].value;
@@ -63,5 +71,6 @@ csr<T> assemble_array(const context& ctx, const header& h, value_list<T> values)
 
 #define TULLE_INSTANTIATE(T) template csr<T> assemble_array<T>(const context&, const header&, value_list<T>);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

@@ -166,5 +166,6 @@ csr<T> assemble_coordinates(const context& ctx, const header& h, const entry_lis
   template csr<T> assemble_coordinates<T, pattern_entry>(const context&, const header&,                \
                                                          const entry_list<pattern_entry>&, bool&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

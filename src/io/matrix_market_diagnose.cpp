@@ -45,9 +45,9 @@ void check_integer(const bad_line& line, std::string_view word) {
   if (result == conversion::malformed) {
     line.malformed(fmt::format("value '{}' is not an integer, as the banner says", quoted(word)));
   }
-  const bool fits = std::floating_point<T> || std::in_range<std::int32_t>(number);
+  const bool fits = !std::integral<T> || std::in_range<std::conditional_t<std::integral<T>, T, std::int64_t>>(number);
   if (result == conversion::too_large || !fits) {
-    line.too_large(fmt::format("value {} does not fit {} bits", quoted(word), std::floating_point<T> ? 64 : 32));
+    line.too_large(fmt::format("value {} does not fit {} bits", quoted(word), std::same_as<T, std::int32_t> ? 32 : 64));
   }
 }
 
@@ -59,17 +59,20 @@ void check_real(const bad_line& line, std::string_view word) {
   bool fits = result == conversion::done;
   if constexpr (std::integral<T>) {
     if (fits && (number != std::trunc(number) || std::isinf(number))) {
-      line.malformed(fmt::format("value {} is not a whole number, as i32 needs", quoted(word)));
+      line.malformed(fmt::format("value {} is not a whole number, as {} needs", quoted(word), name(scalar_type_of<T>)));
     }
-    fits = fits && number >= std::numeric_limits<T>::min() && number <= std::numeric_limits<T>::max();
+    constexpr double end_of_range = static_cast<double>(T{1} << (8 * sizeof(T) - 2)) * 2;
+    fits = fits && number >= -end_of_range && number < end_of_range;
   }
   if (!fits) line.too_large(fmt::format("value {} does not fit {}", quoted(word), name(scalar_type_of<T>)));
 }
 
 std::string expectation(const header& h, std::size_t found) {
+  const bool complex = h.field == mm_field::complex;
+  if (h.array && complex) return fmt::format("a complex array has two numbers per line; this one has {}", found);
   if (h.array) return fmt::format("an array has one value per line; this one has {}", found);
   return fmt::format("an entry is row{}{}; this line has {} word{}", h.vector ? "" : ", column",
-                     h.field == mm_field::pattern ? "" : ", value", found, found == 1 ? "" : "s");
+                     h.field == mm_field::pattern ? "" : complex ? ", real part, imaginary part" : ", value", found, found == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ void diagnose(const source& file, const header& h, std::size_t position) {
   const bad_line line{file, position};
   std::string_view rest = file.text.substr(position);
   rest = rest.substr(0, rest.find_first_of("\r\n"));
-  std::array<std::string_view, 4> words;
+  std::array<std::string_view, 5> words;
   std::size_t count = 0;
   for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
     if (count < words.size()) words[count] = word;
@@ -100,8 +103,12 @@ void diagnose(const source& file, const header& h, std::size_t position) {
     if (count <= used) line.malformed(expectation(h, count));
     const std::string_view value = words[used++];
     h.field == mm_field::integer ? check_integer<T>(line, value) : check_real<T>(line, value);
+    if (h.field == mm_field::complex) {
+      if (count <= used) line.malformed(expectation(h, count));
+      check_real<T>(line, words[used++]);
+    }
     if (std::integral<T> && h.symmetry == mm_symmetry::skew_symmetric && value.starts_with('-') && count == used) {
-      line.too_large(fmt::format("the negative of value {} does not fit i32", quoted(value)));
+      line.too_large(fmt::format("the negative of value {} does not fit {}", quoted(value), name(scalar_type_of<T>)));
     }
   }
   line.malformed(count > used ? expectation(h, count) : "not an entry");
@@ -109,5 +116,6 @@ void diagnose(const source& file, const header& h, std::size_t position) {
 
 #define TULLE_INSTANTIATE(T) template void diagnose<T>(const source&, const header&, std::size_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

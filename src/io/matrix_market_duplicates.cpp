@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <numeric>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -16,7 +15,11 @@ namespace {
 template <scalar T>
 bool overflows_to(T sum, const T* first, const T* last) {
   if constexpr (std::integral<T>) {
-    return !std::in_range<T>(std::accumulate(first, last, std::int64_t{0}));
+    T exact = 0;
+    return std::any_of(first, last, [&](T x) { return __builtin_add_overflow(exact, x, &exact); });
+  } else if constexpr (complex_scalar<T>) {
+    const auto finite = [](T x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); };
+    return !finite(sum) && std::all_of(first, last, finite);
   } else {
     return std::isinf(sum) && std::all_of(first, last, [](T x) { return std::isfinite(x); });
   }
@@ -60,6 +63,10 @@ csr<T> sum_duplicates(const context& ctx, const csr<T>& a, overflows& found) {
              buffer<T>(ctx, nnz)};
   kernels.gather(
       ctx, {scalar_type_of<T>, static_cast<std::int64_t>(nnz), first, nullptr, a.values.data(), sum.values.data()});
+  if constexpr (complex_scalar<T>) {
+    const T* sums = sum.values.data();
+    if (std::all_of(sums, sums + nnz, [](T x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); })) return sum;
+  }
   if constexpr (std::floating_point<T>) {
     const T* sums = sum.values.data();
     if (std::count_if(sums, sums + nnz, [](T x) { return std::isinf(x); }) == 0) return sum;
@@ -82,5 +89,6 @@ csr<T> sum_duplicates(const context& ctx, const csr<T>& a, overflows& found) {
   template duplicates find_duplicates<T>(const context&, const csr<T>&); \
   template csr<T> sum_duplicates<T>(const context&, const csr<T>&, overflows&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

@@ -85,6 +85,7 @@ E mirror_image(const E& entry) {
   E image = entry;
   std::swap(image.row, image.col);
   if constexpr (Symmetry == mm_symmetry::skew_symmetric && requires { image.value; }) image.value = -image.value;
+  if constexpr (Symmetry == mm_symmetry::hermitian) image.value = std::conj(image.value);
   return image;
 }
 
@@ -110,6 +111,9 @@ void deal_out(std::span<const E> from, int shift, std::span<std::uint32_t> start
 
 template <class E>
 auto dealer_for(mm_symmetry symmetry) {
+  if constexpr (complex_scalar<typename E::type>) {
+    if (symmetry == mm_symmetry::hermitian) return deal_out<mm_symmetry::hermitian, E>;
+  }
   return symmetry == mm_symmetry::general     ? deal_out<mm_symmetry::general, E>
          : symmetry == mm_symmetry::symmetric ? deal_out<mm_symmetry::symmetric, E>
                                               : deal_out<mm_symmetry::skew_symmetric, E>;
@@ -195,5 +199,6 @@ template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, 
   template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, const header&); \
   template value_list<T> parse_values<T>(const context&, const source&, const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 
 }  // namespace tulle::matrix_market

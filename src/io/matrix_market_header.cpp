@@ -54,26 +54,23 @@ std::size_t read_choice(const source& file, std::string_view& line, std::string_
 }
 
 void read_field(const source& file, std::string_view& line, header& h) {
-  constexpr std::array fields{mm_field::real, mm_field::real, mm_field::integer, mm_field::pattern};
+  constexpr std::array fields{mm_field::real, mm_field::real, mm_field::integer, mm_field::pattern, mm_field::complex};
   const std::size_t choice = read_choice(file, line, "field", {"real", "double", "integer", "pattern", "complex"},
-                                         "real, double, integer or pattern");
-  if (choice == fields.size()) {
-    fail(status::unsupported, file, 1, "complex matrices are not supported; real, integer and pattern are");
-  }
+                                         "real, double, integer, pattern or complex");
   h.field = fields[choice];
   if (h.array && h.field == mm_field::pattern) fail(status::invalid_format, file, 1, "an array cannot be a pattern");
 }
 
 void read_symmetry(const source& file, std::string_view& line, header& h) {
-  constexpr std::array symmetries{mm_symmetry::general, mm_symmetry::symmetric, mm_symmetry::skew_symmetric};
+  constexpr std::array symmetries{mm_symmetry::general, mm_symmetry::symmetric, mm_symmetry::skew_symmetric,
+                                  mm_symmetry::hermitian};
   const std::size_t choice =
       read_choice(file, line, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"},
-                  "general, symmetric or skew-symmetric");
-  if (choice == symmetries.size()) {
-    fail(status::unsupported, file, 1,
-         "hermitian matrices are not supported; general, symmetric and skew-symmetric are");
-  }
+                  "general, symmetric, skew-symmetric or hermitian");
   h.symmetry = symmetries[choice];
+  if (h.symmetry == mm_symmetry::hermitian && h.field != mm_field::complex) {
+    fail(status::invalid_format, file, 1, "a hermitian matrix has complex values");
+  }
   if (h.vector && h.symmetry != mm_symmetry::general) fail(status::invalid_format, file, 1, "a vector must be general");
   if (h.field == mm_field::pattern && h.symmetry == mm_symmetry::skew_symmetric) {
     fail(status::invalid_format, file, 1, "a pattern has no signs: it cannot be skew-symmetric");
@@ -114,7 +111,7 @@ std::int64_t read_size(const source& file, std::int64_t line, std::string_view w
 /// Elements that an array of this shape and symmetry stores.
 std::int64_t array_entries(const header& h) {
   const std::int64_t n = h.rows;
-  if (h.symmetry == mm_symmetry::symmetric) return n * (n + 1) / 2;
+  if (h.symmetry == mm_symmetry::symmetric || h.symmetry == mm_symmetry::hermitian) return n * (n + 1) / 2;
   if (h.symmetry == mm_symmetry::skew_symmetric) return n > 0 ? n * (n - 1) / 2 : 0;
   return n * h.cols;
 }

@@ -41,7 +41,7 @@ struct header {
   std::size_t data = 0;        // where in the text the first line after it starts
 };
 
-/// Throws INVALID_FORMAT, UNSUPPORTED (complex, hermitian) or OVERFLOW, naming the line.
+/// Throws INVALID_FORMAT or OVERFLOW, naming the line.
 header read_header(const source& file);
 /// The same of the beginning of a file; nothing where it ends before the size line does.
 std::optional<header> find_header(const source& beginning);

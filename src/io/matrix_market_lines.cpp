@@ -15,7 +15,8 @@ namespace {
 
 /// Characters of the shortest entry, its line end included.
 std::size_t shortest_entry(const header& h) {
-  const std::size_t numbers = h.array ? 1 : (h.vector ? 1U : 2U) + (h.field == mm_field::pattern ? 0U : 1U);
+  const std::size_t value = h.field == mm_field::pattern ? 0 : h.field == mm_field::complex ? 2 : 1;
+  const std::size_t numbers = h.array ? value : (h.vector ? 1U : 2U) + value;
   return 2 * numbers;
 }
 
@@ -32,9 +33,20 @@ const char* read_position(const char* p, const header& h, E& to) {
   return h.no_diagonal && to.row == to.col ? nullptr : p;
 }
 
+/// The two parts of a complex number; one of a real file is its real part.
+template <mm_field Field>
+const char* read_complex(const char* p, const char* end, std::complex<double>& value) {
+  double re = 0, im = 0;
+  p = read_real(p, end, re);
+  if (Field == mm_field::complex && p != nullptr) p = is_blank(*p) ? read_real(skip_blanks(p), end, im) : nullptr;
+  value = {re, im};
+  return p;
+}
+
 template <mm_field Field, scalar T>
 const char* read_value(const char* p, const char* end, const header& h, T& value) {
-  p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
+  if constexpr (complex_scalar<T>) return read_complex<Field>(p, end, value);
+  else p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
   if constexpr (std::integral<T>) {  // whose negative is wanted too
     const bool skew = h.symmetry == mm_symmetry::skew_symmetric;
     if (skew && p != nullptr && value == std::numeric_limits<T>::min()) return nullptr;
@@ -154,6 +166,8 @@ template <class E>
 line_parser<E> parser_for(const header& h) {
   if constexpr (std::same_as<E, pattern_entry>) {
     return parse_lines<mm_field::pattern, E>;
+  } else if constexpr (complex_scalar<typename E::type>) {
+    return h.field == mm_field::complex ? parse_lines<mm_field::complex, E> : parse_lines<mm_field::real, E>;
   } else {
     return h.field == mm_field::integer ? parse_lines<mm_field::integer, E> : parse_lines<mm_field::real, E>;
   }
@@ -173,6 +187,7 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
   template line_parser<array_entry<T>> parser_for<array_entry<T>>(const header&); \
   template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 template line_parser<pattern_entry> parser_for<pattern_entry>(const header&);
 
 }  // namespace tulle::matrix_market

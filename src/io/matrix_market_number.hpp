@@ -69,7 +69,7 @@ inline const char* read_real(const char* p, const char* end, T& value) {
   return convert_real(p, word_end, value) == conversion::done ? word_end : nullptr;
 }
 
-/// A value of a `real` file as T. For i32 it must be a whole number in range.
+/// A value of a `real` file as T. For integers it must be a whole number in range.
 template <scalar T>
 inline const char* read_real_as(const char* p, const char* end, T& value) {
   if constexpr (std::floating_point<T>) {
@@ -77,7 +77,8 @@ inline const char* read_real_as(const char* p, const char* end, T& value) {
   } else {
     double number = 0;
     p = read_real(p, end, number);
-    if (p == nullptr || !(number >= -2147483648.0 && number <= 2147483647.0) || number != std::trunc(number)) {
+    constexpr double end_of_range = static_cast<double>(T{1} << (8 * sizeof(T) - 2)) * 2;  // 2^31 or 2^63
+    if (p == nullptr || !(number >= -end_of_range && number < end_of_range) || number != std::trunc(number)) {
       return nullptr;
     }
     value = static_cast<T>(number);

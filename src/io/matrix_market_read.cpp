@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <tulle/io/matrix_market.hpp>
 #include <utility>
@@ -91,8 +92,8 @@ void settle_duplicates(const context& ctx, const source& file, const header& h, 
   if (std::integral<T> && sums.count > 0) {
     fail(status::overflow, file,
          line_of_repeated<E>(file, h, segments, occurrence::last, sums.first_row, sums.first_col),
-         fmt::format("the duplicates of entry ({}, {}), of which this is the last, add up to more than i32 holds",
-                     sums.first_row + 1, sums.first_col + 1));
+         fmt::format("the duplicates of entry ({}, {}), of which this is the last, add up to more than {} holds",
+                     sums.first_row + 1, sums.first_col + 1, name(scalar_type_of<T>)));
   }
   info.duplicates_summed = general ? found.count : found.lower;
   add_note(info, "summed " + count_of(info.duplicates_summed, "duplicate"));
@@ -108,11 +109,32 @@ void note_symmetry(const header& h, const std::vector<segment>& segments, const 
   for (const segment& s : segments) upper += s.upper;
   const bool skew = h.symmetry == mm_symmetry::skew_symmetric;
   if (upper > 0) {
-    add_note(info, fmt::format("mirrored {} of a {}symmetric file", count_of(upper, "upper"), skew ? "skew-" : ""));
+    add_note(info, fmt::format("mirrored {} of a {} file", count_of(upper, "upper"),
+                               h.symmetry == mm_symmetry::hermitian ? "hermitian"
+                               : skew                               ? "skew-symmetric"
+                                                                    : "symmetric"));
   }
   if (const std::int64_t kept = skew ? count_diagonal(a) : 0; kept > 0) {
     add_note(info, fmt::format("kept {} of a skew-symmetric matrix", count_of(kept, "diagonal")));
   }
+}
+
+/// Calls wrong(row) for the first row of a sorted hermitian matrix whose diagonal is not real.
+template <scalar T, class F>
+void check_real_diagonal(const header& h, const csr<T>& a, F wrong) {
+  if constexpr (complex_scalar<T>) {
+    if (h.symmetry != mm_symmetry::hermitian) return;
+    for (index_t r = 0; r < a.rows; ++r) {
+      const index_t* const begin = a.colind.data() + a.rowptr.data()[r];
+      const index_t* const end = a.colind.data() + a.rowptr.data()[r + 1];
+      const index_t* const at = std::lower_bound(begin, end, r);
+      if (at != end && *at == r && a.values.data()[at - a.colind.data()].imag() != 0) wrong(r);
+    }
+  }
+}
+
+std::string not_real(index_t r) {
+  return fmt::format("entry ({0}, {0}) of a hermitian matrix has an imaginary part: its diagonal is real", r + 1);
 }
 
 template <scalar T, class E>
@@ -125,6 +147,9 @@ csr<T> read_coordinates(const context& ctx, const source& file, const header& h,
   list.entries = {};
   if (repeats) settle_duplicates<E>(ctx, file, h, list.segments, strict, a, info);
   if (h.symmetry != mm_symmetry::general) note_symmetry(h, list.segments, a, info);
+  check_real_diagonal(h, a, [&](index_t r) {
+    fail(status::invalid_format, file, line_of_repeated<E>(file, h, list.segments, occurrence::last, r, r), not_real(r));
+  });
   return a;
 }
 
@@ -132,7 +157,9 @@ template <scalar T>
 csr<T> read_array(const context& ctx, const source& file, const header& h) {
   value_list<T> values = parse_values<T>(ctx, file, h);
   check_rows(file, h);
-  return assemble_array(ctx, h, std::move(values));
+  csr<T> a = assemble_array(ctx, h, std::move(values));
+  check_real_diagonal(h, a, [&](index_t r) { fail(status::invalid_format, file, h.size_line, not_real(r)); });
+  return a;
 }
 
 context all_threads(const matrix_market_options& options) {
@@ -152,6 +179,10 @@ template <scalar T>
 csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
   const context ctx = context_for(file, options);
   header h = read_header(file);
+  if (h.field == mm_field::complex && !complex_scalar<T>) {
+    fail(status::unsupported, file, 1,
+         fmt::format("complex values do not fit {}: they are read as c64 or c128", name(scalar_type_of<T>)));
+  }
   h.no_diagonal = options.strict && h.symmetry == mm_symmetry::skew_symmetric;
   info.field = h.field;
   info.symmetry = h.symmetry;
@@ -224,5 +255,37 @@ csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market
   template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&, \
                                          matrix_market_info*);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
+TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
+
+namespace {
+
+/// c64: read as c128, each part rounded once more.
+csr<std::complex<float>> narrowed(const context& ctx, std::string_view name, csr<std::complex<double>> a) {
+  const std::int64_t nnz = a.nnz();
+  buffer<std::complex<float>> values(ctx, static_cast<std::size_t>(nnz));
+  for (std::int64_t k = 0; k < nnz; ++k) {
+    const std::complex<double> v = a.values.data()[k];
+    const std::complex<float> to(static_cast<float>(v.real()), static_cast<float>(v.imag()));
+    if ((std::isinf(to.real()) && std::isfinite(v.real())) || (std::isinf(to.imag()) && std::isfinite(v.imag()))) {
+      throw error(status::overflow, fmt::format("{}: value {} {} does not fit c64", name, v.real(), v.imag()));
+    }
+    values.data()[k] = to;
+  }
+  return {a.rows, a.cols, std::move(a.rowptr), std::move(a.colind), std::move(values)};
+}
+
+}  // namespace
+
+template <>
+csr<std::complex<float>> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options,
+                                            matrix_market_info* info) {
+  return narrowed(context::cpu(1), file.string(), read_matrix_market<std::complex<double>>(file, options, info));
+}
+
+template <>
+csr<std::complex<float>> parse_matrix_market(std::string_view text, std::string_view name,
+                                             const matrix_market_options& options, matrix_market_info* info) {
+  return narrowed(context::cpu(1), name, parse_matrix_market<std::complex<double>>(text, name, options, info));
+}
 
 }  // namespace tulle

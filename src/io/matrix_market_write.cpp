@@ -17,6 +17,9 @@
 
 namespace tulle {
 namespace matrix_market {
+
+void write_further(const std::filesystem::path& file, const matrix_ref& a, bool symmetric, mm_field wish);  // write_further.cpp
+
 namespace {
 
 constexpr std::size_t full = std::size_t{1} << 20;
@@ -72,7 +75,7 @@ mm_field field_for(csr_view<T, O> a, mm_field wish) {
 }
 
 const char* name_of(mm_field field) {
-  return std::array{"real", "integer", "pattern"}[static_cast<std::size_t>(field)];
+  return std::array{"real", "integer", "pattern", "complex"}[static_cast<std::size_t>(field)];
 }
 
 template <class T>
@@ -132,6 +135,7 @@ void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a,
     throw error(status::unsupported,
                 fmt::format("write_matrix_market: the matrix is {}: make a CSR of it", name(a.format)));
   }
+  if (is_further(a.types.value)) return matrix_market::write_further(file, a, symmetric, field);
   const context host = context::cpu();
   if (a.space == memory_space::host) check_matrix(host, "the matrix", a);  // else the copy is checked
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {

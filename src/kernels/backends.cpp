@@ -114,6 +114,12 @@ const matrix_kernels& matrices_of(backend_kind backend) {
   refuse_cuda();
 }
 
+const further_kernels& further_kernels_of(backend_kind backend) {
+  if (backend == backend_kind::cpu) return cpu::further_values();
+  if constexpr (has_cuda) return cuda::further_values();
+  refuse_cuda();
+}
+
 const reorder_kernels& reorders_of(backend_kind backend) {
   if (backend == backend_kind::cpu) return cpu::reorders();
   if constexpr (has_cuda) return cuda::reorders();

@@ -9,6 +9,7 @@
 #include "kernels/cg_batch.hpp"
 #include "kernels/cg_step.hpp"
 #include "kernels/formats.hpp"
+#include "kernels/further_values.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reorder.hpp"
 #include "kernels/sddmm.hpp"
@@ -28,6 +29,7 @@ std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const further_kernels& further_values();
 const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();
@@ -47,6 +49,7 @@ std::span<const sddmm_kernel> sddmm_table();
 spgemm_work count_products(const context& ctx, const spgemm_problem& problem);
 const block_pattern_kernels& block_patterns();
 const matrix_kernels& matrices();
+const further_kernels& further_values();
 const reorder_kernels& reorders();
 const vector_kernels& vectors();
 std::span<const cg_kernel> cg_table();

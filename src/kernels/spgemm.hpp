@@ -96,8 +96,11 @@ struct spgemm_kernel {
   bool begins_early = false;
 };
 
-/// For kernels that take every problem.
-inline support supports_every(const spgemm_problem&, const device_info&) { return {}; }
+/// For kernels that take every problem of their types; masks go with those of type_set::all.
+inline support supports_every(const spgemm_problem& p, const device_info&) {
+  if (!p.mask || !is_further(p.a.types.value)) return {};
+  return {false, "it takes no mask with " + std::string(name(p.a.types.value)) + " values"};
+}
 
 /// `make` of a kernel whose operators are Operator<T, O>, for all types.
 template <template <scalar, offset> class Operator>

@@ -9,12 +9,13 @@ namespace {
 
 }  // namespace
 
-void spmv_operator::apply_many(double, const strided_vectors&, double, const strided_vectors&, stream_view) {
-  denied("several right-hand sides");
+void spmv_operator::apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                               stream_view stream) {
+  apply_many_with(alpha, x, beta, y, {}, stream);
 }
 void spmv_operator::apply_many_with(double, const strided_vectors&, double, const strided_vectors&, const many_finish&,
                                     stream_view) {
-  denied("a fused bias and activation");
+  denied("several right-hand sides, or a fused bias and activation");
 }
 void spmv_operator::apply_dots(double, const void*, double, void*, const void*, const vector_ref&, stream_view) {
   denied("fused dot products");

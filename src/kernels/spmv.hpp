@@ -132,7 +132,7 @@ struct spmv_kernel {
 
 /// Whether a kernel has a pass for vectors of a type: dot products and Jacobi steps are for floating-point numbers.
 constexpr bool has_pass(const spmv_kernel& kernel, operation what, scalar_type vectors) {
-  const bool floating = vectors != scalar_type::i32;
+  const bool floating = is_floating(vectors);
   switch (what) {
     case operation::apply:
       return true;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <tulle/ops/linear_operator.hpp>
 
 #include "kernels/backends.hpp"
@@ -17,17 +19,18 @@ namespace {
   throw error(status::unsupported, fmt::format("{} {}", op.label(), lack));
 }
 
+/// Whether f32 holds it; NaN and infinity it does, but these are left to check_factor.
+bool is_small(double factor) { return std::abs(factor) <= std::numeric_limits<float>::max(); }
+
 /// What the vectors of a call are held to; its factors are checked here.
-detail::vector_rules rules_of(const linear_operator& op, bool transposed, double alpha = 1, double beta = 0) {
-  const memory_space space = op.ctx().space();
-  const int device = space == memory_space::device ? op.ctx().device() : -1;
-  const shape a = op.dimensions();
-  const scalar_type type = op.vector_type();
-  if (type != scalar_type::f64) {
-    detail::check_factor("alpha", alpha, type);
-    detail::check_factor("beta", beta, type);
+detail::vector_rules rules_of(const linear_operator& op, const linear_operator::call_facts& facts, bool transposed,
+                              double alpha = 1, double beta = 0) {
+  const bool fit = facts.type == scalar_type::f64 || (facts.type == scalar_type::f32 && is_small(alpha) && is_small(beta));
+  if (!fit) {
+    detail::check_factor("alpha", alpha, facts.type);
+    detail::check_factor("beta", beta, facts.type);
   }
-  return {space, device, type, transposed ? shape{a.cols, a.rows} : a, &op, transposed};
+  return {facts.space, facts.device, facts.type, transposed ? shape{facts.a.cols, facts.a.rows} : facts.a, &op, transposed};
 }
 
 /// A vector with a stride is a multivector of one vector.
@@ -49,16 +52,24 @@ std::string_view name(operation what) noexcept {
   return "unknown operation";
 }
 
-linear_operator::call linear_operator::checked(operation what, const apply_options& options) const {
+linear_operator::call_facts linear_operator::facts() const {
+  if (const call_facts* kept = kept_facts()) return *kept;
+  const memory_space space = ctx().space();
+  return {space, space == memory_space::device ? ctx().device() : -1, ctx().stream(), dimensions(), vector_type()};
+}
+
+linear_operator::call linear_operator::checked(operation what, const apply_options& options,
+                                               const call_facts& facts) const {
   const bool always = what == operation::apply && !options.transposed;
   if (!always && !can(what, options.transposed)) refuse(*this, what, options.transposed);
-  return {options.stream ? *options.stream : ctx().stream(), options.transposed};
+  return {options.stream ? *options.stream : facts.stream, options.transposed};
 }
 
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
-  const call how = checked(operation::apply, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
+  const call_facts facts = this->facts();
+  const call how = checked(operation::apply, options, facts);
+  const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   detail::check_apart("y", y, {{"x", x}});
@@ -71,19 +82,21 @@ void linear_operator::apply(double alpha, const const_vector_ref& x, double beta
 
 void linear_operator::apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                  const apply_options& options) const {
-  const call how = checked(operation::apply_many, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
+  const call_facts facts = this->facts();
+  const call how = checked(operation::apply_many, options, facts);
+  const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
   rules.check_multivectors(x, y);
   if (x.count > 0) do_apply_many(alpha, x, beta, y, how);
 }
 
 void linear_operator::apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                       const many_epilogue& then, const apply_options& options) const {
-  const call how = checked(operation::apply_many, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
+  const call_facts facts = this->facts();
+  const call how = checked(operation::apply_many, options, facts);
+  const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
   rules.check_multivectors(x, y);
-  if (rules.type == scalar_type::i32) {
-    throw error(status::unsupported, "apply_many_with takes vectors of f32 and f64, not of i32");
+  if (!is_floating(rules.type)) {
+    throw error(status::unsupported, fmt::format("apply_many_with takes vectors of f32 and f64, not of {}", name(rules.type)));
   }
   if (then.act > activation::relu) {
     throw error(status::invalid_argument, fmt::format("act = {}: must be none (0) or relu (1)", static_cast<int>(then.act)));
@@ -101,8 +114,9 @@ void linear_operator::apply_many_with(double alpha, const const_multivector_ref&
 void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                                  const const_vector_ref& w, const vector_ref& dots,
                                  const apply_options& options) const {
-  const call how = checked(operation::apply_dots, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed, alpha, beta);
+  const call_facts facts = this->facts();
+  const call how = checked(operation::apply_dots, options, facts);
+  const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
   rules.check_columns("x", x);
   rules.check_rows("y", y);
   rules.check_rows("w", w);
@@ -118,8 +132,9 @@ void linear_operator::apply_dots(double alpha, const const_vector_ref& x, double
 void linear_operator::jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
                              const const_vector_ref& inverse_diagonal, const vector_ref& y,
                              const apply_options& options) const {
-  const call how = checked(operation::jacobi, options);
-  const detail::vector_rules rules = rules_of(*this, options.transposed);
+  const call_facts facts = this->facts();
+  const call how = checked(operation::jacobi, options, facts);
+  const detail::vector_rules rules = rules_of(*this, facts, options.transposed);
   detail::check_factor("omega", omega, rules.type);
   if (rules.a.rows != rules.a.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: a Jacobi step needs a square matrix",

@@ -73,7 +73,7 @@ matrix_ref result(const context& ctx, const matrix_ref& a) {
 bool is_increasing(const context& ctx, std::string_view name, const matrix_ref& a) {
   const pattern_counts found = to_vector(ctx, matrices_of(ctx.backend()).inspect(ctx, {&a, 1}))[0];
   if (found.sound()) return found.increasing();
-  dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(pattern_types(a.types), [&]<class T, class O>() {
     throw error(status::invalid_structure, fmt::format("{}: {}", name, validate(ctx, a.as<T, O>()).message()));
   });
   return false;
@@ -81,13 +81,13 @@ bool is_increasing(const context& ctx, std::string_view name, const matrix_ref& 
 
 /// Whether the columns of every row ascend, some of them more than once perhaps. Throws INVALID_STRUCTURE.
 bool is_ascending(const context& ctx, std::string_view name, const matrix_ref& a) {
-  return is_increasing(ctx, name, a) || dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+  return is_increasing(ctx, name, a) || dispatch<type_set::all>(pattern_types(a.types), [&]<class T, class O>() {
            return validate(ctx, a.as<T, O>(), {.sorted = true}).ok();
          });
 }
 
 entry_map transposed_pattern_of(const context& ctx, const matrix_ref& a, bool twice) {
-  return dispatch<type_set::all>(a.types, [&]<class T, class O>() -> entry_map {
+  return dispatch<type_set::all>(pattern_types(a.types), [&]<class T, class O>() -> entry_map {
     const auto& backend = formats_of<T, O>(ctx.backend());
     auto once = backend.transpose_pattern(ctx, a.as<T, O>(), nullptr);
     if (!twice) return {std::move(once.rowptr), std::move(once.colind), std::move(once.positions)};
@@ -98,6 +98,29 @@ entry_map transposed_pattern_of(const context& ctx, const matrix_ref& a, bool tw
   });
 }
 entry_map sorted_pattern(const context& ctx, const matrix_ref& a) { return transposed_pattern_of(ctx, a, true); }
+
+/// A CSR of values of a further type in another format: their places are converted, as f64, and the values follow.
+matrix_ref further_csr(const context& ctx, const matrix_ref& a) {
+  const further_kernels& backend = further_kernels_of(ctx.backend());
+  const std::int64_t places = arrays_of(ctx, a).values;
+  buffer<double> numbers(ctx, static_cast<std::size_t>(places));
+  backend.number(ctx, places, numbers.data());
+  matrix_ref numbered = a;
+  numbered.types.value = scalar_type::f64;
+  numbered.values = numbers.data();
+  const matrix_ref from = to_csr(ctx, numbered);
+  buffer<std::int64_t> positions(ctx, static_cast<std::size_t>(from.nnz));
+  backend.positions(ctx, from.nnz, static_cast<const double*>(from.values), positions.data());
+  auto values = values_for(ctx, a.types.value, static_cast<std::size_t>(from.nnz));
+  matrices_of(ctx.backend())
+      .gather(ctx, {.type = a.types.value, .count = from.nnz, .positions = positions.data(), .from = a.values, .to = values.data()});
+  auto held = std::make_shared<detail::own_array<buffer<std::byte>>>(std::move(values), from.owner);
+  matrix_ref out = from;
+  out.types.value = a.types.value;
+  out.values = held->first.data();
+  out.owner = std::move(held);
+  return out;
+}
 
 entry_selection all_of(const matrix_ref& a) { return {0, a.rows, 0, a.cols}; }
 
@@ -180,6 +203,7 @@ matrix_ref to_csr(const context& ctx, const matrix_ref& a) {
   check_matrix(ctx, "A", a);
   const matrix_ref here = placed(ctx, a);
   if (a.format == matrix_format::csr) return here;
+  if (is_further(a.types.value)) return further_csr(ctx, here);
   const bool has_offsets = a.format == matrix_format::csc || a.format == matrix_format::bsr;
   const type_key types{a.types.value, has_offsets ? a.types.offset : offsets_for(a.nnz)};
   return dispatch<type_set::all>(types, [&]<class T, class O>() -> matrix_ref {
@@ -298,10 +322,30 @@ matrix_ref sum_duplicates(const context& ctx, const matrix_ref& a) {
   return result(ctx, sum_of_duplicates(ctx, "A", csr_on(ctx, "A", a)));
 }
 
+matrix_ref conjugate(const context& ctx, const matrix_ref& a) {
+  const matrix_ref from = result(ctx, csr_on(ctx, "A", a));
+  if (!is_complex(from.types.value)) return from;
+  auto held = std::make_shared<detail::own_array<buffer<std::byte>>>(
+      values_for(ctx, from.types.value, static_cast<std::size_t>(from.nnz)), from.owner);
+  further_kernels_of(ctx.backend()).conjugate(ctx, from.types.value, from.nnz, from.values, held->first.data());
+  matrix_ref out = from;
+  out.values = held->first.data();
+  out.owner = std::move(held);
+  return out;
+}
+
 matrix_ref eliminate_zeros(const context& ctx, const matrix_ref& a) {
   const matrix_ref from = csr_on(ctx, "A", a);
   entry_selection nonzero = all_of(from);
   nonzero.nonzero = true;
+  if (is_further(from.types.value)) {
+    buffer<float> flags(ctx, static_cast<std::size_t>(from.nnz));
+    further_kernels_of(ctx.backend()).nonzero(ctx, from.types.value, from.nnz, from.values, flags.data());
+    matrix_ref flagged = from;
+    flagged.types.value = scalar_type::f32;
+    flagged.values = flags.data();
+    return with_values_of(ctx, from, from.dimensions(), matrices_of(ctx.backend()).select(ctx, flagged, nonzero));
+  }
   return with_values_of(ctx, from, from.dimensions(), matrices_of(ctx.backend()).select(ctx, from, nonzero));
 }
 

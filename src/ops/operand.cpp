@@ -19,7 +19,7 @@ namespace {
 template <class F>
 decltype(auto) with_formats(const context& ctx, const matrix_ref& a, F&& f) {
   return dispatch<type_set::all>(
-      a.types, [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
+      pattern_types(a.types), [&]<class T, class O>() -> decltype(auto) { return f(a.as<T, O>(), formats_of<T, O>(ctx.backend())); });
 }
 
 bool in_blocks(matrix_format f) { return f == matrix_format::bsr || f == matrix_format::bin_bsr; }
@@ -39,7 +39,7 @@ matrix_ref pattern_to_validate(const matrix_ref& a) {
 void check_row_indices(const context& ctx, const std::string& name, const matrix_ref& a) {
   const std::int64_t ends[] = {0, a.nnz};
   const buffer<std::int64_t> rowptr = to_buffer(ctx, ends);
-  dispatch<type_set::all>(a.types, [&]<class T, class>() {
+  dispatch<type_set::all>(pattern_types(a.types), [&]<class T, class>() {
     const csr_view<T, std::int64_t> row{
         1, a.rows, a.nnz, rowptr.data(), a.rowind, static_cast<const T*>(a.values), ctx.space()};
     const validation found = tulle::validate(ctx, row);
@@ -90,7 +90,7 @@ void operand::validate() const {
 }
 
 void operand::validate_bins() const {
-  dispatch<type_set::all>(source_.types, [&]<class T, class>() {
+  dispatch<type_set::all>(pattern_types(source_.types), [&]<class T, class>() {
     const validation found = tulle::validate(ctx_, source_.as_bin_bsr<T>());
     if (found.ok()) return;
     const char* const what = found.what == data_status::invalid_offsets

@@ -21,8 +21,8 @@ const matrix_ref& checked(const matrix_ref& a) {
                 fmt::format("A is {}: a sampled product keeps the order of A's entries, and takes CSR and CSC",
                             name(a.format)));
   }
-  if (a.types.value == scalar_type::i32)
-    throw error(status::invalid_argument, "A holds i32 values: f32 or f64 are needed");
+  if (!is_floating(a.types.value))
+    throw error(status::invalid_argument, fmt::format("A holds {} values: f32 or f64 are needed", name(a.types.value)));
   return a;
 }
 

@@ -121,7 +121,7 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     build_without_set_up("effort none takes A where it is");
   } else {
     choose(quick);
-    if (options.effort == spmv_effort::max) tune(max_effort_applications);
+    if (options.effort == spmv_effort::max && !is_further(types().vector)) tune(max_effort_applications);
   }
   if (options.high_words) {
     if (!kernel->listens_to.high_words) {
@@ -131,6 +131,8 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     by_high_words = make_part_operator(true, false);
   }
   prepare_many();
+  const memory_space space = ctx.space();
+  facts = {space, space == memory_space::device ? ctx.device() : -1, ctx.stream(), dimensions, *options.vector_type};
   plan_microseconds = microseconds_since(began);
 }
 
@@ -301,6 +303,8 @@ void detail::explain_kernel(any_spmv_plan& plan, const std::string& why) {
 const context& any_spmv_plan::ctx() const noexcept { return impl_->ctx; }
 shape any_spmv_plan::dimensions() const noexcept { return impl_->dimensions; }
 scalar_type any_spmv_plan::vector_type() const noexcept { return *impl_->options.vector_type; }
+
+const linear_operator::call_facts* any_spmv_plan::kept_facts() const noexcept { return &impl_->facts; }
 
 std::string_view any_spmv_plan::matrix_label() const noexcept { return impl_->options.transpose ? "A^T" : "A"; }
 

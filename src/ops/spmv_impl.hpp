@@ -82,6 +82,7 @@ struct any_spmv_plan::impl {
   spmv_options options;
   detail::operand source;
   shape dimensions;              // of what multiplies: A or A^T
+  linear_operator::call_facts facts = {};
   bool named = false;            // the kernel was asked for by name
   bool reads_transpose = false;  // the kernel multiplies by the transpose of the CSR it is given
   csr_stats stats;

@@ -21,8 +21,9 @@ class call_rules {
  public:
   call_rules(const context& ctx, std::string_view what, scalar_type type, std::int64_t size, types allowed)
       : ctx_(ctx), what_(what), rules_{ctx.space(), ctx.device(), type}, size_(size) {
-    if (allowed == types::floating && type == scalar_type::i32) {
-      throw error(status::unsupported, fmt::format("{} takes vectors of f32 and f64, not of i32", what));
+    if (is_further(type) || (allowed == types::floating && !is_floating(type))) {
+      throw error(status::unsupported, fmt::format("{} takes vectors of {}, not of {}", what,
+                                                   allowed == types::floating ? "f32 and f64" : "f32, f64 and i32", name(type)));
     }
     if (size < 0) throw error(status::invalid_dimensions, fmt::format("{}: a vector has {} elements", what, size));
   }

@@ -56,8 +56,16 @@ void require_no_stride(std::string_view what, std::initializer_list<named_vector
 
 void check_factor(std::string_view name, double factor, scalar_type type) {
   using limits = std::numeric_limits<std::int32_t>;
-  if (type == scalar_type::f32 && std::isfinite(factor) && !std::isfinite(static_cast<float>(factor))) {
-    throw error(status::invalid_argument, fmt::format("{} = {}: too large for f32 values", name, factor));
+  if (type == scalar_type::boolean && factor != 0 && factor != 1) {
+    throw error(status::invalid_argument, fmt::format("{} = {}: must be 0 or 1 for bool values", name, factor));
+  }
+  constexpr double exact = 9007199254740992;  // 2^53: every whole number up to it is a double
+  if (type == scalar_type::i64 && !(std::fabs(factor) <= exact && factor == std::trunc(factor))) {
+    throw error(status::invalid_argument,
+                fmt::format("{} = {}: must be a whole number of at most 2^53 for i64 values", name, factor));
+  }
+  if ((type == scalar_type::f32 || type == scalar_type::c64) && std::isfinite(factor) && !std::isfinite(static_cast<float>(factor))) {
+    throw error(status::invalid_argument, fmt::format("{} = {}: too large for {} values", name, factor, tulle::name(type)));
   }
   if (type != scalar_type::i32) return;
   if (!(factor >= limits::min() && factor <= limits::max() && static_cast<std::int32_t>(factor) == factor)) {

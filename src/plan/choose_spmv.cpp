@@ -19,7 +19,7 @@
 namespace tulle {
 namespace {
 
-bool floating(type_key t) { return t.value != scalar_type::i32; }
+bool floating(type_key t) { return is_floating(t.value); }
 
 /// The rule of thumb that most libraries stop at.
 spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
@@ -83,6 +83,11 @@ std::string_view block_kernel(const csr_stats& s, std::size_t value) {
   return b == 8 && row_bytes >= least_row_bytes && s.rows / b >= least_block_rows ? "bsr" : "bin_bsr.compact";
 }
 
+/// Further types have one kernel.
+spmv_choice choose_further_cuda(const csr_stats& s, type_key types) {
+  return {"csr.warp", fmt::format("{} values: lanes for each row (mean row {:.1f}, longest {})", name(types.value), s.mean, s.max)};
+}
+
 /// Integers have no converted copy.
 spmv_choice choose_integer_cuda(const csr_stats& s) {
   if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < many_nnz) {
@@ -142,7 +147,7 @@ explanation say(bool asked, fmt::format_string<Values...> text, Values&&... valu
 
 /// In CSR, by threads where there is work for two.
 spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
-  const bool alone = threads_for(2, s.rows + s.nnz) == 1;
+  const bool alone = threads_for_product(2, s.rows + s.nnz) == 1;
   const char* const kernel = alone ? "csr.serial" : "csr.balanced";
   if (!why) return {kernel, ""};
   if (alone) {
@@ -165,7 +170,7 @@ const char* not_worth_packing(const csr_stats& s, double value, int threads) {
 
 /// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
 spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, bool gathers, bool why) {
-  if (!floating(types)) return in_csr(s, threads, say(why, "integers stay in CSR"));
+  if (!floating(types)) return in_csr(s, threads, say(why, "{} values stay in CSR", name(types.value)));
   const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
   const auto value = static_cast<double>(size_of(types.value));
   if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(gathers)) {
@@ -233,6 +238,7 @@ bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
   if (device.backend == backend_kind::cpu)
     return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
+  if (is_further(types.value)) return choose_further_cuda(stats, types);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
 }

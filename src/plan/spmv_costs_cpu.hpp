@@ -18,6 +18,7 @@
 
 #include "core/parallel.hpp"
 #include "kernels/bsr_block.hpp"
+#include "kernels/packed_parts.hpp"
 
 namespace tulle {
 
@@ -157,13 +158,16 @@ inline constexpr spmv_costs_cpu costs_by_loads{{
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
 constexpr double most_predicted_bytes_cpu(bool gathers) { return (gathers ? 4 : 32) << 20; }
 
+/// Microseconds from the offer of a part to the end of a region beyond what its longest part takes (note 0014).
+constexpr double hand_over_cpu = 1;
+
 /// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
 inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads) {
   const std::int64_t work = std::int64_t{s.rows} + s.nnz;
-  const int all = threads_for(threads, work);
-  if (kernels_cpu[kernel].kernel != "packed") return all;
+  if (kernels_cpu[kernel].kernel != "packed") return threads_for_product(threads, work);
+  const int all = packed_threads(threads, work, s.diagonal > 0.5);
   const auto shared_by = [](double pieces, double by) { return pieces / std::ceil(pieces / by); };
-  const int parts = threads_for(240, work, 1 << 14);
+  const int parts = packed_parts(work);
   const double slices = std::max(std::ceil(s.rows / 32.0), 1.0);
   return std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
 }
@@ -177,7 +181,8 @@ inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stat
   for (std::size_t k = 0; k < us.size(); ++k) {
     const terms_cpu of = kernels_cpu[k].of(subject), &cost = costs[k][value_bytes == 8 ? 0 : 1];
     for (std::size_t i = 0; i < of.size(); ++i) us[k] += cost[i] * of[i];
-    us[k] /= 1000 * shares_cpu(k, s, threads);
+    const double shares = shares_cpu(k, s, threads);
+    us[k] = us[k] / (1000 * shares) + (shares > 1 ? hand_over_cpu : 0);
     if (subject.blocks == 0 && k >= first_of_blocks_cpu) us[k] = std::numeric_limits<double>::infinity();
   }
   return us;

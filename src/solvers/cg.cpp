@@ -56,8 +56,8 @@ class problem_source {
       throw error(status::invalid_dimensions,
                   fmt::format("A is {} x {}: a solver needs a square matrix", a.rows, a.cols));
     }
-    if (a.types.value == scalar_type::i32)
-      throw error(status::unsupported, "cg takes values of f32 and f64, not of i32");
+    if (!is_floating(a.types.value))
+      throw error(status::unsupported, fmt::format("cg takes values of f32 and f64, not of {}", name(a.types.value)));
     if (options.spmv.transpose) throw error(status::invalid_argument, "spmv.transpose = true: must be false");
     problem.options = detail::filled_in(options, ctx, a);
     const spmv_reorder asked = std::exchange(problem.options.spmv.reorder, spmv_reorder::never);
@@ -189,7 +189,8 @@ struct cg_solver::impl {
     };
     check(a, "A");
     if (m != nullptr) check(*m, "M");
-    if (type == scalar_type::i32) throw error(status::unsupported, "cg takes vectors of f32 and f64, not of i32");
+    if (!is_floating(type))
+      throw error(status::unsupported, fmt::format("cg takes vectors of f32 and f64, not of {}", name(type)));
     if (options.precision == solver_precision::mixed) {
       throw error(status::unsupported, "precision = mixed takes a matrix: an operator has one precision");
     }

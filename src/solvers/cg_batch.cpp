@@ -42,7 +42,8 @@ class batch_patterns {
     check_matrix(ctx, name, a);
     if (a.format != matrix_format::csr && a.format != matrix_format::bsr)
       refuse(name, fmt::format("a batch takes CSR and BSR, not {}", tulle::name(a.format)));
-    if (a.types.value == scalar_type::i32) refuse(name, "cg takes values of f32 and f64, not of i32");
+    if (!is_floating(a.types.value))
+      refuse(name, fmt::format("cg takes values of f32 and f64, not of {}", tulle::name(a.types.value)));
     if (a.rows != a.cols) {
       throw error(status::invalid_dimensions,
                   fmt::format("{} is {} x {}: a solver needs a square matrix", name, a.rows, a.cols));

@@ -44,8 +44,8 @@ const matrix_ref& checked(const matrix_ref& a, const jacobi_options& o) {
     throw error(status::invalid_dimensions,
                 fmt::format("A is {} x {}: a solver needs a square matrix", a.rows, a.cols));
   }
-  if (a.types.value == scalar_type::i32)
-    throw error(status::unsupported, "jacobi takes values of f32 and f64, not of i32");
+    if (!is_floating(a.types.value))
+      throw error(status::unsupported, fmt::format("jacobi takes values of f32 and f64, not of {}", name(a.types.value)));
   detail::check_order(a, o.spmv.reorder_method, o.spmv.reorder);
   if (o.order.index() != 0) detail::check_order(a, o.order, spmv_reorder::always);
   return a;

@@ -5,58 +5,21 @@
 
 #include "support/backends.hpp"
 #include "support/errors.hpp"
-#include "support/plain_csr.hpp"
+#include "support/many_vectors.hpp"
 
 namespace tulle::test {
 namespace {
 
 using enum vector_order;
 
-/// Rows of 0 to 40 entries, one of all columns.
-plain_csr<> uneven(index_t rows, index_t cols) {
-  plain_csr<> m{0, cols};
-  for (index_t r = 0; r < rows; ++r) {
-    const index_t length = r == rows / 2 ? cols : r % 7 == 0 ? 0 : 1 + r * 13 % 40;
-    std::vector<index_t> columns;
-    for (index_t k = 0; k < length; ++k) columns.push_back((r * 31 + k) % cols);
-    m.add_row(columns);
-  }
-  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
-  return m;
+double bias_at(index_t j) { return j % 5 - 2; }
+many_layout place(index_t rows, index_t count, vector_order order) {
+  return {rows, count, order, order == column_major ? 0 : count % 8 == 0 ? 8 : 1};
 }
 
-struct place {
-  index_t rows, count;
-  vector_order order;
-  [[nodiscard]] std::int64_t ld() const { return order == row_major ? count + 1 : rows; }
-  [[nodiscard]] std::size_t at(index_t i, index_t j) const {
-    return static_cast<std::size_t>(order == row_major ? i * ld() + j : i + j * ld());
-  }
-  [[nodiscard]] std::size_t size() const {
-    return static_cast<std::size_t>(ld() * (order == row_major ? rows : count));
-  }
-  template <class T, class F>
-  [[nodiscard]] std::vector<T> filled(const F& f) const {
-    std::vector<T> out(size(), T{77});
-    for (index_t i = 0; i < rows; ++i) {
-      for (index_t j = 0; j < count; ++j) out[at(i, j)] = static_cast<T>(f(i, j));
-    }
-    return out;
-  }
-  template <class T>
-  [[nodiscard]] auto ref(T* data, const context& ctx) const {
-    using ref = std::conditional_t<std::is_const_v<T>, const_multivector_ref, multivector_ref>;
-    return ref(scalar_type_of<std::remove_const_t<T>>, rows, count, ld(), order, data, ctx.space());
-  }
-};
-
-double x_at(index_t i, index_t j) { return (i * 5 + j * 3) % 13 - 6; }
-double y_at(index_t i, index_t j) { return (i + j) % 9 - 4; }
-double bias_at(index_t j) { return j % 5 - 2; }
-
 template <class T>
-void check(const linear_operator& op, const plain_csr<>& m, const place& in, const place& out, double beta, bool biased,
-           activation act) {
+void check(const linear_operator& op, const plain_csr<>& m, const many_layout& in, const many_layout& out, double beta,
+           bool biased, activation act) {
   const context& ctx = op.ctx();
   SCOPED_TRACE(std::string(op.label()) + ", " + std::to_string(in.count) + " columns, x by " +
                std::string(name(in.order)) + ", y by " + std::string(name(out.order)));
@@ -67,13 +30,12 @@ void check(const linear_operator& op, const plain_csr<>& m, const place& in, con
   std::vector<T> b;
   for (index_t j = 0; biased && j < in.count; ++j) b.push_back(static_cast<T>(bias_at(j)));
   const auto bias = to_buffer(ctx, b);
+  const std::vector<double> sums = products(m, out);
   const std::vector<T> expected = out.filled<T>([&](index_t i, index_t j) {
-    double sum = 0;
-    for (auto k = m.rowptr[i]; k < m.rowptr[i + 1]; ++k) sum += m.values[k] * x_at(m.colind[k], j);
-    const double value = 2 * sum + (beta == 0 ? 0 : beta * y_at(i, j)) + (biased ? bias_at(j) : 0);
+    const double value = 2 * sums[out.at(i, j)] + (beta == 0 ? 0 : beta * y_at(i, j)) + (biased ? bias_at(j) : 0);
     return act == activation::relu ? std::max(value, 0.0) : value;
   });
-  op.apply_many_with(2, in.ref(x.data(), ctx), beta, out.ref(y.data(), ctx), {bias, act});
+  op.apply_many_with(2, in.ref<const T>(x.data(), ctx.space()), beta, out.ref(y.data(), ctx.space()), {bias, act});
   std::vector<T> now = to_vector(ctx, y);
   for (T& v : now) v += T{0};  // -0 is 0
   EXPECT_EQ(now, expected);
@@ -83,23 +45,24 @@ class many_epilogues : public on_backend {
  protected:
   template <class T>
   void check_all(const spmv_options& options, bool fused) {
-    const plain_csr<> wide = uneven(150, 150);
+    const plain_csr<> wide = uneven(150, 150, false);
     plain_csr<T> m{wide.rows, wide.cols, wide.rowptr, wide.colind, {wide.values.begin(), wide.values.end()}};
     const any_spmv_plan plan(ctx(), matrix_ref(m.on(ctx())), options);
     EXPECT_EQ(plan.can(operation::many_epilogue), fused) << plan.kernel();
     const std::string told =
         fused ? "bias and activation in the same pass" : "bias and activation in a pass of their own";
     EXPECT_EQ(plan.explain().find(told) != std::string::npos, options.columns > 0) << plan.explain();
-    for (const index_t count : {1, 5, 8, 33, 130}) {
+    for (const index_t count : {1, 5, 8, 33, 40, 130}) {
       for (const vector_order x : {row_major, column_major}) {
         for (const vector_order y : {row_major, column_major}) {
-          check<T>(plan, wide, {m.cols, count, x}, {m.rows, count, y}, count == 8 ? -1 : 0, true, activation::relu);
+          check<T>(plan, wide, place(m.cols, count, x), place(m.rows, count, y), count == 8 ? -1 : 0, true,
+                   activation::relu);
         }
       }
     }
-    check<T>(plan, wide, {m.cols, 7, row_major}, {m.rows, 7, row_major}, 3, true, activation::none);
-    check<T>(plan, wide, {m.cols, 7, row_major}, {m.rows, 7, row_major}, 0, false, activation::relu);
-    check<T>(plan, wide, {m.cols, 7, row_major}, {m.rows, 7, row_major}, 0, false, activation::none);
+    check<T>(plan, wide, place(m.cols, 7, row_major), place(m.rows, 7, row_major), 3, true, activation::none);
+    check<T>(plan, wide, place(m.cols, 7, row_major), place(m.rows, 7, row_major), 0, false, activation::relu);
+    check<T>(plan, wide, place(m.cols, 7, row_major), place(m.rows, 7, row_major), 0, false, activation::none);
   }
 };
 TULLE_ON_BOTH_BACKENDS(many_epilogues);
@@ -119,10 +82,10 @@ TEST_P(many_epilogues, in_a_pass_of_their_own) {
 }
 
 TEST_P(many_epilogues, behind_a_kernel) {
-  const plain_csr<> m = uneven(40, 40);
+  const plain_csr<> m = uneven(40, 40, false);
   const any_spmv_plan plan(ctx(), matrix_ref(m.on(ctx())), {.kernel = "bsr"});
   for (const vector_order y : {row_major, column_major}) {
-    check<double>(plan, m, {40, 3, row_major}, {40, 3, y}, -1, true, activation::relu);
+    check<double>(plan, m, place(40, 3, row_major), place(40, 3, y), -1, true, activation::relu);
   }
 }
 
@@ -158,7 +121,7 @@ TEST(ManyEpilogue, ACallersOperatorHasOneAndArgumentsAreChecked) {
   plain_csr<> ones{0, 60};
   for (index_t i = 0; i < 60; ++i) ones.add_row({i});
   ones.values.assign(60, 1);
-  check<double>(op, ones, {60, 4, row_major}, {60, 4, column_major}, -1, true, activation::relu);
+  check<double>(op, ones, place(60, 4, row_major), place(60, 4, column_major), -1, true, activation::relu);
   std::vector<double> x(240), y(240), bias(4), nan{std::numeric_limits<double>::quiet_NaN(), 0};
   const const_multivector_ref from(scalar_type::f64, 60, 4, 4, row_major, x.data(), memory_space::host);
   const multivector_ref to(scalar_type::f64, 60, 4, 4, row_major, y.data(), memory_space::host);

@@ -74,35 +74,37 @@ TEST(RowPaths, GiveTheSameBits) {
 
 TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
-    for (const bool foreseen : {true, false}) {
+    for (const cpu::row_ends ends : {cpu::row_ends::alike, cpu::row_ends::not_many, cpu::row_ends::many}) {
       for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
-        const cpu::row_path chosen = cpu::fastest_row_path(t, mean, foreseen);
+        const cpu::row_path chosen = cpu::fastest_row_path(t, mean, ends);
         EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
-        EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, foreseen)) << "once measured it stays";
+        EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, ends)) << "once measured it stays";
       }
-      EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, mean, foreseen), cpu::path_of(cpu::best_isa()));
+      EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, mean, ends), cpu::path_of(cpu::best_isa()));
     }
   }
   EXPECT_FALSE(cpu::describe_row_paths().empty());
 }
 
-TEST(RowPaths, LengthsAreForeseenWhereMostRepeat) {
-  const auto foreseen = [](const std::vector<std::int32_t>& rowptr) {
+TEST(RowPaths, EndsAreForeseenWhereMostLengthsRepeatOrRowsAreFew) {
+  const auto ends = [](const std::vector<std::int32_t>& rowptr, int threads = 1) {
     const csr_view<double, std::int32_t> a{
         static_cast<index_t>(rowptr.size()) - 1, 1, rowptr.back(), rowptr.data(), nullptr, nullptr};
-    return cpu::lengths_are_foreseen(a);
+    return cpu::row_ends_of(a, threads);
   };
   std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90};
-  for (int row = 0; row < 10'000; ++row) {
+  for (int row = 0; row < 20'000; ++row) {
     alike.push_back(alike.back() + 3);
     by_turns.push_back(by_turns.back() + 1 + row % 2);
     one_long.push_back(one_long.back() + (row == 77 ? 10'000 : 2));
   }
-  EXPECT_TRUE(foreseen(alike));
-  EXPECT_FALSE(foreseen(by_turns));
-  EXPECT_TRUE(foreseen(one_long));
-  EXPECT_TRUE(foreseen(few));
-  EXPECT_TRUE(foreseen({0}));
+  EXPECT_EQ(ends(alike), cpu::row_ends::alike);
+  EXPECT_EQ(ends(by_turns), cpu::row_ends::many);
+  EXPECT_EQ(ends(by_turns, 2), cpu::row_ends::not_many) << "30,000 entries for two";
+  EXPECT_EQ(ends(by_turns, 4), cpu::row_ends::alike) << "7,500 each are remembered";
+  EXPECT_EQ(ends(one_long), cpu::row_ends::alike);
+  EXPECT_EQ(ends(few), cpu::row_ends::alike);
+  EXPECT_EQ(ends({0}), cpu::row_ends::alike);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Threads: how many work wakes, what happens where none can be started, and in a child of fork.
 #include <omp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <tulle/tulle.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -14,6 +17,7 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/tulle.hpp>
 
+#include "core/workers.hpp"
 #include "support/errors.hpp"
 
 namespace tulle::test {
@@ -160,6 +164,36 @@ TEST(Threads, MoreThanAContextTakesAreCappedWhereTheEnvironmentAsksForThem) {
             }),
             0);
   EXPECT_EQ(status_of([] { context::cpu(4097); }), status::invalid_argument);
+}
+
+/// A thread that slept is made to begin on another core than the caller's.
+TEST(Threads, WorkersThatSleptHaveAllTheirPlacesAgain) {
+  if (omp_get_proc_bind() != omp_proc_bind_false) GTEST_SKIP() << "workers have places of their own";
+  using clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds asleep(20);
+  constexpr std::chrono::seconds patience(2);
+  const auto places = [] {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
+    return all;
+  };
+  const cpu_set_t mine = places();
+  const auto caller = std::this_thread::get_id();
+  for (int i = 0; i < 5; ++i) {
+    std::atomic<bool> taken = false;
+    cpu_set_t theirs = mine;
+    std::this_thread::sleep_for(asleep);
+    for_each_part(2, [&](int) {
+      if (std::this_thread::get_id() != caller) {
+        theirs = places();
+        taken = true;
+      }
+      for (const auto end = clock::now() + patience; !taken && clock::now() < end;) sched_yield();
+    });
+    if (!taken) GTEST_SKIP() << "no core for a worker";
+    EXPECT_TRUE(CPU_EQUAL(&mine, &theirs));
+  }
 }
 
 TEST(Threads, CallersOnThreadsOfTheirOwnDoNotDisturbEachOther) {

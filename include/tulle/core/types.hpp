@@ -1,6 +1,7 @@
 // The scalar, index and offset types that tulle is built for, and the key that names a combination at run time.
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +13,23 @@ namespace tulle {
 /// Row and column numbers. Dimensions stay below 2^31; counts of nonzeros may pass it (see offset_type).
 using index_t = std::int32_t;
 
-enum class scalar_type : std::uint8_t { f32, f64, i32 };
+/// c64 and c128 are complex numbers of two f32 and of two f64 (std::complex, as NumPy names them by their bits); i64 wraps
+/// modulo 2^64; boolean is one byte, 0 or 1, whose sum is "or" and whose product is "and".
+enum class scalar_type : std::uint8_t { f32, f64, i32, i64, c64, c128, boolean };
 enum class offset_type : std::uint8_t { i32, i64 };
 enum class backend_kind : std::uint8_t { cpu, cuda };
 enum class memory_space : std::uint8_t { host, device };
 
 template <class T>
-concept scalar = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
+concept complex_scalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+
+template <class T>
+concept scalar = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t> ||
+                 std::same_as<T, std::int64_t> || complex_scalar<T> || std::same_as<T, bool>;
+
+/// Those that plain loops compute with: SpMV, products and operations on matrices, and nothing else.
+template <class T>
+concept further_scalar = scalar<T> && (complex_scalar<T> || std::same_as<T, std::int64_t> || std::same_as<T, bool>);
 
 template <class O>
 concept offset = std::same_as<O, std::int32_t> || std::same_as<O, std::int64_t>;
@@ -59,20 +70,37 @@ constexpr offset_type offsets_for(std::int64_t nnz) {
 }
 
 template <scalar T>
-inline constexpr scalar_type scalar_type_of = std::same_as<T, float>    ? scalar_type::f32
-                                              : std::same_as<T, double> ? scalar_type::f64
-                                                                        : scalar_type::i32;
+inline constexpr scalar_type scalar_type_of = std::same_as<T, float>                  ? scalar_type::f32
+                                              : std::same_as<T, double>               ? scalar_type::f64
+                                              : std::same_as<T, std::int32_t>         ? scalar_type::i32
+                                              : std::same_as<T, std::int64_t>         ? scalar_type::i64
+                                              : std::same_as<T, std::complex<float>>  ? scalar_type::c64
+                                              : std::same_as<T, std::complex<double>> ? scalar_type::c128
+                                                                                      : scalar_type::boolean;
 template <offset O>
 inline constexpr offset_type offset_type_of = std::same_as<O, std::int32_t> ? offset_type::i32 : offset_type::i64;
 
 template <scalar T, offset O>
 inline constexpr type_key type_key_of{scalar_type_of<T>, offset_type_of<O>};
 
-constexpr std::size_t size_of(scalar_type t) { return t == scalar_type::f64 ? 8 : 4; }
+constexpr std::size_t size_of(scalar_type t) {
+  switch (t) {
+    case scalar_type::f64:
+    case scalar_type::i64:
+    case scalar_type::c64: return 8;
+    case scalar_type::c128: return 16;
+    case scalar_type::boolean: return 1;
+    default: return 4;
+  }
+}
+/// Real numbers with a point: what solvers, dot products and Jacobi steps are for.
+constexpr bool is_floating(scalar_type t) { return t == scalar_type::f32 || t == scalar_type::f64; }
+constexpr bool is_complex(scalar_type t) { return t == scalar_type::c64 || t == scalar_type::c128; }
 constexpr std::size_t size_of(offset_type t) { return t == offset_type::i64 ? 8 : 4; }
 
 constexpr std::string_view name(scalar_type t) {
-  return t == scalar_type::f32 ? "f32" : t == scalar_type::f64 ? "f64" : "i32";
+  constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "c64", "c128", "bool"};
+  return names[static_cast<std::size_t>(t)];
 }
 constexpr std::string_view name(offset_type t) { return t == offset_type::i32 ? "i32" : "i64"; }
 constexpr std::string_view name(backend_kind b) { return b == backend_kind::cpu ? "cpu" : "cuda"; }

@@ -11,8 +11,8 @@
 
 namespace tulle {
 
-enum class mm_field : std::uint8_t { real, integer, pattern };  // `double` reads as real
-enum class mm_symmetry : std::uint8_t { general, symmetric, skew_symmetric };
+enum class mm_field : std::uint8_t { real, integer, pattern, complex };  // `double` reads as real
+enum class mm_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
 
 struct matrix_market_options {
   bool strict = false;  // refuse duplicates, and diagonal entries of skew-symmetric matrices
@@ -34,8 +34,9 @@ struct matrix_market_info {
 /// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content; "-" is standard input) into a CSR with sorted rows,
 /// symmetry expanded, and duplicates summed. Array files give every element. Memory follows what the file holds, not
 /// what its header claims. Throws FILE_IO (cannot be opened or read, became shorter meanwhile), INVALID_FORMAT (with
-/// the line number), UNSUPPORTED (complex and hermitian), OVERFLOW (a dimension, an index or a value that does not
+/// the line number), UNSUPPORTED (complex values as real ones), OVERFLOW (a dimension, an index or a value that does not
 /// fit), OUT_OF_MEMORY.
+/// T is f32, f64, i32, i64, c64 or c128.
 template <scalar T>
 csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options = {},
                           matrix_market_info* info = nullptr);
@@ -48,7 +49,8 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
 /// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed,
 /// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
 /// INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1, integers
-/// where all are whole numbers of at most 2^53; else the next wider one, and integer for i32.
+/// where all are whole numbers of at most 2^53; else the next wider one, and integer for i32, i64 and bool, complex for
+/// c64 and c128, where `symmetric` writes a symmetric or, else, a hermitian matrix.
 template <scalar T, offset O>
 void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false,
                          mm_field field = mm_field::real);
@@ -57,5 +59,11 @@ void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bo
 /// Throws UNSUPPORTED for other formats.
 void write_matrix_market(const std::filesystem::path& file, const matrix_ref& a, bool symmetric = false,
                          mm_field field = mm_field::real);
+
+template <further_scalar T, offset O>
+void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false,
+                         mm_field field = mm_field::real) {
+  write_matrix_market(file, matrix_ref(a), symmetric, field);
+}
 
 }  // namespace tulle

@@ -80,7 +80,18 @@ class linear_operator {
   void jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
               const const_vector_ref& inverse_diagonal, const vector_ref& y, const apply_options& options = {}) const;
 
+  /// What every call checks its vectors by.
+  struct call_facts {
+    memory_space space;
+    int device;  // -1 but for device memory
+    stream_view stream;
+    shape a;
+    scalar_type type;
+  };
+
  protected:
+  /// Where the operator keeps them, as they do not change while it lives; nullptr: it is asked for each at every call.
+  [[nodiscard]] virtual const call_facts* kept_facts() const noexcept { return nullptr; }
   /// How one call runs: `options` with the stream filled in.
   struct call {
     stream_view stream;
@@ -99,7 +110,8 @@ class linear_operator {
                          const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const;
 
  private:
-  [[nodiscard]] call checked(operation what, const apply_options& options) const;
+  [[nodiscard]] call checked(operation what, const apply_options& options, const call_facts& facts) const;
+  [[nodiscard]] call_facts facts() const;
 };
 
 }  // namespace tulle

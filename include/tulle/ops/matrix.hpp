@@ -40,6 +40,10 @@ struct transposition {
 };
 transposition transpose(const context& ctx, const matrix_ref& a);
 
+/// A with the conjugates of its values; the matrix itself where they are real. A^H is transposed(conjugate(A)), as a CSC.
+/// The pattern is shared with A where A has an owner, else copied.
+matrix_ref conjugate(const context& ctx, const matrix_ref& a);
+
 /// out[i] = a_ii for i < min(rows, cols); 0 where there is no entry, duplicates added up in their order.
 void diagonal(const context& ctx, const matrix_ref& a, const vector_ref& out);
 

@@ -120,6 +120,7 @@ class any_spmv_plan : public linear_operator {
   [[nodiscard]] const csr_stats& stats() const noexcept;
 
  protected:
+  [[nodiscard]] const call_facts* kept_facts() const noexcept override;
   void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override;
   void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                      call how) const override;

@@ -87,6 +87,8 @@ struct spmv_options {
   /// private copies of y in a fixed order; CUDA adds by one atomic per nonzero, and its floating-point results are then
   /// not the same bit for bit from run to run.
   bool transpose = false;
+  /// The conjugates of A's values: the plan multiplies by conj(A), with `transpose` by A^H. Real values are their own.
+  bool conjugate = false;
   spmv_reorder reorder = spmv_reorder::never;
   /// The order that `reorder` is about, of rows and columns alike. None: reverse Cuthill-McKee; where A is not square of
   /// the graph of its rows and columns, and no other order is taken there. Where A comes in blocks, or its entries fill

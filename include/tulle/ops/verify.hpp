@@ -26,6 +26,13 @@ template <scalar T, offset O>
 spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, host_span<const T> x, T beta,
                               host_span<const T> y0);
 
+/// The same for c64, c128, i64 and bool, as real numbers: of a complex row its real and its imaginary part, with
+/// gamma(2 n_i + 2) of their terms; of an i64 its upper and its lower 32 bits, exact; a bool is 0 or 1. alpha and beta
+/// are real. For offsets of 64 bits.
+template <further_scalar T, offset O>
+spmv_reference reference_spmv(const context& ctx, T alpha, csr_view<T, O> a, host_span<const T> x, T beta,
+                              host_span<const T> y0);
+
 /// Adds to the bound of each row what storing A in fewer bits may bring, times |alpha|: of row i tolerance (|A| |x|)_i,
 /// tolerance ||a_i||_1 ||x||_inf or tolerance ||A||_inf ||x||_inf. Host matrices and vectors only.
 template <offset O>
@@ -36,6 +43,9 @@ void add_promise(spmv_reference& reference, double alpha, csr_view<double, O> a,
 /// bound is 0 as infinity. Where the reference is not finite, y_i must be NaN for NaN and the same infinity for an
 /// infinity (a NaN is accepted where the row holds infinities of both signs), else infinity.
 template <scalar T>
+double error_ratio(const spmv_reference& reference, host_span<const T> y);
+
+template <further_scalar T>
 double error_ratio(const spmv_reference& reference, host_span<const T> y);
 
 /// The C = M o (alpha A B) + beta D that was asked for: sound host matrices as they multiply (transposes taken), rows in
@@ -62,6 +72,10 @@ struct spgemm_verdict {
 /// the pattern, strictly ascending. NaN and infinities as in error_ratio. Looks at all rows where that takes at most
 /// `most_products` multiplications, else at evenly spaced ones.
 template <scalar T, offset O = std::int64_t, offset P>
+spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
+                            std::int64_t most_products = std::int64_t{1} << 28);
+/// The same for c64, c128, i64 and bool, all rows, without a mask; offsets of 64 bits.
+template <further_scalar T, offset O = std::int64_t, offset P>
 spgemm_verdict check_spgemm(const context& ctx, const spgemm_expectation<T, O>& expected, csr_view<T, P> c,
                             std::int64_t most_products = std::int64_t{1} << 28);
 

@@ -2,6 +2,7 @@
 // again for other numbers. Compiled without contraction: a product is rounded before it is added.
 #include <type_traits>
 
+#include "cpu/matrix/further.hpp"
 #include "cpu/matrix/matrix.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
@@ -91,11 +92,12 @@ void add_values_typed(const context& ctx, double alpha, const matrix_ref& a, dou
 }  // namespace
 
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  return dispatch<type_set::all>(a.types, [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
+  return dispatch<type_set::all>(pattern_types(a.types), [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
 }
 
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                 const matrix_ref& c, void* values) {
+  if (is_further(c.types.value)) return add_further_values(ctx, alpha, a, beta, b, c, values);
   dispatch<type_set::all>(
       c.types, [&]<class T, class O>() { add_values_typed<T, O>(ctx, alpha, a, beta, b, c, static_cast<T*>(values)); });
 }

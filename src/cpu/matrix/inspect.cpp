@@ -50,7 +50,7 @@ buffer<pattern_counts> inspect_patterns(const context& ctx, std::span<const matr
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const matrix_ref& a = patterns[i];
     counts.data()[i] = dispatch<type_set::all>(
-        a.types, [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); });
+        pattern_types(a.types), [&]<class T, class O>() { return inspect_one(threads_for(ctx, a), a.as<T, O>()); });
   }
   return counts;
 }

@@ -1,6 +1,7 @@
 // Values that follow a pattern, scaled values, the diagonal, and the identity.
 #include <numeric>
 
+#include "cpu/matrix/further.hpp"
 #include "cpu/matrix/matrix.hpp"
 #include "cpu/spmv/arithmetic.hpp"
 
@@ -27,6 +28,7 @@ void map_typed(int threads, const value_map& m, At at) {
 }  // namespace
 
 void map_values(const context& ctx, const value_map& m) {
+  if (is_further(m.type)) return map_further_values(ctx, m);
   const int threads = threads_for(ctx.threads(), m.count);
   dispatch<type_set::all>({m.type}, [&]<class T, class>() {
     if (m.positions == nullptr) {
@@ -38,6 +40,7 @@ void map_values(const context& ctx, const value_map& m) {
 }
 
 void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
+  if (is_further(a.types.value)) return further_diagonal(ctx, a, out, stride);
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const auto m = a.as<T, O>();
     T* to = static_cast<T*>(out);
@@ -56,6 +59,7 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
 }
 
 void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
+  if (is_further(a.types.value)) return scale_further_values(ctx, a, how, values);
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     const auto m = a.as<T, O>();
     const T* factors = static_cast<const T*>(how.factors);
@@ -68,11 +72,13 @@ void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& 
   });
 }
 
-void fill_identity(const context&, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {
-  dispatch<type_set::all>(types, [&]<class T, class O>() {
+void fill_identity(const context& ctx, index_t n, type_key types, void* rowptr, index_t* colind, void* values) {
+  const bool further = is_further(types.value);
+  if (further) fill_ones(ctx, types.value, n, values);
+  dispatch<type_set::all>(pattern_types(types), [&]<class T, class O>() {
     std::iota(static_cast<O*>(rowptr), static_cast<O*>(rowptr) + n + 1, O{0});
     std::iota(colind, colind + n, index_t{0});
-    std::fill_n(static_cast<T*>(values), n, T{1});
+    if (!further) std::fill_n(static_cast<T*>(values), n, T{1});
   });
 }
 

@@ -26,7 +26,7 @@ spgemm_work count(int threads, const row_product<T, O>& p, const O* mask_rowptr)
 }  // namespace
 
 spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
-  return dispatch<type_set::all>(p.a.types, [&]<class T, class O>() {
+  return dispatch<type_set::all>(pattern_types(p.a.types), [&]<class T, class O>() {
     return count<T, O>(threads_for(ctx, p.a), {p.a.as<T, O>(), p.b.as<T, O>()},
                        p.mask ? static_cast<const O*>(p.mask->rowptr) : nullptr);
   });

@@ -36,6 +36,9 @@
 
 namespace tulle::cpu {
 
+std::unique_ptr<spgemm_operator> make_spgemm_further(const context& ctx, const spgemm_problem& p);  // further.cpp
+
+
 std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);  // masked.cpp
 
 namespace {
@@ -325,6 +328,7 @@ class gustavson final : public spgemm_operator {
 }  // namespace
 
 std::unique_ptr<spgemm_operator> make_spgemm_gustavson(const context& ctx, const spgemm_problem& p) {
+  if (is_further(p.a.types.value)) return make_spgemm_further(ctx, p);
   return p.mask ? make_spgemm_masked(ctx, p) : make_operator<gustavson>(ctx, p);
 }
 

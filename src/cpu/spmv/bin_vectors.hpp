@@ -94,9 +94,9 @@ class bins_operator : public finishing_operator<Derived, V> {
   /// `values`: those that are stored. Bin i has slots [offset(view, i), offset(view, i + 1)).
   template <class Offset>
   bins_operator(const context& ctx, Storage&& storage, std::int64_t values, Offset offset_of)
-      : finishing_operator<Derived, V>(tulle::threads_for(ctx.threads(), values)),
+      : finishing_operator<Derived, V>(threads_for_product(ctx.threads(), values)),
         storage_(std::move(storage)),
-        begin_(static_cast<std::size_t>(tulle::threads_for(ctx.threads(), values)) + 1, storage_.view().bins) {
+        begin_(static_cast<std::size_t>(threads_for_product(ctx.threads(), values)) + 1, storage_.view().bins) {
     const auto view = storage_.view();
     const index_t bins = view.bins;
     const auto offset = [&](index_t bin) { return offset_of(view, bin); };

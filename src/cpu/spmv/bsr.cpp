@@ -175,9 +175,9 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
 
  private:
   bsr_kernel(bsr_storage<T, O> storage, const context& ctx)
-      : finishing_operator<bsr_kernel, T>(threads_for(ctx, storage.view())),
+      : finishing_operator<bsr_kernel, T>(threads_for_product(ctx, storage.view())),
         storage_(std::move(storage)),
-        threads_(threads_for(ctx, storage_.view())),
+        threads_(threads_for_product(ctx, storage_.view())),
         begin_(equal_shares(storage_.view().rowptr, storage_.view().block_rows, threads_)) {}
 
   bsr_storage<T, O> storage_;

@@ -7,6 +7,7 @@
 // where rows are alike.
 #include <vector>
 
+#include "cpu/spmv/csr_further.hpp"
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
@@ -19,10 +20,10 @@ template <class T, class V, class O>
 class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, V, O>, V>> {
  public:
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
-      : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for(ctx, a), threads_for(ctx, a) + 1),
+      : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for_product(ctx, a), threads_for_product(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)),
         many_(ctx, a, this->threads_, told) {
-    this->path_ = fastest_row_path<V>(a);
+    this->path_ = fastest_row_path<V>(a, this->threads_);
     for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
 
@@ -39,10 +40,6 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     done(parts, start);
   }
 
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);
@@ -75,10 +72,10 @@ spmv_kernel csr_balanced_entry() {
       .name = "csr.balanced",
       .summary = "equal rows + nonzeros per thread",
       .backend = backend_kind::cpu,
-      .types = csr_types,
+      .types = csr_types | type_set::further,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
-      .make = make_operator<csr_balanced, csr_types>,
+      .make = make_for_every_type<true, make_operator<csr_balanced, csr_types>>,
   };
 }
 

@@ -3,6 +3,7 @@
 // Method: the definition (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.5). One thread takes all
 // rows. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for
 // matrices too small to share.
+#include "cpu/spmv/csr_further.hpp"
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/row_path.hpp"
@@ -15,17 +16,13 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
  public:
   csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1), many_(ctx, a, 1, told) {
-    this->path_ = fastest_row_path<V>(a);
+    this->path_ = fastest_row_path<V>(a, 1);
   }
 
   template <class Finish, class Done>
   void multiply(Finish finish, const V* x, const Done& done) const {
     multiply_rows(this->path_, this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
-  }
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
   }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
@@ -44,10 +41,10 @@ spmv_kernel csr_serial_entry() {
       .name = "csr.serial",
       .summary = "one thread, row after row: the control",
       .backend = backend_kind::cpu,
-      .types = csr_types,
+      .types = csr_types | type_set::further,
       .needs_set_up = false,
       .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
-      .make = make_operator<csr_serial, csr_types>,
+      .make = make_for_every_type<false, make_operator<csr_serial, csr_types>>,
   };
 }
 

@@ -4,10 +4,13 @@
 // part takes an equal number of entries and adds a_ij x_i to its own copy of y; the copies are then added in the order
 // of the parts, so the result depends on the number of parts alone. There are as many parts as threads, or fewer, so
 // that the copies hold at most 4 values per entry. Bytes per nonzero: sizeof(T) + 4, and a read and a write of a private
-// y; per column 2 values per part. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and
-// costs 10 to 20 applications to make.
+// y; per column 2 values per part. Several row-major vectors, where the plan was told how many come: each part takes some of
+// them, walks over all entries and adds rows of its vectors side by side to a panel of its own, whatever the number of parts
+// in the order of the entries. Chosen for a transposed plan at effort none; a CSR of A^T is 2 to 3 times faster, and costs 10
+// to 20 applications to make.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
+#include <type_traits>
 
 #include "kernels/backends.hpp"
 #include "cpu/spmv/csr_operator.hpp"
@@ -18,22 +21,27 @@ namespace {
 template <class T, class O>
 class csr_transposed final : public csr_operator<T, O> {
  public:
-  csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+  csr_transposed(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
       : csr_operator<T, O>(a, threads_for(ctx.threads(), a.cols + static_cast<std::int64_t>(a.nnz))),
         parts_(part_count(a, threads_)),
-        sums_(ctx, parts_ * columns()) {}
+        sums_(ctx, parts_ * columns()),
+        panels_(ctx, panel_size(options)) {}
 
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     run({alpha, beta}, static_cast<const T*>(x), 1, static_cast<T*>(y), 1);
   }
-  /// One vector after the other.
+  /// In panels where there is room for them, else one vector after the other.
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
+    const bool by_row = x.vector_stride == 1 && y.vector_stride == 1;
+    if (x.count > 1 && by_row && static_cast<std::size_t>(x.count) * columns() <= panels_.size()) {
+      return run_panels({alpha, beta}, x, y);
+    }
     for (index_t j = 0; j < x.count; ++j) {
       run({alpha, beta}, static_cast<const T*>(x.data) + j * x.vector_stride, x.row_stride,
           static_cast<T*>(y.data) + j * y.vector_stride, y.row_stride);
     }
   }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return sums_.bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return sums_.bytes() + panels_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return "threads=" + std::to_string(threads_) + " parts=" + std::to_string(parts_);
   }
@@ -47,6 +55,46 @@ class csr_transposed final : public csr_operator<T, O> {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(most, 1, threads));
   }
   [[nodiscard]] std::size_t columns() const { return static_cast<std::size_t>(a_.cols); }
+
+  [[nodiscard]] std::size_t panel_size(const spmv_options& options) const {
+    const bool several = options.columns > 1 && options.columns_order == vector_order::row_major;
+    return several ? columns() * static_cast<std::size_t>(options.columns) : 0;
+  }
+
+  void run_panels(epilogue<T> out, const strided_vectors& x, const strided_vectors& y) {
+    const int parts = std::min(threads_, static_cast<int>(x.count));
+    for_each_part(parts, [&](int part) {
+      const index_t from = x.count / parts * part + x.count % parts * part / parts;
+      const index_t to = x.count / parts * (part + 1) + x.count % parts * (part + 1) / parts;
+      sum_of<T>* const panel = panels_.data() + columns() * static_cast<std::size_t>(from);
+      switch (to - from) {
+        case 2: fill_panel(panel, x, from, std::integral_constant<index_t, 2>{}); break;
+        case 4: fill_panel(panel, x, from, std::integral_constant<index_t, 4>{}); break;
+        case 8: fill_panel(panel, x, from, std::integral_constant<index_t, 8>{}); break;
+        case 16: fill_panel(panel, x, from, std::integral_constant<index_t, 16>{}); break;
+        default: fill_panel(panel, x, from, to - from);
+      }
+      const sum_of<T>* sum = panel;
+      for (index_t c = 0; c < a_.cols; ++c) {
+        T* const row = static_cast<T*>(y.data) + c * y.row_stride;
+        for (index_t j = from; j < to; ++j) out.store(row + j, *sum++);
+      }
+    });
+  }
+  /// The panel's row c, of `width` vectors from `from` on: the sum over entries (r, c) of a_rc X(r, from ...).
+  template <class Width>
+  void fill_panel(sum_of<T>* panel, const strided_vectors& x, index_t from, Width width) const {
+    std::fill_n(panel, columns() * static_cast<std::size_t>(width), sum_of<T>{0});
+    for (index_t r = 0; r < a_.rows; ++r) {
+      const T* const factors = static_cast<const T*>(x.data) + r * x.row_stride + from;
+      for (O k = a_.rowptr[r]; k < a_.rowptr[r + 1]; ++k) {
+        const auto value = static_cast<sum_of<T>>(a_.values[k]);
+        sum_of<T>* const sums = panel + static_cast<std::int64_t>(a_.colind[k]) * width;
+#pragma omp simd
+        for (index_t j = 0; j < width; ++j) sums[j] += value * static_cast<sum_of<T>>(factors[j]);
+      }
+    }
+  }
 
   void run(epilogue<T> out, const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride) {
     for_each_part(static_cast<int>(parts_), [&](int part) { scatter(part, x, x_stride); });
@@ -77,7 +125,8 @@ class csr_transposed final : public csr_operator<T, O> {
   }
 
   std::size_t parts_;
-  buffer<sum_of<T>> sums_;  // parts * cols
+  buffer<sum_of<T>> sums_;    // parts * cols
+  buffer<sum_of<T>> panels_;  // cols * the vectors that a plan was told of
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ struct alignas(64) part : part_range {
   sum_of<T> tail = 0;  // of row `last`
 };
 
-/// Rows of no more entries are not cut, so that their sums do not depend on the number of parts; it is no more than an
-/// eighth of the least work of a part.
+/// Rows of no more entries are not cut, so that their sums do not depend on the number of parts; it is no more than a
+/// quarter of the least work of a part.
 inline constexpr std::int64_t longest_whole_row = 1024;
 
 /// Part `i` of `parts` of equal work (rows + nonzeros).

@@ -29,6 +29,7 @@
 #include "cpu/spmv/packed_multiply.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/describe_stored.hpp"
+#include "kernels/packed_parts.hpp"
 #include "kernels/row_forms.hpp"
 
 namespace tulle::cpu {
@@ -44,7 +45,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
       : finishing_operator<packed_kernel, V>(parts_for(a)),
         ctx_(ctx),
-        threads_(threads_for(ctx, a)),
+        threads_(threads_for_product(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
         options_(options),
         a_(a),
@@ -58,6 +59,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
       parts_[i].last = first = std::max(first, last);
     }
     encode(decide());
+    threads_ = packed_threads(ctx.threads(), work_of(a), mostly_diagonal_);
     fill();
   }
 
@@ -82,10 +84,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   /// From CSR: several vectors repay the bytes of its indices, but not the time that masks and narrow offsets take
   /// (docs/notes/0029-choice-many.md).
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     many_.run(a_, alpha, x, beta, y, finish);
@@ -141,9 +139,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   [[nodiscard]] bool keeps_bytes() const noexcept {
     return storage_ == value_storage::whole || storage_ == value_storage::words;
   }
-  /// They depend on the matrix alone, so that no number of threads shows in sums over rows; as many as most numbers of
-  /// threads divide.
-  static int parts_for(const csr_view<T, O>& a) { return threads_for(240, std::int64_t{a.rows} + a.nnz, 1 << 14); }
+  static std::int64_t work_of(const csr_view<T, O>& a) { return std::int64_t{a.rows} + a.nnz; }
+  static int parts_for(const csr_view<T, O>& a) { return packed_parts(work_of(a)); }
   /// Calls body(i) for part i, always on the same thread.
   template <class Body>
   void in_parts(const Body& body) {

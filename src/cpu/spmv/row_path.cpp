@@ -19,25 +19,28 @@ namespace {
 
 constexpr std::array<index_t, 4> lengths{2, 6, 16, 48};
 constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx512};
-/// Of a path: its number, for f64 and f32, rows of one length and of several, and `lengths`.
+constexpr std::array all_ends{row_ends::alike, row_ends::not_many, row_ends::many};
+/// Of a path: its number, for f64 and f32, each of `all_ends`, and `lengths`.
 char letter(row_path path) { return static_cast<char>('0' + static_cast<int>(path)); }
-constexpr std::size_t letters = 4 * lengths.size();
+constexpr std::size_t letters = 2 * all_ends.size() * lengths.size();
 /// What the processor has.
 std::span<const row_path> candidates() {
   const std::size_t count = best_isa() == isa::avx512 ? 3 : best_isa() == isa::avx2 ? 2 : 0;
   return std::span(paths).first(count);
 }
 
-std::size_t place(scalar_type vectors, bool alike, std::size_t length) {
-  return ((vectors == scalar_type::f64 ? 0 : 2) + (alike ? 0 : 1)) * lengths.size() + length;
+std::size_t place(scalar_type vectors, row_ends ends, std::size_t length) {
+  return ((vectors == scalar_type::f64 ? 0 : all_ends.size()) + static_cast<std::size_t>(ends)) * lengths.size() + length;
 }
 
 /// A matrix whose rows have so many entries, or from none to twice as many.
 template <scalar T>
 class subject {
  public:
-  subject(index_t length, bool alike) {
-    constexpr index_t entries = 1 << 15, cols = 1 << 10;
+  subject(index_t length, row_ends ends) {
+    constexpr index_t cols = 1 << 10;
+    const bool alike = ends == row_ends::alike;
+    const index_t entries = ends == row_ends::not_many ? 1 << 14 : 1 << 15;
     std::mt19937 random(1);
     for (index_t row = 0; row < entries / length; ++row) {
       const index_t n = alike ? length : static_cast<index_t>(random() % static_cast<unsigned>(2 * length + 1));
@@ -69,25 +72,29 @@ class subject {
   csr_view<T, std::int32_t> a_;
 };
 
-/// The shortest of some products of each, by turns: what takes the core away slows but some of them.
+/// The shortest of some products of each, by turns: what takes the core away slows but some of them. A product is
+/// repeated where a processor may learn where rows end.
 template <scalar T>
-char fastest(index_t length, bool alike) {
+char fastest(index_t length, row_ends ends) {
   constexpr int turns = 5;
-  subject<T> rows(length, alike);
+  const int times = ends == row_ends::not_many ? 3 : 1;
+  subject<T> rows(length, ends);
   std::array<double, paths.size()> least;
   least.fill(std::numeric_limits<double>::infinity());
   for (int i = 0; i < turns; ++i) {
-    for (std::size_t p = 0; p < candidates().size(); ++p) least[p] = std::min(least[p], rows.measure(paths[p]));
+    for (std::size_t p = 0; p < candidates().size(); ++p) {
+      for (int k = 0; k < times; ++k) least[p] = std::min(least[p], rows.measure(paths[p]));
+    }
   }
   return letter(paths[static_cast<std::size_t>(std::ranges::min_element(least) - least.begin())]);
 }
 
 std::string measure() {
   std::string found(letters, letter(row_path::avx2));
-  for (const bool alike : {true, false}) {
+  for (const row_ends ends : all_ends) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-      found[place(scalar_type::f64, alike, i)] = fastest<double>(lengths[i], alike);
-      found[place(scalar_type::f32, alike, i)] = fastest<float>(lengths[i], alike);
+      found[place(scalar_type::f64, ends, i)] = fastest<double>(lengths[i], ends);
+      found[place(scalar_type::f32, ends, i)] = fastest<float>(lengths[i], ends);
     }
   }
   return found;
@@ -113,12 +120,12 @@ const std::string& found_by_time() {
 
 }  // namespace
 
-row_path fastest_row_path(scalar_type vectors, double mean, bool foreseen) {
+row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends) {
   if (candidates().empty() || vectors == scalar_type::i32) return path_of(best_isa());
   std::size_t nearest = 0;  // between two lengths their geometric mean decides
   while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1])
     ++nearest;
-  return static_cast<row_path>(found_by_time()[place(vectors, foreseen, nearest)] - '0');
+  return static_cast<row_path>(found_by_time()[place(vectors, ends, nearest)] - '0');
 }
 
 std::string describe_row_paths() {
@@ -127,10 +134,11 @@ std::string describe_row_paths() {
   for (const row_path path : candidates()) {
     std::string those;
     for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
-      for (const bool alike : {true, false}) {
+      for (const row_ends ends : all_ends) {
+        constexpr const char* signs[] = {" ", " ~", " ~~"};
         for (std::size_t i = 0; i < lengths.size(); ++i) {
-          if (found_by_time()[place(t, alike, i)] != letter(path)) continue;
-          those += fmt::format("{}{}{}{}", those.empty() ? "" : ", ", name(t), alike ? " " : " ~", lengths[i]);
+          if (found_by_time()[place(t, ends, i)] != letter(path)) continue;
+          those += fmt::format("{}{}{}{}", those.empty() ? "" : ", ", name(t), signs[static_cast<int>(ends)], lengths[i]);
         }
       }
     }
@@ -141,4 +149,4 @@ std::string describe_row_paths() {
 
 }  // namespace tulle::cpu
 
-bool tulle::gathers_pay() { return cpu::fastest_row_path(scalar_type::f64, 16, false) == cpu::row_path::avx512; }
+bool tulle::gathers_pay() { return cpu::fastest_row_path(scalar_type::f64, 16, cpu::row_ends::many) == cpu::row_path::avx512; }

@@ -1,6 +1,7 @@
 // Which way sums rows of CSR soonest on this processor.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tulle/core/types.hpp>
 #include <tulle/formats/views.hpp>
@@ -9,30 +10,35 @@
 
 namespace tulle::cpu {
 
-/// For rows of so many entries on average, in one type of vectors, whose lengths a processor foresees or not. Where
-/// there is a choice (all that there are give the same bits) it is made by time: at the first call some ten thousand
-/// entries are multiplied by each, 10 ms in all, and what was found is remembered in cache_directory() and by the
-/// process.
-row_path fastest_row_path(scalar_type vectors, double mean, bool foreseen);
+/// How well a processor foresees where rows end: because most are as long as the one before, or are so few that it
+/// remembers them; because it may remember them, being not many; or not.
+enum class row_ends : std::uint8_t { alike, not_many, many };
 
-/// Whether most rows are as long as the one before (some are looked at), or rows are so few that a processor remembers
-/// them.
+/// For rows of so many entries on average, in one type of vectors. Where
+/// there is a choice (all that there are give the same bits) it is made by time: at the first call some ten thousand
+/// entries are multiplied by each, 15 ms in all, and what was found is remembered in cache_directory() and by the
+/// process.
+row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends);
+
+/// Of the rows of one of `threads`: some are looked at.
 template <scalar T, offset O>
-bool lengths_are_foreseen(csr_view<T, O> a) {
-  constexpr O remembered = 8192;
+row_ends row_ends_of(csr_view<T, O> a, int threads) {
+  constexpr O remembered = 8192, not_many = 24576;
   constexpr std::int64_t samples = 128;
-  if (a.nnz < remembered || a.rows < 2 * samples) return true;
+  const O mine = a.nnz / threads;
+  if (mine < remembered || a.rows < 2 * samples) return row_ends::alike;
   int alike = 0;
   for (std::int64_t i = 0; i < samples; ++i) {
     const O* const row = a.rowptr + i * (a.rows - 1) / samples;
     alike += row[1] - row[0] == row[2] - row[1] ? 1 : 0;
   }
-  return 8 * alike >= 7 * samples;
+  if (8 * alike >= 7 * samples) return row_ends::alike;
+  return mine < not_many ? row_ends::not_many : row_ends::many;
 }
 template <scalar V, scalar T, offset O>
-row_path fastest_row_path(csr_view<T, O> a) {
+row_path fastest_row_path(csr_view<T, O> a, int threads) {
   return fastest_row_path(scalar_type_of<V>, a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows,
-                          lengths_are_foreseen(a));
+                          row_ends_of(a, threads));
 }
 
 /// What was found, for `tulle doctor`.

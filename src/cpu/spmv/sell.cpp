@@ -65,11 +65,11 @@ class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
       : sell_kernel(ctx, choose_sigma(stats, options), a) {}
   sell_kernel(const context& ctx, index_t sigma, csr_view<T, O> a) : sell_kernel(ctx, sigma, to_sell(ctx, a, sigma)) {}
   sell_kernel(const context& ctx, index_t sigma, sell<T> a)
-      : finishing_operator<sell_kernel, V>(threads_for(ctx.threads(), static_cast<std::int64_t>(a.values.size()))),
+      : finishing_operator<sell_kernel, V>(threads_for_product(ctx.threads(), static_cast<std::int64_t>(a.values.size()))),
         ctx_(ctx),
         sigma_(sigma),
         a_(std::move(a)),
-        threads_(threads_for(ctx.threads(), static_cast<std::int64_t>(a_.values.size()))),
+        threads_(threads_for_product(ctx.threads(), static_cast<std::int64_t>(a_.values.size()))),
         begin_(equal_shares(a_.sliceptr.data(), a_.slices, threads_)) {}
 
   template <class Finish, class Done>

@@ -85,7 +85,7 @@ void add_values_typed(const context& ctx, T alpha, const matrix_ref& ma, T beta,
 }  // namespace
 
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  return dispatch<type_set::all>(a.types, [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
+  return dispatch<type_set::all>(pattern_types(a.types), [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
 }
 
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,

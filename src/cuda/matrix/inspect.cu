@@ -68,7 +68,7 @@ buffer<pattern_counts> inspect_patterns(const context& ctx, std::span<const matr
   fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const matrix_ref& a = patterns[i];
-    dispatch<type_set::all>(a.types, [&]<class T, class O>() {
+    dispatch<type_set::all>(pattern_types(a.types), [&]<class T, class O>() {
       launch_items(ctx, "inspect", inspect_kernel<O>, std::max(a.nnz, std::int64_t{a.rows} + 1), a.rows, a.cols, a.nnz,
                    static_cast<const O*>(a.rowptr), a.colind, counts.data() + i);
     });

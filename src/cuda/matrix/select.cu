@@ -56,7 +56,7 @@ entry_map select_typed(const context& ctx, const matrix_ref& a, const entry_sele
 }  // namespace
 
 entry_map select_entries(const context& ctx, const matrix_ref& a, const entry_selection& what) {
-  return dispatch<type_set::all>(a.types, [&]<class T, class O>() { return select_typed<T, O>(ctx, a, what); });
+  return dispatch<type_set::all>(what.nonzero ? a.types : pattern_types(a.types), [&]<class T, class O>() { return select_typed<T, O>(ctx, a, what); });
 }
 
 }  // namespace tulle::cuda

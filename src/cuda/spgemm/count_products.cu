@@ -54,7 +54,7 @@ spgemm_work count_products(const context& ctx, const spgemm_problem& p) {
   fill_bytes(ctx, work.data(), memory_space::device, 0, work.bytes());
   const std::int64_t blocks =
       std::min(ceil_div(std::int64_t{p.a.rows} * lanes, block_threads), std::int64_t{8} * ctx.info().multiprocessors);
-  dispatch<type_set::all>(p.a.types, [&]<class T, class O>() {
+  dispatch<type_set::all>(pattern_types(p.a.types), [&]<class T, class O>() {
     launch("count_products", count_kernel<T, O>, {blocks, block_threads}, native(ctx), p.a.as<T, O>(), p.b.as<T, O>(),
            p.mask ? static_cast<const O*>(p.mask->rowptr) : nullptr, work.data());
   });

@@ -1,10 +1,11 @@
 // csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
-// (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side all that a pass takes
-// of it (up to 512 bytes): a nonzero is one aligned load of 16 bytes a lane, and 32 / across nonzeros are read at once,
-// of as many short rows or of one long row (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long
-// rows). Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
-// pass: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
-// plan was told to expect them; else a lane takes 8 vectors of a row of its own. Chosen for several right-hand sides.
+// (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
+// bytes; where rows are long, `along` lanes take every along-th entry of a row, and the lanes left are for other rows
+// (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). Panels run side by side in one
+// launch. Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
+// panel: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
+// plan was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides
+// of plans that were not told how many, and for many of them and long rows.
 #include <algorithm>
 #include <limits>
 #include <tulle/core/buffer.hpp>
@@ -16,29 +17,40 @@
 namespace tulle::cuda {
 namespace {
 
-constexpr int warps_per_block = 8;
-constexpr int flight = 4;          // rows of X that a lane waits for at once
-constexpr int longest_alone = 32;  // entries of a row that one group of lanes takes
+constexpr int threads = 256;  // of a block
 
+/// Enough pieces for every warp, and rows cut where one would end last alone.
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t least = 128, most = 512, pieces_per_processor = 128;
+  constexpr std::int64_t per_processor = 128;
+  const std::int64_t share = total / (processors * per_processor);
   piece_shape shape;
-  shape.work = static_cast<int>(std::clamp(total / (processors * pieces_per_processor), least, most));
-  shape.per_slot = static_cast<int>(ceil_div(total / (processors * pieces_per_processor), shape.work));
-  shape.per_slot = std::max(shape.per_slot, 1);
+  shape.work = static_cast<int>(std::clamp<std::int64_t>(share, 128, 512));
+  shape.per_slot = static_cast<int>(ceil_div(std::clamp<std::int64_t>(share, shape.work, 4096), shape.work));
   return shape;
+}
+
+/// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
+/// do not leave lanes without an entry. H200, f32: 8 columns by rows, R-MAT 16 (40 a row) 62 us with 1 lane along a row
+/// and 139 with 16, 20k x 2M (1500) 908 and 557; by columns, delaunay_n16 (6) 25 with 1 and 20 with 2.
+warp_division division_for(double mean, int across) {
+  double longer = across == 1 ? 4 : across >= 8 ? 8 : 16;
+  const double factor = across >= 8 ? 2 : 4;
+  warp_division by{across, 1, 0};
+  for (; across * by.along < 32 && mean >= longer; longer *= factor) by.along *= 2;
+  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
+  return by;
 }
 
 template <class T, class O>
 class csr_pieces final : public csr_operator<T, O> {
  public:
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, 32 * warps_per_block),
-        processors_(ctx.info().multiprocessors),
+      : csr_operator<T, O>(ctx, a, threads),
+        mean_(s.mean),
         pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
-    pass_ = std::min<index_t>(o.columns > 0 ? padded(o.columns) : columns_untold(), most_columns);
-    parts_ = buffer<T>(ctx, 2 * static_cast<std::size_t>(pieces_.slots()) * static_cast<std::size_t>(pass_));
+    pass_ = columns_at_once(o.columns);
+    parts_ = buffer<T>(ctx, static_cast<std::size_t>(pieces_.counts().parts) * static_cast<std::size_t>(pass_));
     if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
   bool store_in_order(const index_t*, bool) override { return false; }
@@ -50,14 +62,16 @@ class csr_pieces final : public csr_operator<T, O> {
                        const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    turned_.multiply(
-        alpha, x, beta, y, this->a_.rows, this->a_.cols, many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu},
-        stream, [&](double by, const strided_vectors& from, double old, const strided_vectors& to, const many_epilogue<T>& then) {
-          const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old), typed_vectors<T>(to), wide(to), then};
-          for (index_t done = 0; done < from.count;) {
-            done += in_place(some(from, done), from.count - done, moved(store, done), stream);
-          }
-        });
+    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols,
+                     many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu}, stream,
+                     [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
+                         const many_epilogue<T>& then) {
+                       const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old),
+                                                           typed_vectors<T>(to), wide(to), then};
+                       for (index_t done = 0; done < from.count;) {
+                         done += in_place(some(from, done), from.count - done, moved(store, done), stream);
+                       }
+                     });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return pieces_.bytes() + parts_.bytes() + turned_.bytes();
@@ -71,14 +85,15 @@ class csr_pieces final : public csr_operator<T, O> {
 
  private:
   static constexpr index_t each = 16 / sizeof(T);
-  static constexpr index_t most_columns = 512 / sizeof(T);  // of a pass
-  /// As many as parts of cut rows leave room for in an eighth of the matrix's bytes, and at least a line of 128 bytes.
-  [[nodiscard]] index_t columns_untold() const {
-    index_t columns = most_columns;
-    const double matrix = static_cast<double>(csr_operator<T, O>::matrix_bytes());
-    while (columns * sizeof(T) > 128 && 2.0 * static_cast<double>(pieces_.slots()) * columns * sizeof(T) > matrix / 8)
-      columns /= 2;
-    return columns;
+  /// As many as parts of cut rows leave room for.
+  [[nodiscard]] index_t columns_at_once(index_t told) const {
+    constexpr std::int64_t most = 8 * 65535;  // of a grid
+    if (pieces_.counts().parts == 0) return most;
+    constexpr std::int64_t room = 4 << 20, least = 32, usual = 512;
+    const auto matrix = static_cast<std::int64_t>(csr_operator<T, O>::matrix_bytes());
+    const std::int64_t fit = std::max(room, matrix / 16) / (std::int64_t{pieces_.counts().parts} * sizeof(T));
+    const std::int64_t wanted = told > 0 ? padded(told) : usual;
+    return static_cast<index_t>(std::min(std::max(wanted, least), std::max(fit / least * least, least)));
   }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
@@ -105,42 +120,58 @@ class csr_pieces final : public csr_operator<T, O> {
   /// it is wide.
   index_t in_place(const strided_vectors& x, index_t left, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
+    const index_t columns = std::min(left, pass_);
     if (wide(x) && left >= each) {
-      const index_t columns = std::min<index_t>(left - left % each, pass_);
-      multiply(wide_rows<T>{from, x.row_stride, columns}, across_for(columns, each), columns, store, stream);
-      return columns;
+      const index_t whole = columns - columns % each;
+      by_warps<4>(wide_rows<T>{from, x.row_stride, whole}, across_for(whole, each), whole, store, stream);
+      add_parts(whole, store, stream);
+      return whole;
     }
     if (by_row(x)) {
-      const index_t columns = std::min<index_t>({left, 32, pass_});
-      multiply(strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store, stream);
-      return columns;
+      by_warps<4>(strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store, stream);
+    } else {
+      by_warps<2>(strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
     }
-    const index_t columns = std::min<index_t>({left, 8, pass_});
-    multiply(strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
+    add_parts(columns, store, stream);
     return columns;
   }
 
+  /// At most a warp.
   static int across_for(index_t columns, index_t each_lane) {
     int across = 1;
-    while (across * each_lane < columns) across *= 2;
+    while (across < 32 && across * each_lane < columns) across *= 2;
     return across;
   }
 
-  template <class Rows>
-  void multiply(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
-    const part_sums<T> parts{parts_.data(), columns};
-    const int alone = across == 32 ? std::numeric_limits<int>::max() : longest_alone;
-    launch("csr.pieces", csr_pieces_kernel<flight, Rows, T, O>,
-           {ceil_div(pieces_.view().count, warps_per_block), 32 * warps_per_block}, stream, this->a_, pieces_.view(), x,
-           across, alone, store, parts);
-    if (pieces_.slots() == 0) return;
-    int width = 1;
-    while (width < columns) width *= 2;
-    launch("csr.pieces.cut", cut_rows_kernel<T, O>, {std::min<std::int64_t>(pieces_.slots(), 16 * processors_)}, stream,
-           pieces_.view(), parts, width, store);
+  template <int Flight, class Rows>
+  void by_warps(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    const warp_division by = division_for(mean_, across);
+    const auto kernel = [&] {
+      if constexpr (Rows::aligned) {
+        if (by.along == 1) return csr_pieces_kernel<Flight, false, Rows, T, O>;
+      }
+      return csr_pieces_kernel<Flight, true, Rows, T, O>;
+    }();
+    start("csr.pieces", kernel, pieces_.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
+          pieces_.view(), x, by, store, part_sums<T>{parts_.data(), columns});
+  }
+  void add_parts(index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    const int width = std::min(across_for(columns, 1), 32);
+    const dim3 grid(static_cast<unsigned>(pieces_.counts().rows), static_cast<unsigned>(ceil_div(columns, width)));
+    start("csr.pieces.cut", cut_rows_kernel<T>, grid.x * std::int64_t{threads}, grid.y, stream, pieces_.cuts(),
+          part_sums<T>{parts_.data(), columns}, width, store);
+  }
+  /// A panel of columns for each y of the grid.
+  template <class... Parameters, class... Args>
+  static void start(const char* name, void (*kernel)(Parameters...), std::int64_t items, std::int64_t panels,
+                    cudaStream_t stream, const Args&... args) {
+    if (items == 0 || panels == 0) return;
+    const dim3 grid(static_cast<unsigned>(ceil_div(items, threads)), static_cast<unsigned>(panels));
+    kernel<<<grid, threads, 0, stream>>>(args...);
+    check_launch(name);
   }
 
-  int processors_;
+  double mean_;  // entries of a row
   row_pieces<O> pieces_;
   index_t pass_;  // columns at once
   buffer<T> parts_;

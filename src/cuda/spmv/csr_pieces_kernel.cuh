@@ -1,22 +1,12 @@
-// The kernels of csr.pieces; see csr_pieces.cu.
+// The kernel of csr.pieces for few columns and for X and Y that lie anyhow; see csr_pieces.cu.
 #pragma once
 
 #include "cuda/device/grid.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/many_vectors.cuh"
-#include "cuda/spmv/row_pieces.cuh"
+#include "cuda/spmv/part_sums.cuh"
 
 namespace tulle::cuda {
-
-/// Sums of parts of cut rows: at each slot that of the part before the cut, which is there for a row's first cut alone,
-/// and that of the part behind it; `columns` values each.
-template <class T>
-struct part_sums {
-  T* data;
-  index_t columns;
-  __device__ __forceinline__ T* before(std::int64_t slot) const { return data + 2 * slot * columns; }
-  __device__ __forceinline__ T* behind(std::int64_t slot) const { return data + (2 * slot + 1) * columns; }
-};
 
 /// Entries of a row, from one on; `left` may be below 0.
 template <class T, class O>
@@ -60,43 +50,58 @@ __device__ __forceinline__ void add_entries(entries<T, O> e, int step, const Rea
   }
 }
 
-/// A warp takes a piece. Its lanes are groups of `across` lanes, side by side over the columns. A group takes a row of
-/// at most `alone` entries, as many rows at a time as there are groups; longer ones are taken by all groups, whose sums
-/// are added by shuffles.
-template <int Flight, class Rows, class T, class O>
+/// How a warp divides its piece: lane = ((row) * along + (entry)) * across + (column). Rows of more than `alone`
+/// entries are taken by the whole warp.
+struct warp_division {
+  int across;
+  int along;
+  int alone;
+};
+
+/// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum
+/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns. `Along`: by.along is not 1.
+template <int Flight, bool Along, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
-    csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, int across, int alone,
+    csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, warp_division by,
                       scale_and_store_many<T> store, part_sums<T> parts) {
   constexpr int count = Rows::count;
   const std::int64_t w = grid_thread() / 32;
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
   if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
-  const int groups = 32 / across, group = lane_id() / across, lane = lane_id() % across;
-  const auto read = rows_of_x.of(lane, across);
+  const int across = by.across, along = Along ? by.along : 1, of_row = across * along, groups = 32 / of_row;
+  const int group = lane_id() / of_row, lane = lane_id() % across;
+  const int first_entry = Along ? lane_id() / across % along : 0;
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
+  const auto read = rows_of_x.from(column0).of(lane, across);
   const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
 
-  const auto finish = [&](index_t row, O begin, O end, bool from_start, const T(&sum)[count]) {
+  const auto finish = [&](index_t row, O end, bool from_start, const T(&sum)[count]) {
     const bool whole = from_start && end == a.rowptr[row + 1];
-    T* to = nullptr;
-    if (!whole)
-      to = from_start ? parts.before((w + pieces.per_slot) / pieces.per_slot) : parts.behind(w / pieces.per_slot);
+    T* const to = whole ? nullptr : parts.at(from_start ? pieces.before(w + 1) : pieces.behind(w));
     if constexpr (Rows::aligned) {
       if (whole && store.wide) {
-        const index_t column = Rows::column(lane, across, 0);
+        const index_t column = column0 + Rows::column(lane, across, 0);
         if (column < rows_of_x.columns) store.store_wide(row, column, sum);
         return;
       }
     }
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const index_t column = Rows::column(lane, across, i);
+      const index_t column = column0 + Rows::column(lane, across, i);
       if (column >= rows_of_x.columns) continue;
       if (whole) {
         store(row, column, sum[i]);
       } else {
         to[column] = sum[i];
       }
+    }
+  };
+  /// Over lanes that differ in the bits from `across` up to below `lanes`.
+  const auto add_lanes = [&](T(&sum)[count], int lanes) {
+    for (int d = across; d < lanes; d *= 2) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) sum[i] = add(sum[i], __shfl_xor_sync(full_warp, sum[i], d));
     }
   };
 
@@ -111,52 +116,26 @@ __global__ void __launch_bounds__(256)
       if (base + group == 0 && first.entry > begin) begin = first.entry, from_start = false;
       if (row == last.row) end = last.entry;
     }
-    const bool by_all = end - begin > alone;
+    const bool by_all = end - begin > by.alone;
     T sum[count] = {};
-    if (!by_all) {
-      add_entries<Flight>(entries(a, begin, end), 1, read, sum);
-      if (there) finish(row, begin, end, from_start, sum);
+    add_entries<Flight>(entries(a, begin, by_all ? begin : end, first_entry), along, read, sum);
+    if constexpr (Along) {
+      __syncwarp();
+      add_lanes(sum, of_row);
     }
-    unsigned long_rows = __ballot_sync(full_warp, by_all && lane == 0);
+    if (there && !by_all && first_entry == 0) finish(row, end, from_start, sum);
+    unsigned long_rows = __ballot_sync(full_warp, by_all && lane_id() % of_row == 0);
     while (long_rows != 0) {
       const int leader = __ffs(static_cast<int>(long_rows)) - 1;
       long_rows &= long_rows - 1;
       const O from = __shfl_sync(full_warp, begin, leader), to = __shfl_sync(full_warp, end, leader);
       T share[count] = {};
-      add_entries<Flight>(entries(a, from, to, group), groups, read, share);
-#pragma unroll
-      for (int i = 0; i < count; ++i) {
-        for (int d = across; d < 32; d *= 2) share[i] = add(share[i], __shfl_xor_sync(full_warp, share[i], d));
-      }
-      if (group == leader / across) finish(row, from, to, from_start, share);
+      add_entries<Flight>(entries(a, from, to, lane_id() / across), 32 / across, read, share);
+      __syncwarp();
+      add_lanes(share, 32);
+      if (group == leader / of_row && first_entry == 0) finish(row, to, from_start, share);
     }
     __syncwarp();
-  }
-}
-
-/// A block adds the parts of a cut row: thread = (part) * width + (column).
-template <class T, class O>
-__global__ void __launch_bounds__(256)
-    cut_rows_kernel(row_pieces_view<O> pieces, part_sums<T> parts, int width, scale_and_store_many<T> store) {
-  __shared__ T shared[256];
-  const int column = static_cast<int>(threadIdx.x) % width, begin = static_cast<int>(threadIdx.x) / width;
-  const int step = 256 / width;
-  const bool live = column < parts.columns;
-  for (int i = static_cast<int>(blockIdx.x); i < *pieces.cuts; i += static_cast<int>(gridDim.x)) {
-    const cut_row cut = pieces.cut[i];
-    T sum{0};
-    if (live) {
-      if (begin == 0) sum = parts.before(cut.first)[column];
-#pragma unroll 8
-      for (int s = cut.first + begin; s <= cut.last; s += step) sum = add(sum, parts.behind(s)[column]);
-    }
-    shared[threadIdx.x] = sum;
-    __syncthreads();
-    if (begin == 0 && live) {
-      for (int j = 1; j < step; ++j) sum = add(sum, shared[j * width + column]);
-      store(cut.row, column, sum);
-    }
-    __syncthreads();
   }
 }
 

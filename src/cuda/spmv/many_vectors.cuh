@@ -19,6 +19,10 @@ struct wide_rows {
   std::int64_t row_stride;
   index_t columns;  // a multiple of `count`
 
+  /// The columns from `first` on.
+  [[nodiscard]] __device__ __forceinline__ wide_rows from(index_t first) const {
+    return {x + first, row_stride, columns - first};
+  }
   /// Column i of lane `lane`.
   static __device__ __forceinline__ index_t column(int lane, int /*across*/, int i) { return lane * count + i; }
   struct reader {
@@ -44,6 +48,9 @@ struct strided_rows {
   std::int64_t row_stride, vector_stride;
   index_t columns;
 
+  [[nodiscard]] __device__ __forceinline__ strided_rows from(index_t first) const {
+    return {x + first * vector_stride, row_stride, vector_stride, columns - first};
+  }
   static __device__ __forceinline__ index_t column(int lane, int across, int i) { return i * across + lane; }
   struct reader {
     const T* from[Count];

@@ -117,10 +117,6 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     if (high_ != nullptr) high_->store_in_order(order, x_too);
     return fused_operator<packed_operator, device_operator<V>>::store_in_order(order, x_too);
   }
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view stream) override {
-    apply_many_with(alpha, x, beta, y, {}, stream);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view stream) override {
     const device_guard guard(this->device_);

@@ -23,7 +23,7 @@ __device__ index_t row_at(const O* rowptr, index_t rows, std::int64_t key) {
 
 template <class O>
 __global__ void piece_begins_kernel(const O* rowptr, index_t rows, O nnz, piece_shape shape, std::int64_t count,
-                                    piece_begin<O>* begin, cut_row* cut, std::int32_t* cuts) {
+                                    piece_begin<O>* begin, std::int32_t* place, cut_row* cut, cut_counts* counts) {
   const std::int64_t w = grid_thread();
   if (w > count) return;
   if (w == count) {
@@ -47,8 +47,11 @@ __global__ void piece_begins_kernel(const O* rowptr, index_t rows, O nnz, piece_
   }
   begin[w] = {row, static_cast<O>(entry)};
   if (cut == nullptr || w % shape.per_slot != 0 || entry - whole > first) return;
-  const std::int64_t last = (end - 1 - first + row_key) / whole;
-  cut[atomicAdd(cuts, 1)] = {row, static_cast<std::int32_t>(slot), static_cast<std::int32_t>(last)};
+  const std::int64_t last = (end - 1 - first + row_key) / whole;  // slot
+  const auto parts = static_cast<std::int32_t>(last - slot + 2);
+  const std::int32_t at = atomicAdd(&counts->parts, parts);
+  cut[atomicAdd(&counts->rows, 1)] = {row, at, parts};
+  for (std::int64_t s = slot; s <= last; ++s) place[s] = at + 1 + static_cast<std::int32_t>(s - slot);
 }
 
 std::int64_t pieces_of(std::int64_t rows, std::int64_t nnz, const piece_shape& shape) {
@@ -60,13 +63,20 @@ std::int64_t pieces_of(std::int64_t rows, std::int64_t nnz, const piece_shape& s
 template <class O>
 row_pieces<O>::row_pieces(const context& ctx, const O* rowptr, index_t rows, O nnz, index_t longest, piece_shape shape)
     : shape_(shape), count_(pieces_of(rows, nnz, shape)), begin_(ctx, static_cast<std::size_t>(count_) + 1) {
-  if (longest == 0 || longest > shape.longest_whole()) {
-    cut_ = buffer<cut_row>(ctx, static_cast<std::size_t>(count_ / shape.per_slot) + 2);
-    cuts_ = buffer<std::int32_t>(ctx, 1);
-    fill_bytes(ctx, cuts_.data(), memory_space::device, 0, cuts_.bytes());
+  const bool may_cut = longest == 0 || longest > shape.longest_whole();
+  buffer<cut_counts> counts;
+  if (may_cut) {
+    const auto slots = static_cast<std::size_t>(count_ / shape.per_slot) + 2;
+    place_ = buffer<std::int32_t>(ctx, slots);
+    cut_ = buffer<cut_row>(ctx, slots);
+    counts = buffer<cut_counts>(ctx, 1);
+    fill_bytes(ctx, counts.data(), memory_space::device, 0, counts.bytes());
   }
   launch("row_pieces", piece_begins_kernel<O>, threads_for(count_ + 1), native(ctx), rowptr, rows, nnz, shape, count_,
-         begin_.data(), cut_.data(), cuts_.data());
+         begin_.data(), place_.data(), cut_.data(), counts.data());
+  if (!may_cut) return;
+  copy_bytes(ctx, &counts_, memory_space::host, counts.data(), memory_space::device, sizeof(counts_));
+  if (counts_.rows == 0) place_ = {}, cut_ = {};
 }
 
 template class row_pieces<std::int32_t>;

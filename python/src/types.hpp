@@ -1,0 +1,45 @@
+// The types that values may have: NumPy's numbers beside tulle's. A line more is a type more.
+#pragma once
+
+#include <optional>
+#include <tulle/core/types.hpp>
+
+#include "numpy.hpp"
+
+namespace tulle::python {
+
+struct value_type {
+  scalar_type type;
+  int number;        // NumPy's
+  char kind;         // of dtype.str and of the array interfaces
+  int bytes;
+};
+
+inline constexpr value_type value_types[] = {
+    {scalar_type::f64, NPY_DOUBLE, 'f', 8},
+    {scalar_type::f32, NPY_FLOAT, 'f', 4},
+    {scalar_type::i32, NPY_INT, 'i', 4},
+};
+
+constexpr const value_type* find_type(int number) {
+  for (const value_type& t : value_types) {
+    if (t.number == number) return &t;
+  }
+  return nullptr;
+}
+
+constexpr const value_type& type_of(scalar_type type) {
+  for (const value_type& t : value_types) {
+    if (t.type == type) return t;
+  }
+  return value_types[0];
+}
+
+/// Of offsets and indices. int64 has two numbers: long and long long.
+constexpr std::optional<offset_type> index_type(int number) {
+  if (number == NPY_INT) return offset_type::i32;
+  if (number == NPY_LONG || number == NPY_LONGLONG) return offset_type::i64;
+  return std::nullopt;
+}
+
+}  // namespace tulle::python

@@ -1,0 +1,81 @@
+"""Products of an operator whose matrix is on a CUDA device, on CuPy's current stream."""
+
+import numpy as np
+
+from . import _matrix
+
+
+def _layout(x):
+    """(vectors, distance, by row) of an array of at most two dimensions; None where tulle does not read it."""
+    size = x.itemsize
+    if x.ndim == 1:
+        return (0, 1, True) if x.size <= 1 or x.strides[0] == size else None
+    (rows, count), (down, across) = x.shape, x.strides
+    if count and (count == 1 or across == size) and (rows <= 1 or (down % size == 0 and down >= count * size)):
+        return count, down // size if rows > 1 else count, True
+    if count and (rows <= 1 or down == size) and across % size == 0 and across >= rows * size:
+        return count, across // size, False
+    return None
+
+
+def _stream(op):
+    """The current stream, which waits for what the operator still does on another: its workspace is one."""
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    last = op._stream
+    if last is not None and last.ptr != stream.ptr:
+        stream.wait_event(last.record())
+    op._stream = stream
+    return stream.ptr
+
+
+def apply(op, x, out, alpha, beta):
+    layouts = _layout(x), _layout(out)
+    if x.dtype != op.dtype or out.dtype != op.dtype or None in layouts or x.ndim != out.ndim:
+        raise TypeError(f"x and out must be device arrays of {op.dtype} with rows or columns side by side")
+    if x.shape[0] != op.shape[1] or out.shape[0] != op.shape[0] or x.shape[1:] != out.shape[1:]:
+        raise ValueError(f"x has the shape {x.shape}, out {out.shape}, A is {op.shape[0]} x {op.shape[1]}")
+    (count, x_ld, x_by_row), (_, y_ld, y_by_row) = layouts
+    op._apply_device(alpha, x.data.ptr, beta, out.data.ptr, count, x_ld, x_by_row, y_ld, y_by_row, _stream(op))
+    return out
+
+
+def multiply(op, x):
+    import cupy
+
+    if _matrix.is_sparse(x):
+        from ._products import matmul
+
+        return matmul(op, x)
+    if not isinstance(x, cupy.ndarray):
+        if not _matrix.is_device_array(x):
+            raise TypeError(f"A is on a CUDA device, x is a {type(x).__name__}: give an array of CuPy")
+        x = cupy.asarray(x)
+    if x.ndim not in (1, 2) or x.shape[0] != op.shape[1]:
+        raise ValueError(f"x has the shape {x.shape}, A is {op.shape[0]} x {op.shape[1]}")
+    if x.dtype != op.dtype:
+        common = np.result_type(op.dtype, x.dtype)
+        if common.kind == "c" and op.dtype.kind != "c":
+            return _by_parts(op, x, common)
+        return multiply(op if common == op.dtype else op._in(common), x.astype(common))
+    if x.ndim == 2 and x.shape[1] == 0:
+        return cupy.empty((op.shape[0], 0), op.dtype)
+    layout = _layout(x)
+    if layout is None:
+        x = cupy.ascontiguousarray(x)
+        layout = _layout(x)
+    count, ld, by_row = layout
+    rows = op.shape[0]
+    y = cupy.empty((rows,) + x.shape[1:], op.dtype, order="C" if by_row else "F")
+    op._apply_device(1.0, x.data.ptr, 0.0, y.data.ptr, count, ld, by_row, count if by_row else max(rows, 1), by_row, _stream(op))
+    return y
+
+
+def _by_parts(op, x, common):
+    import cupy
+
+    real = np.dtype(f"f{common.itemsize // 2}")
+    wide = cupy.ascontiguousarray(x, dtype=common)
+    y = cupy.ascontiguousarray((op if real == op.dtype else op._in(real)) @ wide.view(real).reshape(wide.shape[0], -1))
+    return y.view(common).reshape((op.shape[0],) + wide.shape[1:])

@@ -1,0 +1,209 @@
+"""tulle.operator: y = A x, planned once and applied often."""
+
+import sys
+
+import numpy as np
+
+from . import _matrix, _types
+from ._core import core
+
+
+class operator(core.Operator):
+    """A sparse matrix ready to be multiplied by: analysed once, applied as often as wanted.
+
+    Parameters
+    ----------
+    a : csr, csc, coo or bsr array or matrix of SciPy or CuPy, others by way of CSR; or (data, indices, indptr) of a CSR,
+        of anything with `__array_interface__`, `__cuda_array_interface__` or DLPack. Nothing is copied where the layout
+        allows it: values of a native type, 32-bit indices, contiguous arrays.
+    shape : (rows, columns), for three arrays.
+    dtype : of values and vectors, where it is not that of `a`.
+    kernel : its name, as `tulle kernels` lists them; empty: chosen.
+    effort : "none" (nothing is validated), "standard" or "max" (kernels are timed).
+    reorder : "never", "auto" or "always": whether rows and columns may be stored in another order.
+    columns : how many vectors `A @ X` will be given at once; 0: not known.
+    tolerance : what storing float64 values in fewer bits may add to the error, relative to |A| |x|; 0: nothing.
+    threads : of the CPU; 0: as many as OpenMP would use.
+
+    Raises
+    ------
+    TypeError, ValueError, tulle.InvalidStructure, OverflowError, NotImplementedError, MemoryError.
+
+    Arrays are read where they are: after values were changed in place, call `A.update()` before the next product, and leave
+    the indices alone. Results have an error of at most gamma(n_i + 2) |A| |x| in row i, n_i its nonzeros (Higham, Accuracy
+    and Stability of Numerical Algorithms, 2002, section 3.1), and the same bits in every run.
+
+    >>> import numpy as np, scipy.sparse as sp, tulle
+    >>> a = sp.csr_array(np.array([[4., 1., 0.], [1., 4., 1.], [0., 1., 4.]]))
+    >>> A = tulle.operator(a)
+    >>> A @ np.ones(3)
+    array([5., 6., 5.])
+    >>> A.shape, A.dtype
+    ((3, 3), dtype('float64'))
+    """
+
+    ndim = 2
+    __array_ufunc__ = None  # array @ A comes to __rmatmul__
+    __array_priority__ = 20
+
+    def __init__(self, a, *, shape=None, dtype=None, kernel="", effort="standard", reorder="never", reorder_method="",
+                 columns=0, tolerance=0.0, threads=0):
+        self._source = a
+        self._source_dtype = None if dtype is None else np.dtype(dtype)
+        options = dict(kernel=kernel, effort=effort, reorder=reorder, reorder_method=reorder_method, columns=columns,
+                       tolerance=tolerance, threads=threads)
+        self._set_up(_matrix.as_matrix(a, shape, dtype), options, False)
+
+    def _set_up(self, matrix, options, transposed):
+        core.Operator.__init__(self, matrix, transpose=transposed, **options)
+        self._matrix = matrix
+        self._options = options
+        self._is_transposed = transposed
+        self._transpose = None
+        self._others = {}
+        self._stream = None
+        self.dtype = np.dtype(core.names[self.value_type])
+
+    def _matmul_any(self, x):
+        """A @ x for what the compiled part leaves over: lists, other types and layouts, sparse matrices, devices."""
+        if self._matrix.on_device:
+            from . import _device
+
+            return _device.multiply(self, x)
+        if _matrix.is_sparse(x):
+            from ._products import matmul
+
+            return matmul(self, x)
+        if isinstance(x, core.Operator) or np.isscalar(x):
+            return NotImplemented
+        if isinstance(x, np.matrix):
+            return np.asmatrix(self @ np.asarray(x))
+        x = _matrix.host_array(x)
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ValueError(f"x has the shape {x.shape}, A is {self.shape[0]} x {self.shape[1]}")
+        common = np.result_type(self.dtype, x.dtype)
+        if common.kind == "c" and self.dtype.kind != "c":
+            return self._by_parts(x, common)
+        working = _types.working(common)
+        if working is None:
+            raise TypeError(f"x of type {x.dtype}: tulle takes {', '.join(sorted(t.name for t in _types.native))}")
+        x = np.require(_types.cast(x, common), requirements=["C", "A"])
+        if not x.dtype.isnative:
+            x = x.astype(x.dtype.newbyteorder("="))
+        y = (self if working == self.dtype else self._in(working))._multiply(x)
+        assert y is not None
+        return y
+
+    def _by_parts(self, x, common):
+        """A real A times complex x: real and imaginary parts are two vectors side by side."""
+        real = np.dtype(f"f{common.itemsize // 2}")
+        wide = np.ascontiguousarray(x, dtype=common)
+        parts = wide.view(real).reshape(wide.shape[0], -1)
+        y = np.ascontiguousarray((self if real == self.dtype else self._in(real)) @ parts)
+        return y.view(common).reshape((self.shape[0],) + wide.shape[1:])
+
+    def _in(self, dtype):
+        """The same operator in another type."""
+        other = self._others.get(dtype)
+        if other is None:
+            other = operator.__new__(operator)
+            other._source, other._source_dtype = self._source, dtype
+            other._set_up(_matrix.as_matrix(self._source, self._matrix.shape, dtype), self._options, self._is_transposed)
+            self._others[dtype] = other
+        return other
+
+    def __rmatmul__(self, x):
+        """x @ A."""
+        y = self.T @ x.T
+        return y.T if getattr(y, "ndim", 1) == 2 else y
+
+    def apply(self, x, out, *, alpha=1.0, beta=0.0):
+        """out = alpha A x + beta out, without new memory. x and out: arrays of A's type, of one or two dimensions. beta = 0
+        overwrites out, NaN included. Returns out."""
+        if self._matrix.on_device:
+            from . import _device
+
+            return _device.apply(self, x, out, alpha, beta)
+        if not self._apply(alpha, x, beta, out):
+            raise TypeError(f"x and out must be arrays of {self.dtype} with positive strides, in rows or columns side by side")
+        return out
+
+    @property
+    def T(self):
+        """The operator of the transpose. It is made once, and costs about 20 products."""
+        if self._transpose is None:
+            other = operator.__new__(operator)
+            other._source, other._source_dtype = self._source, self._source_dtype
+            options = dict(self._options, kernel="", reorder="never", reorder_method="")
+            other._set_up(self._matrix, options, not self._is_transposed)
+            other._transpose = self
+            self._transpose = other
+        return self._transpose
+
+    @property
+    def H(self):
+        """The operator of the conjugate transpose."""
+        if self.dtype.kind != "c":
+            return self.T
+        return operator(self._source.conj().T, dtype=self._source_dtype)
+
+    def transpose(self):
+        return self.T
+
+    def adjoint(self):
+        return self.H
+
+    def rmatvec(self, x):
+        """A.H @ x."""
+        return self.H @ x
+
+    rmatmat = rmatvec
+
+    def update(self, data=None):
+        """Other values in the same pattern, in the order of the container's `data`; without any: those that were changed
+        in place, or that the container has now. Returns the operator."""
+        if data is None:
+            data = self._source[0] if isinstance(self._source, (tuple, list)) else getattr(self._source, "data", None)
+        if data is None:
+            raise ValueError("update: the matrix has no values of its own; give them")
+        self._update_values(_matrix.values_of(data, self.dtype).ravel())
+        return self
+
+    def _update_values(self, data):
+        self._update(data)
+        for other in self._others.values():
+            other._update(_matrix.values_of(data, other.dtype))
+        transpose, self._transpose = self._transpose, None  # not for ever
+        if transpose is not None:
+            try:
+                transpose._update(data)
+                transpose._others.clear()
+            finally:
+                self._transpose = transpose
+
+    def autotune(self):
+        """Times every kernel that suits the matrix and keeps the fastest. Returns the operator."""
+        self._autotune()
+        return self
+
+    @property
+    def nnz(self):
+        """Stored entries."""
+        return self._matrix.nnz
+
+    @property
+    def device(self):
+        """"cpu" or "cuda"."""
+        return "cuda" if self._matrix.on_device else "cpu"
+
+    def __repr__(self):
+        rows, cols = self.shape
+        return f"<tulle.operator: {rows} x {cols}, {self.nnz} nonzeros of {self.dtype}, {self.kernel} on {self.device}>"
+
+    def __reduce__(self):
+        raise TypeError("a tulle.operator belongs to this process: pickle the matrix and make another")
+
+
+def is_cupy(a):
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(a, cupy.ndarray)

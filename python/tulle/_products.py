@@ -1,0 +1,123 @@
+"""C = A B of sparse matrices; results own tulle's memory."""
+
+import numpy as np
+
+from . import _matrix, _types
+from ._core import core
+
+
+def _dtype_of(a):
+    if isinstance(a, (tuple, list)):
+        return _matrix.as_array(a[0]).dtype
+    return np.dtype(a.dtype)
+
+
+def _plain(a):
+    """What stands behind an operator."""
+    if isinstance(a, core.Operator):
+        return a.T._source.T if a._is_transposed else a._source
+    return a
+
+
+def _operands(*all):
+    all = [_plain(a) for a in all]
+    common = np.result_type(*(_dtype_of(a) for a in all))
+    if _types.working(common) is None:
+        raise TypeError(f"values of type {common}: tulle takes {', '.join(sorted(t.name for t in _types.native))}")
+    return common, [_matrix.as_matrix(a, dtype=common) for a in all]
+
+
+def _result(c, common, like):
+    made = _matrix.to_container(c, like)
+    if made.dtype != common:
+        made.data = _types.back(made.data, common)
+    return made
+
+
+def matmul(a, b, mask=None, memory_limit=None, *, kernel=""):
+    """C = A B, or only its entries in the pattern of `mask`.
+
+    a, b, mask : sparse matrices of SciPy or of CuPy (all on one side), rows x inner, inner x columns, rows x columns.
+    memory_limit : the most bytes that the product may hold beyond operands and C; C is made by panels of rows within it.
+
+    Returns a csr_array (csr_matrix where `a` is a matrix of SciPy, or on a device) with sorted indices, which owns the memory
+    that tulle filled. Entries whose terms cancel stay. Error of an entry: gamma(n + 2) (|A| |B|), n its terms. Raises
+    ValueError, TypeError, tulle.InvalidStructure, MemoryError (also where one row passes the limit).
+
+    >>> import scipy.sparse as sp, tulle
+    >>> a = sp.csr_array([[1., 2.], [0., 3.]])
+    >>> tulle.matmul(a, a).toarray()
+    array([[1., 8.],
+           [0., 9.]])
+    """
+    a = _plain(a)
+    operands = [a, b]
+    common, (left, right) = _operands(*operands)
+    masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=common)
+    c = core.multiply(left, right, masked, int(memory_limit or 0), kernel)
+    return _result(c, common, a)
+
+
+def triple_product(r, a, p, *, memory_limit=None):
+    """R A P by panels of rows, so that neither R A nor A P exists whole: the Galerkin product of algebraic multigrid.
+
+    Shapes, types, results and errors as in `matmul`.
+
+    >>> import scipy.sparse as sp, tulle
+    >>> a, p = sp.csr_array([[2., 1.], [1., 2.]]), sp.csr_array([[1.], [1.]])
+    >>> tulle.triple_product(p.T.tocsr(), a, p).toarray()
+    array([[6.]])
+    """
+    common, (left, middle, right) = _operands(r, a, p)
+    return _result(core.triple_product(left, middle, right, int(memory_limit or 0)), common, _plain(r))
+
+
+class plan_matmul:
+    """C = A B, made again and again for other numbers in the same patterns.
+
+    Parameters as in `matmul`. `plan()` makes a C; `plan.update(a_data, b_data)` gives other values, in the order of the
+    containers' `data`, and `plan(out=c)` fills a C that the plan made with what they give, without symbolic work.
+
+    >>> import scipy.sparse as sp, tulle
+    >>> a = sp.csr_array([[1., 2.], [0., 3.]])
+    >>> plan = tulle.plan_matmul(a, a)
+    >>> c = plan()
+    >>> _ = plan.update(2 * a.data, a.data)
+    >>> plan(out=c).toarray()
+    array([[ 2., 16.],
+           [ 0., 18.]])
+    """
+
+    def __init__(self, a, b, mask=None, memory_limit=None, *, kernel=""):
+        self._like = _plain(a)
+        self._dtype, (left, right) = _operands(a, b)
+        masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=self._dtype)
+        self._plan = core.ProductPlan(left, right, masked, int(memory_limit or 0), kernel)
+
+    def __call__(self, out=None):
+        if out is None:
+            return _result(self._plan.multiply(), self._dtype, self._like)
+        c = getattr(out, "_tulle", None)
+        if c is None or self._dtype not in _types.native:
+            raise ValueError("out must be a C that a plan of a native type made")
+        self._plan.numeric(c)
+        return out
+
+    def update(self, a_data, b_data):
+        """Other values, lent until the next ones. Returns the plan."""
+        self._plan.update(_matrix.values_of(a_data, self._dtype), _matrix.values_of(b_data, self._dtype))
+        return self
+
+    @property
+    def kernel(self):
+        """The kernel's name."""
+        return self._plan.kernel
+
+    @property
+    def shape(self):
+        """(rows, columns) of C."""
+        return self._plan.shape
+
+    def explain(self):
+        """One sentence: the kernel, and why."""
+        return self._plan.explain()

@@ -1,0 +1,183 @@
+"""Matrix Market files, with the calls of scipy.io."""
+
+import bz2
+import io as _io
+import lzma
+import os
+
+import numpy as np
+
+from . import _matrix, _types
+from ._core import core
+
+__all__ = ["mminfo", "mmread", "mmwrite"]
+
+_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8"}
+
+
+def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
+    """Reads a Matrix Market file: a sparse matrix, or an ndarray where the file is dense. As scipy.io.mmread, whose results it
+    returns, with entries in order of rows and duplicates added up.
+
+    source : a path (.mtx, .mtx.gz, .mtx.zst, .mtx.bz2, .mtx.xz), or a file that is open for reading text or bytes.
+    spmatrix : True for coo_matrix, False for coo_array.
+    format : "coo", or "csr", which costs nothing: it is what tulle reads into.
+    threads : 0 for as many as OpenMP would use. strict : True refuses duplicates.
+
+    Values: real and pattern float64, integer int64, complex complex128. Raises OSError (also FileNotFoundError), ValueError
+    with the line's number, OverflowError, MemoryError.
+
+    >>> import io, tulle
+    >>> text = "%%MatrixMarket matrix coordinate real symmetric\\n2 2 2\\n1 1 4\\n2 1 -1.5\\n"
+    >>> tulle.io.mmread(io.StringIO(text)).toarray()
+    array([[ 4. , -1.5],
+           [-1.5,  0. ]])
+    """
+    if format not in ("coo", "csr"):
+        raise ValueError(f"format = {format}: must be coo or csr")
+    name, text, banner = _open(source)
+    words = banner.lower().split()
+    field = words[3] if len(words) > 3 else "real"
+    if field in ("complex", "unsigned-integer"):
+        read = _complex if field == "complex" and "c16" in core.value_types else _by_scipy
+        return read(name, text, source, spmatrix, format, threads, strict)
+    return _read(name, text, source, _FIELDS.get(field, "f8"), spmatrix, format, threads, strict)
+
+
+def _complex(name, text, source, spmatrix, format, threads, strict):
+    try:
+        return _read(name, text, source, "c16", spmatrix, format, threads, strict)
+    except NotImplementedError:
+        return _by_scipy(name, text, source, spmatrix, format, threads, strict)
+
+
+def _read(name, text, source, wanted, spmatrix, format, threads, strict):
+    reading = "i4" if wanted == "i8" else wanted
+    try:
+        matrix, facts = core.read_matrix_market(name, text, reading, threads, strict)
+    except OverflowError:
+        if reading != "i4":
+            raise
+        return _by_scipy(name, text, source, spmatrix, format, threads, strict)  # integers of 64 bits
+    indptr, indices, data = matrix.arrays()
+    if wanted == "i8":
+        data = data.astype(np.int64)
+    if facts["array"] and data.size == matrix.shape[0] * matrix.shape[1]:
+        return data.reshape(matrix.shape)
+    return _container(matrix, data, indices, indptr, spmatrix, format)
+
+
+def _container(matrix, data, indices, indptr, spmatrix, format):
+    from scipy import sparse
+
+    if format == "csr":
+        kind = sparse.csr_matrix if spmatrix else sparse.csr_array
+        made = kind((data, indices, indptr), shape=matrix.shape, copy=False)
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
+    kind = sparse.coo_matrix if spmatrix else sparse.coo_array
+    made = kind((data, (core.expand_rows(matrix), indices)), shape=matrix.shape, copy=False)
+    made.has_canonical_format = True
+    return made
+
+
+def _by_scipy(name, text, source, spmatrix, format, threads, strict):
+    from scipy.io import mmread as scipys
+
+    made = scipys(name if text is None else _io.BytesIO(text), spmatrix=spmatrix)
+    return made.tocsr() if format == "csr" and hasattr(made, "tocsr") else made
+
+
+def _open(source):
+    """(name, bytes or None, first line)"""
+    if hasattr(source, "read"):
+        text = source.read()
+        text = text.encode("latin1") if isinstance(text, str) else bytes(text)
+        return str(getattr(source, "name", "stream")), text, text[:200].split(b"\n")[0].decode("latin1")
+    name = os.fspath(source)
+    name = name.decode() if isinstance(name, bytes) else name
+    if not os.path.exists(name):
+        for ending in (".mtx", ".mtx.gz", ".mtx.bz2"):
+            if os.path.exists(name + ending):
+                name += ending
+                break
+        else:
+            raise FileNotFoundError(f"{name}: no such file")
+    with open(name, "rb") as file:
+        first = file.read(200)
+    if first[:3] == b"BZh":
+        text = bz2.open(name).read()
+    elif first[:6] == b"\xfd7zXZ\x00":
+        text = lzma.open(name).read()
+    else:
+        return name, None, _banner(name, first)
+    return name, text, text[:200].split(b"\n")[0].decode("latin1")
+
+
+def _banner(name, first):
+    if first[:2] == b"\x1f\x8b":
+        import gzip
+
+        with gzip.open(name) as file:
+            first = file.read(200)
+    elif first[:4] == b"\x28\xb5\x2f\xfd":
+        return _banner_of_zstd(name)
+    return first.split(b"\n")[0].decode("latin1")
+
+
+def _banner_of_zstd(name):
+    """What the field is, without a library for zstd: what tulle itself says when it reads."""
+    _, facts = core.read_matrix_market(name, None, "f8", 0, False)
+    return f"%%MatrixMarket matrix coordinate {facts['field']} {facts['symmetry']}"
+
+
+def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"):
+    """Writes a Matrix Market file. As scipy.io.mmwrite; without `precision` every number has the fewest digits that read back
+    to itself, and the file is there whole or not at all. `.gz` and `.zst` names are compressed.
+
+    target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer" or
+    "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy does).
+
+    A comment, a precision, complex and dense values, other symmetries and open files go through SciPy's own. Raises OSError,
+    ValueError.
+
+    >>> import os, tempfile, scipy.sparse as sp, tulle
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tulle.io.mmwrite(os.path.join(folder, "a.mtx"), sp.coo_array([[0., 1.], [2., 0.]]))
+    ...     print(open(os.path.join(folder, "a.mtx")).read(), end="")
+    %%MatrixMarket matrix coordinate real general
+    2 2 2
+    1 2 1
+    2 1 2
+    """
+    plain = (not hasattr(target, "write") and not comment and precision is None and field in (None, "real", "integer", "pattern")
+             and _matrix.is_sparse(a) and len(a.shape) == 2)
+    if plain and symmetry in ("AUTO", None) and (symmetry is None or max(a.shape, default=0) < 100):
+        from scipy.io._mmio import MMFile
+
+        symmetry = MMFile._get_symmetry(a)
+    symmetry = "general" if symmetry in ("AUTO", None) and plain else symmetry
+    if not plain or symmetry not in ("general", "symmetric") or _types.working(a.dtype) is None or a.dtype.kind == "c" or (
+            a.dtype.kind in "iu" and a.dtype.itemsize == 8):
+        from scipy.io import mmwrite as scipys
+
+        return scipys(target, a, comment=comment, field=field, precision=precision, symmetry=symmetry)
+    name = os.fspath(target)
+    name = name.decode() if isinstance(name, bytes) else name
+    if not name.endswith((".mtx", ".gz", ".zst")):
+        name += ".mtx"
+    if field is None:
+        field = "integer" if a.dtype.kind in "iub" else "real"
+    elif field == "integer" and a.dtype.kind == "f":
+        a = a.astype(np.int32)
+    elif field == "pattern":
+        a = a.tocsr(copy=True)
+        a.data[:] = 1
+    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry == "symmetric", field)
+
+
+def mminfo(source):
+    """(rows, columns, entries, format, field, symmetry), as scipy.io.mminfo."""
+    from scipy.io import mminfo as scipys
+
+    return scipys(source)
