@@ -1,11 +1,11 @@
 """Makes the costs that a plan chooses CUDA kernels for several right-hand sides by: src/plan/spmm_tuning_cuda.hpp.
 
-    tools/tune cuda_many RECORD.jsonl [--against OTHER.jsonl] [--judge]
+    tools/tune cuda_many RECORD.jsonl [--against OTHER.jsonl] [--judge] [--results FILE.json]
 
 A record is what `tulle_choice_many RECORD.jsonl SECONDS` writes (bench/choice_many.cpp). Costs are microseconds a term
 (src/plan/spmm_terms_cuda.hpp), fitted as those for one vector are (tools/tune_cuda.py), for each number of columns, order and
-precision apart. --against: how good choices are on the families of another record, none of them fitted. --judge: writes nothing.
-Needs tulle_choice_many_terms. Then build again."""
+precision apart. --against: how good choices are on the families of another record, none of them fitted. --judge: writes no costs. --results: rows
+for tools/bench_table.py. Needs tulle_choice_many_terms. Then build again."""
 import argparse
 import json
 import subprocess
@@ -55,7 +55,9 @@ def choice(case, costs):
     return min(of, key=of.get)
 
 
-def report(name, cases, costs):
+def report(key, group, cases, costs):
+    """Prints a line and the worst; a row of the table."""
+    name = f"{key[0]} {key[1]} {group}"
     chosen = [choice(c, costs) for c in cases]
     regrets = [c["ours"][k] / c["fastest"] for c, k in zip(cases, chosen)]
     before = [c["us"]["default"] / c["fastest"] for c in cases]
@@ -67,6 +69,12 @@ def report(name, cases, costs):
     print(text)
     for regret, c, k in sorted(zip(regrets, cases, chosen), key=lambda t: -t[0])[:3]:
         print(f"   {regret:.2f} {c['family']} {c['parameters']} ({c['nnz']}): {k}, {min(c['ours'], key=c['ours'].get)}")
+    regret = [f"{tune_costs.geometric_mean(r):.3f} / {max(r):.2f}" for r in (regrets, before)]
+    over = [f"{tune_costs.geometric_mean(vendor):.2f} / {min(vendor):.2f}", str(sum(v < 1 for v in vendor))] if min(vendor) > 0 else ["-", "-"]
+    return [f"{int(key[0][:-1])}, by {'rows' if key[0][-1] == 'r' else 'columns'}", key[1], group, str(len(cases)), *regret, *over]
+
+
+HEADINGS = ["columns", "precision", "families", "matrices", "regret, chosen by costs", "of plans when measured", "over the vendor", "below 1"]
 
 
 def as_cpp(costs):
@@ -92,15 +100,18 @@ def main():
     parser.add_argument("record", type=Path)
     parser.add_argument("--judge", action="store_true")
     parser.add_argument("--against", type=Path)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", help="where the bench programs are")
     args = parser.parse_args()
     terms = args.bin / "tulle_choice_many_terms"
     cases = read(args.record, terms)
     fitted = {key: fit_all(of) for key, of in cases.items()}
-    for key, of in cases.items():
-        report(" ".join(key) + " fitted", of, fitted[key])
+    rows = []
     if args.against:
-        for key, of in read(args.against, terms).items():
-            report(" ".join(key) + " left out", of, fitted[key])
+        rows += [report(key, "left out", of, fitted[key]) for key, of in read(args.against, terms).items()]
+    rows += [report(key, "fitted", of, fitted[key]) for key, of in cases.items()]
+    if args.results:
+        context = json.loads(args.record.open().readline())["context"]
+        args.results.write_text(json.dumps({"context": context, "header": HEADINGS, "rows": rows}, indent=1) + "\n")
     if not args.judge:
         write(json.loads(args.record.open().readline())["context"], fitted)

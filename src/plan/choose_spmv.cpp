@@ -120,15 +120,17 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
   struct prediction {
     std::string_view kernel;
     double microseconds = never;
+    double compared = never;
   } best, next;
   for (std::size_t k = 0; k < cuda_candidates.size(); ++k) {
     const std::string_view name = cuda_candidates[k];
     if (!may_be_chosen(name, s, value)) continue;
-    const prediction of{name, predicted_microseconds(terms.of(name), k, value, device, from)};
-    if (of.microseconds < best.microseconds) {
+    const double us = predicted_microseconds(terms.of(name), k, value, device, from);
+    const prediction of{name, us, name == "packed" ? us * packed_margin : us};
+    if (of.compared < best.compared) {
       next = best;
       best = of;
-    } else if (of.microseconds < next.microseconds) {
+    } else if (of.compared < next.compared) {
       next = of;
     }
   }
