@@ -9,23 +9,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <thread>
 #include <tulle/tulle.hpp>
 #include <utility>
 
 #include "kernels/backends.hpp"
+#include "pattern_factory.hpp"
 #include "record.hpp"
-#include "spmv_families.hpp"
+#include "stats_json.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -36,70 +33,6 @@ using clock = std::chrono::steady_clock;
 double since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
-
-/// One matrix of a family.
-struct job {
-  const family* from;
-  double nonzeros;
-  int variant;
-};
-
-/// Makes the patterns of jobs in their order, on some threads, a few ahead of who takes them.
-class pattern_factory {
- public:
-  struct product {
-    pattern made;
-    std::string parameters;
-  };
-  explicit pattern_factory(std::vector<job> jobs) : jobs_(std::move(jobs)), products_(jobs_.size()) {
-    const unsigned cores = std::max(2u, std::thread::hardware_concurrency());
-    for (unsigned i = 1; i < cores; ++i) threads_.emplace_back([this] { work(); });
-  }
-  ~pattern_factory() {
-    stop_ = true;
-    changed_.notify_all();
-    for (std::thread& t : threads_) t.join();
-  }
-  pattern_factory(const pattern_factory&) = delete;
-  pattern_factory& operator=(const pattern_factory&) = delete;
-
-  /// Job number i; every one is taken once, in order.
-  product take(std::size_t i) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return products_[i] != nullptr; });
-    product out = std::move(*products_[i]);
-    products_[i].reset();
-    taken_ = i + 1;
-    changed_.notify_all();
-    return out;
-  }
-
- private:
-  void work() {
-    constexpr std::size_t ahead = 120;
-    for (;;) {
-      std::size_t i = 0;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stop_ || next_ >= jobs_.size() || next_ < taken_ + ahead; });
-        if (stop_ || next_ >= jobs_.size()) return;
-        i = next_++;
-      }
-      auto made = std::make_unique<product>();
-      made->made = jobs_[i].from->make(jobs_[i].nonzeros, jobs_[i].variant, made->parameters);
-      const std::lock_guard lock(mutex_);
-      products_[i] = std::move(made);
-      changed_.notify_all();
-    }
-  }
-  std::vector<job> jobs_;
-  std::vector<std::unique_ptr<product>> products_;
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t next_ = 0, taken_ = 0;
-  std::atomic<bool> stop_ = false;
-};
 
 /// A pattern on the device.
 struct device_pattern {
@@ -125,33 +58,6 @@ bool takes_too_long(std::string_view kernel, const csr_stats& s) {
 
 /// Microseconds with two digits behind the point.
 double rounded(double us) { return std::round(us * 100) / 100; }
-
-json describe(const csr_stats::x_reads& r) {
-  return {r.sectors, r.lines, r.slice_sectors, r.tile_sectors, r.window_sectors, r.slab_sectors};
-}
-json describe(const csr_stats& s) {
-  json fill = json::array();
-  for (std::size_t b = 2; b < s.block_fill.size(); ++b) fill.push_back(std::round(s.block_fill[b] * 1e4) / 1e4);
-  return {{"rows", s.rows},
-          {"cols", s.cols},
-          {"nnz", s.nnz},
-          {"max", s.max},
-          {"stddev", s.stddev},
-          {"empty_rows", s.empty_rows},
-          {"bandwidth", s.bandwidth},
-          {"column_window", s.column_window},
-          {"ell_padding", s.ell_padding},
-          {"sell_padding", s.sell_padding},
-          {"sell_sorted_padding", s.sell_sorted_padding},
-          {"gather_sectors", s.gather_sectors},
-          {"gather_span", s.gather_span},
-          {"tile_padding", s.tile_padding},
-          {"slice_padding", s.slice_padding},
-          {"offset_bytes", s.offset_bytes},
-          {"reads_f64", describe(s.reads_f64)},
-          {"reads_f32", describe(s.reads_f32)},
-          {"block_fill", fill}};
-}
 
 template <scalar T>
 class stand {
@@ -340,7 +246,7 @@ int run_all(int argc, char** argv) {
   const auto end = begin + std::chrono::seconds(std::atoi(argv[2]));
   const std::vector<family> families = families_of(argc > 3 ? argv[3] : "");
   const std::vector<job> jobs = jobs_for(families);
-  pattern_factory factory(jobs);
+  pattern_factory<> factory(jobs);
   const context ctx = context::cuda();
   const bool stats_alone = argc > 4 && std::string_view(argv[4]) == "stats";
   std::ofstream out(argv[1]);
@@ -359,7 +265,7 @@ int run_all(int argc, char** argv) {
       return 0;
     }
     const job& of = jobs[i];
-    const auto [made, parameters] = factory.take(i);
+    const auto [made, parameters, nothing] = factory.take(i);
     const device_pattern p{made.rows(), made.cols, to_buffer(ctx, made.rowptr), to_buffer(ctx, made.colind)};
     json line{{"family", of.from->name},
               {"about", of.nonzeros},

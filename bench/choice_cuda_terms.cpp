@@ -9,30 +9,12 @@
 #include <tulle/tulle.hpp>
 
 #include "plan/spmv_costs_cuda.hpp"
+#include "stats_json.hpp"
 
 namespace tulle::bench {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-csr_stats::x_reads reads_from(const json& j) { return {j.at(0), j.at(1), j.at(2), j.at(3), j.at(4), j.at(5)}; }
-
-/// As a plan saw them.
-csr_stats stats_from(const json& j) {
-  csr_stats s;
-  s.rows = j.at("rows"), s.cols = j.at("cols"), s.nnz = j.at("nnz"), s.max = j.at("max");
-  s.empty_rows = j.at("empty_rows"), s.sell_padding = j.at("sell_padding");
-  s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
-  s.tile_padding = j.at("tile_padding"), s.offset_bytes = j.at("offset_bytes");
-  s.slice_padding = j.at("slice_padding");
-  s.reads_f64 = reads_from(j.at("reads_f64")), s.reads_f32 = reads_from(j.at("reads_f32"));
-  for (std::size_t b = 2; b < s.block_fill.size(); ++b) s.block_fill[b] = j.at("block_fill").at(b - 2);
-  s.mean = s.rows == 0 ? 0 : static_cast<double>(s.nnz) / s.rows;
-  s.skew = s.mean == 0 ? 1 : s.max / s.mean;
-  s.ell_padding = s.skew;
-  s.sell_sorted_padding = s.sell_padding;
-  return s;
-}
 
 int run(const char* file) {
   std::ifstream in(file);

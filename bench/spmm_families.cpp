@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <future>
 
-#include "cuda/spmv/cusparse_many.cuh"
 #include "record.hpp"
 #include "spmm_check.hpp"
 #include "spmm_matrices.hpp"
+#include "spmm_vendor.hpp"
 
 namespace tulle::bench {
 namespace {
@@ -48,40 +48,6 @@ template <class T>
 double memory_us(csr_view<T, std::int32_t> a, task t) {
   return (1.0 * a.nnz * (sizeof(T) + 4) + 4.0 * a.rows + (1.0 * a.rows + a.cols) * t.columns * sizeof(T)) / 4.52e6;
 }
-
-template <class T>
-class vendor {
- public:
-  vendor(const context& ctx, csr_view<T, std::int32_t> a, cusparseSpMMAlg_t algorithm)
-      : many_(ctx, a.rows, a.cols, algorithm) {
-    const bool is_coo = algorithm == CUSPARSE_SPMM_COO_ALG1 || algorithm == CUSPARSE_SPMM_COO_ALG4;
-    cusparseHandle_t handle = nullptr;
-    cuda::cusparse().create(&handle);
-    handle_.reset(handle);
-    cuda::cusparse().set_stream(handle, static_cast<cudaStream_t>(ctx.stream().native));
-    cusparseSpMatDescr_t m = nullptr;
-    if (is_coo) {
-      coo_ = to_coo(ctx, a);
-      cuda::cusparse().create_coo(&m, a.rows, a.cols, coo_.nnz(), coo_.rowind.data(), coo_.colind.data(),
-                                  coo_.values.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                  cuda::value_type<T>);
-    } else {
-      cuda::cusparse().create_csr(&m, a.rows, a.cols, a.nnz, const_cast<std::int32_t*>(a.rowptr),
-                                  const_cast<index_t*>(a.colind), const_cast<T*>(a.values), CUSPARSE_INDEX_32I,
-                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, cuda::value_type<T>);
-    }
-    matrix_.reset(m);
-  }
-  void run(const strided_vectors& x, const strided_vectors& y) {
-    many_.run(handle_.get(), matrix_.get(), T{1}, x, T{0}, y);
-  }
-
- private:
-  cuda::unique_handle handle_;
-  cuda::unique_matrix matrix_;
-  coo<T> coo_;
-  cuda::cusparse_many<T> many_;
-};
 
 class benchmark {
  public:
@@ -216,11 +182,7 @@ class benchmark {
       ours(kernel, named);
     }
     if (settings_.ours_alone) return;
-    using algorithm = std::pair<const char*, cusparseSpMMAlg_t>;
-    for (const auto& [name, which] :
-         {algorithm{"cusparse.csr1", CUSPARSE_SPMM_CSR_ALG1}, algorithm{"cusparse.csr2", CUSPARSE_SPMM_CSR_ALG2},
-          algorithm{"cusparse.csr3", CUSPARSE_SPMM_CSR_ALG3}, algorithm{"cusparse.coo4", CUSPARSE_SPMM_COO_ALG4},
-          algorithm{"cusparse.coo1", CUSPARSE_SPMM_COO_ALG1}}) {
+    for (const auto& [name, which] : vendor_algorithms) {
       guarded(name, [&] {
         const auto begin = clock_type::now();
         vendor<T> v(ctx_, a, which);

@@ -26,6 +26,7 @@ HEADER = ROOT / "src/plan/spmv_tuning_cuda.hpp"
 FAR = 1.6  # times the fastest: from here on a prediction is not asked to be right
 BLOCKS, LEAST_BLOCK_ROWS = "bin_bsr.compact", 4096e-6  # in millions; fewer are never chosen
 BYTES, LEAST_BYTES = 4, 0.12  # the term, and the least microseconds of a megabyte: 60% of what an H200's memory takes
+MARGIN = {"packed": 1.03}  # packed_margin of src/plan/spmv_costs_cuda.hpp
 MOST_BYTES = 3  # times those of csr5: blocks with so many holes are never chosen
 
 
@@ -97,7 +98,7 @@ def fit_all(cases):
 
 
 def choice(case, costs):
-    of = {k: predicted(costs[k], case["terms"][k]) for k in costs if considered(case, k)}
+    of = {k: predicted(costs[k], case["terms"][k]) * MARGIN.get(k, 1) for k in costs if considered(case, k)}
     return min(of, key=of.get)
 
 

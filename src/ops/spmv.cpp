@@ -217,15 +217,17 @@ void any_spmv_plan::impl::prepare_many() {
   constexpr index_t any_number = 512;
   if (many != nullptr || !takes_many_by_another()) return;
   const index_t columns = options.columns;
+  const bool told = columns > 1 && options.effort != spmv_effort::none;
+  const spmv_kernel* wanted = told ? for_columns(columns) : for_many;
+  if (wanted == nullptr || !wanted->supports(stats, source.ref().types, ctx.info()).ok) wanted = for_many;
   if (kernel->has.many) {
     if (options.effort == spmv_effort::none && columns == 0) return;
-    if (suits_many(ctx.backend(), kernel->name, stats, source.ref().types, columns > 0 ? columns : any_number,
-                   columns == 0 || options.columns_order == vector_order::row_major)) {
+    if (told ? is_as_wanted(ctx.backend(), kernel->name, wanted->name)
+             : suits_many(ctx.backend(), kernel->name, stats, source.ref().types, columns > 0 ? columns : any_number,
+                          columns == 0 || told_by_row())) {
       return;
     }
   }
-  const spmv_kernel* wanted = options.effort == spmv_effort::none ? for_many : for_columns(columns);
-  if (wanted == nullptr || !wanted->supports(stats, source.ref().types, ctx.info()).ok) wanted = for_many;
   spmv_options of_many;
   of_many.vector_type = options.vector_type;
   of_many.columns = columns;
@@ -242,8 +244,9 @@ void any_spmv_plan::impl::prepare_many() {
 spmv_operator& any_spmv_plan::impl::many_operator(const const_multivector_ref& x, const const_multivector_ref& y) {
   if (many == nullptr) return *op;
   const bool by_row = x.order == vector_order::row_major && y.order == vector_order::row_major;
-  const bool suits =
-      kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row);
+  // What a plan was told is what it chose for.
+  const bool told = options.columns > 1 && x.count > 1 && by_row == told_by_row();
+  const bool suits = !told && kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row);
   return suits ? *op : *many;
 }
 

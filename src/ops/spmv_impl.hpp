@@ -38,9 +38,10 @@ struct any_spmv_plan::impl {
   void prepare_many();
   /// What takes several right-hand sides, told how many or 0; null where it has no such types.
   [[nodiscard]] const spmv_kernel* for_columns(index_t columns) const {
-    const std::string_view wanted = kernel_for_many(ctx.backend(), stats, source.ref().types, columns);
+    const std::string_view wanted = kernel_for_many(ctx.info(), stats, source.ref().types, columns, told_by_row());
     return spmv_kernel_for(ctx.backend(), wanted, types());
   }
+  [[nodiscard]] bool told_by_row() const { return options.columns_order == vector_order::row_major; }
   spmv_operator& many_operator(const const_multivector_ref& x, const const_multivector_ref& y);
   /// Of the high words where values are stored so.
   [[nodiscard]] spmv_operator& high_operator() const {

@@ -11,6 +11,7 @@
 #include "kernels/formats.hpp"
 #include "kernels/padding.hpp"
 #include "kernels/processor.hpp"
+#include "plan/spmm_choice_cuda.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmv_costs_cpu.hpp"
 #include "plan/spmv_costs_cuda.hpp"
@@ -119,15 +120,17 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
   struct prediction {
     std::string_view kernel;
     double microseconds = never;
+    double compared = never;
   } best, next;
   for (std::size_t k = 0; k < cuda_candidates.size(); ++k) {
     const std::string_view name = cuda_candidates[k];
     if (!may_be_chosen(name, s, value)) continue;
-    const prediction of{name, predicted_microseconds(terms.of(name), k, value, device, from)};
-    if (of.microseconds < best.microseconds) {
+    const double us = predicted_microseconds(terms.of(name), k, value, device, from);
+    const prediction of{name, us, name == "packed" ? us * packed_margin : us};
+    if (of.compared < best.compared) {
       next = best;
       best = of;
-    } else if (of.microseconds < next.microseconds) {
+    } else if (of.compared < next.compared) {
       next = of;
     }
   }
@@ -209,16 +212,29 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, boo
 std::string_view kernel_without_set_up(backend_kind backend) {
   return backend == backend_kind::cpu ? "csr.balanced" : "csr.stream";
 }
-std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns) {
-  if (backend == backend_kind::cpu) return "csr.balanced";
-  const bool in_pieces = columns == 0 || !floating(types) || suits_pieces(stats, {columns, true, size_of(types.value)});
-  return in_pieces ? "csr.pieces" : "packed";
+namespace {
+/// Those that read the CSR for several vectors: nothing else is as fast on a CPU but in single cases. Blocks take up to
+/// 11 times as long (docs/notes/0029-choice-many.md).
+bool suits_many_cpu(std::string_view kernel) { return kernel.starts_with("csr.") || kernel == "packed"; }
+}  // namespace
+
+std::string_view kernel_for_many(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
+                                 bool by_row) {
+  if (device.backend == backend_kind::cpu) return "csr.balanced";
+  if (columns == 0 || !floating(types)) return "csr.pieces";
+  const many_task task{columns, by_row, size_of(types.value)};
+  return choose_many_cuda(stats.nnz < least_sampled ? stats : with_reads(stats), task, device);
+}
+
+bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted) {
+  return backend == backend_kind::cpu ? suits_many_cpu(kernel) : is_alike_for_many(kernel, wanted);
 }
 
 bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
                 bool by_row) {
-  return backend == backend_kind::cpu || columns == 1 ||
-         suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
+  if (columns == 1) return true;
+  if (backend == backend_kind::cpu) return suits_many_cpu(kernel);
+  return suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {

@@ -11,7 +11,10 @@ namespace tulle {
 std::string_view kernel_without_set_up(backend_kind backend);
 /// The kernel that takes several right-hand sides where the one chosen takes one at a time, or more slowly. Where the
 /// plan was told how many will come (else 0) it may store the matrix once more for them.
-std::string_view kernel_for_many(backend_kind backend, const csr_stats& stats, type_key types, index_t columns);
+std::string_view kernel_for_many(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
+                                 bool by_row);
+/// Whether `kernel` takes several right-hand sides as `wanted`, which that named, does.
+bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted);
 /// Whether `kernel`, chosen for one vector, is to take `columns` at once, though the one above could.
 bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
                 bool by_row);

@@ -118,27 +118,6 @@ std::vector<isa> levels() {
   return all;
 }
 
-/// y[j] = (j + 1) A x of `count` vectors by columns; `x` and `y` are one vector each.
-template <scalar V>
-void expect_many_right(isa level, const packed_matrix<V>& packed, int count, const std::vector<V>& x,
-                       const std::vector<V>& y) {
-  const auto at = [](std::size_t size, std::size_t i, int j) { return j * size + i; };
-  const auto ref = [=](std::vector<V>& v) {
-    return strided_vectors{v.data(), count, 1, static_cast<std::int64_t>(v.size()) / count};
-  };
-  std::vector<V> many(x.size() * count), result(y.size() * count, std::numeric_limits<V>::quiet_NaN());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    for (int j = 0; j < count; ++j) many[at(x.size(), i, j)] = static_cast<V>(j + 1) * x[i];
-  }
-  multiply_packed_many(level, 1, std::span(&packed.part, 1), packed.stored, 1, ref(many), 0, ref(result), {});
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    for (int j = 0; j < count; ++j) {
-      ASSERT_EQ(result[at(y.size(), i, j)], static_cast<V>(j + 1) * y[i])
-          << "row " << i << " of vector " << j << ", " << name(level);
-    }
-  }
-}
-
 /// x is NaN where no entry is.
 template <scalar V>
 void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
@@ -154,7 +133,6 @@ void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
       for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
       ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
     }
-    expect_many_right(level, packed, 15, x, y);
   }
 }
 /// The same with bits in the low words, of either sign.

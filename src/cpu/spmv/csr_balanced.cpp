@@ -19,9 +19,10 @@ namespace {
 template <class T, class V, class O>
 class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, V, O>, V>> {
  public:
-  csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options&)
+  csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for_product(ctx, a), threads_for_product(ctx, a) + 1),
-        parts_(static_cast<std::size_t>(this->threads_)) {
+        parts_(static_cast<std::size_t>(this->threads_)),
+        many_(ctx, a, this->threads_, told) {
     this->path_ = fastest_row_path<V>(a, this->threads_);
     for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
   }
@@ -61,7 +62,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
   }
 
   std::vector<part<V>> parts_;
-  csr_many<T, V, O> many_{this->a_, this->threads_};
+  csr_many<T, V, O> many_;
 };
 
 }  // namespace

@@ -163,24 +163,31 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
 
 }  // namespace
 
+/// Vectors of X that are turned at a time: 64 bytes of a row, more where the panel stays in a cache; none where it
+/// would not pay, or not be used.
 template <scalar T, scalar V, offset O>
-csr_many<T, V, O>::csr_many(csr_view<T, O> a, int threads) : parts_(static_cast<std::size_t>(threads)) {
-  for (int i = 0; i < threads; ++i) parts_[static_cast<std::size_t>(i)] = {merge_path_part(a, i, threads)};
+index_t csr_many<T, V, O>::vectors_at_once(csr_view<T, O> a, const spmv_options& told) {
+  if (a.nnz < a.cols || told.columns == 1) return 0;
+  if (told.columns > 1 && told.columns_order == vector_order::row_major) return 0;
+  const std::int64_t row = sizeof(V) * std::int64_t{a.cols};
+  std::int64_t width = 64 / sizeof(V);
+  while (width < many_width<V> && 2 * width * row <= near_bytes) width *= 2;
+  const std::int64_t matrix = static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t));
+  if (told.columns == 0 && width * row > std::max(matrix, near_bytes)) return 0;
+  return static_cast<index_t>(width);
 }
 
-/// Vectors of X that are turned at a time: 64 bytes of a row, more where the panel stays in a cache.
-template <scalar V>
-index_t panel_width(index_t cols) {
-  index_t width = 64 / sizeof(V);
-  while (width < many_width<V> && 2 * width * static_cast<std::int64_t>(sizeof(V)) * cols <= near_bytes) width *= 2;
-  return width;
+template <scalar T, scalar V, offset O>
+csr_many<T, V, O>::csr_many(const context& ctx, csr_view<T, O> a, int threads, const spmv_options& told)
+    : parts_(static_cast<std::size_t>(threads)),
+      at_once_(vectors_at_once(a, told)),
+      panel_(ctx, static_cast<std::size_t>(at_once_) * static_cast<std::size_t>(a.cols)) {
+  for (int i = 0; i < threads; ++i) parts_[static_cast<std::size_t>(i)] = {merge_path_part(a, i, threads)};
 }
 
 /// The vectors [first, first + width) of X, row by row.
 template <scalar T, scalar V, offset O>
 const V* csr_many<T, V, O>::turned(csr_view<T, O> a, const strided_vectors& x, index_t first, index_t width) {
-  const auto size = static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(panel_width<V>(a.cols));
-  if (panel_.size() < size) panel_.resize(size);
   const V* const from = static_cast<const V*>(x.data) + first * x.vector_stride;
   parallel_for(static_cast<int>(parts_.size()), (a.cols + staged - 1) / staged, [&](index_t b) {
     const index_t begin = b * staged, end = std::min(a.cols, begin + staged);
@@ -202,15 +209,13 @@ void csr_many<T, V, O>::run(csr_view<T, O> a, double alpha, const strided_vector
   constexpr int widest = many_width<V>;
   many_output<V> to = output_of<V>(alpha, beta, y, finish);
   if (x.vector_stride == 1) return in_chunks<V, true, widest>(0, x, to, pass);
-  const bool repays = x.count > 1 && a.nnz >= a.cols;
-  if (!repays) return in_chunks<V, false, widest_by_column>(0, x, to, pass);
-  const index_t at_once = panel_width<V>(a.cols);
-  for (index_t first = 0; first < x.count; first += at_once) {
-    const index_t width = std::min(at_once, x.count - first);
+  if (x.count == 1 || at_once_ == 0) return in_chunks<V, false, widest_by_column>(0, x, to, pass);
+  for (index_t first = 0; first < x.count; first += at_once_) {
+    const index_t width = std::min(at_once_, x.count - first);
     const strided_vectors panel{const_cast<V*>(turned(a, x, first, width)), width, width, 1};
     in_chunks<V, true, widest>(0, panel, to, pass);
-    to.y += at_once * to.vector_stride;
-    to.act = to.act.from(at_once);
+    to.y += at_once_ * to.vector_stride;
+    to.act = to.act.from(at_once_);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <tulle/core/buffer.hpp>
 #include <tulle/formats/views.hpp>
 #include <vector>
 
@@ -76,26 +77,30 @@ struct alignas(64) many_part : part_range {
 
 /// Method: as csr.balanced, with as many vectors in registers as 256 bytes of a row of X hold (or half as many, ... 1,
 /// for what is left) for each pass over the matrix. A column-major X is turned, so many vectors at a time, into a
-/// row-major panel that is made at the first such call and kept; where that would take longer than the product it is
-/// read where it lies, 8 vectors or fewer a pass. Rows of a column-major Y are stored 16 at a time, so that whole lines
+/// row-major panel that is made with the operator; where there is none, or turning would take longer than the product,
+/// it is read where it lies, 8 vectors or fewer a pass. Rows of a column-major Y are stored 16 at a time, so that whole lines
 /// are written. Bytes per nonzero and pass: sizeof(T) + 4; and per vector, row and column one value. The sums have a
 /// fixed order.
 template <scalar T, scalar V, offset O>
 class csr_many {
  public:
-  csr_many(csr_view<T, O> a, int threads);
-  /// `a` has the pattern given to the constructor. Allocates nothing but the panel.
+  /// A panel is made where column-major vectors are told to come, and where nothing is told and it takes no more bytes
+  /// than the matrix, or half a megabyte. No page of it is touched before it is used.
+  csr_many(const context& ctx, csr_view<T, O> a, int threads, const spmv_options& told);
+  /// `a` has the pattern given to the constructor. Allocates nothing.
   void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
            const many_finish& finish);
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return parts_.size() * sizeof(many_part<V>) + panel_.size() * sizeof(V);
+    return parts_.size() * sizeof(many_part<V>) + panel_.bytes();
   }
 
  private:
   const V* turned(csr_view<T, O> a, const strided_vectors& x, index_t first, index_t width);
+  static index_t vectors_at_once(csr_view<T, O> a, const spmv_options& told);
 
   std::vector<many_part<V>> parts_;
-  std::vector<V> panel_;
+  index_t at_once_;  // vectors that the panel has room for, or 0
+  buffer<V> panel_;
   isa isa_ = best_isa();
 };
 

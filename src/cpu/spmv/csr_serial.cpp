@@ -14,8 +14,8 @@ namespace {
 template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
-  csr_serial(const context&, csr_view<T, O> a, const csr_stats&, const spmv_options&)
-      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1) {
+  csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
+      : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1), many_(ctx, a, 1, told) {
     this->path_ = fastest_row_path<V>(a, 1);
   }
 
@@ -28,9 +28,10 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);
   }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return many_.bytes(); }
 
  private:
-  csr_many<T, V, O> many_{this->a_, 1};
+  csr_many<T, V, O> many_;
 };
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <numeric>
 #include <tulle/core/status.hpp>
 #include <utility>
 #include <vector>
@@ -83,13 +82,11 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     });
   }
 
-  /// From CSR unless most entries are on full diagonals: several vectors repay the bytes of CSR's indices, but not the
-  /// time that masks and narrow offsets take.
+  /// From CSR: several vectors repay the bytes of its indices, but not the time that masks and narrow offsets take
+  /// (docs/notes/0029-choice-many.md).
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
-    const bool by_row = x.vector_stride == 1;
-    if (!mostly_diagonal_ || by_row) return many_.run(a_, alpha, x, beta, y, finish);
-    multiply_packed_many<V>(isa_, threads_, parts_, values(), alpha, x, beta, y, finish);
+    many_.run(a_, alpha, x, beta, y, finish);
   }
 
   [[nodiscard]] spmv_operator* high_words() noexcept override {
@@ -178,7 +175,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   void encode(const row_forms& forms) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
-    std::vector<std::int64_t> full_diagonals(parts_.size());
     std::vector<form_counts> counts(parts_.size());
     const row_form* const of_row = by_slice_ ? forms.of_row.data() : nullptr;
     try {
@@ -188,14 +184,11 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
-        full_diagonals[i] = windows.full_diagonals();
         counts[i] = windows.counts();
       });
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "packed: no memory for the column indices");
     }
-    const std::int64_t full = std::accumulate(full_diagonals.begin(), full_diagonals.end(), std::int64_t{0});
-    mostly_diagonal_ = 2 * packed_lanes * full >= static_cast<std::int64_t>(a_.nnz);
     counts_ = {};
     for (const form_counts& c : counts) counts_ += c;
     std::size_t total = 0;
@@ -249,7 +242,6 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   index_t sigma_;  // rows of a window that may be sorted
   spmv_options options_;
   csr_view<T, O> a_;
-  bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
   value_kinds<T> kinds_;
@@ -262,7 +254,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says; by slice of slice_alignment
   std::array<V, most_listed_values> list_{};
   std::vector<packed_part> parts_;
-  csr_many<T, V, O> many_{a_, threads_};
+  csr_many<T, V, O> many_{ctx_, a_, threads_, options_};
   isa isa_ = best_isa();
   packed_high<packed_kernel, V> high_{*this};
 };

@@ -1,0 +1,87 @@
+// What Y = A X does on CUDA by each kernel that takes several right-hand sides, from a matrix's statistics: the terms
+// that spmm_choice_cuda.hpp multiplies by microseconds. Entries, rows and lines are counted in millions, bytes in
+// megabytes; a line is 128 bytes of a row of X or of Y.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <tulle/core/context.hpp>
+#include <tulle/formats/stats.hpp>
+
+namespace tulle {
+
+/// csr.stream stands for all kernels of CSR, which share its pass.
+inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "csr.pieces", "csr.stream",
+                                                                    "bin_bsr.compact"};
+
+/// Lines of X: `tile`, `window`, `slab` those that are different among entries that lie together (spmv_terms_cuda.hpp),
+/// `far` and `far_slab` those that L2 does not hold.
+struct spmm_terms_cuda {
+  enum term {
+    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, count
+  };
+  std::array<double, count> of{};
+
+  double& operator[](int t) { return of[static_cast<std::size_t>(t)]; }
+  double operator[](int t) const { return of[static_cast<std::size_t>(t)]; }
+  /// By what a device is faster: nothing, its multiprocessors, or its bandwidth.
+  static constexpr bool by_bandwidth(int t) { return t == bytes || t == far || t == far_slab || t == cols; }
+  static constexpr bool by_multiprocessors(int t) { return t >= rows && !by_bandwidth(t); }
+};
+
+class spmm_terms_of {
+  using terms = spmm_terms_cuda;
+  static constexpr double million = 1e6, line_bytes = 128;
+
+ public:
+  spmm_terms_of(const csr_stats& s, std::size_t value_bytes, index_t columns, const device_info& device)
+      : s_(s),
+        value_(static_cast<double>(value_bytes)),
+        lines_(columns * value_ / line_bytes),
+        l2_(0.55 * static_cast<double>(device.l2_bytes)),
+        resident_(2048.0 * device.multiprocessors) {}
+
+  [[nodiscard]] terms of(std::string_view kernel) const {
+    const bool packed = kernel == "packed";
+    const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
+    const double x_row = lines_ * line_bytes;  // bytes; packed reads a panel of a line after the other
+    const double past = past_l2(s_.cols * (packed ? std::min(x_row, line_bytes) : x_row));
+    const double passes = packed ? std::max(1.0, lines_) : 1;
+    terms t;
+    t[terms::launch] = 1;
+    t[terms::ramp] = std::sqrt(n);
+    t[terms::rows] = rows * lines_;
+    t[terms::cols] = s_.cols / million * lines_;
+    t[terms::entries] = n;
+    t[terms::lines] = n * lines_;
+    t[terms::tile] = n * lines_ * different(&csr_stats::x_reads::tile_sectors);
+    t[terms::window] = n * lines_ * different(&csr_stats::x_reads::window_sectors);
+    t[terms::slab] = n * lines_ * different(&csr_stats::x_reads::slab_sectors);
+    t[terms::far] = t[terms::window] * past;
+    t[terms::far_slab] = t[terms::slab] * past;
+    t[terms::bytes] = n * passes * (value_ + (packed ? s_.offset_bytes : 4));
+    t[terms::longest] = s_.max / 1000.0 * lines_;
+    t[terms::ragged] = n * std::min(4.0, s_.slice_padding - 1) * std::max(1.0, lines_);
+    t[terms::few_rows] = std::max(0.0, 1 - s_.rows / resident_) * s_.mean / 1000 * lines_;
+    if (kernel == "bin_bsr.compact") t[terms::far_slab] = n / std::max(0.05, *std::ranges::max_element(s_.block_fill));
+    return t;
+  }
+
+ private:
+  [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
+  /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the effect
+  /// of the one that was measured.
+  [[nodiscard]] double different(double csr_stats::x_reads::* among) const {
+    const double by_4 = s_.reads_f64.*among, by_8 = std::max(s_.reads_f32.*among, 1e-9);
+    const double growth = std::clamp(by_4 / by_8, 1.0, 2.0);
+    return std::min(1.0, by_4 * growth * growth);
+  }
+
+  const csr_stats& s_;
+  double value_, lines_, l2_, resident_;
+};
+
+}  // namespace tulle

@@ -1,0 +1,117 @@
+"""Makes the costs that a plan chooses CUDA kernels for several right-hand sides by: src/plan/spmm_tuning_cuda.hpp.
+
+    tools/tune cuda_many RECORD.jsonl [--against OTHER.jsonl] [--judge] [--results FILE.json]
+
+A record is what `tulle_choice_many RECORD.jsonl SECONDS` writes (bench/choice_many.cpp). Costs are microseconds a term
+(src/plan/spmm_terms_cuda.hpp), fitted as those for one vector are (tools/tune_cuda.py), for each number of columns, order and
+precision apart. --against: how good choices are on the families of another record, none of them fitted. --judge: writes no costs. --results: rows
+for tools/bench_table.py. Needs tulle_choice_many_terms. Then build again."""
+import argparse
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import tune_costs
+import tune_cuda
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
+HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
+TASKS = ["8r", "32r", "128r", "32c"]
+MARGIN = 1.05  # spmm_choice_cuda.cpp
+LEAST_SAMPLES = 20
+
+
+def read(record, program):
+    lines = subprocess.run([program, record], check=True, capture_output=True, text=True).stdout.splitlines()
+    cases = defaultdict(list)
+    for case in map(json.loads, lines):
+        case["ours"] = {k: us for k, us in case["us"].items() if not k.startswith("cusparse") and k != "default"}
+        case["fastest"] = min(case["ours"].values())
+        cases[case["task"], case["precision"]].append(case)
+    return cases
+
+
+def considered(case, kernel):
+    """As spmm_choice_cuda.cpp, and measured."""
+    if kernel == "bin_bsr.compact" and (case["task"].endswith("r") or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
+        return False
+    if kernel == "csr.stream" and case["longest"] > 1000:  # a block walks a row
+        return False
+    return kernel in case["ours"]
+
+
+def fit_all(cases):
+    out = {}
+    for kernel in cases[0]["terms"]:
+        samples = [(c["terms"][kernel], c["ours"][kernel], c["fastest"]) for c in cases if considered(c, kernel)]
+        out[kernel] = tune_cuda.fit(samples, 0) if len(samples) >= LEAST_SAMPLES else [1e9] + [0.0] * (len(cases[0]["terms"][kernel]) - 1)
+    return out
+
+
+def choice(case, costs):
+    of = {k: tune_cuda.predicted(costs[k], case["terms"][k]) * (1 if k == "packed" else MARGIN) for k in costs if considered(case, k)}
+    return min(of, key=of.get)
+
+
+def report(key, group, cases, costs):
+    """Prints a line and the worst; a row of the table."""
+    name = f"{key[0]} {key[1]} {group}"
+    chosen = [choice(c, costs) for c in cases]
+    regrets = [c["ours"][k] / c["fastest"] for c, k in zip(cases, chosen)]
+    before = [c["us"]["default"] / c["fastest"] for c in cases]
+    text = f"{name}: {len(cases)} matrices, regret {tune_costs.geometric_mean(regrets):.3f} / {max(regrets):.2f}"
+    text += f", of what plans took {tune_costs.geometric_mean(before):.3f} / {max(before):.2f}"
+    vendor = [min((us for k, us in c["us"].items() if k.startswith("cusparse")), default=0) / c["ours"][k] for c, k in zip(cases, chosen)]
+    if min(vendor) > 0:
+        text += f"; vendor / chosen {tune_costs.geometric_mean(vendor):.2f}, least {min(vendor):.2f}, below 1 {sum(v < 1 for v in vendor)}"
+    print(text)
+    for regret, c, k in sorted(zip(regrets, cases, chosen), key=lambda t: -t[0])[:3]:
+        print(f"   {regret:.2f} {c['family']} {c['parameters']} ({c['nnz']}): {k}, {min(c['ours'], key=c['ours'].get)}")
+    regret = [f"{tune_costs.geometric_mean(r):.3f} / {max(r):.2f}" for r in (regrets, before)]
+    over = [f"{tune_costs.geometric_mean(vendor):.2f} / {min(vendor):.2f}", str(sum(v < 1 for v in vendor))] if min(vendor) > 0 else ["-", "-"]
+    return [f"{int(key[0][:-1])}, by {'rows' if key[0][-1] == 'r' else 'columns'}", key[1], group, str(len(cases)), *regret, *over]
+
+
+HEADINGS = ["columns", "precision", "families", "matrices", "regret, chosen by costs", "of plans when measured", "over the vendor", "below 1"]
+
+
+def as_cpp(costs):
+    lines = "".join("        {" + ", ".join(f"{v:.4g}" for v in of) + f"}},  // {k}\n" for k, of in costs.items())
+    return "      {{\n" + lines + "      }},\n"
+
+
+def write(context, fitted):
+    DATA.parent.mkdir(exist_ok=True)
+    DATA.write_text(json.dumps({"context": context, **{f"{t}/{p}": {k: [float(f"{v:.4g}") for v in of] for k, of in c.items()}
+                                                       for (t, p), c in fitted.items()}}, indent=None).replace('], "', '],\n"') + "\n")
+    body = "".join(f"    {{{int(t[:-1])}, {'true' if t[-1] == 'r' else 'false'},\n{as_cpp(fitted[t, 'f64'])}{as_cpp(fitted[t, 'f32'])}    }},\n"
+                   for t in TASKS)
+    HEADER.write_text("// Made by tools/tune cuda_many; the same numbers are in src/plan/tuning/many. Microseconds a term, in the order of\n"
+                      "// spmm_terms_cuda::term, by kernel in the order of many_candidates: f64, then f32.\n#pragma once\n\n"
+                      "#include \"plan/spmm_choice_cuda.hpp\"\n\nnamespace tulle {\n\n// clang-format off\n"
+                      f"inline constexpr spmm_device_class spmm_tuning_cuda{{\"{context['device']}\", {context['multiprocessors']}, "
+                      f"{context['memory_gbs']:.0f}, {{{{\n{body}}}}}}};\n// clang-format on\n\n}}  // namespace tulle\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--judge", action="store_true")
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", help="where the bench programs are")
+    args = parser.parse_args()
+    terms = args.bin / "tulle_choice_many_terms"
+    cases = read(args.record, terms)
+    fitted = {key: fit_all(of) for key, of in cases.items()}
+    rows = []
+    if args.against:
+        rows += [report(key, "left out", of, fitted[key]) for key, of in read(args.against, terms).items()]
+    rows += [report(key, "fitted", of, fitted[key]) for key, of in cases.items()]
+    if args.results:
+        context = json.loads(args.record.open().readline())["context"]
+        args.results.write_text(json.dumps({"context": context, "header": HEADINGS, "rows": rows}, indent=1) + "\n")
+    if not args.judge:
+        write(json.loads(args.record.open().readline())["context"], fitted)
