@@ -2,6 +2,8 @@
 // knows how many are in each class; of more rows, those with many products are tried as hashed rows first, where the
 // columns of B share words. Bytes per product: 4, or 8 per word.
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
@@ -24,6 +26,13 @@ constexpr int largest_sorted = 512, largest_sorted_small = 128;
 constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 /// Words of B per column up to which words are worth making.
 constexpr double most_words = 0.6;
+/// A bitmap of so many columns takes less than buckets, whatever the row.
+constexpr index_t most_narrow_columns = index_t{1} << 17;
+
+bool exp_off(const char* what) {  // EXPERIMENT
+  const char* v = std::getenv((std::string("TULLE_EXP_SPGEMM_") + what).c_str());
+  return v != nullptr && *v == '0';
+}
 
 struct widen_entry {
   __host__ __device__ long long operator()(index_t n) const { return n; }
@@ -49,7 +58,8 @@ void counted_rows::begin(const operand_check& check) {
   row_counters* const device = counters_.data();
   classify_rows(
       product_, mean_a_, limits(), check,
-      {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, entries_.data()},
+      {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, &device->least_words,
+       entries_.data()},
       stream());
   if (is_small()) {
     count_listed();
@@ -118,7 +128,7 @@ row_list counted_rows::listed(int c, index_t most, const index_t* counted) const
 void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
-  const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress();
+  const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress(found);
   if (!tries) put_in_buckets();
   join_trials();
   if (tries) {
@@ -155,9 +165,9 @@ void counted_rows::place(const index_t (&counts)[row_classes], const index_t* ro
   }
 }
 
-/// Where no row has more products than the buckets hold: among longer ones (hubs) bitmaps take less.
+/// Where bitmaps would be wide, or no row has more products than the buckets hold.
 void counted_rows::put_in_buckets() {
-  if (lists_[trial].most > 0) return;
+  if (lists_[trial].most > 0 && (product_.cols <= most_narrow_columns || exp_off("BUCKETS"))) return;
   for (int c = trial_768; c < trial; ++c) bucketed_.of[c - trial_768] = std::exchange(lists_[c], {});
 }
 
@@ -184,8 +194,9 @@ void counted_rows::count_lists() {
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
 /// few of a small matrix's rows, whose number is not known yet, will be wide.
 uint4* counted_rows::keep_bitmaps() {
-  const bool few = is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
-  const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, product_.cols);
+  const bool is_wide = product_.cols > most_narrow_columns;
+  const bool few = is_small() && (is_wide || mean_a_ * mean_b_row_ < largest_sorted_small / 2);
+  const std::size_t bytes = few || (is_wide && exp_off("KEPT")) ? 0 : kept_bytes(lists_[wide].most, product_.cols);
   bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
   return bitmaps_.data();
 }
@@ -207,12 +218,14 @@ void counted_rows::try_as_hashed(index_t tried) {
 
 /// B by words, where several columns share one; else false. Room is left for as many words as columns, which spares a
 /// pass that counts them.
-bool counted_rows::compress() {
+bool counted_rows::compress(const row_counters& found) {
+  const double most = most_words * static_cast<double>(b_nnz_);
+  if (static_cast<double>(found.least_words) > most) return false;
   buffer<std::byte> ends(ctx_, static_cast<std::size_t>(b_rows_) * size_of(product_.types.offset));
   buffer<uint2> words(ctx_, static_cast<std::size_t>(b_nnz_));
   auto* const count = &counters_.data()->words;
   fill_words(product_, b_rows_, ends.data(), words.data(), count, stream());
-  if (static_cast<double>(read_back(ctx_, count)) > most_words * static_cast<double>(b_nnz_)) return false;
+  if (static_cast<double>(read_back(ctx_, count)) > most) return false;
   word_ends_ = std::move(ends);
   words_ = std::move(words);
   product_.word_ends = word_ends_.data();

@@ -3,6 +3,7 @@
 // One block per row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes per
 // product: 4, or 8 per word.
 #include <algorithm>
+#include <cuda/std/utility>
 
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/row_kernels.hpp"
@@ -12,8 +13,9 @@ namespace {
 
 constexpr int block = 256, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
-/// Bitmaps of more columns than this are made between a row's first and last column, and never kept.
-constexpr std::size_t narrow_bitmap = 4096;
+/// Bitmaps of more words than the first are made between a row's first and last column; of more than the second they
+/// are never kept.
+constexpr std::size_t narrow_bitmap = 4096, widest_kept = 16384;
 constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
@@ -39,43 +41,83 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
   return shared;
 }
 
+/// Rows of B that are left to the whole block: those with more entries than a few lanes read soon.
+template <class O>
+struct late_rows {
+  int count;
+  O start[block], stop[block];
+};
+
+/// Sets the bits of entries `from` and `step` on and so on of B, up to `stop`.
+template <int Depth, bool Words, class O>
+__device__ __forceinline__ void set_bits_of(const word_rows<O>& b, std::int64_t from, int step, std::int64_t stop,
+                                            unsigned first, unsigned count, unsigned* words) {
+  uint2 word[Depth];
+#pragma unroll
+  for (int u = 0; u < Depth; ++u) {
+    word[u] = from + u * step < stop ? b.template at<Words>(static_cast<O>(from + u * step)) : uint2{0, 0};
+  }
+#pragma unroll
+  for (int u = 0; u < Depth; ++u) {
+    if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+  }
+}
+
+/// The late rows in pieces, which the warps of the block take in turns.
+template <bool Words, class O>
+__device__ void set_late_bits(const late_rows<O>& late, const word_rows<O>& b, unsigned first, unsigned count,
+                              unsigned* words) {
+  constexpr int depth = 4, piece = 32 * depth;
+  int turns = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
+  for (int i = 0; i < late.count; ++i) {
+    const std::int64_t stop = late.stop[i];
+    for (std::int64_t q = late.start[i]; q < stop; q += piece, turns = turns == 0 ? warps - 1 : turns - 1) {
+      if (turns == 0) set_bits_of<depth, Words>(b, q + lane_id(), 32, stop, first, count, words);
+    }
+  }
+}
+
 /// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
-/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B.
+/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B, but for the long ones.
 template <int Lanes, bool Words, class O>
 __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
-                         unsigned count, uint4* bits) {
+                         unsigned count, uint4* bits, late_rows<O>& late) {
   constexpr int side_by_side = 32 / Lanes, depth = Lanes / 8;  // entries of a row of B that a lane has in flight
+  constexpr int longest = 64 * depth;
   for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
+  if (threadIdx.x == 0) late.count = 0;
   __syncthreads();
   unsigned* const words = &bits->x;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t end = m.a_rowptr[row + 1];
-  for (std::int64_t base = m.a_rowptr[row] + warp; base < end; base += 32 * warps) {
-    const std::int64_t k = base + lane_id() * warps;
+  for (std::int64_t base = m.a_rowptr[row]; base < end; base += block) {
+    const std::int64_t k = base + warp + lane_id() * warps;
     O start = 0, stop = 0;
     if (k < end) {
       const index_t inner = __ldg(m.a_colind + k);
       start = __ldg(b.begin + inner);
       stop = __ldg(b.end + inner);
     }
-    const int held = static_cast<int>(min(std::int64_t{32}, (end - base + warps - 1) / warps));
+    const bool is_late = stop - start > longest;
+    if (is_late) {
+      const int at = atomicAdd(&late.count, 1);
+      late.start[at] = start;
+      late.stop[at] = ::cuda::std::exchange(stop, start);
+    }
+    const int held = static_cast<int>(min(std::int64_t{32}, (end - base - warp + warps - 1) / warps));
     for (int j = 0; j < held; j += side_by_side) {
       const int source = j + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
       const std::int64_t last = __shfl_sync(full_warp, stop, source);
       for (std::int64_t q = __shfl_sync(full_warp, start, source) + lane_id() % Lanes; q < last; q += Lanes * depth) {
-        uint2 word[depth];
-#pragma unroll
-        for (int u = 0; u < depth; ++u) {
-          word[u] = q + u * Lanes < last ? b.template at<Words>(static_cast<O>(q + u * Lanes)) : uint2{0, 0};
-        }
-#pragma unroll
-        for (int u = 0; u < depth; ++u) {
-          if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
-        }
+        set_bits_of<depth, Words>(b, q, Lanes, last, first, count, words);
       }
     }
+    if (!__syncthreads_or(is_late)) continue;
+    set_late_bits<Words>(late, b, first, count, words);
+    __syncthreads();
+    if (threadIdx.x == 0) late.count = 0;
+    __syncthreads();
   }
-  __syncthreads();
 }
 
 /// Bits of this thread's share of the words, which are kept if they have a place.
@@ -125,15 +167,17 @@ __global__ void __launch_bounds__(block, 6)
   extern __shared__ uint4 bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
+  __shared__ late_rows<O> late;
   for (std::int64_t i = blockIdx.x; i < list.count(); i += gridDim.x) {
     const index_t row = list[static_cast<index_t>(i)];
-    const int2 span = capacity <= narrow_bitmap ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
+    const bool all_columns = capacity <= narrow_bitmap || kept != nullptr;
+    const int2 span = all_columns ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
     if (threadIdx.x == 0) total = 0;
     O written = 0;
     for (std::int64_t first = span.x / 32; first <= span.y / 32 && span.y >= 0; first += capacity) {
       const auto begin = static_cast<unsigned>(first);
       const unsigned count = min(capacity, static_cast<unsigned>(span.y) / 32 - begin + 1);
-      set_bits<Lanes, Words>(m, b, row, begin, count, bits);
+      set_bits<Lanes, Words>(m, b, row, begin, count, bits, late);
       if (c_colind != nullptr) {
         written += write_columns(&bits->x, begin, count, c_colind + c_rowptr[row] + written);
       } else {
@@ -187,7 +231,7 @@ void run_wide(const product_ref& p, float mean_b, const row_list& list, const de
 
 std::size_t kept_bytes(std::int64_t rows, index_t cols) {
   const std::size_t words = bitmap_words(cols), bytes = static_cast<std::size_t>(rows) * words * sizeof(unsigned);
-  return words > narrow_bitmap || bytes > most_kept_bytes ? 0 : bytes;
+  return words > widest_kept || bytes > most_kept_bytes ? 0 : bytes;
 }
 
 void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
