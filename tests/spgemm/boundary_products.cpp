@@ -231,8 +231,8 @@ operands scattered_products(index_t longest) {
   return m.finish(cols);
 }
 
-/// Rows of C with a few products, with some hundreds, and hubs, with columns anywhere: rows of A with up to 700 entries,
-/// 300 of which may ask for rows of B that are `longest` long.
+/// Rows of C with a few products, with some hundreds, and hubs, with columns anywhere: rows of A with up to 700
+/// entries, 300 of which may ask for rows of B that are `longest` long.
 operands hubs_beside_scattered(index_t longest) {
   constexpr index_t rows = 5000, cols = 300'000;
   std::mt19937_64 random(static_cast<std::uint64_t>(longest) + 9);

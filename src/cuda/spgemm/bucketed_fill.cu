@@ -50,8 +50,8 @@ struct bucket_range {
       : low(low),
         scale(high - low < static_cast<unsigned>(buckets)
                   ? 0
-                  : static_cast<unsigned>(
-                        static_cast<float>(buckets) * 4294960000.f / (static_cast<float>(high - low) + 1))) {}
+                  : static_cast<unsigned>(static_cast<float>(buckets) * 4294960000.f /
+                                          (static_cast<float>(high - low) + 1))) {}
   __device__ __forceinline__ unsigned operator()(unsigned column) const {
     return scale == 0 ? column - low : __umulhi(column - low, scale);
   }

@@ -2,8 +2,6 @@
 // knows how many are in each class; of more rows, those with many products are tried as hashed rows first, where the
 // columns of B share words. Bytes per product: 4, or 8 per word.
 #include <algorithm>
-#include <cstdlib>
-#include <string>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
@@ -26,13 +24,8 @@ constexpr int largest_sorted = 512, largest_sorted_small = 128;
 constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 /// Words of B per column up to which words are worth making.
 constexpr double most_words = 0.6;
-/// A bitmap of so many columns takes less than buckets, whatever the row.
+/// Wider bitmaps of few rows are made between a row's first and last column.
 constexpr index_t most_narrow_columns = index_t{1} << 17;
-
-bool exp_off(const char* what) {  // EXPERIMENT
-  const char* v = std::getenv((std::string("TULLE_EXP_SPGEMM_") + what).c_str());
-  return v != nullptr && *v == '0';
-}
 
 struct widen_entry {
   __host__ __device__ long long operator()(index_t n) const { return n; }
@@ -56,11 +49,10 @@ counted_rows::counted_rows(const context& ctx, const spgemm_problem& p)
 void counted_rows::begin(const operand_check& check) {
   reserve();
   row_counters* const device = counters_.data();
-  classify_rows(
-      product_, mean_a_, limits(), check,
-      {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, &device->least_words,
-       entries_.data()},
-      stream());
+  classify_rows(product_, mean_a_, limits(), check,
+                {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products,
+                 &device->least_words, entries_.data()},
+                stream());
   if (is_small()) {
     count_listed();
   } else {
@@ -128,7 +120,8 @@ row_list counted_rows::listed(int c, index_t most, const index_t* counted) const
 void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
-  const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress(found);
+  const bool tries =
+      tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress(found);
   if (!tries) put_in_buckets();
   join_trials();
   if (tries) {
@@ -165,9 +158,9 @@ void counted_rows::place(const index_t (&counts)[row_classes], const index_t* ro
   }
 }
 
-/// Where bitmaps would be wide, or no row has more products than the buckets hold.
+/// Where no row has more products than the buckets hold: among longer ones (hubs) bitmaps take less.
 void counted_rows::put_in_buckets() {
-  if (lists_[trial].most > 0 && (product_.cols <= most_narrow_columns || exp_off("BUCKETS"))) return;
+  if (lists_[trial].most > 0) return;
   for (int c = trial_768; c < trial; ++c) bucketed_.of[c - trial_768] = std::exchange(lists_[c], {});
 }
 
@@ -194,9 +187,9 @@ void counted_rows::count_lists() {
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
 /// few of a small matrix's rows, whose number is not known yet, will be wide.
 uint4* counted_rows::keep_bitmaps() {
-  const bool is_wide = product_.cols > most_narrow_columns;
-  const bool few = is_small() && (is_wide || mean_a_ * mean_b_row_ < largest_sorted_small / 2);
-  const std::size_t bytes = few || (is_wide && exp_off("KEPT")) ? 0 : kept_bytes(lists_[wide].most, product_.cols);
+  const bool few =
+      is_small() && (product_.cols > most_narrow_columns || mean_a_ * mean_b_row_ < largest_sorted_small / 2);
+  const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, product_.cols);
   bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
   return bitmaps_.data();
 }

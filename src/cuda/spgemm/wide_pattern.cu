@@ -1,11 +1,12 @@
 // Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
 // in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
-// One block per row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes per
-// product: 4, or 8 per word.
+// One block per row; one thread: a share of the entries (or words) of B, an even one where rows of B are short, then
+// words of the bitmap. Bytes per product: 4, or 8 per word.
 #include <algorithm>
 #include <cuda/std/utility>
 
 #include "cuda/runtime/launch.cuh"
+#include "cuda/spgemm/product_batch.cuh"
 #include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
@@ -41,13 +42,6 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
   return shared;
 }
 
-/// Rows of B that are left to the whole block: those with more entries than a few lanes read soon.
-template <class O>
-struct late_rows {
-  int count;
-  O start[block], stop[block];
-};
-
 /// Sets the bits of entries `from` and `step` on and so on of B, up to `stop`.
 template <int Depth, bool Words, class O>
 __device__ __forceinline__ void set_bits_of(const word_rows<O>& b, std::int64_t from, int step, std::int64_t stop,
@@ -63,48 +57,23 @@ __device__ __forceinline__ void set_bits_of(const word_rows<O>& b, std::int64_t 
   }
 }
 
-/// The late rows in pieces, which the warps of the block take in turns.
-template <bool Words, class O>
-__device__ void set_late_bits(const late_rows<O>& late, const word_rows<O>& b, unsigned first, unsigned count,
-                              unsigned* words) {
-  constexpr int depth = 4, piece = 32 * depth;
-  int turns = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
-  for (int i = 0; i < late.count; ++i) {
-    const std::int64_t stop = late.stop[i];
-    for (std::int64_t q = late.start[i]; q < stop; q += piece, turns = turns == 0 ? warps - 1 : turns - 1) {
-      if (turns == 0) set_bits_of<depth, Words>(b, q + lane_id(), 32, stop, first, count, words);
-    }
-  }
-}
-
-/// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
-/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B, but for the long ones.
+/// Sets the bits of a row's columns in words [first, first + count): every warp takes an eighth of A's entries, 32 at a
+/// time; `Lanes` lanes per row of B.
 template <int Lanes, bool Words, class O>
-__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
-                         unsigned count, uint4* bits, late_rows<O>& late) {
+__device__ __forceinline__ void set_bits_by_rows(const product_pattern<O>& m, const word_rows<O>& b, index_t row,
+                                                 unsigned first, unsigned count, unsigned* words) {
   constexpr int side_by_side = 32 / Lanes, depth = Lanes / 8;  // entries of a row of B that a lane has in flight
-  constexpr int longest = 64 * depth;
-  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
-  if (threadIdx.x == 0) late.count = 0;
-  __syncthreads();
-  unsigned* const words = &bits->x;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t end = m.a_rowptr[row + 1];
-  for (std::int64_t base = m.a_rowptr[row]; base < end; base += block) {
-    const std::int64_t k = base + warp + lane_id() * warps;
+  for (std::int64_t base = m.a_rowptr[row] + warp; base < end; base += 32 * warps) {
+    const std::int64_t k = base + lane_id() * warps;
     O start = 0, stop = 0;
     if (k < end) {
       const index_t inner = __ldg(m.a_colind + k);
       start = __ldg(b.begin + inner);
       stop = __ldg(b.end + inner);
     }
-    const bool is_late = stop - start > longest;
-    if (is_late) {
-      const int at = atomicAdd(&late.count, 1);
-      late.start[at] = start;
-      late.stop[at] = ::cuda::std::exchange(stop, start);
-    }
-    const int held = static_cast<int>(min(std::int64_t{32}, (end - base - warp + warps - 1) / warps));
+    const int held = static_cast<int>(min(std::int64_t{32}, (end - base + warps - 1) / warps));
     for (int j = 0; j < held; j += side_by_side) {
       const int source = j + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
       const std::int64_t last = __shfl_sync(full_warp, stop, source);
@@ -112,12 +81,87 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
         set_bits_of<depth, Words>(b, q, Lanes, last, first, count, words);
       }
     }
-    if (!__syncthreads_or(is_late)) continue;
-    set_late_bits<Words>(late, b, first, count, words);
-    __syncthreads();
-    if (threadIdx.x == 0) late.count = 0;
-    __syncthreads();
   }
+}
+
+/// In shared memory: the rows of B that a batch of A's entries asks for. Late ones are too long for even shares.
+template <class O>
+struct even_rows {
+  static constexpr int longest = 512;
+
+  product_batch<block, longest, O> batch;
+  int late;
+  O late_start[block], late_stop[block];
+};
+
+/// The late rows in pieces, which the warps of the block take in turns.
+template <class O>
+__device__ __forceinline__ void set_late_bits(const even_rows<O>& rows, const word_rows<O>& b, unsigned first,
+                                              unsigned count, unsigned* words) {
+  constexpr int depth = 4, piece = 32 * depth;
+  int turns = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
+  for (int i = 0; i < rows.late; ++i) {
+    const std::int64_t stop = rows.late_stop[i];
+    for (std::int64_t q = rows.late_start[i]; q < stop; q += piece, turns = turns == 0 ? warps - 1 : turns - 1) {
+      if (turns == 0) set_bits_of<depth, false>(b, q + lane_id(), 32, stop, first, count, words);
+    }
+  }
+}
+
+/// The same, with even shares of the products of as many of A's entries at a time as there are threads.
+template <class O>
+__device__ __forceinline__ void set_bits_evenly(const product_pattern<O>& m, const word_rows<O>& b, index_t row,
+                                                unsigned first, unsigned count, unsigned* words, even_rows<O>& rows) {
+  constexpr int depth = 4, share = 32 * depth;
+  const std::int64_t end = m.a_rowptr[row + 1];
+  for (std::int64_t base = m.a_rowptr[row]; base < end; base += block) {
+    const std::int64_t k = base + threadIdx.x;
+    O start = 0, stop = 0;
+    if (k < end) {
+      const index_t inner = __ldg(m.a_colind + k);
+      start = __ldg(b.begin + inner);
+      stop = __ldg(b.end + inner);
+    }
+    if (threadIdx.x == 0) rows.late = 0;
+    const bool has_late = __syncthreads_or(stop - start > rows.longest) != 0;  // all are through with the batch before
+    if (stop - start > rows.longest) {
+      const int at = atomicAdd(&rows.late, 1);
+      rows.late_start[at] = start;
+      rows.late_stop[at] = ::cuda::std::exchange(stop, start);
+    }
+    rows.batch.put(start, stop);
+    __syncthreads();
+    for (int from = static_cast<int>(threadIdx.x) / 32 * share; from < rows.batch.products(); from += warps * share) {
+      uint2 word[depth];
+      rows.batch.template walk<depth>(from, [&](int u, int, O position, bool real, bool) {
+        word[u] = real ? b.template at<false>(position) : uint2{0, 0};
+      });
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+      }
+    }
+    if (has_late) {
+      set_late_bits(rows, b, first, count, words);
+      __syncthreads();  // before the next batch forgets them
+    }
+  }
+}
+
+/// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. By
+/// even shares where `Lanes` is 1.
+template <int Lanes, bool Words, class O>
+__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
+                         unsigned count, uint4* bits) {
+  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
+  __syncthreads();
+  if constexpr (Lanes == 1) {
+    __shared__ even_rows<O> rows;
+    set_bits_evenly(m, b, row, first, count, &bits->x, rows);
+  } else {
+    set_bits_by_rows<Lanes, Words>(m, b, row, first, count, &bits->x);
+  }
+  __syncthreads();
 }
 
 /// Bits of this thread's share of the words, which are kept if they have a place.
@@ -167,7 +211,6 @@ __global__ void __launch_bounds__(block, 6)
   extern __shared__ uint4 bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
-  __shared__ late_rows<O> late;
   for (std::int64_t i = blockIdx.x; i < list.count(); i += gridDim.x) {
     const index_t row = list[static_cast<index_t>(i)];
     const bool all_columns = capacity <= narrow_bitmap || kept != nullptr;
@@ -177,7 +220,7 @@ __global__ void __launch_bounds__(block, 6)
     for (std::int64_t first = span.x / 32; first <= span.y / 32 && span.y >= 0; first += capacity) {
       const auto begin = static_cast<unsigned>(first);
       const unsigned count = min(capacity, static_cast<unsigned>(span.y) / 32 - begin + 1);
-      set_bits<Lanes, Words>(m, b, row, begin, count, bits, late);
+      set_bits<Lanes, Words>(m, b, row, begin, count, bits);
       if (c_colind != nullptr) {
         written += write_columns(&bits->x, begin, count, c_colind + c_rowptr[row] + written);
       } else {
@@ -223,7 +266,7 @@ void run_wide(const product_ref& p, float mean_b, const row_list& list, const de
            p.b_words<O>(), list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
   };
   if (p.words != nullptr) return run(wide_kernel<8, true, O>);
-  if (mean_b <= 12) return run(wide_kernel<8, false, O>);
+  if (mean_b <= 12) return run(wide_kernel<1, false, O>);
   mean_b <= 48 ? run(wide_kernel<16, false, O>) : run(wide_kernel<32, false, O>);
 }
 
