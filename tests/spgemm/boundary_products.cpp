@@ -296,7 +296,9 @@ void add_boundary_products(std::vector<product_recipe>& all) {
     add(fmt::format("scattered_products_{}", longest), [longest] { return scattered_products(longest); });
   }
   for (const index_t longest : {65, 300, 900}) {
-    add(fmt::format("hubs_beside_scattered_{}", longest), [longest] { return hubs_beside_scattered(longest); });
+    add(
+        fmt::format("hubs_beside_scattered_{}", longest), [longest] { return hubs_beside_scattered(longest); },
+        longest == 65);
   }
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
