@@ -35,6 +35,9 @@ struct entry_map {
 struct pattern_counts {
   unsigned long long defects = 0;   // 0 where the pattern is sound
   unsigned long long descents = 0;  // and then 0 where every row's columns increase strictly
+  // Entries whose column / 32 is not that of the entry before, in whatever row: the rows are no fewer words
+  // (column / 32, mask) than that. 0 where they are not counted.
+  unsigned long long word_changes = 0;
 
   [[nodiscard]] bool sound() const noexcept { return defects == 0; }
   [[nodiscard]] bool increasing() const noexcept { return defects == 0 && descents == 0; }

@@ -231,6 +231,22 @@ operands scattered_products(index_t longest) {
   return m.finish(cols);
 }
 
+/// Rows of C with a few products, with some hundreds, and hubs, with columns anywhere: rows of A with up to 700
+/// entries, 300 of which may ask for rows of B that are `longest` long.
+operands hubs_beside_scattered(index_t longest) {
+  constexpr index_t rows = 5000, cols = 300'000;
+  std::mt19937_64 random(static_cast<std::uint64_t>(longest) + 9);
+  const auto length = [longest](index_t i) { return i < 300 ? longest : i < 330 ? 40 + i % 90 : i % 10; };
+  const auto named = [&](index_t i) {
+    if (i % 500 == 7) return random_columns(random, 700, 0, rows);
+    if (i % 500 == 8) return random_columns(random, 300, 0, 310);
+    if (i % 500 == 9) return columns{0, 1, 305, 2000};
+    return random_columns(random, i % 50 == 3 ? 150 : 2, 300, rows);
+  };
+  return {matrix_of(rows, rows, named),
+          matrix_of(rows, cols, [&](index_t i) { return random_columns(random, length(i), 0, cols); })};
+}
+
 /// Rows of A with k entries, among others with one. Rows of B have two neighbours, or none.
 operands many_short_rows(index_t k, index_t rows) {
   const index_t inner = 5000, cols = 3000;
@@ -278,6 +294,11 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   add("entries_in_words", entries_in_words);
   for (const index_t longest : {4096, 4097}) {  // all in buckets, and too long for them
     add(fmt::format("scattered_products_{}", longest), [longest] { return scattered_products(longest); });
+  }
+  for (const index_t longest : {65, 300, 900}) {
+    add(
+        fmt::format("hubs_beside_scattered_{}", longest), [longest] { return hubs_beside_scattered(longest); },
+        longest == 65);
   }
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });

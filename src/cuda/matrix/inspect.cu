@@ -11,12 +11,14 @@ namespace {
 /// Adds what the threads of a block found to `found`, with one atomic per number.
 __device__ void add_counts(pattern_counts mine, pattern_counts* found) {
   using reduce = cub::BlockReduce<unsigned long long, block_threads>;
-  __shared__ typename reduce::TempStorage shared[2];
+  __shared__ typename reduce::TempStorage shared[3];
   const unsigned long long defects = reduce(shared[0]).Sum(mine.defects);
   const unsigned long long descents = reduce(shared[1]).Sum(mine.descents);
+  const unsigned long long changes = reduce(shared[2]).Sum(mine.word_changes);
   if (threadIdx.x != 0) return;
   if (defects != 0) atomicAdd(&found->defects, defects);
   if (descents != 0) atomicAdd(&found->descents, descents);
+  if (changes != 0) atomicAdd(&found->word_changes, changes);
 }
 
 /// Columns that do not increase from one entry to the next, less those where a row begins: 0 where every row increases.
@@ -26,7 +28,7 @@ __global__ void __launch_bounds__(block_threads)
     inspect_kernel(index_t rows, index_t cols, std::int64_t nnz, const O* __restrict__ rowptr,
                    const index_t* __restrict__ colind, pattern_counts* found) {
   constexpr int depth = 4;  // entries, or rows, that a thread has in flight
-  unsigned defects = 0;
+  unsigned defects = 0, changes = 0;
   std::int64_t descents = 0;
   for (std::int64_t i = grid_thread(); i < nnz; i += depth * grid_stride()) {
     index_t column[depth], before[depth];
@@ -41,6 +43,7 @@ __global__ void __launch_bounds__(block_threads)
       const bool real = i + u * grid_stride() < nnz;
       defects += real && (column[u] < 0 || column[u] >= cols);
       descents += real && column[u] <= before[u];
+      changes += real && column[u] / 32 != before[u] / 32;
     }
   }
   for (std::int64_t i = grid_thread(); i < rows; i += depth * grid_stride()) {
@@ -58,7 +61,7 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   if (grid_thread() == 0) defects += rowptr[0] != 0 || rowptr[rows] != nnz;
-  add_counts({defects, static_cast<unsigned long long>(descents)}, found);
+  add_counts({defects, static_cast<unsigned long long>(descents), changes}, found);
 }
 
 }  // namespace

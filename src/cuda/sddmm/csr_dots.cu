@@ -78,11 +78,17 @@ __device__ __forceinline__ T transposed_sum(T (&sum)[Count]) {
   return sum[0];
 }
 
-/// The row of entry k of each lane, k ascending from lane to lane, the first of them not before row `first`.
+/// Where the row of each lane ends, of 32 rows from `first` on.
 template <class O>
-__device__ __forceinline__ index_t rows_of(const O* rowptr, index_t first, index_t rows, O k) {
+__device__ __forceinline__ O end_of(const O* rowptr, index_t first, index_t rows) {
   const index_t next = first + 1 + lane_id();
-  const O end = rowptr[next < rows ? next : rows];
+  return rowptr[next < rows ? next : rows];
+}
+
+/// The row of entry k of each lane, k ascending from lane to lane, the first of them not before row `first`, of which
+/// and the following `end` says where they end.
+template <class O>
+__device__ __forceinline__ index_t rows_of(const O* rowptr, O end, index_t first, index_t rows, O k) {
   if (__shfl_sync(full_warp, end, 31) > __shfl_sync(full_warp, k, 31)) {  // the tile ends within 32 rows
     int low = 0;                                                          // offsets that are not above k
 #pragma unroll
@@ -140,14 +146,19 @@ __global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int ti
   const std::int64_t warp = std::int64_t{blockIdx.x} * (block / 32) + threadIdx.x / 32;
   const std::int64_t begin = warp * tiles * 32, nnz = s.a.nnz;
   if (begin >= nnz) return;
+  const auto own_of = [&](std::int64_t at) { return at + lane < nnz ? at + lane : nnz - 1; };  // the last again past it
+  index_t column = load_stream(s.a.colind + own_of(begin));
   index_t first = first_row(s.a.rowptr, s.a.rows, static_cast<O>(begin));
+  O end = end_of(s.a.rowptr, first, s.a.rows);
 
   for (int tile = 0; tile < tiles; ++tile) {
-    const std::int64_t at = begin + tile * 32;
+    const std::int64_t at = begin + tile * 32, own = own_of(at);
     if (at >= nnz) return;
-    const std::int64_t own = at + lane < nnz ? at + lane : nnz - 1;  // lanes past the end repeat the last
-    const index_t column = load_stream(s.a.colind + own);
-    const index_t row = rows_of(s.a.rowptr, first, s.a.rows, static_cast<O>(own));
+    const index_t row = rows_of(s.a.rowptr, end, first, s.a.rows, static_cast<O>(own));
+    first = __shfl_sync(full_warp, row, 31);
+    // Of the next tile, on their way while this one is added up.
+    const index_t next_column = load_stream(s.a.colind + own_of(at + 32));
+    end = end_of(s.a.rowptr, first, s.a.rows);
     T result{0};
 #pragma unroll 1
     for (int done = 0; done < Lanes; done += count) {
@@ -174,7 +185,7 @@ __global__ void __launch_bounds__(block) csr_dots_kernel(samples<T, O> s, int ti
       if (s.factors != nullptr) value *= load_stream(s.factors + own);
       s.c[own] = s.beta == T{0} ? value : multiply_add(s.beta, s.c[own], value);
     }
-    first = __shfl_sync(full_warp, row, 31);
+    column = next_column;
   }
 }
 

@@ -20,39 +20,25 @@ __global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int l
   extern __shared__ uint4 memory[];
   constexpr unsigned none = ~0u;
   unsigned* const set = reinterpret_cast<unsigned*>(memory);
-  const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
-  const entry_batch<int, O> batch(set + slots, threads);
+  const entry_batch<int, O> batch(set + slots, static_cast<int>(blockDim.x));
   const index_t row = list[static_cast<index_t>(blockIdx.x)];
-  const O end = m.a_rowptr[row + 1];
   for (unsigned i = threadIdx.x; i < slots / 4; i += blockDim.x) memory[i] = {none, none, none, none};
   const int shift = 1 + __clz(static_cast<int>(slots));
   int found = 0;
-  for (O base = m.a_rowptr[row]; base < end; base += threads) {
-    const int count = static_cast<int>(min(O(threads), O(end - base)));
-    int length = 0;
-    if (tid < count) {
-      const index_t inner = __ldg(m.a_colind + base + tid);
-      const O start = __ldg(m.b_rowptr + inner);
-      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
-      batch.start[tid] = start;
-      batch.length[tid] = length;
-    }
-    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
-    unsigned column[bucketed_depth];
-    walk_batch(
-        batch, count, lanes, has_long, [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
-        [&](int u, int, int) {
-          for (unsigned at = column[u] * 0x9e3779b1u >> shift;; at = (at + 1) & (slots - 1)) {
-            const unsigned held = atomicCAS(set + at, none, column[u]);
-            found += held == none;
-            if (held == none || held == column[u]) break;
-          }
-        });
-    __syncthreads();
-  }
+  unsigned column[bucketed_depth];
+  walk_row(
+      m, row, batch, lanes, [](O, bool, int) {},
+      [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
+      [&](int u, int, int) {
+        for (unsigned at = column[u] * 0x9e3779b1u >> shift;; at = (at + 1) & (slots - 1)) {
+          const unsigned held = atomicCAS(set + at, none, column[u]);
+          found += held == none;
+          if (held == none || held == column[u]) break;
+        }
+      });
   int all;
   block_sum_before(found, batch.length, all);
-  if (tid == 0) entries[row] = all;
+  if (threadIdx.x == 0) entries[row] = all;
 }
 
 }  // namespace

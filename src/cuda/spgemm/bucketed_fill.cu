@@ -50,8 +50,8 @@ struct bucket_range {
       : low(low),
         scale(high - low < static_cast<unsigned>(buckets)
                   ? 0
-                  : static_cast<unsigned>(
-                        static_cast<float>(buckets) * 4294960000.f / (static_cast<float>(high - low) + 1))) {}
+                  : static_cast<unsigned>(static_cast<float>(buckets) * 4294960000.f /
+                                          (static_cast<float>(high - low) + 1))) {}
   __device__ __forceinline__ unsigned operator()(unsigned column) const {
     return scale == 0 ? column - low : __umulhi(column - low, scale);
   }
@@ -62,43 +62,33 @@ template <class T, class O>
 __device__ __forceinline__ int lay_out(const product_pattern<O>& m, const product_values<T, O>& v, index_t row,
                                        int lanes, const bucketed_space<T>& space, int* shared, unsigned& low,
                                        unsigned& high) {
-  const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
-  const entry_batch<T, O> batch(space.ends, threads);
-  const O end = m.a_rowptr[row + 1];
+  const int tid = static_cast<int>(threadIdx.x);
+  const entry_batch<T, O> batch(space.ends, static_cast<int>(blockDim.x));
   int placed = 0;
-  for (O base = m.a_rowptr[row]; base < end; base += threads) {
-    const int count = static_cast<int>(min(O(threads), O(end - base)));
-    int length = 0;
-    if (tid < count) {
-      const index_t inner = __ldg(m.a_colind + base + tid);
-      const O start = __ldg(m.b_rowptr + inner);
-      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
-      batch.start[tid] = start;
-      batch.length[tid] = length;
-      batch.factor[tid] = __ldg(v.a + base + tid);
-    }
-    int all;
-    const int before = block_sum_before(length, shared, all);
-    if (tid < count) batch.place[tid] = placed + before;
-    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
-    unsigned column[bucketed_depth];
-    T value[bucketed_depth];
-    walk_batch(
-        batch, count, lanes, has_long,
-        [&](int u, O k) {
-          column[u] = static_cast<unsigned>(__ldg(m.b_colind + k));
-          value[u] = __ldg(v.b + k);
-        },
-        [&](int u, int e, int q) {
-          const int place = batch.place[e] + q;
-          space.columns[place] = column[u];
-          space.values[place] = rounded_product(batch.factor[e], value[u]);
-          low = min(low, column[u]);
-          high = max(high, column[u]);
-        });
-    placed += all;
-    __syncthreads();
-  }
+  unsigned column[bucketed_depth];
+  T value[bucketed_depth];
+  walk_row(
+      m, row, batch, lanes,
+      [&](O k, bool real, int length) {
+        int all;
+        const int before = block_sum_before(length, shared, all);
+        if (real) {
+          batch.place[tid] = placed + before;
+          batch.factor[tid] = __ldg(v.a + k);
+        }
+        placed += all;
+      },
+      [&](int u, O k) {
+        column[u] = static_cast<unsigned>(__ldg(m.b_colind + k));
+        value[u] = __ldg(v.b + k);
+      },
+      [&](int u, int e, int q) {
+        const int place = batch.place[e] + q;
+        space.columns[place] = column[u];
+        space.values[place] = rounded_product(batch.factor[e], value[u]);
+        low = min(low, column[u]);
+        high = max(high, column[u]);
+      });
   return placed;
 }
 

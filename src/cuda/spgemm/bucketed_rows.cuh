@@ -95,6 +95,30 @@ __device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int c
   }
 }
 
+/// All products of a row, as many entries of A at a time as a block has threads; load and store as above.
+/// begin(position in A of the thread's entry, whether there is one, length of its row of B) runs before each batch.
+template <class T, class O, class Begin, class Load, class Store>
+__device__ __forceinline__ void walk_row(const product_pattern<O>& m, index_t row, const entry_batch<T, O>& batch,
+                                         int lanes, Begin begin, Load load, Store store) {
+  const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
+  const O end = m.a_rowptr[row + 1];
+  for (O base = m.a_rowptr[row]; base < end; base += threads) {
+    const int count = static_cast<int>(min(O(threads), O(end - base)));
+    int length = 0;
+    if (tid < count) {
+      const index_t inner = __ldg(m.a_colind + base + tid);
+      const O start = __ldg(m.b_rowptr + inner);
+      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
+      batch.start[tid] = start;
+      batch.length[tid] = length;
+    }
+    begin(base + tid, tid < count, length);
+    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
+    walk_batch(batch, count, lanes, has_long, load, store);
+    __syncthreads();
+  }
+}
+
 /// Exclusive sum over the threads of a block, and the sum of all. `shared`: a number for each warp. Waits for all
 /// threads, twice.
 __device__ __forceinline__ int block_sum_before(int mine, int* shared, int& all) {

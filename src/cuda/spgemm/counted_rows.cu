@@ -24,6 +24,8 @@ constexpr int largest_sorted = 512, largest_sorted_small = 128;
 constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 /// Words of B per column up to which words are worth making.
 constexpr double most_words = 0.6;
+/// Wider bitmaps of few rows are made between a row's first and last column.
+constexpr index_t most_narrow_columns = index_t{1} << 17;
 
 struct widen_entry {
   __host__ __device__ long long operator()(index_t n) const { return n; }
@@ -47,10 +49,10 @@ counted_rows::counted_rows(const context& ctx, const spgemm_problem& p)
 void counted_rows::begin(const operand_check& check) {
   reserve();
   row_counters* const device = counters_.data();
-  classify_rows(
-      product_, mean_a_, limits(), check,
-      {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products, entries_.data()},
-      stream());
+  classify_rows(product_, mean_a_, limits(), check,
+                {classes_.data(), is_small() ? rows_.data() : nullptr, device->first, &device->products,
+                 &device->least_words, entries_.data()},
+                stream());
   if (is_small()) {
     count_listed();
   } else {
@@ -118,7 +120,8 @@ row_list counted_rows::listed(int c, index_t most, const index_t* counted) const
 void counted_rows::count_by_class(const row_counters& found) {
   row_counters* const device = counters_.data();
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
-  const bool tries = tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress();
+  const bool tries =
+      tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress(found);
   if (!tries) put_in_buckets();
   join_trials();
   if (tries) {
@@ -184,7 +187,8 @@ void counted_rows::count_lists() {
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
 /// few of a small matrix's rows, whose number is not known yet, will be wide.
 uint4* counted_rows::keep_bitmaps() {
-  const bool few = is_small() && mean_a_ * mean_b_row_ < largest_sorted_small / 2;
+  const bool few =
+      is_small() && (product_.cols > most_narrow_columns || mean_a_ * mean_b_row_ < largest_sorted_small / 2);
   const std::size_t bytes = few ? 0 : kept_bytes(lists_[wide].most, product_.cols);
   bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
   return bitmaps_.data();
@@ -207,12 +211,14 @@ void counted_rows::try_as_hashed(index_t tried) {
 
 /// B by words, where several columns share one; else false. Room is left for as many words as columns, which spares a
 /// pass that counts them.
-bool counted_rows::compress() {
+bool counted_rows::compress(const row_counters& found) {
+  const double most = most_words * static_cast<double>(b_nnz_);
+  if (static_cast<double>(found.least_words) > most) return false;
   buffer<std::byte> ends(ctx_, static_cast<std::size_t>(b_rows_) * size_of(product_.types.offset));
   buffer<uint2> words(ctx_, static_cast<std::size_t>(b_nnz_));
   auto* const count = &counters_.data()->words;
   fill_words(product_, b_rows_, ends.data(), words.data(), count, stream());
-  if (static_cast<double>(read_back(ctx_, count)) > most_words * static_cast<double>(b_nnz_)) return false;
+  if (static_cast<double>(read_back(ctx_, count)) > most) return false;
   word_ends_ = std::move(ends);
   words_ = std::move(words);
   product_.word_ends = word_ends_.data();

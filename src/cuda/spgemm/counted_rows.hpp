@@ -18,7 +18,8 @@ struct row_counters {
   index_t cursors[2 * row_classes];
   index_t begins[2 * row_classes];
   unsigned long long products;
-  unsigned long long words;  // of B
+  unsigned long long words;        // of B
+  unsigned long long least_words;  // of B, as the check of the operands says
   unsigned long long tasks[wide_tasks::kinds];
   long long entries;  // of C
 };
@@ -68,7 +69,7 @@ class counted_rows {
   void count_lists();
   [[nodiscard]] uint4* keep_bitmaps();
   void try_as_hashed(index_t tried);
-  [[nodiscard]] bool compress();
+  [[nodiscard]] bool compress(const row_counters& found);
 
   context ctx_;
   product_ref product_;

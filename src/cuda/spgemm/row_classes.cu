@@ -102,7 +102,10 @@ __global__ void __launch_bounds__(block)
   __shared__ int late_count;
   const block_counts found{shared};
   found.clear();
-  if (blockIdx.x == 0 && threadIdx.x == 0) out.entries[m.rows] = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    out.entries[m.rows] = 0;
+    *out.words = check.size > 0 ? check.counts[check.of_b].word_changes : 0;
+  }
   const bool good = is_good(check);
   const int lane = static_cast<int>(threadIdx.x) % Lanes, group = static_cast<int>(threadIdx.x) / Lanes;
   unsigned long long all_products = 0;
@@ -173,13 +176,11 @@ __global__ void __launch_bounds__(block)
   if (blockIdx.x == 0) report.run();
   __shared__ index_t place[warps][row_classes];
   __shared__ index_t begin[row_classes];
-  if (threadIdx.x == 0) {
-    index_t sum = 0;
-    for (int c = 0; c < row_classes; ++c) {
-      begin[c] = sum;
-      if (blockIdx.x == 0) begins[c] = sum;
-      sum += counts[c];
-    }
+  static_assert(row_classes <= 32);
+  if (threadIdx.x < 32) {
+    const index_t mine = threadIdx.x < row_classes ? counts[threadIdx.x] : 0, before = warp_inclusive_sum(mine) - mine;
+    if (threadIdx.x < row_classes) begin[threadIdx.x] = before;
+    if (blockIdx.x == 0 && threadIdx.x < row_classes) begins[threadIdx.x] = before;
   }
   const int warp = static_cast<int>(threadIdx.x) / 32;
   for (std::int64_t first = std::int64_t{blockIdx.x} * block; first < from.count();

@@ -15,6 +15,7 @@ struct class_sink {
   index_t* lists;                // the rows of class c from c * rows on, blocks of neighbours together; or null
   index_t* counts;               // rows of each class are added here, row_classes of them
   unsigned long long* products;  // and all products here
+  unsigned long long* words;     // no fewer words has B, as far as the check says
   index_t* entries;              // 0 for a row without a product, and behind the last row
 };
 

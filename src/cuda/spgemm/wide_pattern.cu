@@ -1,10 +1,12 @@
 // Pattern of the rows whose entries are many or far apart: a bitmap over the columns between the row's first and last,
 // in shared memory, by passes where it does not fit. Integers only, so the order in which bits are set does not matter.
-// One block per row; one thread: an even share of the entries (or words) of B, then words of the bitmap. Bytes per
-// product: 4, or 8 per word.
+// One block per row; one thread: a share of the entries (or words) of B, an even one where rows of B are short, then
+// words of the bitmap. Bytes per product: 4, or 8 per word.
 #include <algorithm>
+#include <cuda/std/utility>
 
 #include "cuda/runtime/launch.cuh"
+#include "cuda/spgemm/product_batch.cuh"
 #include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
@@ -12,8 +14,9 @@ namespace {
 
 constexpr int block = 256, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
-/// Bitmaps of more columns than this are made between a row's first and last column, and never kept.
-constexpr std::size_t narrow_bitmap = 4096;
+/// Bitmaps of more words than the first are made between a row's first and last column; of more than the second they
+/// are never kept.
+constexpr std::size_t narrow_bitmap = 4096, widest_kept = 16384;
 constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
 
 /// First and last column of a row of C; first > last where it has none. All threads of the block get them.
@@ -39,15 +42,27 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
   return shared;
 }
 
-/// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. Every
-/// warp takes an eighth of A's entries, 32 at a time; `Lanes` lanes per row of B.
+/// Sets the bits of entries `from` and `step` on and so on of B, up to `stop`.
+template <int Depth, bool Words, class O>
+__device__ __forceinline__ void set_bits_of(const word_rows<O>& b, std::int64_t from, int step, std::int64_t stop,
+                                            unsigned first, unsigned count, unsigned* words) {
+  uint2 word[Depth];
+#pragma unroll
+  for (int u = 0; u < Depth; ++u) {
+    word[u] = from + u * step < stop ? b.template at<Words>(static_cast<O>(from + u * step)) : uint2{0, 0};
+  }
+#pragma unroll
+  for (int u = 0; u < Depth; ++u) {
+    if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+  }
+}
+
+/// Sets the bits of a row's columns in words [first, first + count): every warp takes an eighth of A's entries, 32 at a
+/// time; `Lanes` lanes per row of B.
 template <int Lanes, bool Words, class O>
-__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
-                         unsigned count, uint4* bits) {
+__device__ __forceinline__ void set_bits_by_rows(const product_pattern<O>& m, const word_rows<O>& b, index_t row,
+                                                 unsigned first, unsigned count, unsigned* words) {
   constexpr int side_by_side = 32 / Lanes, depth = Lanes / 8;  // entries of a row of B that a lane has in flight
-  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
-  __syncthreads();
-  unsigned* const words = &bits->x;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t end = m.a_rowptr[row + 1];
   for (std::int64_t base = m.a_rowptr[row] + warp; base < end; base += 32 * warps) {
@@ -63,17 +78,88 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
       const int source = j + lane_id() / Lanes;  // lanes beyond the entries hold empty rows
       const std::int64_t last = __shfl_sync(full_warp, stop, source);
       for (std::int64_t q = __shfl_sync(full_warp, start, source) + lane_id() % Lanes; q < last; q += Lanes * depth) {
-        uint2 word[depth];
-#pragma unroll
-        for (int u = 0; u < depth; ++u) {
-          word[u] = q + u * Lanes < last ? b.template at<Words>(static_cast<O>(q + u * Lanes)) : uint2{0, 0};
-        }
-#pragma unroll
-        for (int u = 0; u < depth; ++u) {
-          if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
-        }
+        set_bits_of<depth, Words>(b, q, Lanes, last, first, count, words);
       }
     }
+  }
+}
+
+/// In shared memory: the rows of B that a batch of A's entries asks for. Late ones are too long for even shares.
+template <class O>
+struct even_rows {
+  static constexpr int longest = 512;
+
+  product_batch<block, longest, O> batch;
+  int late;
+  O late_start[block], late_stop[block];
+};
+
+/// The late rows in pieces, which the warps of the block take in turns.
+template <class O>
+__device__ __forceinline__ void set_late_bits(const even_rows<O>& rows, const word_rows<O>& b, unsigned first,
+                                              unsigned count, unsigned* words) {
+  constexpr int depth = 4, piece = 32 * depth;
+  int turns = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
+  for (int i = 0; i < rows.late; ++i) {
+    const std::int64_t stop = rows.late_stop[i];
+    for (std::int64_t q = rows.late_start[i]; q < stop; q += piece, turns = turns == 0 ? warps - 1 : turns - 1) {
+      if (turns == 0) set_bits_of<depth, false>(b, q + lane_id(), 32, stop, first, count, words);
+    }
+  }
+}
+
+/// The same, with even shares of the products of as many of A's entries at a time as there are threads.
+template <class O>
+__device__ __forceinline__ void set_bits_evenly(const product_pattern<O>& m, const word_rows<O>& b, index_t row,
+                                                unsigned first, unsigned count, unsigned* words, even_rows<O>& rows) {
+  constexpr int depth = 4, share = 32 * depth;
+  const std::int64_t end = m.a_rowptr[row + 1];
+  for (std::int64_t base = m.a_rowptr[row]; base < end; base += block) {
+    const std::int64_t k = base + threadIdx.x;
+    O start = 0, stop = 0;
+    if (k < end) {
+      const index_t inner = __ldg(m.a_colind + k);
+      start = __ldg(b.begin + inner);
+      stop = __ldg(b.end + inner);
+    }
+    if (threadIdx.x == 0) rows.late = 0;
+    const bool has_late = __syncthreads_or(stop - start > rows.longest) != 0;  // all are through with the batch before
+    if (stop - start > rows.longest) {
+      const int at = atomicAdd(&rows.late, 1);
+      rows.late_start[at] = start;
+      rows.late_stop[at] = ::cuda::std::exchange(stop, start);
+    }
+    rows.batch.put(start, stop);
+    __syncthreads();
+    for (int from = static_cast<int>(threadIdx.x) / 32 * share; from < rows.batch.products(); from += warps * share) {
+      uint2 word[depth];
+      rows.batch.template walk<depth>(from, [&](int u, int, O position, bool real, bool) {
+        word[u] = real ? b.template at<false>(position) : uint2{0, 0};
+      });
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
+      }
+    }
+    if (has_late) {
+      set_late_bits(rows, b, first, count, words);
+      __syncthreads();  // before the next batch forgets them
+    }
+  }
+}
+
+/// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. By
+/// even shares where `Lanes` is 1.
+template <int Lanes, bool Words, class O>
+__device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, index_t row, unsigned first,
+                         unsigned count, uint4* bits) {
+  for (unsigned i = threadIdx.x; i < (count + 3) / 4; i += block) bits[i] = {0, 0, 0, 0};
+  __syncthreads();
+  if constexpr (Lanes == 1) {
+    __shared__ even_rows<O> rows;
+    set_bits_evenly(m, b, row, first, count, &bits->x, rows);
+  } else {
+    set_bits_by_rows<Lanes, Words>(m, b, row, first, count, &bits->x);
   }
   __syncthreads();
 }
@@ -127,7 +213,8 @@ __global__ void __launch_bounds__(block, 6)
   __shared__ int total;
   for (std::int64_t i = blockIdx.x; i < list.count(); i += gridDim.x) {
     const index_t row = list[static_cast<index_t>(i)];
-    const int2 span = capacity <= narrow_bitmap ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
+    const bool all_columns = capacity <= narrow_bitmap || kept != nullptr;
+    const int2 span = all_columns ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
     if (threadIdx.x == 0) total = 0;
     O written = 0;
     for (std::int64_t first = span.x / 32; first <= span.y / 32 && span.y >= 0; first += capacity) {
@@ -179,7 +266,7 @@ void run_wide(const product_ref& p, float mean_b, const row_list& list, const de
            p.b_words<O>(), list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
   };
   if (p.words != nullptr) return run(wide_kernel<8, true, O>);
-  if (mean_b <= 12) return run(wide_kernel<8, false, O>);
+  if (mean_b <= 12) return run(wide_kernel<1, false, O>);
   mean_b <= 48 ? run(wide_kernel<16, false, O>) : run(wide_kernel<32, false, O>);
 }
 
@@ -187,7 +274,7 @@ void run_wide(const product_ref& p, float mean_b, const row_list& list, const de
 
 std::size_t kept_bytes(std::int64_t rows, index_t cols) {
   const std::size_t words = bitmap_words(cols), bytes = static_cast<std::size_t>(rows) * words * sizeof(unsigned);
-  return words > narrow_bitmap || bytes > most_kept_bytes ? 0 : bytes;
+  return words > widest_kept || bytes > most_kept_bytes ? 0 : bytes;
 }
 
 void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
