@@ -1,4 +1,5 @@
-// What a parallel region costs beyond its parts, and how soon a worker is there after a pause (docs/notes/0014-threads.md).
+// What a parallel region costs beyond its parts, and how soon a worker is there after a pause
+// (docs/notes/0014-threads.md).
 //
 //   tulle_hand_over          two threads; microseconds: the median, the tenth and the ninetieth of a hundred
 #include <fmt/format.h>
@@ -60,7 +61,8 @@ void after(std::chrono::microseconds pause, bool computing) {
     }
     until.push_back(there ? at : since(begin));
   }
-  fmt::print("after {} us of {}: a worker after {} us\n", pause.count(), computing ? "other work" : "sleep", told(until));
+  fmt::print("after {} us of {}: a worker after {} us\n", pause.count(), computing ? "other work" : "sleep",
+             told(until));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Into how many parts the CPU's `packed` cuts a matrix, and how many threads they are worth: the kernel and what predicts
-// its time agree on both.
+// Into how many parts the CPU's `packed` cuts a matrix, and how many threads they are worth: the kernel and what
+// predicts its time agree on both.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace tulle {
 
-/// Parts depend on the matrix alone, so that no number of threads shows in sums over rows. Their number is one that many
-/// numbers of threads divide. `work`: rows and entries.
+/// Parts depend on the matrix alone, so that no number of threads shows in sums over rows. Their number is one that
+/// many numbers of threads divide. `work`: rows and entries.
 inline int packed_parts(std::int64_t work) {
   constexpr std::int64_t of_a_part = 1 << 14;
   const int most = threads_for(240, work, of_a_part);

@@ -18,6 +18,7 @@
 #include <tulle/tulle.hpp>
 
 #include "core/workers.hpp"
+#include "kernels/packed_parts.hpp"
 #include "support/errors.hpp"
 
 namespace tulle::test {
@@ -164,6 +165,20 @@ TEST(Threads, MoreThanAContextTakesAreCappedWhereTheEnvironmentAsksForThem) {
             }),
             0);
   EXPECT_EQ(status_of([] { context::cpu(4097); }), status::invalid_argument);
+}
+
+TEST(Threads, DivideThePartsOfPacked) {
+  int before = 1;
+  for (std::int64_t work = 1; work < std::int64_t{1} << 24; work += work / 16 + 1) {
+    const int parts = packed_parts(work);
+    EXPECT_GE(parts, before) << work;
+    EXPECT_LE(parts, 240);
+    EXPECT_LE(parts, std::max<std::int64_t>(work >> 13, 1)) << "parts of " << work << " are too small";
+    const int divisor = parts >= 48 ? 24 : parts >= 8 ? 8 : parts >= 4 ? 4 : parts >= 2 ? 2 : 1;
+    EXPECT_EQ(parts % divisor, 0) << parts << " parts";
+    before = parts;
+  }
+  EXPECT_EQ(before, 240);
 }
 
 /// A thread that slept is made to begin on another core than the caller's.
