@@ -74,7 +74,7 @@ void add_sweeps(const context& ctx, const spmv_kernel& kernel) {
 template <class Add>
 void for_types(const spmv_kernel& kernel, bool few, const Add& add) {
   for_each_combination([&](auto line) {
-    if (!overlap(kernel.types, line.set)) return;
+    if (!overlap(kernel.types, line.set) || !overlap(every_type, line.set)) return;  // the further types: tests/further
     for (const offset_type offset : {offset_type::i32, offset_type::i64}) {
       const operation_types types = line.with(offset);
       if (few && (offset == offset_type::i64) != (types.value == scalar_type::f32)) continue;
