@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <numeric>
 #include <tulle/core/status.hpp>
 #include <utility>
 #include <vector>
@@ -175,6 +176,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   void encode(const row_forms& forms) {
     std::vector<std::vector<std::uint32_t>> words(parts_.size());
     std::vector<std::int64_t> slots(parts_.size());
+    std::vector<std::int64_t> full_diagonals(parts_.size());
     std::vector<form_counts> counts(parts_.size());
     const row_form* const of_row = by_slice_ ? forms.of_row.data() : nullptr;
     try {
@@ -184,11 +186,14 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
         }
+        full_diagonals[i] = windows.full_diagonals();
         counts[i] = windows.counts();
       });
     } catch (const std::bad_alloc&) {
       throw error(status::out_of_memory, "packed: no memory for the column indices");
     }
+    const std::int64_t full = std::accumulate(full_diagonals.begin(), full_diagonals.end(), std::int64_t{0});
+    mostly_diagonal_ = 2 * packed_lanes * full >= static_cast<std::int64_t>(a_.nnz);
     counts_ = {};
     for (const form_counts& c : counts) counts_ += c;
     std::size_t total = 0;
@@ -242,6 +247,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   index_t sigma_;  // rows of a window that may be sorted
   spmv_options options_;
   csr_view<T, O> a_;
+  bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
   value_kinds<T> kinds_;
