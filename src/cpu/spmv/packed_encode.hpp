@@ -70,6 +70,8 @@ class packed_encoder {
   }
   /// Of the windows so far.
   [[nodiscard]] const form_counts& counts() const { return counts_; }
+  /// Slices' positions so far that, with rows in order, lie on a diagonal and have an entry in every lane.
+  [[nodiscard]] std::int64_t full_diagonals() const { return full_diagonals_; }
 
  private:
   static constexpr double enough_filled = 1.05;
@@ -243,6 +245,7 @@ class packed_encoder {
         run = {p.kind(), false, false, 0, whole_form};
       }
       ++run.count;
+      full_diagonals_ += !permuted && run.kind == run_kind::full_diagonal ? 1 : 0;
       words.push_back(static_cast<std::uint32_t>(p.least));
       if (!is_full(run.kind)) words.push_back(p.mask);
       if (offset_bytes(run.kind) == 1) write_offsets<std::uint8_t>(p, j, words);
@@ -281,6 +284,7 @@ class packed_encoder {
   double entries_ = 0;
   std::int64_t row_bytes_ = 0;          // of the window's values, were each row stored by itself
   std::int64_t slice_bytes_ = 0;        // and as its slice is
+  std::int64_t full_diagonals_ = 0;
   int misses_ = 0;  // slices since one was laid out by diagonal
   form_counts counts_ = {};
   std::int64_t slice_entries_ = 0;
