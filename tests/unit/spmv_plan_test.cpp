@@ -194,7 +194,9 @@ TEST_F(SpmvPlan, StandardLooksAtATransposeNoFurtherThanAtAMatrix) {
 }
 
 TEST_F(SpmvPlan, SixtyFourBitOffsetsAreNarrowed) {
-  EXPECT_EQ(spmv_plan(ctx, a, with_kernel("csr.serial")).workspace_bytes(), 3 * sizeof(std::int32_t))
+  spmv_options one_vector = with_kernel("csr.serial");
+  one_vector.columns = 1;  // no panel for column-major ones
+  EXPECT_EQ(spmv_plan(ctx, a, one_vector).workspace_bytes(), 3 * sizeof(std::int32_t))
       << "csr.serial owns nothing itself";
 }
 

@@ -168,6 +168,7 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
 template <scalar T, scalar V, offset O>
 index_t csr_many<T, V, O>::vectors_at_once(csr_view<T, O> a, const spmv_options& told) {
   if (a.nnz < a.cols || told.columns == 1) return 0;
+  if (told.columns == 0 && told.effort == spmv_effort::none) return 0;
   if (told.columns > 1 && told.columns_order == vector_order::row_major) return 0;
   const std::int64_t row = sizeof(V) * std::int64_t{a.cols};
   std::int64_t width = 64 / sizeof(V);

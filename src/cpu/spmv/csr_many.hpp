@@ -84,12 +84,13 @@ struct alignas(64) many_part : part_range {
 template <scalar T, scalar V, offset O>
 class csr_many {
  public:
-  /// A panel is made where column-major vectors are told to come, and where nothing is told and it takes no more bytes
-  /// than the matrix, or half a megabyte. No page of it is touched before it is used.
+  /// A panel is made where column-major vectors are told to come, and where nothing is told, the effort is not none and
+  /// it takes no more bytes than the matrix, or half a megabyte. No page of it is touched before it is used.
   csr_many(const context& ctx, csr_view<T, O> a, int threads, const spmv_options& told);
   /// `a` has the pattern given to the constructor. Allocates nothing.
   void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
            const many_finish& finish);
+  [[nodiscard]] std::size_t panel_bytes() const noexcept { return panel_.bytes(); }
   [[nodiscard]] std::size_t bytes() const noexcept {
     return parts_.size() * sizeof(many_part<V>) + panel_.bytes();
   }

@@ -28,7 +28,7 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);
   }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return many_.bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return many_.panel_bytes(); }
 
  private:
   csr_many<T, V, O> many_;
