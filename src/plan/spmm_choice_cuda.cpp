@@ -12,12 +12,18 @@ namespace {
 /// Another kernel than packed has to be predicted so much faster: errors of predictions cost more where it is wrong.
 constexpr double margin = 1.05;
 
+constexpr index_t few_columns = 8;  // measured by rows alone
+
+/// Of the nearest number of columns; the other order counts as far as twice as many.
 const spmm_task_costs& costs_for(const many_task& task) {
   const spmm_task_costs* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const spmm_task_costs& t : spmm_tuning_cuda.tasks) {
-    const double distance = std::abs(std::log2(static_cast<double>(task.columns) / t.columns));
-    if (t.by_row == task.by_row && distance < least) best = &t, least = distance;
+    const bool other_order = t.by_row != task.by_row;
+    if (other_order && (task.by_row || t.columns > few_columns)) continue;
+    const double distance =
+        std::abs(std::log2(static_cast<double>(task.columns) / t.columns)) + (other_order ? 1 : 0);
+    if (distance < least) best = &t, least = distance;
   }
   return *best;
 }
@@ -35,21 +41,24 @@ double predicted(const spmm_terms_cuda& terms, const std::array<double, spmm_ter
   return sum;
 }
 
+constexpr double most_skew = 16;  // the longest row over the mean
+
 /// As the fit considers it (tools/tune_cuda_many.py).
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
   constexpr index_t longest_walked = 1000;  // by one block
-  if (kernel == "csr.stream") return s.max <= longest_walked;
+  if (kernel == "csr.stream") return task.by_row && s.max <= longest_walked && s.skew < most_skew;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
-  constexpr double least_fill = 0.4, most_skew = 16;
+  constexpr double least_fill = 0.4;
   constexpr index_t least_block_rows = 4096;
-  return !task.by_row && s.block_fill[static_cast<std::size_t>(b)] >= least_fill && s.skew < most_skew &&
+  return (!task.by_row || task.columns <= few_columns) && s.block_fill[static_cast<std::size_t>(b)] >= least_fill && s.skew < most_skew &&
          s.rows / b >= least_block_rows;
 }
 
 }  // namespace
 
 std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, const device_info& device) {
+  if (suits_pieces(s, task)) return "csr.pieces";
   const spmm_task_costs& costs = costs_for(task);
   const spmm_terms_of terms(s, task.value, task.columns, device);
   std::string_view best = many_candidates.front();

@@ -13,9 +13,8 @@
 
 namespace tulle {
 
-/// csr.stream stands for all kernels of CSR, which share its pass.
-inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "csr.pieces", "csr.stream",
-                                                                    "bin_bsr.compact"};
+/// csr.stream stands for all kernels of CSR, which share its pass, but csr.pieces, which has a rule (`suits_pieces`).
+inline constexpr std::array<std::string_view, 3> many_candidates = {"packed", "csr.stream", "bin_bsr.compact"};
 
 /// Lines of X: `tile`, `window`, `slab` those that are different among entries that lie together (spmv_terms_cuda.hpp),
 /// `far` and `far_slab` those that L2 does not hold.
