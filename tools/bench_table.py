@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 
 MARKER = re.compile(r"(<!-- table:(?P<name>[\w.-]+)(?P<settings>[^>]*?) *-->\n).*?(<!-- /table -->)", re.DOTALL)
-DEFAULTS = {"precision": "f64", "cache": "cold", "kind": "choice", "values": "", "forms": ""}
+DEFAULTS = {"precision": "f64", "cache": "cold", "kind": "choice", "values": "", "forms": "", "plan": "told"}
 
 
 def fastest(records: list[dict]) -> dict | None:
@@ -445,7 +445,7 @@ def rows_table(run: dict) -> str:
 
 
 def columns_table(run: dict, settings: dict[str, str]) -> str:
-    """Of bench/spmm_families.cpp, for one precision: by matrix what a told plan chooses beside the fastest of the vendor's algorithms
+    """Of bench/spmm_families.cpp, for one precision: by matrix what a plan chooses that was told the columns (plan=untold: was not) beside the fastest of the vendor's algorithms
     whose answer was right, or (kind=means) geometric means; kind=bounds: the share of what binds it that it reaches."""
     cases: dict[tuple[str, int, str], dict[str, dict[str, str]]] = {}
     for r in (dict(zip(run["header"], row)) for row in run["rows"]):
@@ -460,10 +460,11 @@ def columns_table(run: dict, settings: dict[str, str]) -> str:
             kernels = cases.get((matrix, columns, order), {})
             right = {k: float(r["us"]) for k, r in kernels.items() if float(r["error"]) <= 1}
             vendor = min((t for k, t in right.items() if k.startswith("cusparse")), default=math.nan)
-            if "default told" not in right or math.isnan(vendor):
+            plan = "default" if settings["plan"] == "untold" else "default told"
+            if plan not in right or math.isnan(vendor):
                 cells.append("")
                 continue
-            own, r = right["default told"], kernels["default told"]
+            own, r = right[plan], kernels[plan]
             gather, memory = float(r["gather us"]), float(r["memory us"])
             speed = vendor / own
             speeds.setdefault((order, columns), []).append(speed)
