@@ -173,6 +173,7 @@ class study {
     const any_spmv_plan plan(bench_.ctx, a, options);
     const linear_operator& op = f.read == words::high ? plan.high_words() : plan;
     precision_record r = describe(f, v, plan);
+    if (std::ranges::any_of(out.records, [&](const precision_record& seen) { return is_same(seen, r); })) return;
     r.moved_bytes = static_cast<double>(r.matrix_bytes + p.x.bytes() + p.y.bytes());
     std::vector<precision_record> records;
     for (const cache_state state : states_of(o_)) {
@@ -193,6 +194,10 @@ class study {
     }
   }
 
+  /// A kernel that is named and was the plan's own choice too is measured once.
+  static bool is_same(const precision_record& a, const precision_record& b) {
+    return a.kernel == b.kernel && a.matrix == b.matrix && a.values == b.values && a.form == b.form && a.precision == b.precision;
+  }
   static precision_record describe(const form& f, const valued& v, const any_spmv_plan& plan) {
     precision_record r;
     r.kernel = plan.kernel();

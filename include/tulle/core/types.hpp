@@ -90,8 +90,10 @@ constexpr std::size_t size_of(scalar_type t) {
     case scalar_type::c64: return 8;
     case scalar_type::c128: return 16;
     case scalar_type::boolean: return 1;
-    default: return 4;
+    case scalar_type::f32:
+    case scalar_type::i32: break;
   }
+  return 4;
 }
 /// Real numbers with a point: what solvers, dot products and Jacobi steps are for.
 constexpr bool is_floating(scalar_type t) { return t == scalar_type::f32 || t == scalar_type::f64; }
