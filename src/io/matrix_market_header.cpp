@@ -69,7 +69,7 @@ void read_symmetry(const source& file, std::string_view& line, header& h) {
                   "general, symmetric, skew-symmetric or hermitian");
   h.symmetry = symmetries[choice];
   if (h.symmetry == mm_symmetry::hermitian && h.field != mm_field::complex) {
-    fail(status::invalid_format, file, 1, "a hermitian matrix has complex values");
+    fail(status::unsupported, file, 1, "a hermitian matrix has complex values");
   }
   if (h.vector && h.symmetry != mm_symmetry::general) fail(status::invalid_format, file, 1, "a vector must be general");
   if (h.field == mm_field::pattern && h.symmetry == mm_symmetry::skew_symmetric) {

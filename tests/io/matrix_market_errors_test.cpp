@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%%MatrixMarket matrix coordinate real\n1 1 0\n", format, "line 1: the banner names no symmetry"},
         bad_text{"%%MatrixMarket matrix coordinate real general 2\n", format, "line 1: '2' follows"},
         bad_text{"%%MatrixMarket matrix coordinate complex general\n1 1 0\n", status::unsupported, "line 1: complex"},
-        bad_text{"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", status::invalid_format, "line 1: a hermitian"},
+        bad_text{"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", status::unsupported, "line 1: a hermitian"},
         bad_text{"%%MatrixMarket matrix array pattern general\n1 1\n", format, "line 1: an array cannot be a pattern"},
         bad_text{"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", format,
                  "line 1: a pattern has no signs"},
