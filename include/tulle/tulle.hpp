@@ -1,4 +1,5 @@
-// All of tulle's C++ API.
+/// @file
+/// All of tulle's C++ API.
 #pragma once
 
 #include <tulle/core/buffer.hpp>

@@ -1,4 +1,5 @@
-// Owned, uninitialised memory of a context, freed in the order of the context's stream.
+/// @file
+/// Owned, uninitialised memory of a context, freed in the order of the context's stream.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,10 @@ class buffer {
     }
     if (size > 0) data_ = static_cast<T*>(ctx.memory().allocate(size * sizeof(T), ctx.stream()));
   }
+  /// Takes the memory over; `other` is empty afterwards.
   buffer(buffer&& other) noexcept
       : ctx_(std::exchange(other.ctx_, std::nullopt)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  /// Frees what it held, then takes the memory over; `other` is empty afterwards.
   buffer& operator=(buffer&& other) noexcept {
     if (this != &other) {
       release();
@@ -52,11 +55,17 @@ class buffer {
   buffer& operator=(const buffer&) = delete;
   ~buffer() { release(); }
 
+  /// The first element, in the memory that space() says; null where there is none.
   [[nodiscard]] T* data() noexcept { return data_; }
+  /// The first element, read-only.
   [[nodiscard]] const T* data() const noexcept { return data_; }
+  /// Elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// size() * sizeof(T).
   [[nodiscard]] std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+  /// Whether there is no element.
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// Host or device; the host for a buffer that was made without a context.
   [[nodiscard]] memory_space space() const noexcept { return ctx_ ? ctx_->space() : memory_space::host; }
   /// The number of the device whose memory it is in, -1 for the host.
   [[nodiscard]] int device() const noexcept { return ctx_ ? ctx_->device() : -1; }
@@ -66,6 +75,7 @@ class buffer {
     require_host();
     return {data_, size_};
   }
+  /// The elements as a host span, read-only. Throws INVALID_ARGUMENT for device memory.
   [[nodiscard]] host_span<const T> host() const {
     require_host();
     return {data_, size_};

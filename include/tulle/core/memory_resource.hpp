@@ -1,4 +1,5 @@
-// Where buffers get their bytes from, and the stream that orders their life.
+/// @file
+/// Where buffers get their bytes from, and the stream that orders their life.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@ namespace tulle {
 
 /// A CUDA stream that somebody else owns (`native` is a cudaStream_t), or the CPU's program order.
 struct stream_view {
-  void* native = nullptr;
+  void* native = nullptr;  ///< a cudaStream_t; null: the default stream, or the CPU's
 };
 
 /// A source of memory in one space. Implementations must be safe to call from several threads.
@@ -22,6 +23,7 @@ class memory_resource {
   virtual void* allocate(std::size_t bytes, stream_view stream) = 0;
   /// Gives back what `allocate` returned, once the work queued on `stream` so far is done.
   virtual void deallocate(void* pointer, std::size_t bytes, stream_view stream) noexcept = 0;
+  /// The space that all of it is in.
   [[nodiscard]] virtual memory_space space() const noexcept = 0;
   /// The number of the device that it is the memory of, -1: not known, or the host.
   [[nodiscard]] virtual int device() const noexcept { return -1; }

@@ -1,4 +1,5 @@
-// A context's memory that remembers what was taken from it and given back, for peaks.
+/// @file
+/// A context's memory that remembers what was taken from it and given back, for peaks.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace tulle {
 /// memory is known. Throws what the context's own memory throws.
 class peak_memory : public memory_resource {
  public:
+  /// Takes from the memory of `ctx`, of which it keeps a copy.
   explicit peak_memory(const context& ctx) : ctx_(ctx) {}
 
   void* allocate(std::size_t bytes, stream_view stream) override {
@@ -35,11 +37,13 @@ class peak_memory : public memory_resource {
     --blocks_;
     ctx_.memory().deallocate(pointer, bytes, stream);
   }
+  /// As of the context that it was made with.
   [[nodiscard]] memory_space space() const noexcept override { return ctx_.space(); }
   [[nodiscard]] int device() const noexcept override { return ctx_.device(); }
 
   /// Bytes that are held.
   [[nodiscard]] std::size_t now() const noexcept { return held_; }
+  /// Calls of allocate since it was made.
   [[nodiscard]] std::size_t allocations() const noexcept { return allocations_; }
   /// Forgets the past: what is held now does not count for the peak.
   void restart() {

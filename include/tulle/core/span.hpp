@@ -1,4 +1,5 @@
-// Non-owning ranges. Host and device spans are different types with no conversion between them.
+/// @file
+/// Non-owning ranges. Host and device spans are different types with no conversion between them.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,14 @@
 
 namespace tulle {
 
+/// `size` elements of T side by side in one memory space; trivially copyable. Only the host's can be read through.
 template <class T, memory_space Space>
 class basic_span {
  public:
-  using element_type = T;
+  using element_type = T;  ///< what it holds, const or not
 
   constexpr basic_span() noexcept = default;
+  /// The `size` elements from `data` on.
   constexpr basic_span(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
   /// A span of T converts to a span of const T.
@@ -32,19 +35,25 @@ class basic_span {
              std::is_same_v<std::remove_cv_t<std::ranges::range_value_t<R>>, std::remove_cv_t<T>>)
   constexpr basic_span(R&& range) noexcept : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
 
+  /// The first element, in the space of the type; null where there is none.
   [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  /// Elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  /// Whether there is no element.
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  /// Of the host: an iterator to the first element.
   [[nodiscard]] constexpr T* begin() const noexcept
     requires(Space == memory_space::host)
   {
     return data_;
   }
+  /// Of the host: an iterator past the last element.
   [[nodiscard]] constexpr T* end() const noexcept
     requires(Space == memory_space::host)
   {
     return data_ + size_;
   }
+  /// Of the host: element i < size(), which is not checked.
   constexpr T& operator[](std::size_t i) const noexcept
     requires(Space == memory_space::host)
   {
@@ -56,13 +65,17 @@ class basic_span {
   std::size_t size_ = 0;
 };
 
+/// Elements in host memory.
 template <class T>
 using host_span = basic_span<T, memory_space::host>;
+/// Elements in the memory of a CUDA device.
 template <class T>
 using device_span = basic_span<T, memory_space::device>;
 
 }  // namespace tulle
 
-/// The elements of a span outlive it.
+/// @cond
+// The elements of a span outlive it.
 template <class T, tulle::memory_space Space>
 inline constexpr bool std::ranges::enable_borrowed_range<tulle::basic_span<T, Space>> = true;
+/// @endcond

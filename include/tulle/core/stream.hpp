@@ -1,5 +1,6 @@
-// Streams, events and graphs of a device as values; on the CPU, whose work is done when a call returns, streams do
-// nothing, events only tell the time, and there are no graphs.
+/// @file
+/// Streams, events and graphs of a device as values; on the CPU, whose work is done when a call returns, streams do
+/// nothing, events only tell the time, and there are no graphs.
 #pragma once
 
 #include <functional>
@@ -15,9 +16,12 @@ class device_graph;
 /// A queue of work on a context's device, apart from the context's own. Owned; `view()` is what calls take.
 class stream {
  public:
+  /// On the device of `ctx`, beside its own stream. Throws OUT_OF_MEMORY or KERNEL_LAUNCH where the device gives none.
   explicit stream(const context& ctx);
 
+  /// For calls; the stream must outlive what is queued on it.
   [[nodiscard]] stream_view view() const noexcept { return view_; }
+  /// The same as view().
   operator stream_view() const noexcept { return view_; }
   /// Waits for everything queued so far, and throws what it failed with.
   void synchronize() const;
@@ -31,8 +35,11 @@ class stream {
 /// A point of a stream that others can wait for.
 class event {
  public:
+  /// On the device of `ctx`. It is no point of any stream before record().
   explicit event(const context& ctx);
+  /// Takes the point over.
   event(event&&) noexcept = default;
+  /// Takes the point over.
   event& operator=(event&&) noexcept = default;
 
   /// From now on the point is where `stream` is.
@@ -60,6 +67,7 @@ class graph {
   /// stream stays usable in any case. Everything that the work uses must outlive the graph.
   graph(const context& ctx, const std::function<void()>& work, std::optional<stream_view> stream = {});
 
+  /// Queues the work once more, on `stream` (none: the context's). Does not wait.
   void launch(std::optional<stream_view> stream = {}) const;
 
  private:

@@ -1,7 +1,8 @@
-// Conversions between formats, all through CSR, each on the backend of its context.
-//
-// Every function takes a view whose arrays are in the context's memory space (else INVALID_ARGUMENT) and returns an
-// owning matrix there. They are stable and deterministic. Structure is trusted: validate() untrusted input first.
+/// @file
+/// Conversions between formats, all through CSR, each on the backend of its context.
+///
+/// Every function takes a view whose arrays are in the context's memory space (else INVALID_ARGUMENT) and returns an
+/// owning matrix there. They are stable and deterministic. Structure is trusted: validate() untrusted input first.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ csr<T, O> clone(const context& ctx, csr_view<T, O> a);
 template <offset To, scalar T, offset O>
 csr<T, To> with_offsets(const context& ctx, csr_view<T, O> a);
 
+/// The entries in the order of the CSR, with their row indices.
 template <scalar T, offset O>
 coo<T> to_coo(const context& ctx, csr_view<T, O> a);
 /// Rows in order; entries of one row keep their order, duplicates stay. Throws OVERFLOW when nnz exceeds O.
@@ -29,6 +31,7 @@ csr<T, O> to_csr(const context& ctx, coo_view<T> a);
 /// Column-compressed arrays of the same matrix; entries of one column in order of their row.
 template <scalar T, offset O>
 csc<T, O> to_csc(const context& ctx, csr_view<T, O> a);
+/// Entries of one row in order of their column.
 template <scalar T, offset O>
 csr<T, O> to_csr(const context& ctx, csc_view<T, O> a);
 
@@ -36,12 +39,15 @@ csr<T, O> to_csr(const context& ctx, csc_view<T, O> a);
 /// padding would make the matrix more than `max_padding` times its nonzeros (and 2^20 slots).
 template <scalar T, offset O>
 ell<T> to_ell(const context& ctx, csr_view<T, O> a, double max_padding = 10.0);
+/// Without the padding; entries of a row in the order of their slots. Throws OVERFLOW when nnz exceeds O.
 template <offset O = std::int64_t, scalar T>
 csr<T, O> to_csr(const context& ctx, ell_view<T> a);
 
 /// `sigma`: rows of a sorting window, a multiple of 32; 1 keeps every row in place.
 template <scalar T, offset O>
 sell<T> to_sell(const context& ctx, csr_view<T, O> a, index_t sigma = 1024);
+/// Without the padding, rows back in place; entries of a row in the order of their slots. Throws OVERFLOW when nnz
+/// exceeds O.
 template <offset O = std::int64_t, scalar T>
 csr<T, O> to_csr(const context& ctx, sell_view<T> a);
 
@@ -68,13 +74,16 @@ csr<T, O> to_csr(const context& ctx, bin_bsr_view<T> a);
 /// Rewrites the values of a converted matrix from the CSR that it was made from, with new numbers in the same pattern.
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, ell<T>& to);
+/// The same for SELL.
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, sell<T>& to);
+/// The same for BSR.
 template <scalar T, offset O>
 void update_values(const context& ctx, csr_view<T, O> from, bsr<T, O>& to);
 /// From the BSR that it was made from, or has the blocks of; and back.
 template <scalar T, offset O>
 void update_values(const context& ctx, bsr_view<T, O> from, bin_bsr<T>& to);
+/// A BSR's values from those of the bins.
 template <scalar T, offset O>
 void update_values(const context& ctx, bin_bsr_view<T> from, bsr<T, O>& to);
 

@@ -1,4 +1,5 @@
-// Is this matrix what it claims to be?
+/// @file
+/// Is this matrix what it claims to be?
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,17 @@ namespace tulle {
 
 /// Which findings count. Offsets and index ranges are always checked.
 struct validate_options {
-  bool sorted = false;      // columns ascending within each row
-  bool duplicates = false;  // no column twice in a row (adjacent ones only, unless the rows are sorted)
-  bool finite = false;      // no NaN, no infinity
+  bool sorted = false;      ///< columns ascending within each row
+  bool duplicates = false;  ///< no column twice in a row (adjacent ones only, unless the rows are sorted)
+  bool finite = false;      ///< no NaN, no infinity
 };
 
 /// The first finding in row order (and then in entry order), the gravest first when an entry has several.
 struct validation {
-  data_status what = data_status::success;
-  std::int64_t row = -1;    // where, or -1
-  std::int64_t entry = -1;  // position in colind, or -1
+  data_status what = data_status::success;  ///< what was found; success: nothing
+  std::int64_t row = -1;                    ///< where, or -1
+  std::int64_t entry = -1;                  ///< position in colind, or -1
+  /// Whether nothing was found.
   [[nodiscard]] bool ok() const noexcept { return what == data_status::success; }
   /// "row 17, entry 203: column index out of range".
   [[nodiscard]] std::string message() const;

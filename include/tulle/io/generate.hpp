@@ -1,4 +1,5 @@
-// Matrices from a formula: "gen:stencil:points=27,n=200" wherever a file name is accepted.
+/// @file
+/// Matrices from a formula: "gen:stencil:points=27,n=200" wherever a file name is accepted.
 #pragma once
 
 #include <span>
@@ -12,10 +13,11 @@ namespace tulle {
 
 /// One generator, for help texts.
 struct generator_info {
-  std::string_view name;
-  std::string_view parameters;  // "n=100, points=7 (5, 7, 9, 27)"
-  std::string_view summary;
+  std::string_view name;        ///< what stands behind "gen:"
+  std::string_view parameters;  ///< "n=100, points=7 (5, 7, 9, 27)"
+  std::string_view summary;     ///< what matrices it makes
 };
+/// All that there are, by name. Lives as long as the program.
 std::span<const generator_info> generators() noexcept;
 
 /// True for "gen:...".

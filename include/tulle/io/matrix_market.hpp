@@ -1,4 +1,5 @@
-// Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996).
+/// @file
+/// Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996).
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,37 @@
 
 namespace tulle {
 
-enum class mm_field : std::uint8_t { real, integer, pattern, complex };  // `double` reads as real
-enum class mm_symmetry : std::uint8_t { general, symmetric, skew_symmetric, hermitian };
+/// What a file says that its values are; `double` reads as real.
+enum class mm_field : std::uint8_t {
+  real,     ///< numbers with a point; `double` reads as this
+  integer,  ///< whole numbers
+  pattern,  ///< places alone; every value is 1
+  complex,  ///< pairs of numbers
+};
+/// What a file says that it holds of the matrix: all of it, or its lower triangle.
+enum class mm_symmetry : std::uint8_t {
+  general,         ///< all entries are there
+  symmetric,       ///< a_ji = a_ij
+  skew_symmetric,  ///< a_ji = -a_ij
+  hermitian,       ///< a_ji is the conjugate of a_ij
+};
 
+/// How a file is read.
 struct matrix_market_options {
-  bool strict = false;  // refuse duplicates, and diagonal entries of skew-symmetric matrices
-  int threads = 0;      // 0: as many as OpenMP would use
+  bool strict = false;  ///< refuse duplicates, and diagonal entries of skew-symmetric matrices
+  int threads = 0;      ///< 0: as many as OpenMP would use
 };
 
 /// What reading a file taught, beyond the matrix.
 struct matrix_market_info {
-  mm_field field = mm_field::real;
-  mm_symmetry symmetry = mm_symmetry::general;
-  bool array = false;                   // dense `array` format
-  std::int64_t stored_entries = 0;      // entry lines in the file
-  std::int64_t duplicates_summed = 0;
-  std::int64_t bytes = 0;               // of text, after decompression
-  double seconds = 0;                   // from opening to the finished CSR
-  std::string note;                     // one sentence a person should see, or empty
+  mm_field field = mm_field::real;              ///< as the banner says
+  mm_symmetry symmetry = mm_symmetry::general;  ///< as the banner says
+  bool array = false;                           ///< dense `array` format
+  std::int64_t stored_entries = 0;              ///< entry lines in the file
+  std::int64_t duplicates_summed = 0;           ///< entries that were added to one at the same place
+  std::int64_t bytes = 0;                       ///< of text, after decompression
+  double seconds = 0;                           ///< from opening to the finished CSR
+  std::string note;                             ///< one sentence a person should see, or empty
 };
 
 /// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content; "-" is standard input) into a CSR with sorted rows,

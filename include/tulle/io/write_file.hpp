@@ -1,4 +1,5 @@
-// Files that are replaced whole or not at all.
+/// @file
+/// Files that are replaced whole or not at all.
 #pragma once
 
 #include <filesystem>

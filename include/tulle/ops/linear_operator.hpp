@@ -1,5 +1,6 @@
-// y = alpha A x + beta y for anything that can do it: a plan, a caller's own matrix-free class, a composed operator.
-// Solvers know operators, not matrices.
+/// @file
+/// y = alpha A x + beta y for anything that can do it: a plan, a caller's own matrix-free class, a composed operator.
+/// Solvers know operators, not matrices.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +15,33 @@ namespace tulle {
 
 /// What an operator may be asked for. Every operator has `apply`; `can` tells of the others beforehand.
 /// many_epilogue: apply_many_with in the pass of apply_many, not in one of its own.
-enum class operation : std::uint8_t { apply, apply_many, apply_dots, jacobi, many_epilogue };
+enum class operation : std::uint8_t {
+  apply,          ///< y = A x
+  apply_many,     ///< several right-hand sides at once
+  apply_dots,     ///< y = A x and two dot products from the same pass
+  jacobi,         ///< a step of the weighted Jacobi method
+  many_epilogue,  ///< apply_many_with in the pass of apply_many
+};
+/// "apply", "apply_many", "apply_dots", "jacobi", "many_epilogue".
 std::string_view name(operation what) noexcept;
 
+/// How one call runs.
 struct apply_options {
-  std::optional<stream_view> stream = {};  // none: the context's; another one must be of the same device
-  bool transposed = false;                 // by A^T: x has rows elements, y has cols
+  std::optional<stream_view> stream = {};  ///< none: the context's; another one must be of the same device
+  bool transposed = false;                 ///< by A^T: x has rows elements, y has cols
 };
 
-enum class activation : std::uint8_t { none, relu };
+/// What is done to every element before it is stored: nothing, or max(0, .).
+enum class activation : std::uint8_t {
+  none,  ///< nothing
+  relu,  ///< max(0, .); NaN stays
+};
 
 /// What becomes of alpha A X + beta Y before it is stored: Y = act(alpha A X + beta Y + 1 b^T), a layer of a graph
 /// convolution (Kipf, Welling: Semi-supervised classification with graph convolutional networks, ICLR 2017).
 struct many_epilogue {
-  const_vector_ref bias = {};         // b, an element for each vector, of their type; no elements: none
-  activation act = activation::none;  // relu: what is below 0 becomes 0; NaN stays
+  const_vector_ref bias = {};         ///< b, an element for each vector, of their type; no elements: none
+  activation act = activation::none;  ///< relu: what is below 0 becomes 0; NaN stays
 };
 
 /// A is rows x cols. The public functions check their arguments and throw INVALID_DIMENSIONS, INVALID_ARGUMENT (type,
@@ -38,12 +51,18 @@ struct many_epilogue {
 class linear_operator {
  public:
   linear_operator() = default;
+  /// Copies what a derived class copies.
   linear_operator(const linear_operator&) = default;
+  /// Moves what a derived class moves.
   linear_operator(linear_operator&&) = default;
+  /// Copies what a derived class copies.
   linear_operator& operator=(const linear_operator&) = default;
+  /// Moves what a derived class moves.
   linear_operator& operator=(linear_operator&&) = default;
+  /// Ends what a derived class owns.
   virtual ~linear_operator() = default;
 
+  /// Where it runs, and whose stream it takes where a call names none.
   [[nodiscard]] virtual const context& ctx() const noexcept = 0;
   /// {rows, cols}: elements of y, elements of x.
   [[nodiscard]] virtual shape dimensions() const noexcept = 0;
@@ -53,6 +72,7 @@ class linear_operator {
   [[nodiscard]] virtual std::string_view label() const noexcept { return "the operator"; }
   /// And what they call the matrix.
   [[nodiscard]] virtual std::string_view matrix_label() const noexcept { return "A"; }
+  /// Whether it has the call, by A or by A^T. What it denies throws UNSUPPORTED.
   [[nodiscard]] virtual bool can(operation what, bool transposed = false) const noexcept {
     return what == operation::apply && !transposed;
   }
@@ -82,11 +102,11 @@ class linear_operator {
 
   /// What every call checks its vectors by.
   struct call_facts {
-    memory_space space;
-    int device;  // -1 but for device memory
-    stream_view stream;
-    shape a;
-    scalar_type type;
+    memory_space space;  ///< where vectors must be
+    int device;          ///< -1 but for device memory
+    stream_view stream;  ///< that calls take where they name none
+    shape a;             ///< of A
+    scalar_type type;    ///< of the vectors
   };
 
  protected:
@@ -94,9 +114,10 @@ class linear_operator {
   [[nodiscard]] virtual const call_facts* kept_facts() const noexcept { return nullptr; }
   /// How one call runs: `options` with the stream filled in.
   struct call {
-    stream_view stream;
-    bool transposed;
+    stream_view stream;  ///< that the work is queued on
+    bool transposed;     ///< by A^T
   };
+  /// y = alpha A x + beta y; the arguments are checked already, here and in all that follow.
   virtual void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const = 0;
   /// Called only where `can` says so.
   virtual void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
@@ -104,8 +125,10 @@ class linear_operator {
   /// Calls do_apply_many and goes over Y again, unless it is overridden.
   virtual void do_apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                                   const many_epilogue& then, call how) const;
+  /// Called only where `can` says so.
   virtual void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                              const const_vector_ref& w, const vector_ref& dots, call how) const;
+  /// Called only where `can` says so.
   virtual void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
                          const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const;
 

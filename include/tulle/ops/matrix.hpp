@@ -1,8 +1,9 @@
-// Operations that make matrices of matrices: sums, transposes, slices, rows in order.
-//
-// Matrices may be of any format, on the host or on the device of the context: each is taken as CSR in the context's
-// memory (see to_csr). Results are CSR there, own their arrays, and have 32-bit offsets where they fit. Structure is
-// trusted: validate() untrusted input first. Nothing depends on the number of threads or on the backend.
+/// @file
+/// Operations that make matrices of matrices: sums, transposes, slices, rows in order.
+///
+/// Matrices may be of any format, on the host or on the device of the context: each is taken as CSR in the context's
+/// memory (see to_csr). Results are CSR there, own their arrays, and have 32-bit offsets where they fit. Structure is
+/// trusted: validate() untrusted input first. Nothing depends on the number of threads or on the backend.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ matrix_ref clone(const context& ctx, const matrix_ref& a);
 /// BSR stay as wide as they are.
 matrix_ref to_csr(const context& ctx, const matrix_ref& a);
 
+/// The n x n matrix with ones on its diagonal.
 matrix_ref identity(const context& ctx, index_t n, scalar_type type);
 
 /// alpha A + beta B: the union of the patterns, rows sorted, sums that are 0 kept; each product is rounded, then their
@@ -35,9 +37,10 @@ void add_into(const context& ctx, double alpha, const matrix_ref& a, double beta
 
 /// A^T, rows sorted, and where its entries are in A as CSR: value i is A's value positions[i].
 struct transposition {
-  matrix_ref matrix;
-  buffer<std::int64_t> positions;
+  matrix_ref matrix;               ///< A^T, CSR
+  buffer<std::int64_t> positions;  ///< nnz of them, in the context's memory
 };
+/// Sorts the entries on the backend of `ctx`, stable: duplicates keep their order.
 transposition transpose(const context& ctx, const matrix_ref& a);
 
 /// A with the conjugates of its values; the matrix itself where they are real. A^H is transposed(conjugate(A)), as a CSC.
@@ -49,12 +52,13 @@ void diagonal(const context& ctx, const matrix_ref& a, const vector_ref& out);
 
 /// D A and A D with the diagonal D in `factors`. The pattern is shared with A where A has an owner, else copied.
 matrix_ref scale_rows(const context& ctx, const matrix_ref& a, const const_vector_ref& factors);
+/// A D: value k times the factor of its column, factors[colind[k]].
 matrix_ref scale_columns(const context& ctx, const matrix_ref& a, const const_vector_ref& factors);
 
 /// begin .. end - 1.
 struct index_range {
-  index_t begin = 0;
-  index_t end = 0;
+  index_t begin = 0;  ///< the first
+  index_t end = 0;    ///< past the last
 };
 /// The part of A in some rows and columns, numbered from 0. Entries keep their order.
 matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, index_range columns);
@@ -62,6 +66,7 @@ matrix_ref extract(const context& ctx, const matrix_ref& a, index_range rows, in
 /// P A Q^T: row i is A's row rows.order()[i], and A's column columns.order()[j] becomes column j. Columns ascend in every
 /// row where they did in A. Permutations may be in any memory. Throws INVALID_DIMENSIONS.
 matrix_ref permute(const context& ctx, const matrix_ref& a, const permutation& rows, const permutation& columns);
+/// P A: rows alone are moved.
 matrix_ref permute_rows(const context& ctx, const matrix_ref& a, const permutation& rows);
 /// P A P^T, of a square A.
 matrix_ref permute_symmetric(const context& ctx, const matrix_ref& a, const permutation& order);

@@ -1,5 +1,6 @@
-// C = alpha P o (U V^T) + beta C, the sampled dense-dense product: of the product of two dense matrices only the
-// entries that a sparse pattern has.
+/// @file
+/// C = alpha P o (U V^T) + beta C, the sampled dense-dense product: of the product of two dense matrices only the
+/// entries that a sparse pattern has.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ namespace tulle {
 
 /// Everything has a default; nobody needs to set anything.
 struct sddmm_options {
-  std::string kernel = {};    // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of something else)
-  bool times_values = false;  // each dot product times A's value at its place: P is A; else P has ones
+  std::string kernel = {};    ///< "" = choose (or what TULLE_KERNEL says, unless it names a kernel of something else)
+  bool times_values = false;  ///< each dot product times A's value at its place: P is A; else P has ones
   /// U or V will be column-major: the plan then has 128 bytes for each row and column of A, into which features are
   /// transposed a few at a time. Without it such calls read U and V where they lie, which is slower.
   bool column_major = false;
@@ -39,7 +40,9 @@ class any_sddmm_plan {
   /// A: rows x cols, CSR or CSC. Throws INVALID_ARGUMENT (unknown kernel, wrong memory space, i32 values), UNSUPPORTED
   /// (another format), INVALID_STRUCTURE, OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
   any_sddmm_plan(const context& ctx, const matrix_ref& a, const sddmm_options& options = {});
+  /// Takes the plan over; `other` may only be destroyed or assigned to.
   any_sddmm_plan(any_sddmm_plan&&) noexcept;
+  /// Takes the plan over.
   any_sddmm_plan& operator=(any_sddmm_plan&&) noexcept;
   ~any_sddmm_plan();
 
@@ -58,12 +61,15 @@ class any_sddmm_plan {
   }
   { read_values(lent(std::forward<Values>(values))); }
 
+  /// Where it runs.
   [[nodiscard]] const context& ctx() const noexcept;
+  /// Of A.
   [[nodiscard]] shape dimensions() const noexcept;
   /// Entries of A, and elements of c.
   [[nodiscard]] std::int64_t nnz() const noexcept;
   /// Of A, U, V and c.
   [[nodiscard]] scalar_type type() const noexcept;
+  /// The kernel's name.
   [[nodiscard]] std::string_view kernel() const noexcept;
   /// One sentence: the kernel, and why; then its parameters.
   [[nodiscard]] std::string explain() const;
@@ -81,6 +87,7 @@ class any_sddmm_plan {
 template <scalar T>
 class sddmm_plan : public any_sddmm_plan {
  public:
+  /// A view, which must outlive the plan.
   template <offset O>
   sddmm_plan(const context& ctx, csr_view<T, O> a, const sddmm_options& options = {})
       : any_sddmm_plan(ctx, matrix_ref(a), options) {}
@@ -89,8 +96,10 @@ class sddmm_plan : public any_sddmm_plan {
   requires std::same_as<detail::value_of<M>, T> sddmm_plan(const context& ctx, M&& a, const sddmm_options& options = {})
       : any_sddmm_plan(ctx, matrix_ref(std::forward<M>(a)), options) {}
 };
+/// Deduces T from the matrix.
 template <scalar T, offset O, class... More>
 sddmm_plan(const context&, csr_view<T, O>, const More&...) -> sddmm_plan<T>;
+/// Deduces T from the matrix.
 template <detail::owning_matrix M, class... More>
 sddmm_plan(const context&, M&&, const More&...) -> sddmm_plan<detail::value_of<M>>;
 

@@ -1,4 +1,5 @@
-// C = M o (alpha A B) + beta D, sorted, deterministic, in bounded memory.
+/// @file
+/// C = M o (alpha A B) + beta D, sorted, deterministic, in bounded memory.
 #pragma once
 
 #include <concepts>
@@ -18,9 +19,9 @@ namespace tulle {
 
 /// Everything has a default; nobody needs to set anything.
 struct spgemm_options {
-  std::string kernel = {};   // "" = choose (or what TULLE_KERNEL says, unless it names a kernel of y = A x)
-  bool transpose_a = false;  // A^T B; A^T is made once, by a sort of the entries
-  bool transpose_b = false;  // A B^T
+  std::string kernel = {};   ///< "" = choose (or what TULLE_KERNEL says, unless it names a kernel of y = A x)
+  bool transpose_a = false;  ///< A^T B; A^T is made once, by a sort of the entries
+  bool transpose_b = false;  ///< A B^T
   /// The most bytes that the product may hold at any time beyond its operands and C; 0: no limit. Copies of operands
   /// are not counted: on the device, transposed, sorted, with offsets of another width, and with a D the product that it is added to. Where the
   /// whole would pass it, C is made by panels of rows, halved until they fit; the result is the same bit for bit. A
@@ -29,7 +30,7 @@ struct spgemm_options {
   /// Drop the entries of C that are 0, as those that cancel are. C keeps them otherwise, since a pattern that depends on
   /// numbers cannot be filled anew: `numeric` is refused with this.
   bool eliminate_zeros = false;
-  index_t tile_size = 0;  // kernel0: columns of an accumulator; 0: its own choice
+  index_t tile_size = 0;  ///< kernel0: columns of an accumulator; 0: its own choice
 };
 
 /// Further operands of C = M o (alpha A B) + beta D.
@@ -43,18 +44,18 @@ struct spgemm_terms {
 
 /// What a product will take, before it is made.
 struct spgemm_estimate {
-  std::int64_t products = 0;         // multiplications a_ik b_kj
-  std::int64_t nnz_bound = 0;        // nnz(C) is at most this
-  std::int64_t nnz = 0;              // and about this, from rows that were counted
-  std::size_t c_bytes_bound = 0;     // C takes at most this
+  std::int64_t products = 0;      ///< multiplications a_ik b_kj
+  std::int64_t nnz_bound = 0;     ///< nnz(C) is at most this
+  std::int64_t nnz = 0;           ///< and about this, from rows that were counted
+  std::size_t c_bytes_bound = 0;  ///< C takes at most this
 };
 
 /// Arrays of the caller that a C is written to, in the plan's memory: rows + 1 offsets, nnz columns, nnz values.
 struct csr_arrays {
-  offset_type offset = offset_type::i64;
-  void* rowptr = nullptr;
-  index_t* colind = nullptr;
-  void* values = nullptr;
+  offset_type offset = offset_type::i64;  ///< of rowptr
+  void* rowptr = nullptr;                 ///< rows + 1 of that type
+  index_t* colind = nullptr;              ///< nnz
+  void* values = nullptr;                 ///< nnz of the matrices' type
 };
 
 namespace detail {
@@ -74,7 +75,9 @@ class any_spgemm_plan {
   /// DEVICE_OUT_OF_MEMORY.
   any_spgemm_plan(const context& ctx, const matrix_ref& a, const matrix_ref& b, const spgemm_options& options = {},
                   const spgemm_terms& terms = {});
+  /// Takes the plan over; `other` may only be destroyed or assigned to.
   any_spgemm_plan(any_spgemm_plan&&) noexcept;
+  /// Takes the plan over.
   any_spgemm_plan& operator=(any_spgemm_plan&&) noexcept;
   ~any_spgemm_plan();
 
@@ -103,11 +106,13 @@ class any_spgemm_plan {
   void update_values(A&& a, B&& b) {
     read_values(lent(std::forward<A>(a)), lent(std::forward<B>(b)), {});
   }
+  /// The same with other numbers of D too.
   template <class A, class B, class D>
   void update_values(A&& a, B&& b, D&& d) {
     read_values(lent(std::forward<A>(a)), lent(std::forward<B>(b)), lent(std::forward<D>(d)));
   }
 
+  /// The kernel's name.
   [[nodiscard]] std::string_view kernel() const noexcept;
   /// One sentence: the kernel, and why.
   [[nodiscard]] std::string explain() const;
@@ -115,7 +120,9 @@ class any_spgemm_plan {
   [[nodiscard]] std::int64_t products();
   /// Bytes that the plan owns now, copies of operands included.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
+  /// Of C.
   [[nodiscard]] shape dimensions() const noexcept;
+  /// Where it runs.
   [[nodiscard]] const context& ctx() const noexcept;
 
  private:
@@ -128,6 +135,7 @@ class any_spgemm_plan {
 template <scalar T>
 class spgemm_plan : public any_spgemm_plan {
  public:
+  /// Views, which must outlive the plan.
   template <offset P, offset Q>
   spgemm_plan(const context& ctx, csr_view<T, P> a, csr_view<T, Q> b, const spgemm_options& options = {},
               const spgemm_terms& terms = {})
@@ -139,8 +147,10 @@ class spgemm_plan : public any_spgemm_plan {
       : any_spgemm_plan(ctx, matrix_ref(std::forward<A>(a)), matrix_ref(std::forward<B>(b)), options, terms) {}
 };
 
+/// Deduces T from the matrices.
 template <scalar T, offset P, offset Q, class... More>
 spgemm_plan(const context&, csr_view<T, P>, csr_view<T, Q>, const More&...) -> spgemm_plan<T>;
+/// Deduces T from the matrices.
 template <detail::owning_matrix A, detail::owning_matrix B, class... More>
 spgemm_plan(const context&, A&&, B&&, const More&...) -> spgemm_plan<detail::value_of<A>>;
 

@@ -1,4 +1,5 @@
-// y = alpha A x + beta y.
+/// @file
+/// y = alpha A x + beta y.
 #pragma once
 
 #include <cstddef>
@@ -50,10 +51,13 @@ class any_spmv_plan : public linear_operator {
   /// plan makes. Throws INVALID_ARGUMENT (unknown kernel, wrong memory space or device), UNSUPPORTED (the kernel cannot
   /// take this matrix, with the reason), INVALID_STRUCTURE (offsets or indices), OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
   any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options = {});
+  /// Takes the plan over; `other` may only be destroyed or assigned to.
   any_spmv_plan(any_spmv_plan&&) noexcept;
+  /// Takes the plan over.
   any_spmv_plan& operator=(any_spmv_plan&&) noexcept;
   ~any_spmv_plan() override;
 
+  /// Where it runs.
   [[nodiscard]] const context& ctx() const noexcept override;
   [[nodiscard]] shape dimensions() const noexcept override;
   [[nodiscard]] scalar_type vector_type() const noexcept override;
@@ -79,6 +83,7 @@ class any_spmv_plan : public linear_operator {
   /// The order in which the plan keeps the rows and columns of A (or of A^T when it multiplies by that), or null where
   /// they are as A has them: spmv_options::reorder.
   [[nodiscard]] const permutation* row_order() const noexcept;
+  /// The same for the columns.
   [[nodiscard]] const permutation* column_order() const noexcept;
   /// The same product for vectors in those orders, from which nothing is gathered: x is column_order()->apply of what the
   /// plan itself takes, y and all that has an element per row row_order()'s. The plan itself where it has no order. Lives
@@ -99,11 +104,13 @@ class any_spmv_plan : public linear_operator {
   /// by statistics and device in cache_directory(), as is, for plans of that effort alone, what effort max found.
   void autotune();
 
+  /// The kernel's name, as `tulle kernels` lists it.
   [[nodiscard]] std::string_view kernel() const noexcept;
   /// One sentence: the kernel, and why, with the numbers; then its parameters, the effort and what planning took.
   [[nodiscard]] std::string explain() const;
   /// The kernel's parameters in force: "block_size=256 lanes=8"; empty where it has none.
   [[nodiscard]] std::string parameters() const;
+  /// That it was made with.
   [[nodiscard]] spmv_effort effort() const noexcept;
   /// From the constructor's first line to its last, copies to the device included, and autotune.
   [[nodiscard]] double plan_microseconds() const noexcept;
@@ -121,13 +128,16 @@ class any_spmv_plan : public linear_operator {
 
  protected:
   [[nodiscard]] const call_facts* kept_facts() const noexcept override;
+  /// By the kernel that was chosen, as the calls that follow.
   void do_apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y, call how) const override;
   void do_apply_many(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                      call how) const override;
   void do_apply_many_with(double alpha, const const_multivector_ref& x, double beta, const multivector_ref& y,
                           const many_epilogue& then, call how) const override;
+  /// By the kernel, where `can` says so.
   void do_apply_dots(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                      const const_vector_ref& w, const vector_ref& dots, call how) const override;
+  /// By the kernel, where `can` says so.
   void do_jacobi(double omega, const const_vector_ref& x, const const_vector_ref& b,
                  const const_vector_ref& inverse_diagonal, const vector_ref& y, call how) const override;
 
@@ -141,11 +151,12 @@ class any_spmv_plan : public linear_operator {
   std::unique_ptr<impl> impl_;
 };
 
-/// What converts to a vector of T that is read, or one that is written.
+/// What converts to a vector of T that is read.
 template <class V, class T>
 concept readable_vector = std::is_convertible_v<V, const_vector_ref> && requires(V&& v) {
   requires std::same_as<std::remove_cv_t<std::remove_pointer_t<decltype(v.data())>>, T>;
 };
+/// What converts to a vector of T that is written.
 template <class V, class T>
 concept writable_vector = readable_vector<V, T> && std::is_convertible_v<V, vector_ref>;
 
@@ -153,6 +164,7 @@ concept writable_vector = readable_vector<V, T> && std::is_convertible_v<V, vect
 template <scalar T>
 class spmv_plan : public any_spmv_plan {
  public:
+  /// A view, which must outlive the plan.
   template <offset O>
   spmv_plan(const context& ctx, csr_view<T, O> a, const spmv_options& options = {})
       : any_spmv_plan(ctx, matrix_ref(a), options) {}
@@ -162,23 +174,29 @@ class spmv_plan : public any_spmv_plan {
   spmv_plan(const context& ctx, M&& a, const spmv_options& options = {})
       : any_spmv_plan(ctx, matrix_ref(std::forward<M>(a)), options) {}
 
+  /// y = alpha A x + beta y, of vectors of T: x has cols elements, y rows. Throws as linear_operator::apply.
   template <readable_vector<T> X, writable_vector<T> Y>
   void apply(T alpha, X&& x, T beta, Y&& y, const apply_options& options = {}) const {
     linear_operator::apply(static_cast<double>(alpha), const_vector_ref(x), static_cast<double>(beta),
                            vector_ref(std::forward<Y>(y)), options);
   }
+  /// Y = alpha A X + beta Y, of vectors of T: X is cols x count, Y rows x count.
   void apply_many(T alpha, multivector_view<const T> x, T beta, multivector_view<T> y,
                   const apply_options& options = {}) const {
     linear_operator::apply_many(static_cast<double>(alpha), x, static_cast<double>(beta), y, options);
   }
 };
 
+/// Deduces T from the matrix.
 template <scalar T, offset O>
 spmv_plan(const context&, csr_view<T, O>) -> spmv_plan<T>;
+/// Deduces T from the matrix.
 template <scalar T, offset O>
 spmv_plan(const context&, csr_view<T, O>, const spmv_options&) -> spmv_plan<T>;
+/// Deduces T from the matrix.
 template <detail::owning_matrix M>
 spmv_plan(const context&, M&&) -> spmv_plan<detail::value_of<M>>;
+/// Deduces T from the matrix.
 template <detail::owning_matrix M>
 spmv_plan(const context&, M&&, const spmv_options&) -> spmv_plan<detail::value_of<M>>;
 
@@ -187,9 +205,10 @@ spmv_plan(const context&, M&&, const spmv_options&) -> spmv_plan<detail::value_o
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha = 1,
               double beta = 0);
 
+/// What choose_spmv says.
 struct spmv_choice {
-  std::string kernel;
-  std::string reason;  // why, with the numbers
+  std::string kernel;  ///< its name
+  std::string reason;  ///< why, with the numbers
 };
 /// The kernel that a plan of effort standard would choose: a pure function, which reads no matrix. `types` are those that
 /// the plan works on, offsets_for(stats.nnz) among them.

@@ -1,4 +1,5 @@
-// What a plan for y = alpha A x + beta y may be told.
+/// @file
+/// What a plan for y = alpha A x + beta y may be told.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,12 @@ namespace tulle {
 
 /// How a kernel is chosen when none is named: by all that is known of the matrix, or by the rule of thumb that most
 /// libraries stop at.
-enum class spmv_policy : std::uint8_t { standard, simple };
+enum class spmv_policy : std::uint8_t {
+  standard,  ///< by all that is known of the matrix
+  simple,    ///< by the rule of thumb
+};
 
+/// "standard", "simple".
 constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standard ? "standard" : "simple"; }
 
 /// How much work a plan may cost, in applications of the plan it makes:
@@ -27,7 +32,11 @@ constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standa
 ///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
 ///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
 ///             The winner is remembered, as by autotune; where kernels were left out, for plans of this effort alone.
-enum class spmv_effort : std::uint8_t { none, standard, max };
+enum class spmv_effort : std::uint8_t {
+  none,      ///< about 0 applications
+  standard,  ///< about 20
+  max,       ///< up to 500 more
+};
 /// "none", "standard", "max".
 constexpr std::string_view name(spmv_effort e) {
   return e == spmv_effort::none ? "none" : e == spmv_effort::standard ? "standard" : "max";
@@ -41,7 +50,11 @@ constexpr std::string_view name(spmv_effort e) {
 ///              do: the plan in the other order is made and timed, and the faster of the two is kept. Solvers, whose
 ///              vectors stay in the plan's order: where the iterations that may be expected repay it;
 ///   always     yes.
-enum class spmv_reorder : std::uint8_t { never, automatic, always };
+enum class spmv_reorder : std::uint8_t {
+  never,      ///< no
+  automatic,  ///< where it was measured to pay
+  always,     ///< yes
+};
 /// "never", "auto", "always".
 constexpr std::string_view name(spmv_reorder r) {
   return r == spmv_reorder::never ? "never" : r == spmv_reorder::automatic ? "auto" : "always";
@@ -52,7 +65,11 @@ constexpr std::string_view name(spmv_reorder r) {
 ///   row            |A - A'| |x| <= tolerance ||a_i||_1 ||x||_inf in row i;
 ///   norm           ||A - A'||_inf <= tolerance ||A||_inf (Graillat, Jezequel, Mary, Molina: Adaptive precision sparse
 ///                  matrix-vector product and its application to Krylov solvers, SISC 46, 2024).
-enum class error_bound : std::uint8_t { componentwise, row, norm };
+enum class error_bound : std::uint8_t {
+  componentwise,  ///< of each value
+  row,            ///< of the norm of each row
+  norm,           ///< of the matrix's norm
+};
 /// "componentwise", "row", "norm".
 constexpr std::string_view name(error_bound b) {
   return b == error_bound::componentwise ? "componentwise" : b == error_bound::row ? "row" : "norm";
@@ -62,24 +79,24 @@ constexpr std::string_view name(error_bound b) {
 /// (f64, f32, and f16 with a power of two where a kernel has that); products and sums stay those of the vectors' type. The result's error is at most that of
 /// ops/verify.hpp and what is promised here. 0: every value keeps all its bits, in fewer bytes where that is enough.
 struct value_tolerance {
-  double tolerance = 0;  // in [0, 1)
-  error_bound bound = error_bound::componentwise;
+  double tolerance = 0;                            ///< in [0, 1)
+  error_bound bound = error_bound::componentwise;  ///< what `tolerance` is a share of
 };
 
 /// Lets a plan store values in f32 by their size alone. Nothing is promised: any_spmv_plan::stored() says what was lost. A
 /// value qualifies where |a| is below the limit, a row where `percent` of its entries do; kernels that store entry by entry
 /// ask for no percentage. What no f32 can hold, |a| > FLT_MAX, forces its row (or entry) to stay f64.
 struct magnitude_rule {
-  double below = 0;   // the limit; 0: it is
-  double shrink = 0;  // times the mean of |a| over the entries of A. One of the two is to be set
-  double percent = 99;
+  double below = 0;     ///< the limit; 0: it is
+  double shrink = 0;    ///< times the mean of |a| over the entries of A. One of the two is to be set
+  double percent = 99;  ///< of a row's entries that have to qualify
 };
 
 /// Everything has a default; nobody needs to set anything. 0 means: the kernel's own.
 struct spmv_options {
-  std::string kernel = {};  // "" = choose (or what TULLE_KERNEL says, where that is a kernel of y = A x)
-  spmv_policy policy = spmv_policy::standard;
-  spmv_effort effort = spmv_effort::standard;
+  std::string kernel = {};  ///< "" = choose (or what TULLE_KERNEL says, where that is a kernel of y = A x)
+  spmv_policy policy = spmv_policy::standard;  ///< how a kernel is chosen where none is named
+  spmv_effort effort = spmv_effort::standard;  ///< how much work the plan may cost
   /// The plan multiplies by A^T: x has rows elements, y has cols. At effort standard and max a CSR of A^T is made once
   /// (a sort of the entries on the plan's backend: 10 to 20 applications on a CPU; as much memory as A, and up to 16
   /// bytes per entry during the sort), which runs at full speed through the same kernels; new values cost one gather.
@@ -89,7 +106,7 @@ struct spmv_options {
   bool transpose = false;
   /// The conjugates of A's values: the plan multiplies by conj(A), with `transpose` by A^H. Real values are their own.
   bool conjugate = false;
-  spmv_reorder reorder = spmv_reorder::never;
+  spmv_reorder reorder = spmv_reorder::never;  ///< whether the plan may keep rows and columns in another order
   /// The order that `reorder` is about, of rows and columns alike. None: reverse Cuthill-McKee; where A is not square of
   /// the graph of its rows and columns, and no other order is taken there. Where A comes in blocks, or its entries fill
   /// blocks, those stay together, unless the order is the caller's own. Not to be set where `reorder` is never.
@@ -110,11 +127,11 @@ struct spmv_options {
   /// Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in which X and Y are turned
   /// into row-major order; without it they are slower.
   index_t columns = 0;
-  vector_order columns_order = vector_order::row_major;
-  int block_size = 0;  // CUDA: threads per block, a multiple of 32 up to 1024
-  int lanes = 0;       // CUDA csr.warp*: lanes per row, 1 to 32, a power of two
-  int sigma = 0;       // sell: rows of a sorting window, 1 or a multiple of 32
-  int block = 0;       // bsr: rows of a block, 2 to 8
+  vector_order columns_order = vector_order::row_major;  ///< how the `columns` lie
+  int block_size = 0;                                    ///< CUDA: threads per block, a multiple of 32 up to 1024
+  int lanes = 0;                                         ///< CUDA csr.warp*: lanes per row, 1 to 32, a power of two
+  int sigma = 0;                                         ///< sell: rows of a sorting window, 1 or a multiple of 32
+  int block = 0;                                         ///< bsr: rows of a block, 2 to 8
 };
 
 }  // namespace tulle

@@ -1,4 +1,5 @@
-// Vector operations that solvers are made of, fused where solvers use them together, on both backends.
+/// @file
+/// Vector operations that solvers are made of, fused where solvers use them together, on both backends.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +21,22 @@ namespace tulle {
 /// memory of a device, like alpha = r.z / p.q of conjugate gradients, never visits the host.
 class coefficient {
  public:
+  /// A number that the host knows.
   constexpr coefficient(double factor) noexcept : factor_(factor) {}
+  /// A number in memory, read when the work runs.
   constexpr coefficient(const scalar_ref& numerator) noexcept : coefficient(1, numerator) {}
+  /// factor * numerator / denominator.
   constexpr coefficient(double factor, const scalar_ref& numerator, const scalar_ref& denominator = 1.0) noexcept
       : factor_(factor), numerator_(numerator), denominator_(denominator) {}
 
+  /// Of the host.
   [[nodiscard]] constexpr double factor() const noexcept { return factor_; }
+  /// 1 where none was given.
   [[nodiscard]] constexpr const scalar_ref& numerator() const noexcept { return numerator_; }
+  /// 1 where none was given.
   [[nodiscard]] constexpr const scalar_ref& denominator() const noexcept { return denominator_; }
 
+  /// With the factor -factor().
   friend constexpr coefficient operator-(const coefficient& c) noexcept {
     return {-c.factor_, c.numerator_, c.denominator_};
   }
@@ -47,24 +55,28 @@ concept host_indices =
 
 /// Numbers of elements, in 32 or 64 bits, that `gather` reads at and `scatter` writes at.
 struct permutation_ref {
-  offset_type type = offset_type::i32;
-  const void* data = nullptr;
-  std::int64_t size = 0;
-  memory_space space = memory_space::host;
-  int device = -1;
+  offset_type type = offset_type::i32;      ///< of the numbers: 32 or 64 bits
+  const void* data = nullptr;               ///< the first
+  std::int64_t size = 0;                    ///< how many there are
+  memory_space space = memory_space::host;  ///< where they are
+  int device = -1;                          ///< the number of the device, -1: not known, or the host
 
   constexpr permutation_ref() noexcept = default;
+  /// Of everything, one by one, in the order of the members.
   constexpr permutation_ref(offset_type t, const void* d, std::int64_t n, memory_space where, int on = -1) noexcept
       : type(t), data(d), size(n), space(where), device(on) {}
+  /// Numbers in a range on the host.
   template <detail::host_indices R>
   constexpr permutation_ref(const R& r) noexcept
       : permutation_ref(offset_type_of<std::ranges::range_value_t<R>>, std::ranges::data(r),
                         static_cast<std::int64_t>(std::ranges::size(r)), memory_space::host) {}
+  /// Numbers on a device; on which is not known.
   template <class O>
   requires offset<std::remove_const_t<O>>
   constexpr permutation_ref(device_span<O> s) noexcept
       : permutation_ref(offset_type_of<std::remove_const_t<O>>, s.data(), static_cast<std::int64_t>(s.size()),
                         memory_space::device) {}
+  /// Numbers in a buffer.
   template <offset O>
   permutation_ref(const buffer<O>& b) noexcept
       : permutation_ref(offset_type_of<O>, b.data(), static_cast<std::int64_t>(b.size()), b.space(), b.device()) {}
@@ -72,15 +84,16 @@ struct permutation_ref {
 
 /// y = a x + b y.
 struct axpby_term {
-  coefficient a;
-  const_vector_ref x;
-  coefficient b;
-  vector_ref y;
+  coefficient a;       ///< of x
+  const_vector_ref x;  ///< is read
+  coefficient b;       ///< of y
+  vector_ref y;        ///< is read and written; where b is 0, written alone
 };
 
+/// Two vectors whose dot product is wanted.
 struct dot_pair {
-  const_vector_ref x;
-  const_vector_ref y;
+  const_vector_ref x;  ///< of the size and type of the other
+  const_vector_ref y;  ///< of the size and type of the other
 };
 
 /// The vector operations of a context, with the memory that sums need. Make it once: making it allocates and waits; its
@@ -99,14 +112,17 @@ struct dot_pair {
 /// INVALID_DIMENSIONS, NULL_POINTER, and UNSUPPORTED for a stride, naming the argument.
 class vector_ops {
  public:
-  using on_stream = std::optional<stream_view>;
+  using on_stream = std::optional<stream_view>;  ///< none: the context's
 
+  /// For `ctx`. Allocates the memory that sums need, and waits; throws OUT_OF_MEMORY, DEVICE_OUT_OF_MEMORY.
   explicit vector_ops(const context& ctx);
 
+  /// Where it runs.
   [[nodiscard]] const context& ctx() const noexcept { return ctx_; }
 
   /// y = value in every element. With one element, arithmetic on scalars that are on a device.
   void fill(const coefficient& value, const vector_ref& y, on_stream stream = {}) const;
+  /// y = x.
   void copy(const const_vector_ref& x, const vector_ref& y, on_stream stream = {}) const;
   /// y = a y. a = 0 overwrites y, NaN included.
   void scale(const coefficient& a, const vector_ref& y, on_stream stream = {}) const;

@@ -1,4 +1,6 @@
-// The componentwise errors of a computed y = alpha A x + beta y0 and C = M o (alpha A B) + beta D against their bounds.
+/// @file
+/// The componentwise errors of a computed y = alpha A x + beta y0 and C = M o (alpha A B) + beta D against their
+/// bounds.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +17,9 @@ namespace tulle {
 
 /// alpha A x + beta y0 in higher precision, with the bound on what a kernel may add to it, row by row.
 struct spmv_reference {
-  std::vector<double> value;     // the high part of a double-double sum (f64) or a double sum (f32); exact for i32
-  std::vector<double> value_low; // the low part; empty unless f64
-  std::vector<double> bound;     // gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y0|)_i; 0 for i32
+  std::vector<double> value;      ///< the high part of a double-double sum (f64) or a double sum (f32); exact for i32
+  std::vector<double> value_low;  ///< the low part; empty unless f64
+  std::vector<double> bound;      ///< gamma(n_i + 2) (|alpha| |A| |x| + |beta| |y0|)_i; 0 for i32
 };
 
 /// Host matrices and vectors only. y0 may be empty when beta is 0. u is 2^-24 for f32, 2^-53 for f64, 0 for i32
@@ -52,18 +54,20 @@ double error_ratio(const spmv_reference& reference, host_span<const T> y);
 /// any order, duplicates add up. The values of the mask are not read.
 template <scalar T, offset O = std::int64_t>
 struct spgemm_expectation {
-  csr_view<T, O> a;
-  csr_view<T, O> b;
-  std::optional<csr_view<T, O>> mask = {};
-  std::optional<csr_view<T, O>> d = {};
-  T alpha = 1;
-  T beta = 0;
+  csr_view<T, O> a;                         ///< as it multiplies, on the host
+  csr_view<T, O> b;                         ///< as it multiplies, on the host
+  std::optional<csr_view<T, O>> mask = {};  ///< M, whose pattern counts
+  std::optional<csr_view<T, O>> d = {};     ///< D
+  T alpha = 1;                              ///< of A B
+  T beta = 0;                               ///< of D
 };
 
+/// What check_spgemm found.
 struct spgemm_verdict {
-  double error_ratio = 0;  // the largest error over its bound; infinite for a wrong pattern
-  std::int64_t checked_rows = 0;
-  std::string wrong;  // "row 3: column 7 is missing", of the first such row; empty where the pattern is right
+  double error_ratio = 0;         ///< the largest error over its bound; infinite for a wrong pattern
+  std::int64_t checked_rows = 0;  ///< of C; all, or evenly spaced ones
+  std::string wrong;  ///< "row 3: column 7 is missing", of the first such row; empty where the pattern is right
+  /// Whether every value checked is within its bound and the pattern is right.
   [[nodiscard]] bool ok() const { return error_ratio <= 1; }
 };
 

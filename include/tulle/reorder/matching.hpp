@@ -1,4 +1,5 @@
-// Large entries on the diagonal, for methods that divide by it.
+/// @file
+/// Large entries on the diagonal, for methods that divide by it.
 #pragma once
 
 #include <tulle/core/context.hpp>

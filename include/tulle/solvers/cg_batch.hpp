@@ -1,5 +1,6 @@
-// A_i x_i = b_i for many small symmetric positive definite A_i at once, by preconditioned conjugate gradients: what
-// cg_solver is for one system. On a CPU a thread takes a system, on a GPU a block of threads, and keeps it to itself.
+/// @file
+/// A_i x_i = b_i for many small symmetric positive definite A_i at once, by preconditioned conjugate gradients: what
+/// cg_solver is for one system. On a CPU a thread takes a system, on a GPU a block of threads, and keeps it to itself.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,9 @@ class cg_batch {
   cg_batch(const context& ctx, const matrix_ref& first, index_t count, const cg_options& options = {});
   /// Systems of any sizes, with a pattern each; all of one format, block and type. Their arrays are copied.
   cg_batch(const context& ctx, std::span<const matrix_ref> matrices, const cg_options& options = {});
+  /// Takes the batch over; `other` may only be destroyed or assigned to.
   cg_batch(cg_batch&&) noexcept;
+  /// Takes the batch over.
   cg_batch& operator=(cg_batch&&) noexcept;
   ~cg_batch();
 
@@ -48,6 +51,7 @@ class cg_batch {
   /// one they are borrowed, as those that it was made with, else copied.
   void update_values(const const_vector_ref& values);
 
+  /// Systems.
   [[nodiscard]] index_t count() const noexcept;
   /// Of all systems together: elements of b and x.
   [[nodiscard]] std::int64_t unknowns() const noexcept;
@@ -55,6 +59,7 @@ class cg_batch {
   [[nodiscard]] std::int64_t value_count() const noexcept;
   /// One sentence: how systems are divided among threads, and the preconditioner.
   [[nodiscard]] std::string explain() const;
+  /// Bytes that the batch owns.
   [[nodiscard]] std::size_t workspace_bytes() const noexcept;
 
  private:
