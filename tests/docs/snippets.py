@@ -127,7 +127,7 @@ def masked(line):
     if report := re.match(r"  (\w[\w =^-]*?)  +\S", line):
         return f"  {report[1]}"
     line = re.sub(r"^[\w.]+: .* (?:nonzeros|us|ms)\b.*\]$", "KERNEL", line)
-    line = re.sub(rf"{NUMBER}(\s*){UNITS}(?![\w/])", "#", line)
+    line = re.sub(r"(?<=\d),(?=\d{3})", "", re.sub(rf"{NUMBER}(\s*){UNITS}(?![\w/])", "#", line))
     return re.sub(r"[-=─━]{3,}", "---", re.sub(r"\s+", " ", line)).strip()
 
 
