@@ -132,18 +132,16 @@ def masked(line):
 
 
 def matches(expected, actual):
-    """Whether the lines are alike; `...` stands for any."""
-    if "..." in expected:
-        at = expected.index("...")
-        return matches(expected[:at], actual[:at]) and any(
-            matches(expected[at + 1 :], actual[i:]) for i in range(at, len(actual) + 1)
-        )
-    return [masked(line) for line in reports(expected)] == [masked(line) for line in reports(actual)]
+    """Whether the lines of two outputs are alike; `...` stands for any."""
 
+    def alike(wanted, there):
+        if "..." not in wanted:
+            return wanted == there
+        at = wanted.index("...")
+        return wanted[:at] == there[:at] and any(alike(wanted[at + 1 :], there[i:]) for i in range(at, len(there) + 1))
 
-def reports(lines):
-    """The lines without those that go on with the text of a report's line."""
-    return [line for line in lines if not line.startswith(" " * 10)]
+    # Lines that go on with the text of a report's line are left out.
+    return alike(*([masked(line) for line in lines if not line.startswith(" " * 10)] for lines in (expected, actual)))
 
 
 def run_console(block, folder, environment):
