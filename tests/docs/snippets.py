@@ -9,8 +9,8 @@ Above a block stands, as a comment of HTML, what is done with it:
     <!-- PATH -->             it is part of that file of the tree, which something else runs
     <!-- hidden CODE -->      code that readers need not see, as if in a block that runs
 
-A block of text (```text) needs no mark. A `console` block has commands behind "$ "; what they print is held to what stands
-below them, but for numbers with a unit, and `...` stands for any lines.
+A block of text (```text) needs no mark. A `console` block has commands behind "$ "; what they print is held to what
+stands below them, but for numbers with a unit, and `...` stands for any lines.
 
     snippets.py marks                     every block has a mark, and is in the file that it names; what
                                           ARCHITECTURE.md and Python's reference name is there
@@ -122,8 +122,8 @@ def check_marks():
 
 
 def masked(line):
-    """A line of output without what differs from run to run and from machine to machine: numbers with a unit, the width of
-    columns, what stands behind the label of a report, and the reason for a kernel."""
+    """A line of output without what differs from run to run and from machine to machine: numbers with a unit, the width
+    of columns, what stands behind the label of a report, and the reason for a kernel."""
     if report := re.match(r"  (\w[\w =^-]*?)  +\S", line):
         return f"  {report[1]}"
     line = re.sub(r"^[\w.]+: .* (?:nonzeros|us|ms)\b.*\]$", "KERNEL", line)
