@@ -9,6 +9,9 @@
 #include "common/command.hpp"
 #include "common/matrix.hpp"
 #include "common/ordering.hpp"
+#include "plot/picture.hpp"
+#include "plot/row_lengths.hpp"
+#include "plot/text.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -18,6 +21,7 @@ struct settings {
   std::string matrix;
   bool gather = false;
   std::string method;  // of --gather; empty: none
+  std::string plot;
 };
 
 struct choice {
@@ -114,7 +118,21 @@ void measure_gathers(const settings& s, const matrix_ref& a, info_result& r) {
   r.method = fmt::format("{} of {}", s.method, of_rows ? "rows" : "rows and columns");
 }
 
+void plot_row_lengths(const settings& s, const named_matrix& a, const csr_stats& stats) {
+  std::vector<std::int64_t> lengths;
+  with_precision(s.run, [&]<class T>() {
+    const auto view = a.view<T>();
+    for (index_t row = 0; row < view.rows; ++row) lengths.push_back(view.rowptr[row + 1] - view.rowptr[row]);
+  });
+  const std::string facts = fmt::format("mean {:.2f}, longest {}, {} empty", stats.mean, plot::grouped(stats.max),
+                                        plot::grouped(stats.empty_rows));
+  const std::string size = plot::size_text(a.matrix.rows, a.matrix.cols, a.matrix.nnz);
+  plot::draw_row_lengths(s.plot, {a.name, {size, facts}}, lengths);
+}
+
 int run(const settings& s) {
+  plot::check_picture("--plot", s.plot);
+  const bool stdout_taken = check_outputs(s.run.json, {{"--plot", s.plot}});
   if (!s.method.empty() && !s.gather) throw error(status::invalid_argument, "--method goes with --gather");
   const named_matrix a = load(s.matrix, s.run);
   info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}, {}};
@@ -126,7 +144,8 @@ int run(const settings& s) {
   }
   if (s.gather) measure_gathers(s, a.matrix, r);
   if (s.run.json) r.hash = matrix_hash(a.matrix);
-  print(r, s.run.json);
+  if (!s.plot.empty()) plot_row_lengths(s, a, r.stats);
+  if (!stdout_taken) print(r, s.run.json);
   return ok;
 }
 
@@ -138,6 +157,8 @@ void add_info(CLI::App& app, int& result) {
   command.add_option("matrix", s.matrix, matrix_help)->required();
   command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
   add_ordering(command, "--method", s.method, "With --gather: the same after this ordering");
+  command.add_option("--plot", s.plot,
+                     fmt::format("Draw how many rows have how many nonzeros: {}", plot::picture_help));
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

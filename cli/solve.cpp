@@ -13,7 +13,9 @@
 #include "common/matrix.hpp"
 #include "common/ordering.hpp"
 #include "common/workload.hpp"
-#include "residual_plot.hpp"
+#include "plot/picture.hpp"
+#include "plot/residuals.hpp"
+#include "plot/text.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -204,6 +206,19 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   return end;
 }
 
+plot::residual_history history_of(const settings& s, const solve_result& r) {
+  const bool cg = s.method == "cg";
+  const std::string how = cg ? fmt::format("preconditioner {}", s.preconditioner) : fmt::format("omega {:g}", s.omega);
+  return {.text = {fmt::format("Residual of {} on {}", r.method, r.matrix.name),
+                   {fmt::format("{}, {}", plot::size_text(r.matrix.rows, r.matrix.cols, r.matrix.nnz), r.precision),
+                    fmt::format("{}, {} after {} iterations", how, r.status_name(), r.end.iterations)}},
+          .residuals = r.end.history,
+          .stride = cg ? 1 : s.check_interval,
+          .iterations = r.end.iterations,
+          .target = r.target,
+          .at_end = r.end.residual};
+}
+
 template <scalar T>
 int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
@@ -233,8 +248,7 @@ int solve(const settings& s, bool stdout_taken) {
   }
   const std::vector<T> solution = to_vector(ctx, x);
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
-  if (!s.plot.empty())
-    write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
+  if (!s.plot.empty()) plot::draw_residuals(s.plot, history_of(s, r));
   if (!stdout_taken) print(r, s.run.json);
   if (r.end.converged()) return ok;
   note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
@@ -253,6 +267,7 @@ void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with
 
 int run(const settings& s) {
   (void)narrowing_of_solver(s.run);  // before anything is read
+  plot::check_picture("--plot", s.plot);
   if (s.method != "cg") refuse_idle(s.of_cg, "--method cg");
   if (!s.order.empty() && !s.permutation.empty()) {
     throw error(status::invalid_argument, "--order and --permutation exclude each other");
@@ -276,8 +291,9 @@ void add_solve(CLI::App& app, int& result) {
   command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
   command.add_option("-o,--output", s.output,
                      "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  command.add_option("--plot", s.plot,
-                     "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
+  command.add_option(
+      "--plot", s.plot,
+      fmt::format("Draw the residual of every iteration (jacobi: wherever it is looked at): {}", plot::picture_help));
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   s.of_cg = {add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
                         "Of cg: the diagonal, its blocks, or a polynomial in A"),

@@ -7,6 +7,8 @@
 
 #include "common/command.hpp"
 #include "options.hpp"
+#include "plot.hpp"
+#include "plot/picture.hpp"
 #include "suite.hpp"
 #include "sweep.hpp"
 
@@ -27,6 +29,11 @@ void take_operation(bench_options& o) {
 }
 
 void check(const bench_options& o) {
+  plot::check_picture("--plot", o.plot);
+  if (!o.from.empty()) {
+    if (o.plot.empty()) throw error(status::invalid_argument, "--from goes with --plot FILE: it measures nothing");
+    return;
+  }
   if (o.matrices.empty() && o.suite.empty() && !o.errors && !o.precision_study) {
     throw error(status::invalid_argument,
                 "nothing to measure: name a matrix, --suite peers, --errors or --precision-study");
@@ -99,6 +106,7 @@ Examples: tulle bench gen:stencil:points=27,n=100 -o new.json --compare old.json
           tulle bench --precision-study cant.mtx -o study.json
           tulle bench spgemm cant.mtx --kernels chosen
           tulle bench solve gen:stencil:points=7,n=100,values=spd --preconditioner jacobi,chebyshev
+          tulle bench --from run.json --plot kernels.svg --plot-kind bars
           tulle bench cant.mtx --sweep block_size --kernels csr.warp,csr.merge)";
 
 }  // namespace
@@ -134,6 +142,17 @@ void add_bench(CLI::App& app, int& result) {
   command.add_option("--allow", o->allow, "Per cent slower that --compare lets pass")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
+  auto* const plot = command.add_option("--plot", o->plot, fmt::format("Draw the records: {}", plot::picture_help));
+  add_choice(
+      command, "--plot-kind", o->plot_kind, {"roofline", "bars"},
+      "roofline: GB/s against the bytes that a nonzero needs, below the measured bandwidth; bars: each kernel of "
+      "each matrix, with its spread")
+      ->needs(plot);
+  command
+      .add_option("--from", o->from,
+                  "Measure nothing: draw these records, as -o wrote them, of the MATRIX, --kernels, --precision and "
+                  "--warm that are named")
+      ->check(CLI::ExistingFile);
   command.add_option("--sweep", o->sweep, "Each kernel at each usual value of a parameter")
       ->check(CLI::IsMember(bench::sweep_parameters()));
   const std::vector<std::string> words(std::begin(bench::preconditioner_names), std::end(bench::preconditioner_names));
@@ -145,26 +164,31 @@ void add_bench(CLI::App& app, int& result) {
           ->capture_default_str();
   const auto* rtol =
       command.add_option("--rtol", o->rtol, "Of solve: the residual to reach, of ||b||")->capture_default_str();
-  command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32");
-  command.add_flag("--precision-study", o->precision_study,
-                   "The ways to store values side by side, and what --precision mixed asks for besides")
-      ->excludes("--sweep", "--errors", "--transpose", "--rhs", "--kernels", "--effort", "--policy", "--reorder");
+  command.add_flag("--errors", o->errors, "Rounding error against row length, in i32, f64 and f32")->excludes("--plot");
+  command
+      .add_flag("--precision-study", o->precision_study,
+                "The ways to store values side by side, and what --precision mixed asks for besides")
+      ->excludes("--sweep", "--errors", "--transpose", "--rhs", "--kernels", "--effort", "--policy", "--reorder",
+                 "--plot");
   command.add_flag("--passes", o->passes, "Also apply_dots and jacobi, beside apply")
       ->excludes("--sweep", "--errors", "--precision-study");
   command.add_flag("--latency", o->latency, "Also times from the host, of the call alone, and in a CUDA graph; warm")
       ->excludes("--cold", "--sweep", "--errors", "--precision-study");
-  command.callback([o, kernels, repeat, preconditioner, rtol, &result] {
+  const auto* precision = command.get_option("--precision");
+  command.callback([o, kernels, repeat, preconditioner, rtol, precision, &result] {
     take_operation(*o);
     if (o->operation != "solve" && preconditioner->count() + rtol->count() > 0) {
       throw error(status::invalid_argument, "--preconditioner and --rtol go with bench solve");
     }
     if (o->latency && kernels->count() == 0) o->kernels = {"chosen", "vendor"};
     if (o->latency && repeat->count() == 0) o->repeat = 200;
+    if (precision->count() > 0 && o->run.precision != "both") o->plot_precisions = {o->run.precision};
     check(*o);
-    result = o->operation == "spgemm" ? bench::run_spgemm_bench(*o)
-             : o->operation == "solve" ? bench::run_solve_bench(*o)
-             : o->precision_study ? bench::run_precision_study(*o)
-                                       : bench::run_spmv_bench(*o);
+    result = !o->from.empty()           ? bench::run_plot(*o)
+             : o->operation == "spgemm" ? bench::run_spgemm_bench(*o)
+             : o->operation == "solve"  ? bench::run_solve_bench(*o)
+             : o->precision_study       ? bench::run_precision_study(*o)
+                                        : bench::run_spmv_bench(*o);
   });
 }
 

@@ -5,13 +5,18 @@
 #include <system_error>
 #include <tulle/io/write_file.hpp>
 
+#include "common/matrix.hpp"
 #include "compare.hpp"
+#include "plot.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
 /// Nothing but a record of an earlier run is replaced: `bench a.mtx -o *.mtx` must not cost a matrix.
 const bench_options& checked(const bench_options& o) {
+  if (o.plot == "-" && o.json_on_stdout())
+    throw error(status::invalid_argument, "--plot - and the records both want stdout");
+  if (!o.plot.empty() && o.plot != "-") check_writable(o.plot);
   const std::string& file = o.output;
   if (file.empty() || file == "-") return o;
   if (file.ends_with(".gz") || file.ends_with(".zst")) {
@@ -62,7 +67,7 @@ void session::clear_bar() {
 
 void session::print(const std::string& text) {
   clear_bar();
-  std::FILE* const stream = o_.json_on_stdout() ? stderr : stdout;
+  std::FILE* const stream = o_.json_on_stdout() || o_.plot == "-" ? stderr : stdout;
   put_raw(stream, printable_lines(text));
   std::fflush(stream);
 }
@@ -88,6 +93,7 @@ int session::write(const json& document) {
   if (!o_.output.empty() && o_.output != "-" && !learnt_nothing) {
     write_file(o_.output, document.dump(1, ' ', false, json::error_handler_t::replace) + '\n');
   }
+  if (!o_.plot.empty() && !learnt_nothing) plot_record(document, o_);
   if (code_ != ok || o_.compare.empty()) return code_;
   const comparisons compared = compare(before_, document, o_.allow);
   print(comparison_table(compared, o_.allow));

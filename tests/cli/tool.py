@@ -19,6 +19,12 @@ def environment(home):
                    "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "LC_ALL": "C"}
 
 
+def draws_png(binary):
+    """Whether it is built with cairo."""
+    done = subprocess.run([binary, "spy", "no such file", "-o", "a.png"], capture_output=True, stdin=subprocess.DEVNULL)
+    return b"without cairo" not in done.stderr
+
+
 class Outcome:
     """Exit code (negative: the signal), output, processor seconds (steady on a busy machine) and peak resident bytes
     of one command."""
