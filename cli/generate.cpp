@@ -41,8 +41,9 @@ int run(const settings& s) {
     return ok;
   }
   if (s.spec.empty() || s.output.empty()) {
-    throw error(status::invalid_argument, "generate needs SPEC and -o FILE, or --list");
+    throw error(status::invalid_argument, "generate needs GENERATOR and -o FILE, or --list");
   }
+  check_outputs(false, {{"--output", s.output, true}});
   const std::string spec = is_generator(s.spec) ? s.spec : "gen:" + s.spec;
   write_matrix(s.output, load(spec, s.run).matrix, s.symmetric);
   return ok;
@@ -53,8 +54,8 @@ int run(const settings& s) {
 void add_generate(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "generate", "Write a matrix made from a formula",
                                   "Example: tulle generate stencil:points=7,n=50 -o poisson.mtx.gz", run);
-  command.add_option("spec", s.spec, "NAME:key=value,... with or without gen: in front");
-  command.add_option("-o,--output", s.output, output_help);
+  command.add_option("generator", s.spec, "NAME:key=value,... with or without gen: in front")->type_name("GENERATOR");
+  add_output(command, "-o,--output", s.output, output_help);
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   command.add_flag("--list", s.list, "The generators and their parameters");
   add_threads_option(command, s.run);

@@ -135,7 +135,7 @@ int run(const settings& s) {
 void add_info(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "info", "What a matrix looks like, and which kernel suits it",
                                   "Example: tulle info cant.mtx.gz --json", run);
-  command.add_option("matrix", s.matrix, matrix_help)->required();
+  add_matrix(command, "matrix", s.matrix)->required();
   command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
   add_ordering(command, "--method", s.method, "With --gather: the same after this ordering");
   add_backend_options(command, s.run);

@@ -120,7 +120,7 @@ void add_kernels(CLI::App& app, int& result) {
   auto [command, s] = add_command(
       app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
       "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
-  command.add_option("matrix", s.matrix, matrix_help);
+  add_matrix(command, "matrix", s.matrix);
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_json_option(command, s.run);

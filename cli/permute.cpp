@@ -99,7 +99,7 @@ bool is_symmetric(const settings& s, const matrix_ref& a) {
 }
 
 int run(const settings& s) {
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}, {"--save-permutation", s.save}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--save-permutation", s.save}});
   check_permutation_name(s.save);
   const context ctx = make_context(s.run);
   const named_matrix loaded = load(s.matrix, s.run);
@@ -130,12 +130,12 @@ void add_permute(CLI::App& app, int& result) {
                   "Rows and columns move alike where A is square, but for the method length.\n"
                   "Example: tulle permute gen:stencil:n=20 --method rcm -o b.mtx --save-permutation p.txt",
                   run);
-  command.add_option("matrix", s.matrix, matrix_help)->required();
+  add_matrix(command, "matrix", s.matrix)->required();
   add_order_options(command, s.order);
   command.add_flag("--symmetric", s.symmetric, "Move rows and columns alike: P A P^T");
   command.add_flag("--rows", s.rows, "Move rows alone: P A");
-  command.add_option("-o,--output", s.output, output_help);
-  command.add_option("--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
+  add_output(command, "-o,--output", s.output, output_help);
+  add_output(command, "--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
   add_count(command, "--repeat", s.repeat, 0, 1000000, "Timed applications of SpMV; 0: none");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);

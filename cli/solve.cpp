@@ -109,7 +109,7 @@ class progress_line {
     if (shown_) put_raw(stderr, "\r\x1b[K");
   }
   void operator()(int iterations, double residual) {
-    if (!is_terminal(stderr) || microseconds_since(last_) < 200'000) return;
+    if (!shows_progress() || microseconds_since(last_) < 200'000) return;
     last_ = clock::now();
     shown_ = true;
     put_raw(stderr, fmt::format("\r\x1b[K{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_));
@@ -237,8 +237,8 @@ int solve(const settings& s, bool stdout_taken) {
     write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
   if (!stdout_taken) print(r, s.run.json);
   if (r.end.converged()) return ok;
-  note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
-                   r.end.iterations, r.end.residual, r.target));
+  complain(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
+                       r.end.iterations, r.end.residual, r.target));
   return not_converged;
 }
 
@@ -260,7 +260,7 @@ int run(const settings& s) {
   if (s.method != "jacobi") refuse_idle(s.of_jacobi, "--method jacobi");
   if (s.preconditioner != "block_jacobi") refuse_idle(s.of_blocks, "--preconditioner block_jacobi");
   if (s.preconditioner != "chebyshev") refuse_idle(s.of_chebyshev, "--preconditioner chebyshev");
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}, {"--plot", s.plot}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--plot", s.plot}});
   return s.run.precision == "f32" ? solve<float>(s, stdout_taken) : solve<double>(s, stdout_taken);
 }
 
@@ -268,16 +268,16 @@ int run(const settings& s) {
 
 void add_solve(CLI::App& app, int& result) {
   auto [command, s] = add_command(
-      app, result, "solve", "A x = b for symmetric positive definite A: conjugate gradients, or Jacobi's method",
-      "What does not converge is exit code 4, with the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
+      app, result, "solve", "A x = b by conjugate gradients or Jacobi's method",
+      "A must be symmetric positive definite (--method cg). What does not converge is exit code 4, with the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
       "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
       run);
-  command.add_option("matrix", s.matrix, matrix_help)->required();
-  command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command.add_option("-o,--output", s.output,
-                     "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  command.add_option("--plot", s.plot,
-                     "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
+  add_matrix(command, "matrix", s.matrix)->required();
+  add_matrix(command, "b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
+  add_output(command, "-o,--output", s.output,
+             "Write x as a Matrix Market array; - is stdout, which then holds x alone");
+  add_output(command, "--plot", s.plot,
+             "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   s.of_cg = {add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
                         "Of cg: the diagonal, its blocks, or a polynomial in A"),
@@ -287,6 +287,11 @@ void add_solve(CLI::App& app, int& result) {
                  command.add_flag("--whole-blocks", s.whole_blocks,
                                   "Of block_jacobi: inverses of blocks with all their bits, however well conditioned")};
   s.of_chebyshev = {add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial")};
+  for (const auto& [title, options] : {std::pair("With --method cg", s.of_cg),
+                                       std::pair("With --method cg --preconditioner block_jacobi", s.of_blocks),
+                                       std::pair("With --method cg --preconditioner chebyshev", s.of_chebyshev)}) {
+    for (CLI::Option* o : options) o->group(title);
+  }
   command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
   s.of_jacobi = {
@@ -300,10 +305,11 @@ void add_solve(CLI::App& app, int& result) {
                        "Of --method jacobi: first bring large entries to the diagonal by the order of rows"),
       add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
                 "Iterations of --method jacobi between two computations of the residual")};
-  command.add_option("--permutation", s.permutation,
-                     "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
+  for (CLI::Option* o : s.of_jacobi) o->group("With --method jacobi");
+  add_output(command, "--permutation", s.permutation,
+             "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
-  command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
+  add_kernel(command, s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_reorder_option(command, s.run);
   add_backend_options(command, s.run);
   add_choice(command, "--precision", s.run.precision, {"f32", "f64", "mixed"},

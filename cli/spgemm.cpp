@@ -137,7 +137,7 @@ spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) 
 }
 
 int run(const settings& s) {
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}});
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
@@ -164,22 +164,23 @@ int run(const settings& s) {
 
 void add_spgemm(CLI::App& app, int& result) {
   auto [command, s] =
-      add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added: made, timed, checked",
+      add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added",
                   "Example: tulle spgemm gen:fem:n=10 gen:fem:n=10 -o C.mtx --verify --memory-limit 1G", run);
-  command.add_option("A", s.a, matrix_help)->required();
-  command.add_option("B", s.b, "The same")->required();
-  command.add_option("-o,--output", s.output,
-                     "Write C: .mtx, .mtx.gz or .mtx.zst; - is stdout, which then holds C alone");
-  command.add_option("--mask", s.mask, "Keep only those entries of A B that this matrix has; its values do not matter");
+  add_matrix(command, "A", s.a)->required();
+  add_matrix(command, "B", s.b, "The same")->required();
+  add_output(command, "-o,--output", s.output,
+             "Write C: .mtx, .mtx.gz, .mtx.xz or .mtx.zst; - is stdout, which then holds C alone");
+  add_matrix(command, "--mask", s.mask, "Keep only those entries of A B that this matrix has; its values do not matter");
   command.add_option("--alpha", s.alpha, "Factor of A B")->capture_default_str();
-  auto* add = command.add_option("--add", s.d, "A matrix D to add to alpha A B; the mask does not touch it");
+  auto* add = add_matrix(command, "--add", s.d, "A matrix D to add to alpha A B; the mask does not touch it");
   command.add_option("--beta", s.beta, "Factor of D")->needs(add)->capture_default_str();
   command.add_flag("--transpose-a", s.transpose_a, "Multiply A^T");
   command.add_flag("--transpose-b", s.transpose_b, "Multiply by B^T");
   command.add_option("--memory-limit", s.memory_limit,
-                     "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as\n"
-                     "500000, 64K, 100M or 2G; C is the same");
-  command.add_option("--kernel", s.run.kernel, "A name from `tulle kernels`");
+                     "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as "
+                     "500000, 64K, 100M or 2G; C is the same")
+      ->type_name("BYTES");
+  add_kernel(command, s.run.kernel, "A name from `tulle kernels`");
   add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,
             "Columns of an accumulator of kernel0; 0: as many as it chooses");
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after one to warm up");

@@ -165,7 +165,7 @@ int run(const settings& s) {
   if (s.request.work.rhs > 1 && !s.request.x.empty()) {
     throw error(status::invalid_argument, "--x goes with one right-hand side");
   }
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}});
   const context ctx = make_context(s.run);
   spmv_problem p = make_problem(ctx, s.request, s.run);
   spmv_result r{p, name(ctx.backend()), s.run.kernel == "all", s.explain};
@@ -184,18 +184,18 @@ int run(const settings& s) {
 
 void add_spmv(CLI::App& app, int& result) {
   auto [command, s] =
-      add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x: timed, checked, explained",
+      add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x",
                   "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
-  command.add_option("matrix", s.request.matrix, matrix_help)->required();
-  command.add_option("--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command.add_option(
-      "-o,--output", s.output,
+  add_matrix(command, "matrix", s.request.matrix)->required();
+  add_matrix(command, "--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
+  add_output(
+      command, "-o,--output", s.output,
       "Write y as a Matrix Market array, a column for each right-hand side; - is stdout, which then holds y alone");
   command.add_option("--alpha", s.request.alpha, "Factor of A x")->capture_default_str();
   command.add_option("--beta", s.request.beta, "Factor of the initial y, which is random in [-1, 1)")
       ->capture_default_str();
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after 3 to warm up");
-  command.add_option("--kernel", s.run.kernel, "A name from `tulle kernels`, or all of them: all");
+  add_kernel(command, s.run.kernel, "A name from `tulle kernels`, or all of them: all");
   command.add_flag("--verify", s.request.verify,
                    "Compare with higher precision; a row beyond its error bound is exit code 4");
   command.add_flag("--explain", s.explain, "Say of every kernel whether it takes the matrix, and why not");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/core/status.hpp>
 
 namespace tulle::cli::bench {
@@ -105,8 +106,8 @@ std::vector<kernel_info> select_kernels(std::span<const kernel_info> kernels, st
   for (const std::string& n : names) {
     if (contains(words, n) || contains(known, n)) continue;
     throw error(status::invalid_argument,
-                fmt::format("no kernel '{}' for {} on backend {}; there are: {}", n, name(kernels.front().operation),
-                            name(kernels.front().backend), fmt::join(known, ", ")));
+                fmt::format("no kernel '{}' for {} on backend {}{}", n, name(kernels.front().operation),
+                            name(kernels.front().backend), alternatives(n, known)));
   }
   return selected;
 }

@@ -5,8 +5,22 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "output.hpp"
 
 namespace tulle::cli {
+
+namespace {
+
+context said(context ctx) {
+  if (ctx.backend() == backend_kind::cpu) {
+    detail(fmt::format("on the CPU: {} threads", ctx.threads()));
+  } else {
+    detail(fmt::format("on a GPU: {}", ctx.info().name));
+  }
+  return ctx;
+}
+
+}  // namespace
 
 context make_context(const run_options& o) {
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
@@ -18,13 +32,13 @@ context make_context(const run_options& o) {
     const std::string asked = o.backend == "cuda" ? "--backend cuda" : fmt::format("--device {}", *o.device);
     throw device_error(status::unsupported, fmt::format("{}: {}", asked, cuda_unavailable_reason()));
   }
-  if (devices == 0) return context::cpu(o.threads);
+  if (devices == 0) return said(context::cpu(o.threads));
   const int device = o.device.value_or(0);
   if (device >= devices) {
     throw device_error(status::unsupported,
                        fmt::format("--device {}: devices 0 to {} can be used here", device, devices - 1));
   }
-  return context::cuda(device);
+  return said(context::cuda(device));
 }
 
 std::vector<context> usable_contexts(const run_options& o) {

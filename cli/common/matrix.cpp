@@ -25,7 +25,7 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 /// "dir/cant.mtx.gz" -> "cant".
 std::string short_name(const std::filesystem::path& file) {
   std::filesystem::path name = file.filename();
-  for (const char* extension : {".gz", ".zst", ".mtx", ".mm"}) {
+  for (const char* extension : {".gz", ".xz", ".zst", ".mtx", ".mm"}) {
     if (name.extension() == extension) name = name.stem();
   }
   return name.string();
@@ -77,6 +77,7 @@ json to_json(const csr_stats& s) {
 named_matrix load(const std::string& spec, const run_options& o) {
   if (spec == "-") take_stdin();
   named_matrix a;
+  const auto start = clock::now();
   const matrix_market_options options{o.strict, o.threads};
   with_precision(o, [&]<class T>() {
     if (is_generator(spec)) {
@@ -88,6 +89,7 @@ named_matrix load(const std::string& spec, const run_options& o) {
     }
   });
   if (!a.info.note.empty()) note(fmt::format("{}: {}", a.name, a.info.note));
+  detail(fmt::format("{} of {}, in {:.3g} s", headline(a.facts()), o.precision, seconds_since(start)));
   return a;
 }
 

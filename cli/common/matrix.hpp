@@ -69,7 +69,7 @@ double read_rate(const matrix_market_info& info);
 template <scalar T>
 std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
 
-inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
+inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz, .mtx.xz or .mtx.zst; - is stdout";
 /// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and
 /// reader_gone for "-".
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false, mm_field wish = mm_field::real);

@@ -37,6 +37,12 @@ struct run_options {
 
 inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:...";
 
+/// Titles of groups of options in --help.
+inline constexpr const char* plan_group = "How a plan is made";
+inline constexpr const char* mixed_group = "With --precision mixed";
+
+/// Nothing but the words given; another one is told which was probably meant.
+CLI::Option* only(CLI::Option* option, const std::vector<std::string>& words);
 /// One of the words given.
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help);
@@ -46,8 +52,15 @@ CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, c
 /// A whole number from `least` to `most`.
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help);
 
+/// A matrix, or a vector, as `load` takes it.
+CLI::Option* add_matrix(CLI::App& app, const char* name, std::string& value, const char* help = matrix_help);
+/// A file to write or to read.
+CLI::Option* add_output(CLI::App& app, const char* name, std::string& value, const char* help);
+/// --kernel.
+CLI::Option* add_kernel(CLI::App& app, std::string& value, const char* help);
+
 void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads --device
-void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
+void add_threads_option(CLI::App& app, run_options& o);   // -j, --threads alone
 void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
 void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
@@ -60,9 +73,11 @@ void take_reorder_option(const run_options& o, spmv_options& options);
 struct output_option {
   const char* name;
   const std::string& file;
+  bool matrix = false;  // or a vector: the name must be that of a Matrix Market file
 };
 /// Before any work is done. Returns whether one of them is "-", so that nothing else goes to standard output. Throws
-/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
+/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, or where a matrix has the name of another
+/// kind of file, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; "mixed" is f64).

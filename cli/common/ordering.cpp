@@ -39,7 +39,7 @@ std::string whole(N before, const std::optional<N>& after) {
 
 void add_order_options(CLI::App& app, order_request& o) {
   add_ordering(app, "--method", o.method, "Ordering");
-  app.add_option("--permutation", o.file, "File with the order instead: one number per line, from 0");
+  add_output(app, "--permutation", o.file, "File with the order instead: one number per line, from 0");
   add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
   add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
   app.add_option("--seed", o.options.seed, "random: another order for each")
@@ -47,8 +47,9 @@ void add_order_options(CLI::App& app, order_request& o) {
         std::uint64_t seed = 0;
         const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
         const bool whole = failure == std::errc() && rest == text.data() + text.size();
-        return whole ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
+        return whole ? "" : fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
       })
+      ->type_name("N")
       ->capture_default_str();
 }
 
@@ -92,7 +93,7 @@ permutation read_permutation(const context& ctx, const std::string& file, index_
 }
 
 void check_permutation_name(const std::string& file) {
-  if (!file.ends_with(".gz") && !file.ends_with(".zst")) return;
+  if (!file.ends_with(".gz") && !file.ends_with(".zst") && !file.ends_with(".xz")) return;
   throw error(status::invalid_argument, fmt::format("--save-permutation {}: orders are plain text", file));
 }
 

@@ -13,6 +13,7 @@ namespace tulle::cli {
 namespace {
 
 int lost = 0;
+loudness loud = loudness::normal;
 
 /// The length of the control character that `text` begins with, in UTF-8, or 0: also U+0080 to U+009F, where a terminal
 /// finds the 8-bit forms of escape sequences.
@@ -78,7 +79,19 @@ json number(double v) {
   return v;
 }
 
-void note(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
+void set_loudness(loudness how) noexcept { loud = how; }
+
+void complain(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
+
+void note(std::string_view text) {
+  if (loud != loudness::quiet) complain(text);
+}
+
+void detail(std::string_view text) {
+  if (loud == loudness::verbose) complain(text);
+}
+
+bool shows_progress() noexcept { return loud != loudness::quiet && is_terminal(stderr); }
 
 std::string human_bytes(double bytes) {
   constexpr std::array units{"B", "kB", "MB", "GB", "TB"};

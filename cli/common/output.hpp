@@ -73,8 +73,17 @@ json nullable(const std::optional<T>& v) {
   return v ? json(*v) : json(nullptr);
 }
 
-/// A note of one line for a person, to stderr: "tulle: ...".
+/// How much goes to stderr beside errors, of -q and -v: nothing, notes, or details as well.
+enum class loudness { quiet, normal, verbose };
+void set_loudness(loudness how) noexcept;
+/// A note of one line for a person, to stderr: "tulle: ...". Nothing where quiet.
 void note(std::string_view text);
+/// The same where verbose, and nothing otherwise.
+void detail(std::string_view text);
+/// The same however quiet: what went wrong.
+void complain(std::string_view text);
+/// Whether progress is shown: on a terminal, unless quiet.
+bool shows_progress() noexcept;
 /// "1.23 GB", "45.6 kB" (powers of 1000).
 std::string human_bytes(double bytes);
 /// The last line of a checked result: "verified" in green or "WRONG" in red, then the text.

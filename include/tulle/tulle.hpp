@@ -6,6 +6,7 @@
 #include <tulle/core/build_info.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/memory_resource.hpp>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/core/peak_memory.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/core/status.hpp>

@@ -133,7 +133,7 @@ tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arra
  * plan that is made of the matrix looks at them, unless its effort is TULLE_EFFORT_NONE. */
 tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
                                       tulle_csr** matrix);
-/** A Matrix Market file (.mtx, .mtx.gz, .mtx.zst) as a CSR with 64-bit offsets in the context's memory. */
+/** A Matrix Market file (.mtx, .mtx.gz, .mtx.zst, .mtx.xz) as a CSR with 64-bit offsets in the context's memory. */
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix);
 /** What the matrix holds, always with index_base 0. The pointers are the matrix's own. */
@@ -292,7 +292,7 @@ typedef struct tulle_csr_statistics {
 tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_csr* matrix,
                                       tulle_csr_statistics* statistics);
 
-/** Coordinate format, shortest digits that read back to the same number; names that end in .gz or .zst are compressed.
+/** Coordinate format, shortest digits that read back to the same number; names that end in .gz, .zst or .xz are compressed.
  * symmetric = 1 writes the lower triangle, and INVALID_ARGUMENT where the matrix is not symmetric. */
 tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
                                            int32_t symmetric);

@@ -133,7 +133,7 @@ def _banner_of_zstd(name):
 
 def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"):
     """Writes a Matrix Market file. As scipy.io.mmwrite; without `precision` every number has the fewest digits that read back
-    to itself, and the file is there whole or not at all. `.gz` and `.zst` names are compressed.
+    to itself, and the file is there whole or not at all. `.gz`, `.zst` and `.xz` names are compressed.
 
     target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer" or
     "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy does).
@@ -164,7 +164,7 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
         return scipys(target, a, comment=comment, field=field, precision=precision, symmetry=symmetry)
     name = os.fspath(target)
     name = name.decode() if isinstance(name, bytes) else name
-    if not name.endswith((".mtx", ".gz", ".zst")):
+    if not name.endswith((".mtx", ".gz", ".zst", ".xz")):
         name += ".mtx"
     if field is None:
         field = "integer" if a.dtype.kind in "iub" else "real"

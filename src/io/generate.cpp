@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/io/generate.hpp>
+#include <vector>
 
 #include "core/instantiate.hpp"
 #include "io/generate_pattern.hpp"
@@ -46,12 +48,12 @@ constexpr std::array infos = [] {
 }();
 
 const generator& find_generator(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const generator& g : table) {
     if (g.info.name == name) return g;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", g.info.name);
+    names.push_back(g.info.name);
   }
-  throw error(status::invalid_argument, fmt::format("no generator is called '{}'; there are: {}", name, names));
+  throw error(status::invalid_argument, fmt::format("no generator is called '{}'{}", name, alternatives(name, names)));
 }
 
 value_kind kind_of(const parameters& p) {

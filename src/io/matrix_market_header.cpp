@@ -34,11 +34,12 @@ std::string_view guess(std::string_view text) {
   if (text.empty()) return " (the file is empty)";
   if (text.starts_with("version https://git-lfs"))
     return ": this is a git-LFS pointer; `git lfs pull` fetches the data";
-  if (text.starts_with("\xfd"
-                       "7zXZ"))
-    return ": this is xz data; decompress it with `xz -d`";
-  if (text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd")) return ": it is compressed twice";
+  if (is_gzip(text) || is_zstd(text) || is_xz(text)) return ": it is compressed twice";
   if (text.starts_with("BZh")) return ": this is bzip2 data; decompress it with `bzip2 -d`";
+  if (text.starts_with("PK\x03\x04")) return ": this is a zip archive; `unzip` takes the matrix out";
+  if (text.substr(std::min<std::size_t>(text.size(), 257)).starts_with("ustar")) {
+    return ": this is a tar archive; `tar -xf` takes the matrix out";
+  }
   return "";
 }
 

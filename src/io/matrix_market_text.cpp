@@ -56,10 +56,10 @@ int read_part(int fd, char* to, std::size_t size, off_t place) noexcept {
 }
 
 bool is_compressed(int fd, off_t offset) {
-  std::array<char, 4> bytes{};
+  std::array<char, 6> bytes{};
   const ssize_t got = pread(fd, bytes.data(), bytes.size(), offset);
   const std::string_view first(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return is_gzip(first) || is_zstd(first);
+  return is_gzip(first) || is_zstd(first) || is_xz(first);
 }
 
 /// `size` bytes of a regular file from `offset` on, read by several threads.
@@ -142,6 +142,7 @@ file_text::file_text(const std::filesystem::path& file, std::string name)
   const std::string_view first = bytes.next();
   text_ = is_gzip(first)   ? decompress_gzip(first, bytes, name_)
           : is_zstd(first) ? decompress_zstd(first, bytes, name_)
+          : is_xz(first)   ? decompress_xz(first, bytes, name_)
                            : read_pipe(first, bytes, name_);
 }
 

@@ -1,4 +1,4 @@
-// A file being written: plain, gzip or zstd by its name. It takes its name only once it is complete.
+// A file being written: plain, gzip, zstd or xz by its name. It takes its name only once it is complete.
 #pragma once
 
 #include <filesystem>

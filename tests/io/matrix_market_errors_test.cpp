@@ -35,9 +35,10 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%MatrixMarket matrix coordinate real general\n1 1 0\n", format, "line 1: no %%MatrixMarket banner"},
         bad_text{"version https://git-lfs.github.com/spec/v1\n", format,
                  "line 1: no %%MatrixMarket banner: this is a git-LFS pointer"},
-        bad_text{"\xfd"
-                 "7zXZ",
-                 format, "line 1: no %%MatrixMarket banner: this is xz data"},
+        bad_text{std::string("\xfd\x37zXZ\0", 6), format, "line 1: no %%MatrixMarket banner: it is compressed twice"},
+        bad_text{"BZh91AY&SY", format, "line 1: no %%MatrixMarket banner: this is bzip2 data"},
+        bad_text{"PK\x03\x04", format, "line 1: no %%MatrixMarket banner: this is a zip archive"},
+        bad_text{std::string(257, 'a') + "ustar", format, "line 1: no %%MatrixMarket banner: this is a tar archive"},
         bad_text{"%%MatrixMarket", format, "line 1: the banner names no object"},
         bad_text{"%%MatrixMarket tensor coordinate real general\n", format, "line 1: 'tensor' is not a known object"},
         bad_text{"%%MatrixMarket matrix sparse real general\n", format, "line 1: 'sparse' is not a known format"},

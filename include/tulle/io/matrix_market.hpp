@@ -45,11 +45,11 @@ struct matrix_market_info {
   std::string note;                             ///< one sentence a person should see, or empty
 };
 
-/// Reads `.mtx`, `.mtx.gz` or `.mtx.zst` (told apart by content; "-" is standard input) into a CSR with sorted rows,
-/// symmetry expanded, and duplicates summed. Array files give every element. Memory follows what the file holds, not
-/// what its header claims. Throws FILE_IO (cannot be opened or read, became shorter meanwhile), INVALID_FORMAT (with
-/// the line number), UNSUPPORTED (complex values as real ones), OVERFLOW (a dimension, an index or a value that does not
-/// fit), OUT_OF_MEMORY.
+/// Reads `.mtx`, `.mtx.gz`, `.mtx.zst` or `.mtx.xz` (told apart by content; "-" is standard input) into a CSR with
+/// sorted rows, symmetry expanded, and duplicates summed. Array files give every element. Memory follows what the file
+/// holds, not what its header claims. Throws FILE_IO (cannot be opened or read, became shorter meanwhile),
+/// INVALID_FORMAT (with the line number), UNSUPPORTED (complex values as real ones; xz where liblzma was not built in),
+/// OVERFLOW (a dimension, an index or a value that does not fit), OUT_OF_MEMORY.
 /// T is f32, f64, i32, i64, c64 or c128.
 template <scalar T>
 csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options = {},
@@ -60,8 +60,8 @@ template <scalar T>
 csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options = {},
                            matrix_market_info* info = nullptr);
 
-/// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed,
-/// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
+/// Writes coordinate format, shortest digits that read back to the same number; `.gz`, `.zst` and `.xz` names are
+/// compressed, and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
 /// INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1, integers
 /// where all are whole numbers of at most 2^53; else the next wider one, and integer for i32, i64 and bool, complex for
 /// c64 and c128, where `symmetric` writes a symmetric or, else, a hermitian matrix.
