@@ -1,4 +1,5 @@
-// tulle completions SHELL: a script by which a shell completes the command line, from what the commands themselves take.
+// tulle completions SHELL: a script by which a shell completes the command line, from what the commands themselves
+// take.
 #include "completions.hpp"
 
 #include <fmt/format.h>
@@ -28,9 +29,9 @@ std::vector<std::string> kernel_names(const std::string& command) {
     for (const kernel_info& k : kernels(backend)) {
       const bool multiplies = k.operation == spmv || k.operation == spmv_transposed;
       const bool suits = command == "spmv" || command == "spmm" ? multiplies
-                         : command == "spgemm" ? k.operation == spgemm
-                         : command == "solve"  ? multiplies || k.operation == cg
-                                               : k.operation != sddmm;
+                         : command == "spgemm"                  ? k.operation == spgemm
+                         : command == "solve"                   ? multiplies || k.operation == cg
+                                                                : k.operation != sddmm;
       if (suits && std::ranges::find(names, k.name) == names.end()) names.emplace_back(k.name);
     }
   }
@@ -115,7 +116,7 @@ void add_completions(CLI::App& app, int& result) {
                                       "Example: source <(tulle completions bash)",
                                       [&app, s] { return run(app, *s); });
   only(command.add_option("shell", s->shell, "The shell"), {"bash", "zsh", "fish"})->required();
-  add_output(command, "-o,--output", s->output, "File to write; - is stdout")->capture_default_str();
+  add_file(command, "-o,--output", s->output, "File to write; - is stdout")->capture_default_str();
 }
 
 }  // namespace tulle::cli

@@ -95,7 +95,9 @@ std::string offer(const completion& c) {
   return fmt::format("{} {}", c.listed ? "_tulle_list" : "_tulle_words", quoted_word(spaced(c.words)));
 }
 
-void replace(std::string& text, const std::string& what, const std::string& by) { text.replace(text.find(what), what.size(), by); }
+void replace(std::string& text, const std::string& what, const std::string& by) {
+  text.replace(text.find(what), what.size(), by);
+}
 
 std::string names_of(const command_description& command) {
   std::vector<std::string> names;

@@ -30,7 +30,8 @@ std::string condition_of(const command_description& tulle, const command_descrip
   std::string text = "__fish_seen_subcommand_from " + c.word();
   if (space != path.npos) return condition(text + "; and __fish_seen_subcommand_from " + path.substr(0, space));
   for (const command_description& other : commands_of(tulle)) {
-    if (!other.commands.empty() && other.word() != c.word()) text += "; and not __fish_seen_subcommand_from " + other.word();
+    if (!other.commands.empty() && other.word() != c.word())
+      text += "; and not __fish_seen_subcommand_from " + other.word();
   }
   return condition(text);
 }

@@ -31,9 +31,10 @@ int run(const settings& s) {
 void add_convert(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "convert", "Read a matrix and write it as Matrix Market",
                                   "The name says how FILE is compressed: .mtx, .mtx.gz, .mtx.xz or .mtx.zst.\n"
-                                  "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric", run);
+                                  "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric",
+                                  run);
   add_matrix(command, "matrix", s.input)->required();
-  add_output(command, "-o,--output", s.output, output_help)->required();
+  add_file(command, "-o,--output", s.output, output_help)->required();
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

@@ -55,7 +55,7 @@ void add_generate(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "generate", "Write a matrix made from a formula",
                                   "Example: tulle generate stencil:points=7,n=50 -o poisson.mtx.gz", run);
   command.add_option("generator", s.spec, "NAME:key=value,... with or without gen: in front")->type_name("GENERATOR");
-  add_output(command, "-o,--output", s.output, output_help);
+  add_file(command, "-o,--output", s.output, output_help);
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   command.add_flag("--list", s.list, "The generators and their parameters");
   add_threads_option(command, s.run);

@@ -97,8 +97,10 @@ void define(CLI::App& app) {
   app.option_defaults()->group("All commands");
   app.set_help_flag("-h,--help", "This text, or that of a command")->group("All commands");
   app.set_version_flag("-V,--version", "tulle " TULLE_VERSION_STRING, "The version")->group("All commands");
-  app.add_flag_callback("-q,--quiet", [] { set_loudness(loudness::quiet); }, "No notes and no progress: results and errors alone");
-  app.add_flag_callback("-v,--verbose", [] { set_loudness(loudness::verbose); }, "More notes: what is read, and where it runs");
+  app.add_flag_callback(
+      "-q,--quiet", [] { set_loudness(loudness::quiet); }, "No notes and no progress: results and errors alone");
+  app.add_flag_callback(
+      "-v,--verbose", [] { set_loudness(loudness::verbose); }, "More notes: what is read, and where it runs");
   app.option_defaults()->group("Options");
   app.footer(more_about_tulle);
   app.require_subcommand(1);

@@ -1,4 +1,5 @@
-// tulle manual -o DIRECTORY: a manual page for each command, from what the commands themselves take (man(7); for the build).
+// tulle manual -o DIRECTORY: a manual page for each command, from what the commands themselves take (man(7); for the
+// build).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -42,7 +43,8 @@ std::string page_name(const command_description& c) {
 
 std::string entries(const std::vector<option_description>& options) {
   std::string text;
-  for (const option_description& o : options) text += fmt::format(".TP\n.B {}\n{}\n", roff(o.label()), roff(whole_help(o)));
+  for (const option_description& o : options)
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(o.label()), roff(whole_help(o)));
   return text;
 }
 
@@ -56,8 +58,8 @@ std::string details(const command_description& c) {
 }
 
 std::string page(const command_description& c, const std::vector<std::string>& also) {
-  std::string text = fmt::format(".TH {} 1 \"\" \"tulle {}\" \"Manual of tulle\"\n.SH NAME\n{} \\- {}\n", roff(page_name(c)),
-                                 TULLE_VERSION_STRING, roff(page_name(c)), roff(c.summary));
+  std::string text = fmt::format(".TH {} 1 \"\" \"tulle {}\" \"Manual of tulle\"\n.SH NAME\n{} \\- {}\n",
+                                 roff(page_name(c)), TULLE_VERSION_STRING, roff(page_name(c)), roff(c.summary));
   text += fmt::format(".SH SYNOPSIS\n.B {}\n", roff(c.usage()));
   if (!c.details.empty()) text += ".SH DESCRIPTION\n" + details(c);
   if (!c.arguments.empty()) text += ".SH ARGUMENTS\n" + entries(c.arguments);
@@ -70,7 +72,8 @@ std::string page(const command_description& c, const std::vector<std::string>& a
   }
   text += ".SH OPTIONS\n";
   for (const option_group& g : c.groups) text += fmt::format(".SS {}\n{}", roff(g.title), entries(g.options));
-  if (!c.examples.empty()) text += fmt::format(".SH EXAMPLES\n{}", table(fmt::format("{}", fmt::join(c.examples, "\n"))));
+  if (!c.examples.empty())
+    text += fmt::format(".SH EXAMPLES\n{}", table(fmt::format("{}", fmt::join(c.examples, "\n"))));
   return text + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", fmt::join(also, " (1),\n.BR "));
 }
 
@@ -98,7 +101,7 @@ void add_manual(CLI::App& app, int& result) {
   const auto directory = std::make_shared<std::string>();
   CLI::App& command = declare_command(app, result, "manual", "Write the manual pages", "",
                                       [&app, directory] { return run(app, *directory); });
-  add_output(command, "-o,--output", *directory, "Folder to write them to")->required();
+  add_file(command, "-o,--output", *directory, "Folder to write them to")->required();
 }
 
 }  // namespace tulle::cli

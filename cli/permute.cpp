@@ -134,8 +134,8 @@ void add_permute(CLI::App& app, int& result) {
   add_order_options(command, s.order);
   command.add_flag("--symmetric", s.symmetric, "Move rows and columns alike: P A P^T");
   command.add_flag("--rows", s.rows, "Move rows alone: P A");
-  add_output(command, "-o,--output", s.output, output_help);
-  add_output(command, "--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
+  add_file(command, "-o,--output", s.output, output_help);
+  add_file(command, "--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
   add_count(command, "--repeat", s.repeat, 0, 1000000, "Timed applications of SpMV; 0: none");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);

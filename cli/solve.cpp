@@ -267,16 +267,17 @@ int run(const settings& s) {
 }  // namespace
 
 void add_solve(CLI::App& app, int& result) {
-  auto [command, s] = add_command(
-      app, result, "solve", "A x = b by conjugate gradients or Jacobi's method",
-      "A must be symmetric positive definite (--method cg). What does not converge is exit code 4, with the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
-      "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
-      run);
+  auto [command, s] =
+      add_command(app, result, "solve", "A x = b by conjugate gradients or Jacobi's method",
+                  "A must be symmetric positive definite (--method cg). What does not converge is exit code 4, with "
+                  "the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
+                  "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
+                  run);
   add_matrix(command, "matrix", s.matrix)->required();
   add_matrix(command, "b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
-  add_output(command, "-o,--output", s.output,
+  add_file(command, "-o,--output", s.output,
              "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  add_output(command, "--plot", s.plot,
+  add_file(command, "--plot", s.plot,
              "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   s.of_cg = {add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
@@ -306,7 +307,7 @@ void add_solve(CLI::App& app, int& result) {
       add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
                 "Iterations of --method jacobi between two computations of the residual")};
   for (CLI::Option* o : s.of_jacobi) o->group("With --method jacobi");
-  add_output(command, "--permutation", s.permutation,
+  add_file(command, "--permutation", s.permutation,
              "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
   add_kernel(command, s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");

@@ -168,17 +168,19 @@ void add_spgemm(CLI::App& app, int& result) {
                   "Example: tulle spgemm gen:fem:n=10 gen:fem:n=10 -o C.mtx --verify --memory-limit 1G", run);
   add_matrix(command, "A", s.a)->required();
   add_matrix(command, "B", s.b, "The same")->required();
-  add_output(command, "-o,--output", s.output,
+  add_file(command, "-o,--output", s.output,
              "Write C: .mtx, .mtx.gz, .mtx.xz or .mtx.zst; - is stdout, which then holds C alone");
-  add_matrix(command, "--mask", s.mask, "Keep only those entries of A B that this matrix has; its values do not matter");
+  add_matrix(command, "--mask", s.mask,
+             "Keep only those entries of A B that this matrix has; its values do not matter");
   command.add_option("--alpha", s.alpha, "Factor of A B")->capture_default_str();
   auto* add = add_matrix(command, "--add", s.d, "A matrix D to add to alpha A B; the mask does not touch it");
   command.add_option("--beta", s.beta, "Factor of D")->needs(add)->capture_default_str();
   command.add_flag("--transpose-a", s.transpose_a, "Multiply A^T");
   command.add_flag("--transpose-b", s.transpose_b, "Multiply by B^T");
-  command.add_option("--memory-limit", s.memory_limit,
-                     "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as "
-                     "500000, 64K, 100M or 2G; C is the same")
+  command
+      .add_option("--memory-limit", s.memory_limit,
+                  "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as "
+                  "500000, 64K, 100M or 2G; C is the same")
       ->type_name("BYTES");
   add_kernel(command, s.run.kernel, "A name from `tulle kernels`");
   add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,

@@ -183,12 +183,11 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spmv(CLI::App& app, int& result) {
-  auto [command, s] =
-      add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x",
-                  "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
+  auto [command, s] = add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x",
+                                  "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
   add_matrix(command, "matrix", s.request.matrix)->required();
   add_matrix(command, "--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
-  add_output(
+  add_file(
       command, "-o,--output", s.output,
       "Write y as a Matrix Market array, a column for each right-hand side; - is stdout, which then holds y alone");
   command.add_option("--alpha", s.request.alpha, "Factor of A x")->capture_default_str();

@@ -102,7 +102,7 @@ void add_spy(CLI::App& app, int& result) {
       add_command(app, result, "spy", "A picture of the pattern of a matrix",
                   "Matrices longer than 20 to 1 are drawn as 20 to 1.\nExample: tulle spy gen:fem:n=8 -o fem.svg", run);
   add_matrix(command, "matrix", s.matrix)->required();
-  add_output(command, "-o,--output", s.output, "Picture to write: .svg or .png")->required();
+  add_file(command, "-o,--output", s.output, "Picture to write: .svg or .png")->required();
   command.add_flag("--compare", s.compare, "Beside it the same matrix in another order");
   add_ordering(command, "--method", s.method, "Ordering of --compare; rcm otherwise");
   add_count(command, "--size", s.size, 16, 16384, "Pixels of the longer side");

@@ -32,7 +32,7 @@ void take_type(std::string type, option_description& o) {
     return;
   }
   type = type.substr(0, type.find(':'));
-  o.value = type == "INT" || type == "UINT" ? "N" : type == "FLOAT" ? "X" : type;
+  o.value = value_label(type);
   if (type.find('|') == type.npos) return;
   o.choices = split(type, '|');
   o.value = "WORD";
@@ -42,7 +42,8 @@ option_description describe(const CLI::Option& option) {
   option_description o;
   if (!option.nonpositional()) {
     o.names = {option.get_name(true)};
-    std::ranges::transform(o.names[0], o.names[0].begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::ranges::transform(o.names[0], o.names[0].begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   }
   for (const std::string& name : option.get_snames()) o.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) o.names.push_back("--" + name);
@@ -50,7 +51,8 @@ option_description describe(const CLI::Option& option) {
   o.help = option.get_description();
   std::ranges::replace(o.help, '\n', ' ');
   o.otherwise = option.get_default_str();
-  if (o.otherwise.starts_with('[') && o.otherwise.ends_with(']')) o.otherwise = o.otherwise.substr(1, o.otherwise.size() - 2);
+  if (o.otherwise.starts_with('[') && o.otherwise.ends_with(']'))
+    o.otherwise = o.otherwise.substr(1, o.otherwise.size() - 2);
   o.required = option.get_required();
   o.repeated = option.get_items_expected_max() > 1;
   return o;
@@ -90,6 +92,10 @@ std::string full_name(const CLI::App& app) {
 }
 
 }  // namespace
+
+std::string value_label(const std::string& type) {
+  return type == "INT" || type == "UINT" ? "N" : type == "FLOAT" ? "X" : type;
+}
 
 bool option_description::shows_choices() const {
   return !choices.empty() && joined(choices, "|").size() <= longest_choices;

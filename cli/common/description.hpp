@@ -1,5 +1,5 @@
-// What a command takes, in plain data: help, completions and manual pages are printed from it, and it comes from the very
-// definitions that parse.
+// What a command takes, in plain data: help, completions and manual pages are printed from it, and it comes from the
+// very definitions that parse.
 #pragma once
 
 #include <string>
@@ -52,6 +52,9 @@ struct command_description {
   /// "bench spmv": all after the first word; empty for the whole program.
   [[nodiscard]] std::string path() const { return name.find(' ') == name.npos ? "" : name.substr(name.find(' ') + 1); }
 };
+
+/// What stands for a value of a type, as CLI11 calls it: "N" for "INT".
+std::string value_label(const std::string& type);
 
 /// Of `app` and of the commands below it; those of an empty group are left out.
 command_description describe(const CLI::App& app);

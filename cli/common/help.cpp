@@ -48,7 +48,8 @@ std::string commands_text(const command_description& command) {
   for (const auto& group : command.commands) {
     text += fmt::format("\n{}:\n", group.title);
     for (const command_description& c : group.commands) {
-      text += fmt::format("  {:<{}}  {}\n", c.word(), longest, wrapped(c.summary, help_columns - longest - 4, longest + 4));
+      text +=
+          fmt::format("  {:<{}}  {}\n", c.word(), longest, wrapped(c.summary, help_columns - longest - 4, longest + 4));
     }
   }
   return text;
@@ -62,7 +63,8 @@ std::string table_lines(const std::string& table) {
     const std::string line = table.substr(at, end - at);
     at = end + 1;
     const std::size_t gap = line.rfind("  "), column = gap == line.npos ? 0 : gap + 2;
-    lines += (lines.empty() ? "" : "\n") + line.substr(0, column) + wrapped(line.substr(column), help_columns - column, column);
+    lines += (lines.empty() ? "" : "\n") + line.substr(0, column) +
+             wrapped(line.substr(column), help_columns - column, column);
   }
   return lines;
 }
@@ -127,7 +129,8 @@ std::string whole_help(const option_description& o) {
 }
 
 std::string help_text(const command_description& c) {
-  std::string text = wrapped(c.summary, help_columns, 0) + "\n\nUsage: " + wrapped(c.usage(), help_columns - 7, 9) + '\n';
+  std::string text =
+      wrapped(c.summary, help_columns, 0) + "\n\nUsage: " + wrapped(c.usage(), help_columns - 7, 9) + '\n';
   if (!c.arguments.empty()) text += options_text("Arguments", c.arguments);
   text += commands_text(c);
   for (const option_group& g : c.groups) text += options_text(g.title, g.options);

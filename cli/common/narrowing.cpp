@@ -52,7 +52,8 @@ void add_promise_options(CLI::App& app, run_options& o) {
 }
 
 void add_rule_options(CLI::App& app, run_options& o) {
-  app.add_option("--below", o.below, "Instead of --tolerance: in f32 whatever is smaller than this")->group(mixed_group);
+  app.add_option("--below", o.below, "Instead of --tolerance: in f32 whatever is smaller than this")
+      ->group(mixed_group);
   app.add_option("--shrink", o.shrink, "The same, smaller than this times the mean of |a|")->group(mixed_group);
   app.add_option("--percent", o.percent, "Of a row's entries that --below or --shrink must find small; 99 otherwise")
       ->group(mixed_group);

@@ -86,7 +86,7 @@ CLI::Option* add_matrix(CLI::App& app, const char* name, std::string& value, con
   return app.add_option(name, value, help)->type_name("MATRIX");
 }
 
-CLI::Option* add_output(CLI::App& app, const char* name, std::string& value, const char* help) {
+CLI::Option* add_file(CLI::App& app, const char* name, std::string& value, const char* help) {
   return app.add_option(name, value, help)->type_name("FILE");
 }
 

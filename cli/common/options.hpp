@@ -55,7 +55,7 @@ CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, i
 /// A matrix, or a vector, as `load` takes it.
 CLI::Option* add_matrix(CLI::App& app, const char* name, std::string& value, const char* help = matrix_help);
 /// A file to write or to read.
-CLI::Option* add_output(CLI::App& app, const char* name, std::string& value, const char* help);
+CLI::Option* add_file(CLI::App& app, const char* name, std::string& value, const char* help);
 /// --kernel.
 CLI::Option* add_kernel(CLI::App& app, std::string& value, const char* help);
 
@@ -76,8 +76,8 @@ struct output_option {
   bool matrix = false;  // or a vector: the name must be that of a Matrix Market file
 };
 /// Before any work is done. Returns whether one of them is "-", so that nothing else goes to standard output. Throws
-/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, or where a matrix has the name of another
-/// kind of file, FILE_IO where one cannot be written.
+/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, or where a matrix has the name of
+/// another kind of file, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
 /// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; "mixed" is f64).

@@ -39,7 +39,7 @@ std::string whole(N before, const std::optional<N>& after) {
 
 void add_order_options(CLI::App& app, order_request& o) {
   add_ordering(app, "--method", o.method, "Ordering");
-  add_output(app, "--permutation", o.file, "File with the order instead: one number per line, from 0");
+  add_file(app, "--permutation", o.file, "File with the order instead: one number per line, from 0");
   add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
   add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
   app.add_option("--seed", o.options.seed, "random: another order for each")

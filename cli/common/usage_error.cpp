@@ -8,6 +8,8 @@
 #include <tulle/core/nearest_name.hpp>
 #include <vector>
 
+#include "description.hpp"
+
 namespace tulle::cli {
 namespace {
 
@@ -47,7 +49,7 @@ std::string mismatch(const CLI::App& command, const std::string& said) {
   if (said.find("flag override") != said.npos) return name + " takes no value";
   if (said.find("missing") == said.npos) return said;
   const CLI::Option* o = command.get_option_no_throw(name);
-  const std::string type = o == nullptr ? "" : o->get_type_name();
+  const std::string type = o == nullptr ? "" : value_label(o->get_type_name());
   return fmt::format("{} needs a value{}", name, type.empty() ? "" : fmt::format(": {} {}", name, type));
 }
 
@@ -63,7 +65,25 @@ std::string unconverted(const CLI::App& command, const std::string& said) {
   const std::size_t colon = said.find(": "), equals = said.find(" = ");
   if (colon == said.npos || equals == said.npos) return said;
   const std::string name = said.substr(colon + 2, equals - colon - 2);
+  if (const CLI::Option* o = command.get_option_no_throw(name); o != nullptr && o->get_items_expected_max() == 0) {
+    return name + " takes no value";
+  }
   return fmt::format("{}: '{}' is not {}", name, said.substr(equals + 3), kind_of(command.get_option_no_throw(name)));
+}
+
+/// "--sweep: blok not in {block_size,lanes}", as CLI::IsMember says it.
+std::string not_a_member(const std::string& said) {
+  const std::size_t colon = said.find(": "), in = said.find(" not in {");
+  if (colon == said.npos || in == said.npos || !said.ends_with('}')) return said;
+  std::vector<std::string_view> names;
+  std::string_view list(said);
+  list.remove_prefix(in + 9);
+  for (std::size_t end = 0; end != list.npos; list.remove_prefix(std::min(end + 1, list.size()))) {
+    end = list.find(',');
+    names.push_back(list.substr(0, end == list.npos ? list.size() - 1 : end));
+  }
+  const std::string word = said.substr(colon + 2, in - colon - 2);
+  return fmt::format("{}: there is no '{}'{}", said.substr(0, colon), word, alternatives(word, names));
 }
 
 }  // namespace
@@ -89,6 +109,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e) {
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr && !rest.empty()) return too_many(command, rest.front());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) return mismatch(command, e.what());
   if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) return unconverted(command, e.what());
+  if (dynamic_cast<const CLI::ValidationError*>(&e) != nullptr) return not_a_member(e.what());
   if (std::string_view(e.what()).starts_with("A subcommand")) return "no command is named";
   return e.what();
 }

@@ -10,8 +10,8 @@
 #include <tulle/core/peak_memory.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/core/status.hpp>
-#include <tulle/core/types.hpp>
 #include <tulle/core/stream.hpp>
+#include <tulle/core/types.hpp>
 #include <tulle/core/vector_ref.hpp>
 #include <tulle/formats/block_pattern.hpp>
 #include <tulle/formats/convert.hpp>

@@ -135,7 +135,8 @@ std::unique_ptr<encoder> make_xz_encoder([[maybe_unused]] int fd, const std::str
 #ifdef TULLE_HAS_XZ
   return std::make_unique<xz_encoder>(fd, name);
 #else
-  throw error(status::unsupported, fmt::format("{}: this tulle was built without liblzma; .gz and .zst are there", name));
+  throw error(status::unsupported,
+              fmt::format("{}: this tulle was built without liblzma; .gz and .zst are there", name));
 #endif
 }
 

@@ -44,8 +44,9 @@ constexpr int largest_window_log = sizeof(void*) == 8 ? 31 : 30;  // all that zs
   if (code == LZMA_MEM_ERROR) fail_memory(name);
   if (code == LZMA_BUF_ERROR) fail(name, "xz", "truncated");  // no input is left, and there is room for text
   if (code != LZMA_MEMLIMIT_ERROR) fail(name, "xz", "corrupt");
-  throw error(status::file_io, fmt::format("{}: the xz data need more than {} MiB to decompress, the most that is supported",
-                                           name, largest_dictionary >> 20));
+  throw error(status::file_io,
+              fmt::format("{}: the xz data need more than {} MiB to decompress, the most that is supported", name,
+                          largest_dictionary >> 20));
 }
 #endif
 
@@ -146,9 +147,10 @@ growing_text decompress_xz(std::string_view first, byte_source& rest, const std:
 }
 #else
 growing_text decompress_xz(std::string_view, byte_source&, const std::string& name) {
-  throw error(status::unsupported,
-              fmt::format("{}: xz data, and this tulle was built without liblzma; `xz -dc FILE | tulle ... -` reads them",
-                          name));
+  throw error(
+      status::unsupported,
+      fmt::format("{}: xz data, and this tulle was built without liblzma; `xz -dc FILE | tulle ... -` reads them",
+                  name));
 }
 #endif
 

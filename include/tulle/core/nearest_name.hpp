@@ -12,8 +12,8 @@ namespace tulle {
 /// case, or three letters and more that the name has somewhere. Of several that are as near the first.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names);
 
-/// What a message ends with after "no generator is called 'stencl'": "; did you mean 'stencil'? There are: fem, stencil",
-/// or "; there are: fem, stencil" where none is near.
+/// What a message ends with after "no generator is called 'stencl'": "; did you mean 'stencil'? There are: fem,
+/// stencil", or "; there are: fem, stencil" where none is near.
 std::string alternatives(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace tulle

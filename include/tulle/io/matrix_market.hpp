@@ -61,10 +61,10 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
                            matrix_market_info* info = nullptr);
 
 /// Writes coordinate format, shortest digits that read back to the same number; `.gz`, `.zst` and `.xz` names are
-/// compressed, and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
-/// INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1, integers
-/// where all are whole numbers of at most 2^53; else the next wider one, and integer for i32, i64 and bool, complex for
-/// c64 and c128, where `symmetric` writes a symmetric or, else, a hermitian matrix.
+/// compressed, and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric
+/// (else INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1,
+/// integers where all are whole numbers of at most 2^53; else the next wider one, and integer for i32, i64 and bool,
+/// complex for c64 and c128, where `symmetric` writes a symmetric or, else, a hermitian matrix.
 template <scalar T, offset O>
 void write_matrix_market(const std::filesystem::path& file, csr_view<T, O> a, bool symmetric = false,
                          mm_field field = mm_field::real);
