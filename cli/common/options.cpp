@@ -19,7 +19,6 @@
 #include <utility>
 
 namespace tulle::cli {
-
 namespace {
 
 /// "'abc' must be a whole number from 0 to 8", or "" where it is.
@@ -47,8 +46,8 @@ void check_matrix_name(const output_option& o) {
   while (right.has_extension()) right.replace_extension();
   const bool compresses = std::ranges::find(packed, kind) != std::end(packed);
   throw error(status::invalid_argument,
-              fmt::format("{} {}: no kind of file that is written; .mtx, .mtx.gz, .mtx.xz and .mtx.zst are: {} {}{}",
-                          o.name, o.file, o.name, right.string(), compresses ? ".mtx.xz" : ".mtx"));
+              fmt::format("{} {}: a matrix is written as .mtx, .mtx.gz, .mtx.xz or .mtx.zst; did you mean '{}{}'?",
+                          o.name, o.file, right.string(), compresses ? ".mtx.xz" : ".mtx"));
 }
 
 }  // namespace

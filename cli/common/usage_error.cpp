@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <span>
 #include <string_view>
 #include <tulle/core/nearest_name.hpp>
 #include <vector>
@@ -106,12 +108,19 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e) {
   const auto is_option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
   // First, as what follows it is not what it seems.
   if (const auto at = std::ranges::find_if(rest, is_option); at != rest.end()) return unknown_option(command, *at);
+  if (&command == &app && !rest.empty()) return unknown_command(app, rest.front());
   if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr && !rest.empty()) return too_many(command, rest.front());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) return mismatch(command, e.what());
   if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) return unconverted(command, e.what());
   if (dynamic_cast<const CLI::ValidationError*>(&e) != nullptr) return not_a_member(e.what());
-  if (std::string_view(e.what()).starts_with("A subcommand")) return "no command is named";
-  return e.what();
+  std::string said = e.what();
+  if (said.starts_with("A subcommand")) return "no command is named";
+  if (dynamic_cast<const CLI::RequiredError*>(&e) != nullptr && !said.starts_with('-')) {
+    for (char& c : std::span(said).first(std::min(said.find(' '), said.size()))) {  // as --help has it
+      c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+  }
+  return said;
 }
 
 }  // namespace tulle::cli

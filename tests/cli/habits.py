@@ -106,7 +106,7 @@ class Manners(unittest.TestCase):
             for command in (["convert", "a.mtx"], ["generate", "diagonal:n=3"], ["spmv", "a.mtx"], ["permute", "a.mtx"]):
                 done = self.it(*command, "-o", name)
                 self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertIn(f"{name}: no kind of file that is written", done.stderr)
+                self.assertIn(f"{name}: a matrix is written as .mtx", done.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), ["-a.mtx", "a.mtx", "spmv"])
         for name in ("b.mtx", "b", "b.mm", "b.MTX", "b.mtx.gz", "b.gz"):
             self.assertEqual(self.it("convert", "a.mtx", "-o", name).returncode, 0, name)

@@ -16,7 +16,7 @@ import unittest
 from tool import environment
 
 BINARY = os.path.abspath(sys.argv.pop(1))
-ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "generate --list", "--help", "--version",
+ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "generate --list", "--help", "--version", "help solve", "completions bash",
           "spmv --help", "convert a.mtx -o -", "spmv a.mtx -o -", "solve gen:stencil:n=4,values=spd",
           "solve gen:stencil:n=4,values=spd -o -", "solve gen:stencil:n=4,values=spd --plot -",
           "permute a.mtx --repeat 0 --save-permutation -"]  # what these print is what they are for

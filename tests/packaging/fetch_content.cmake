@@ -1,7 +1,7 @@
 # A project that takes tulle in by FetchContent finds nothing but what the library itself needs, and its program is linked
 # and right. To build the library once more would take minutes: LIBRARY is put where the project would have built its own,
 # and `make consumer/fast` builds the program alone.
-# Needs EXAMPLES, WORK, LIBRARY, SHARED (ON or OFF), CXX, C, FLAGS, CUDA (ON or OFF), NVCC.
+# Needs EXAMPLES, WORK, LIBRARY, SHARED (ON or OFF; with SONAME), CXX, C, FLAGS, CUDA (ON or OFF), NVCC.
 file(REMOVE_RECURSE ${WORK})
 set(arguments -DBUILD_SHARED_LIBS=${SHARED} -DTULLE_CUDA=${CUDA})
 if(CUDA)
@@ -24,8 +24,7 @@ run(${CMAKE_COMMAND} -S ${EXAMPLES}/fetch_content -B ${WORK} -G "Unix Makefiles"
 if(SHARED)
   file(STRINGS ${WORK}/CMakeFiles/consumer.dir/link.txt line REGEX "libtulle\\.so")
   string(REGEX MATCH "[^ ]*libtulle\\.so[^ ]*" place "${line}")
-  get_filename_component(name ${LIBRARY} NAME)
-  file(COPY_FILE ${LIBRARY} ${WORK}/_deps/tulle-build/src/${name})  # what the program asks for at its start
+  file(COPY_FILE ${LIBRARY} ${WORK}/_deps/tulle-build/src/${SONAME})  # what the program asks for at its start
 else()
   set(place _deps/tulle-build/src/libtulle.a)
 endif()
