@@ -3,9 +3,11 @@
 # and `make consumer/fast` builds the program alone.
 # Needs EXAMPLES, WORK, LIBRARY, SHARED (ON or OFF; with SONAME), CXX, C, FLAGS, CUDA (ON or OFF), NVCC.
 file(REMOVE_RECURSE ${WORK})
-set(arguments -DBUILD_SHARED_LIBS=${SHARED} -DTULLE_CUDA=${CUDA})
-if(CUDA)
-  list(APPEND arguments -DCMAKE_CUDA_COMPILER=${NVCC})
+set(arguments -DBUILD_SHARED_LIBS=${SHARED})
+if(CUDA AND NOT SHARED)  # what a shared library needs is linked into it
+  list(APPEND arguments -DTULLE_CUDA=ON -DCMAKE_CUDA_COMPILER=${NVCC})
+else()
+  list(APPEND arguments -DTULLE_CUDA=OFF)
 endif()
 foreach(package CLI11 nlohmann_json PNG GTest benchmark Eigen3 Python3)
   list(APPEND arguments -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
