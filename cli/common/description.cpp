@@ -31,6 +31,7 @@ void take_type(std::string type, option_description& o) {
     o.value = "WORD";
     return;
   }
+  if (type.ends_with(":FILE")) type = "FILE";
   type = type.substr(0, type.find(':'));
   o.value = value_label(type);
   if (type.find('|') == type.npos) return;
@@ -94,7 +95,9 @@ std::string full_name(const CLI::App& app) {
 }  // namespace
 
 std::string value_label(const std::string& type) {
-  return type == "INT" || type == "UINT" ? "N" : type == "FLOAT" ? "X" : type;
+  if (type == "INT" || type == "UINT") return "N";
+  if (type == "FLOAT") return "X";
+  return type == "TEXT" ? "WORD" : type;
 }
 
 bool option_description::shows_choices() const {
