@@ -87,7 +87,7 @@ Exit codes:
   2  wrong command line    5  out of memory, or a GPU failed
 
 Examples:
-  tulle info cant.mtx.gz               # what it looks like, which kernel suits it
+  tulle info cant.mtx.gz               # size, structure, the kernel for it
   tulle spmv gen:fem:n=20 --verify     # multiply, time, and check the answer
   tulle solve a.mtx b.mtx -o x.mtx     # A x = b)";
 
