@@ -9,6 +9,7 @@
 #include "common/command.hpp"
 #include "common/matrix.hpp"
 #include "common/ordering.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -38,43 +39,57 @@ struct info_result {
 
 std::string_view format_of(const matrix_market_info& file) { return file.array ? "array" : "coordinate"; }
 
-const char* name(mm_field field) { return std::array{"real", "integer", "pattern", "complex"}[static_cast<std::size_t>(field)]; }
+const char* name(mm_field field) {
+  return std::array{"real", "integer", "pattern", "complex"}[static_cast<std::size_t>(field)];
+}
 
 const char* name(mm_symmetry symmetry) {
   return std::array{"general", "symmetric", "skew-symmetric", "hermitian"}[static_cast<std::size_t>(symmetry)];
 }
 
-void print_text(const info_result& r) {
+void add_shape(page& to, const info_result& r) {
   const csr_stats& s = r.stats;
-  put("{}\n", headline(r.matrix));
   if (r.file) {
-    put("  file          {} {} {}, {} entries stored\n", format_of(*r.file), name(r.file->field),
-        name(r.file->symmetry), r.file->stored_entries);
+    to.fact("file", fmt::format("{} {} {}, {} stored", format_of(*r.file), name(r.file->field), name(r.file->symmetry),
+                                counted(r.file->stored_entries, "entry", "entries")));
   }
-  put("  row lengths   mean {:.2f}, max {}, standard deviation {:.2f}, skew {:.2f}, {} empty\n", s.mean, s.max,
-      s.stddev, s.skew, s.empty_rows);
-  put("  columns       bandwidth {}, window of 128 rows {}\n", s.bandwidth, s.column_window);
-  put("  padding       ell {:.2f}x, sell {:.2f}x, sell sorted {:.2f}x\n", s.ell_padding, s.sell_padding,
-      s.sell_sorted_padding);
-  put("  block fill   ");
-  for (std::size_t b = 2; b < s.block_fill.size(); ++b) put(" {0}x{0} {1:.0f}%", b, 100 * s.block_fill[b]);
+  to.fact("row lengths", fmt::format("mean {:.2f}, max {}, standard deviation {:.2f}, skew {:.2f}, {} empty", s.mean,
+                                     grouped(s.max), s.stddev, s.skew, grouped(s.empty_rows)));
+  to.fact("columns",
+          fmt::format("bandwidth {}, window of 128 rows {}", grouped(s.bandwidth), grouped(s.column_window)));
+  to.fact("padding", fmt::format("ell {:.2f}x, sell {:.2f}x, sell sorted {:.2f}x", s.ell_padding, s.sell_padding,
+                                 s.sell_sorted_padding));
+  std::string fill;
+  for (std::size_t b = 2; b < s.block_fill.size(); ++b) {
+    fill += fmt::format("{}{}x{} {:.0f}%", b == 2 ? "" : " ", b, b, 100 * s.block_fill[b]);
+  }
+  to.fact("block fill", fill);
   if (r.bins) {
-    put("\n  block bins    of {0} x {0}: bin_bsr {1:.2f}x, bin_bsr.compact {2:.2f}x", r.bins->block, r.bins->bin_bsr,
-        r.bins->compact);
+    to.fact("block bins", fmt::format("of {0} x {0}: bin_bsr {1:.2f}x, bin_bsr.compact {2:.2f}x", r.bins->block,
+                                      r.bins->bin_bsr, r.bins->compact));
   }
-  put("\n  gather        {:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)\n", s.gather_sectors);
+  to.fact("gather",
+          fmt::format("{:.1f} sectors of 32 bytes for 32 nonzeros (8 dense, 32 scattered)", s.gather_sectors));
+}
+
+void print_text(const info_result& r) {
+  page to(stdout);
+  to.line(headline(r.matrix));
+  add_shape(to, r);
   if (r.gathers) {
-    if (r.reordered) put("  order         {}\n", r.method);
-    print_quality(*r.gathers, r.reordered);
+    if (r.reordered) to.fact("order", r.method);
+    add_quality(to, *r.gathers, r.reordered);
   }
-  put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
-      human_bytes(compulsory_bytes(s, 4)));
+  to.fact("y = A x", fmt::format("moves at least {} in f64, {} in f32", human_bytes(compulsory_bytes(r.stats, 8)),
+                                 human_bytes(compulsory_bytes(r.stats, 4))));
   for (const auto& [backend, chosen] : r.choices) {
-    put("  on {:<10} {}: {}\n", backend, chosen.kernel, chosen.reason);
+    to.fact(fmt::format("on {}", backend), fmt::format("{}: {}", chosen.kernel, chosen.reason));
   }
-  if (!r.file) return;
-  put("  reading       {:.0f} MB/s: {} of text in {:.3f} s\n", read_rate(*r.file),
-      human_bytes(static_cast<double>(r.file->bytes)), r.file->seconds);
+  if (r.file) {
+    to.fact("reading", fmt::format("{:.0f} MB/s: {} of text in {}", read_rate(*r.file),
+                                   human_bytes(static_cast<double>(r.file->bytes)), human_time(1e6 * r.file->seconds)));
+  }
+  to.print(stdout);
 }
 
 json to_json(const matrix_market_info& file) {

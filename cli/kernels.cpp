@@ -9,6 +9,7 @@
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -68,18 +69,28 @@ json to_json(const kernels_result& r) {
 
 void print_text(const kernels_result& r) {
   using enum kernel_operation;
+  page to(stdout);
+  bool has_others = false;
   for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, sddmm, cg}) {
-    bool is_first = true;
+    table t({{.title = fmt::format("{}{}", name(operation), operation == spmv_transposed ? ", from the CSR of A" : ""),
+              .left = true},
+             {.title = "backend", .left = true},
+             {.title = "types", .drop = 1, .left = true},
+             {.title = "what it does", .wraps = true}});
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
-      if (std::exchange(is_first, false)) {
-        put("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
-      }
-      put("{:<20} {:<5} {:<19} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")), k.summary,
-          chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
-      if (refusal && !refusal->empty()) put("{:<20} cannot take this matrix: {}\n", "", *refusal);
+      std::string what(k.summary);
+      if (refusal && !refusal->empty()) what += fmt::format("; cannot take this matrix: {}", *refusal);
+      t.row({std::string(k.name), std::string(name(k.backend)), fmt::format("{}", fmt::join(types(k), " ")), what},
+            chosen_silently(k) ? ' ' : '-');
+      has_others |= !chosen_silently(k);
     }
+    if (t.empty()) continue;
+    if (!to.text().empty()) to.line();
+    to.add(t);
   }
+  if (has_others) to.line().line("- is for comparison: used only when asked for by name");
+  to.print(stdout);
 }
 
 /// What a kernel says about the matrix that was named; without a usable GPU, that there is none.

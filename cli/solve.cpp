@@ -10,8 +10,11 @@
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
 #include "common/matrix.hpp"
 #include "common/ordering.hpp"
+#include "common/page.hpp"
+#include "common/progress.hpp"
 #include "common/workload.hpp"
 #include "residual_plot.hpp"
 
@@ -84,41 +87,44 @@ json to_json(const solve_result& r) {
 }
 
 void print_text(const solve_result& r) {
-  put("{}, {}\n", headline(r.matrix), r.precision);
-  put("  method        {}\n  backend       {}\n", r.explanation, r.backend);
-  put("  set-up        {:.0f} us\n  solve         {:.0f} us: {} iterations of {:.2f} us\n", r.setup_us, r.solve_us,
-      r.end.iterations, r.iteration_us());
-  put("  residual      {:.3e} = {:.3e} of ||b||; {:.3e} was asked for\n", r.end.residual, r.relative(), r.target);
+  page to(stdout);
+  to.line(fmt::format("{}, {}", headline(r.matrix), r.precision));
+  to.fact("method", r.explanation);
+  to.fact("backend", r.backend);
+  to.fact("set-up", human_time(r.setup_us));
+  to.fact("solve", fmt::format("{}: {} of {}", human_time(r.solve_us), counted(r.end.iterations, "iteration"),
+                               human_time(r.iteration_us())));
+  to.fact("residual",
+          fmt::format("{:.3e} = {:.3e} of ||b||; {:.3e} was asked for", r.end.residual, r.relative(), r.target));
   if (r.stored) {
-    put("  stored        A within {}; of A as it was given the residual is {:.3e}\n", r.stored->label(),
-        r.true_residual);
+    to.fact("stored", fmt::format("A within {}; of A as it was given the residual is {:.3e}", r.stored->label(),
+                                  r.true_residual));
   } else if (r.precision == "mixed") {
-    put("  mixed         {} corrections in f64; {} iterations in f64, the others in f32\n", r.end.corrections,
-        r.end.wide_iterations);
+    to.fact("mixed", fmt::format("{} in f64; {} in f64, the others in f32", counted(r.end.corrections, "correction"),
+                                 counted(r.end.wide_iterations, "iteration")));
   }
-  put("  status        {}\n", r.status_name());
+  to.fact("status", r.status_name());
+  to.print(stdout);
 }
 
-/// One line on a terminal, written over itself a few times a second.
-class progress_line {
+/// One line on a terminal, written over itself a few times a second. The residual falls by about the same factor in
+/// every iteration: how far it has come, in logarithms, is how much is done.
+class solve_progress {
  public:
-  explicit progress_line(double target) : target_(target) {}
-  progress_line(const progress_line&) = delete;
-  progress_line& operator=(const progress_line&) = delete;
-  ~progress_line() {
-    if (shown_) put_raw(stderr, "\r\x1b[K");
-  }
+  solve_progress(double target, int most) : target_(target), most_(most) {}
   void operator()(int iterations, double residual) {
-    if (!is_terminal(stderr) || microseconds_since(last_) < 200'000) return;
-    last_ = clock::now();
-    shown_ = true;
-    put_raw(stderr, fmt::format("\r\x1b[K{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_));
+    if (first_ == 0) first_ = residual;
+    const double way = std::log(first_ / residual) / std::log(first_ / target_);
+    const double by_residual = std::isfinite(way) ? way : 0;
+    bar_.tell(fmt::format("{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_),
+              std::max(by_residual, static_cast<double>(iterations) / std::max(most_, 1)));
   }
 
  private:
+  progress_bar bar_;
   double target_;
-  clock::time_point last_ = clock::now();
-  bool shown_ = false;
+  int most_;
+  double first_ = 0;
 };
 
 /// Gives both kinds of solver what --precision asks for.
@@ -207,6 +213,8 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
 template <scalar T>
 int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
+  require_kernel(ctx.backend(), s.method == "cg" ? kernel_operation::cg : kernel_operation::spmv, s.run.kernel);
+  check_inputs(s.b.empty() ? std::vector{s.matrix} : std::vector{s.matrix, s.b});
   const named_matrix loaded = load(s.matrix, s.run);
   const index_t n = loaded.matrix.rows;
   const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
@@ -223,7 +231,7 @@ int solve(const settings& s, bool stdout_taken) {
                  .end = {}};
   {
     r.target = std::max(s.rtol * norm2(rhs), s.atol);
-    progress_line line(r.target);
+    solve_progress line(r.target, s.max_iterations);
     const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
     r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);
   }

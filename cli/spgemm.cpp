@@ -7,9 +7,12 @@
 #include <cmath>
 #include <tulle/ops/verify.hpp>
 
+#include "bench/cells.hpp"
+#include "bench/load.hpp"
 #include "bench/spgemm_measure.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
 #include "common/matrix.hpp"
 
 namespace tulle::cli {
@@ -66,22 +69,27 @@ json to_json(const spgemm_result& r) {
 
 void print_text(const spgemm_result& r) {
   const bench::spgemm_record& whole = r.measured.whole;
-  put("{}, {}\n", headline(r.c), r.precision);
-  put("  kernel        {}\n  backend       {}\n", r.measured.reason, r.backend);
-  put("  products      {}, {:.2f} for each entry of C\n", whole.products, whole.compression());
-  put("  time          {:.2f} us (median)", whole.time.median);
-  if (r.measured.numeric.count > 0) put(", {:.2f} us for the values alone", r.measured.numeric.median);
-  put("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C, copies of A and B included\n",
-      whole.gflops(), human_bytes(static_cast<double>(whole.peak_bytes)));
-  if (!r.verdict) return;
-  const auto& [ratio, checked, wrong] = *r.verdict;
-  std::string text = wrong;
-  if (text.empty()) {
-    text = std::isfinite(ratio) ? fmt::format("largest error is {:.3f} of its bound", ratio)
-                                : "an infinity or NaN in the wrong place";
+  page to(stdout);
+  to.line(fmt::format("{}, {}", headline(r.c), r.precision));
+  to.fact("kernel", r.measured.reason);
+  to.fact("backend", r.backend);
+  to.fact("products", fmt::format("{}, {:.2f} for each entry of C", grouped(whole.products), whole.compression()));
+  to.fact("time", bench::describe(whole.time));
+  if (r.measured.numeric.count > 0) to.fact("values alone", bench::describe(r.measured.numeric));
+  to.fact("speed", fmt::format("{} GFLOP/s", three_digits(whole.gflops())));
+  to.fact("memory", fmt::format("{} at most beyond A, B and C, copies of A and B included",
+                                human_bytes(static_cast<double>(whole.peak_bytes))));
+  if (r.verdict) {
+    const auto& [ratio, checked, wrong] = *r.verdict;
+    std::string text = wrong;
+    if (text.empty()) {
+      text = std::isfinite(ratio) ? fmt::format("largest error is {:.3f} of its bound", ratio)
+                                  : "an infinity or NaN in the wrong place";
+    }
+    if (checked < r.c.rows) text += fmt::format(", among {} of {}", grouped(checked), counted(r.c.rows, "row"));
+    to.verdict(r.verdict->ok(), text);
   }
-  if (checked < r.c.rows) text += fmt::format(", among {} of {} rows", checked, r.c.rows);
-  print_verdict(r.verdict->ok(), text);
+  to.print(stdout);
 }
 
 /// The operands in host memory.
@@ -141,9 +149,17 @@ int run(const settings& s) {
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
+  require_kernel(ctx.backend(), kernel_operation::spgemm, s.run.kernel);
+  std::vector<std::string> inputs{s.a, s.b};
+  for (const std::string& more : {s.mask, s.d}) {
+    if (!more.empty()) inputs.push_back(more);
+  }
+  check_inputs(inputs);
   const problem p = load_problem(s);
   const std::string names = p.a.name + " * " + p.b.name;
+  const bench::load_watch load;
   r.measured = in_memory_for(names, [&] { return measure(ctx, p, s.repeat, r.options); });
+  bench::tell_of_load(load, ctx);
   r.measured.renewed.reset();
   const matrix_ref c = on_host(r.measured.c);
   r.a = p.a.facts();

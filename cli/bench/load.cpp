@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "common/output.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -44,13 +46,22 @@ std::optional<double> load_watch::others() const {
   return std::max(0.0, (end.all - begin_.all - (end.own - begin_.own)) / wall);
 }
 
-std::string overload(std::optional<double> others, int threads, int cores) {
+bool is_overloaded(std::optional<double> others, int threads, int cores) {
   constexpr double background = 0.25;  // what a machine does besides
-  if (!others || *others + threads <= cores + background) return {};
+  return others && *others + threads > cores + background;
+}
+
+std::string overload(std::optional<double> others, int threads, int cores) {
+  if (!is_overloaded(others, threads, cores)) return {};
   return fmt::format(
-      "the machine is overloaded: {} threads here and {:.1f} cores' worth of other processes on {} cores; times are longer "
-      "than on a quiet machine",
-      threads, *others, cores);
+      "the machine is overloaded: {} here and {:.1f} cores' worth of other processes on {}; times are longer than on a "
+      "quiet machine",
+      counted(threads, "thread"), *others, counted(cores, "core"));
+}
+
+void tell_of_load(const load_watch& load, const context& ctx) {
+  const int threads = ctx.backend() == backend_kind::cuda ? 1 : ctx.threads();
+  if (const std::string said = overload(load.others(), threads, cores()); !said.empty()) note(said);
 }
 
 int cores() { return static_cast<int>(std::thread::hardware_concurrency()); }

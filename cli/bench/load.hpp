@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <tulle/core/context.hpp>
 
 namespace tulle::cli::bench {
 
@@ -23,8 +24,12 @@ class load_watch {
   times begin_;
 };
 
-/// What to say where `threads` and what others keep busy are more than the machine's cores; else empty.
+/// Whether `threads` and what others keep busy are more than the machine's cores.
+bool is_overloaded(std::optional<double> others, int threads, int cores);
+/// What to say where that is so; else empty.
 std::string overload(std::optional<double> others, int threads, int cores);
+/// Says it to standard error.
+void tell_of_load(const load_watch& load, const context& ctx);
 /// The cores of this machine.
 int cores();
 

@@ -108,14 +108,16 @@ spgemm_results measure_case(session& bench, const bench_options& o, std::span<co
   std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&c.chosen, 1});
   std::stable_partition(kernels.begin(), kernels.end(), [&](const kernel_info& k) { return k.name == c.chosen; });
   spgemm_results mine;
+  bench.bar.divide(kernels.size());
   for (const kernel_info& kernel : kernels) {
-    bench.show(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));
+    bench.bar.step(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));
     const std::size_t before = mine.omitted.size();
     try_kernel({std::string(kernel.name), c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
                [&] { measure_kernel(bench, host, c, kernel, mine); });
     if (kernel.role == kernel_role::vendor && mine.omitted.size() > before) mine.omitted.back().failed = false;
   }
-  bench.print(spgemm_table(c.matrix, mine));
+  bench.mark_disturbed(mine.records);
+  bench.print([&](page& to) { add_products(to, c.matrix, mine); });
   return mine;
 }
 

@@ -14,8 +14,7 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, an
   fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
   const bool is_long = m.whole.time.min > harness::long_run;
-  m.numeric =
-      summarise(is_long ? clock.repeat_on_host(until::done, numeric) : clock.repeat(cache_state::warm, numeric));
+  m.numeric = is_long ? clock.time_on_host(until::done, numeric) : clock.time(cache_state::warm, numeric);
   ctx.synchronize();
   m.renewed = c;
 } catch (const error& e) {
@@ -35,8 +34,8 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
     m.c = {};
     memory->restart();
   };
-  m.whole.time = summarise(clock.repeat_on_host(
-      until::done, [&] { m.c = make().multiply(in.alpha, in.beta); }, forget));
+  m.whole.time = clock.time_on_host(
+      until::done, [&] { m.c = make().multiply(in.alpha, in.beta); }, forget);
   m.whole.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
   any_spgemm_plan plan = make();

@@ -1,6 +1,7 @@
 // One measurement of C = A B as Google Benchmark's JSON, and the table of all of one matrix.
 #pragma once
 
+#include "common/page.hpp"
 #include "record.hpp"
 
 namespace tulle::cli::bench {
@@ -46,6 +47,6 @@ using spgemm_results = results<spgemm_record>;
 json to_json(const spgemm_record& r);
 
 /// `matrix` says what is multiplied, also where there is no record.
-std::string spgemm_table(const spgemm_record& matrix, const spgemm_results& measured);
+void add_products(page& to, const spgemm_record& matrix, const spgemm_results& measured);
 
 }  // namespace tulle::cli::bench

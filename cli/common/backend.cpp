@@ -1,6 +1,7 @@
 #include "backend.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -17,6 +18,10 @@ context make_context(const run_options& o) {
   if (devices == 0 && (o.device || o.backend == "cuda")) {
     const std::string asked = o.backend == "cuda" ? "--backend cuda" : fmt::format("--device {}", *o.device);
     throw device_error(status::unsupported, fmt::format("{}: {}", asked, cuda_unavailable_reason()));
+  }
+  if (devices == 0 && o.policy == name(spmv_policy::simple)) {
+    throw error(status::invalid_argument,
+                "--policy simple goes with a GPU: on the CPU there is one set of rules, the standard one");
   }
   if (devices == 0) return context::cpu(o.threads);
   const int device = o.device.value_or(0);
@@ -42,6 +47,16 @@ std::vector<kernel_info> kernels_of(backend_kind backend, kernel_operation opera
   });
   std::stable_partition(list.begin(), list.end(), [&](const kernel_info& k) { return k.operation == operation; });
   return list;
+}
+
+void require_kernel(backend_kind backend, kernel_operation operation, std::string_view kernel) {
+  if (kernel.empty()) return;
+  const std::vector<kernel_info> list = kernels_of(backend, operation);
+  if (std::ranges::find(list, kernel, &kernel_info::name) != list.end()) return;
+  std::vector<std::string_view> names;
+  for (const kernel_info& k : list) names.push_back(k.name);
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' for {} on backend {}; there are: {}", kernel,
+                                                    name(operation), name(backend), fmt::join(names, ", ")));
 }
 
 }  // namespace tulle::cli

@@ -61,7 +61,7 @@ json to_json(const matrix_facts& a) {
 }
 
 std::string headline(const matrix_facts& a) {
-  return fmt::format("{}: {} x {}, {} nonzeros", printable(a.name), a.rows, a.cols, a.nnz);
+  return fmt::format("{}: {} x {}, {}", printable(a.name), grouped(a.rows), grouped(a.cols), counted(a.nnz, "nonzero"));
 }
 
 json to_json(const csr_stats& s) {

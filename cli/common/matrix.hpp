@@ -25,7 +25,7 @@ struct matrix_facts {
   std::int64_t nnz = 0;
 };
 json to_json(const matrix_facts& a);
-/// "cant: 62451 x 62451, 4007383 nonzeros".
+/// "cant: 62,451 x 62,451, 4,007,383 nonzeros".
 std::string headline(const matrix_facts& a);
 json to_json(const csr_stats& stats);
 

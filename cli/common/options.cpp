@@ -14,6 +14,8 @@
 #include <tulle/reorder/orderings.hpp>
 #include <utility>
 
+#include "color.hpp"
+
 namespace tulle::cli {
 
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
@@ -96,7 +98,17 @@ void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::
                    : "Type of the values");
 }
 
-void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.json, "JSON on stdout"); }
+void add_json_option(CLI::App& app, run_options& o) {
+  app.add_flag("--json", o.json, "JSON on stdout");
+  const auto take = [](const std::string& when) {
+    set_color(when == "always"  ? color_choice::always
+              : when == "never" ? color_choice::never
+                                : color_choice::automatic);
+  };
+  app.add_option_function<std::string>("--color", take, "auto: on a terminal, unless NO_COLOR is set")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->default_str("auto");
+}
 
 void add_strict_option(CLI::App& app, run_options& o) {
   app.add_flag("--strict", o.strict, "Refuse files with duplicate entries or data after the last entry");

@@ -25,10 +25,10 @@ struct run_options {
   int threads = 0;
   std::optional<int> device;
   std::string kernel;
-  std::string effort = "standard";  // none, standard, max
-  std::string policy = "standard";  // standard, simple
-  std::string reorder = "never";    // never, auto, always, an ordering's name
-  std::string precision = "f64";    // f32, f64, i32, mixed
+  std::string effort = "standard";                          // none, standard, max
+  std::string policy = "standard";                          // standard, simple
+  std::string reorder = "never";                            // never, auto, always, an ordering's name
+  std::string precision = "f64";                            // f32, f64, i32, mixed
   std::optional<double> tolerance, below, shrink, percent;  // of mixed: see narrowing.hpp
   std::string bound;                                        // of a tolerance; empty: componentwise
   bool json = false;
@@ -51,7 +51,7 @@ void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
 void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
 void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
-void add_json_option(CLI::App& app, run_options& o);
+void add_json_option(CLI::App& app, run_options& o);  // --json --color
 void add_strict_option(CLI::App& app, run_options& o);
 
 void take_reorder_option(const run_options& o, spmv_options& options);

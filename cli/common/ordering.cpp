@@ -32,7 +32,7 @@ std::string pair(double before, const std::optional<double>& after) {
 }
 template <class N>
 std::string whole(N before, const std::optional<N>& after) {
-  return after ? fmt::format("{} -> {}", before, *after) : fmt::format("{}", before);
+  return after ? fmt::format("{} -> {}", grouped(before), grouped(*after)) : grouped(before);
 }
 
 }  // namespace
@@ -117,16 +117,16 @@ json to_json(const order_quality& q) {
                 field("sectors_per_nonzero", by_lanes(q.sectors)), field("lines_per_nonzero", by_lanes(q.lines)));
 }
 
-void print_quality(const order_quality& before, const std::optional<order_quality>& after) {
+void add_quality(page& to, const order_quality& before, const std::optional<order_quality>& after) {
   const auto of = [&](auto get) { return after ? std::optional(get(*after)) : std::optional<decltype(get(before))>(); };
-  const auto line = [&](const char* label, double(order_quality::*const v)[3]) {
+  const auto add = [&](const char* label, double(order_quality::*const v)[3]) {
     const auto at = [&](int i) { return pair((before.*v)[i], of([&](const order_quality& q) { return (q.*v)[i]; })); };
-    put("  {:<13} of x per nonzero: thread per row {}, 8 lanes {}, warp {}\n", label, at(0), at(1), at(2));
+    to.fact(label, fmt::format("of x per nonzero: thread per row {}, 8 lanes {}, warp {}", at(0), at(1), at(2)));
   };
-  put("  bandwidth     {}\n", whole(before.bandwidth, of([](const order_quality& q) { return q.bandwidth; })));
-  put("  profile       {}\n", whole(before.profile, of([](const order_quality& q) { return q.profile; })));
-  line("sectors", &order_quality::sectors);
-  line("lines", &order_quality::lines);
+  to.fact("bandwidth", whole(before.bandwidth, of([](const order_quality& q) { return q.bandwidth; })));
+  to.fact("profile", whole(before.profile, of([](const order_quality& q) { return q.profile; })));
+  add("sectors", &order_quality::sectors);
+  add("lines", &order_quality::lines);
 }
 
 }  // namespace tulle::cli

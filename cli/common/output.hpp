@@ -15,6 +15,9 @@
 #include <string_view>
 #include <utility>
 
+#include "color.hpp"
+#include "quantity.hpp"
+
 namespace tulle::cli {
 
 using json = nlohmann::ordered_json;
@@ -31,8 +34,7 @@ json object(Fields&&... fields) {
 }
 /// Prints text as it is.
 void put_raw(std::FILE* stream, std::string_view text) noexcept;
-enum class look { bold, red, green };
-/// The same in colour or bold, where `stream` is a terminal and NO_COLOR is unset.
+/// The same in colour or bold, where `stream` has that.
 void put_styled(std::FILE* stream, look style, std::string_view text);
 /// Formats and prints text to stdout; control characters other than ends of lines become \x1b and the like.
 template <class... Arguments>
@@ -75,11 +77,6 @@ json nullable(const std::optional<T>& v) {
 
 /// A note of one line for a person, to stderr: "tulle: ...".
 void note(std::string_view text);
-/// "1.23 GB", "45.6 kB" (powers of 1000).
-std::string human_bytes(double bytes);
-/// The last line of a checked result: "verified" in green or "WRONG" in red, then the text.
-void print_verdict(bool right, std::string_view text);
-
 bool is_terminal(std::FILE* stream) noexcept;
 
 }  // namespace tulle::cli

@@ -81,6 +81,11 @@ std::span<const generator_info> generators() noexcept { return generators_detail
 
 bool is_generator(std::string_view spec) noexcept { return spec.starts_with("gen:"); }
 
+void check_generator(std::string_view spec) {
+  using namespace generators_detail;
+  kind_of(parameters(spec, find_generator(generator_name(spec)).info));
+}
+
 template <scalar T>
 csr<T> generate(const context& ctx, std::string_view spec) {
   using namespace generators_detail;

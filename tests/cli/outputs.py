@@ -5,6 +5,7 @@ import errno
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -196,9 +197,27 @@ class Outputs(unittest.TestCase):
                 said += piece
         os.close(terminal)
         self.assertEqual(process.returncode, 4)
-        self.assertRegex(said, rb"^(\r\x1b\[K\d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
+        self.assertRegex(said, rb"^(\r\x1b\[K\[[= ]{20}\] +\d+% \d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
         self.assertIn(b"NOT_CONVERGED", out)
         self.assertNotIn(b"\r", self.run_it(command)[2])
+
+    def test_bench_shows_what_runs_and_how_much_is_done(self):
+        terminal, end = pty.openpty()
+        process = self.start("bench a.mtx --backend cpu --no-bandwidth --no-diagnosis --repeat 3 --kernels csr.serial,csr.rows", stderr=end)
+        os.close(end)
+        out, said = process.communicate(timeout=60)[0], b""
+        with contextlib.suppress(OSError):
+            while piece := os.read(terminal, 4096):
+                said += piece
+        os.close(terminal)
+        steps = [step.decode() for step in re.findall(rb"\r\x1b\[K(\[[^\r]+)", said)]
+        done = [int(re.search(r"(\d+)%", step)[1]) for step in steps]
+        self.assertEqual(done, sorted(done))
+        self.assertGreater(len(set(done)), 4, "it moves within one matrix")
+        for words in ("a.mtx f64: read", "a f64 csr.serial: plan", "a f64 csr.serial: cold", "a f64 csr.rows: warm"):
+            self.assertTrue(any(words in step for step in steps), (words, steps))
+        self.assertTrue(said.replace(b"\r\n", b"\n").rstrip().endswith(b"\x1b[K") or b"overloaded" in said, said)
+        self.assertNotIn(b"\x1b", out)
 
     def test_dev_stdout_is_standard_output(self):
         with (self.folder / "both").open("wb") as out:
