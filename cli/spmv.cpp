@@ -101,13 +101,15 @@ void add_table(page& to, const spmv_result& result) {
           ' ', r.is_right() ? look::plain : look::red);
   }
   to.add(t);
+  bench::explain_disturbed(to, result.records);
   std::vector<bench::omission> omitted;
   for (const auto& [kernel, reason] : result.skipped) omitted.push_back({kernel, {}, {}, reason, false});
   bench::add_omissions(to, omitted);
   std::string legend = fmt::format("  medians of {}; IQR: from quartile to quartile, in % of the median",
                                    counted(result.repeats, "run"));
   if (result.read_bandwidth > 0)
-    legend += fmt::format("; shares of bandwidth are of the {} that this machine reads", human_rate(result.read_bandwidth));
+    legend +=
+        fmt::format("; shares of bandwidth are of the {} that this machine reads", human_rate(result.read_bandwidth));
   to.line(legend);
 }
 
@@ -210,7 +212,7 @@ int run(const settings& s) {
   const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
   const context ctx = make_context(s.run);
   if (s.run.kernel != "all") require_kernel(ctx.backend(), s.request.work.operation(), s.run.kernel);
-  check_inputs({s.request.matrix});
+  check_inputs(s.request.x.empty() ? std::vector{s.request.matrix} : std::vector{s.request.matrix, s.request.x});
   const bench::load_watch load;
   spmv_problem p = make_problem(ctx, s.request, s.run);
   const bool as_text = !stdout_taken && !s.run.json;
@@ -224,6 +226,7 @@ int run(const settings& s) {
     if (!s.output.empty()) with_precision(s.run, [&]<class T>() { write_result<T>(ctx, s, p); });
   }
   bench::tell_of_load(load, ctx);
+  bench::mark_disturbed(r.records, load.others(), bench::threads_that_count(ctx));
   for (bench::spmv_record& of_kernel : r.records) of_kernel.read_bandwidth = r.read_bandwidth;
   if (!stdout_taken) print(r, s.run.json);
   return r.verified() ? ok : not_converged;

@@ -56,6 +56,7 @@ left out; --json and -o have all of them.
 vendor's, neither of which a plan chooses. A vendor's kernel that fails is reported, and does not change the exit code.
 --json prints the records on stdout, and the tables then go to stderr; -o writes the records to a file.
 Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
+
 )";
 
 constexpr const char* of_spmv =
@@ -213,7 +214,8 @@ int run(asked& a, std::string_view operation) {
 
 void add_bench(CLI::App& app, int& result) {
   const auto a = std::make_shared<asked>();
-  CLI::App& command = *app.add_subcommand("bench", "Measure every kernel on matrices");
+  CLI::App& command =
+      *app.add_subcommand("bench", "Measure every kernel on matrices: of y = A x, or of spmm, spgemm or solve");
   command.footer(fmt::format("{}{}", legend, of_all));
   command.require_subcommand(0, 1);
   add_common(command, *a, a->before, {"f32", "f64", "both", "mixed"});

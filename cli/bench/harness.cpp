@@ -4,7 +4,7 @@
 #include <chrono>
 #include <tulle/ops/vector.hpp>
 
-#include "load.hpp"
+#include "common/output.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -105,6 +105,12 @@ void harness::evict() {
   }
   if (ctx_.backend() == backend_kind::cuda) return fill_bytes(ctx_, sweep_.data(), sweep_.space(), 0, sweep_.bytes());
   vector_ops(ctx_).scale(0.5, sweep_);  // on all threads, so that every cache is swept
+}
+
+int threads_that_count(const context& ctx) { return ctx.backend() == backend_kind::cuda ? 1 : ctx.threads(); }
+
+void tell_of_load(const load_watch& load, const context& ctx) {
+  if (const std::string said = overload(load.others(), threads_that_count(ctx), cores()); !said.empty()) note(said);
 }
 
 }  // namespace tulle::cli::bench

@@ -8,6 +8,7 @@
 #include <tulle/core/stream.hpp>
 #include <vector>
 
+#include "load.hpp"
 #include "statistics.hpp"
 
 namespace tulle::cli::bench {
@@ -56,5 +57,10 @@ class harness {
   std::vector<event> events_;  // two for each repetition of a batch
   buffer<double> sweep_;       // what evicts the cache
 };
+
+/// Of a context, those that want a core: of a GPU's the one that waits for it.
+int threads_that_count(const context& ctx);
+/// Says to standard error where other processes were in the way.
+void tell_of_load(const load_watch& load, const context& ctx);
 
 }  // namespace tulle::cli::bench

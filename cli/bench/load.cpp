@@ -10,8 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "common/output.hpp"
-
 namespace tulle::cli::bench {
 namespace {
 
@@ -53,15 +51,11 @@ bool is_overloaded(std::optional<double> others, int threads, int cores) {
 
 std::string overload(std::optional<double> others, int threads, int cores) {
   if (!is_overloaded(others, threads, cores)) return {};
+  const auto of = [](int count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); };
   return fmt::format(
       "the machine is overloaded: {} here and {:.1f} cores' worth of other processes on {}; times are longer than on a "
       "quiet machine",
-      counted(threads, "thread"), *others, counted(cores, "core"));
-}
-
-void tell_of_load(const load_watch& load, const context& ctx) {
-  const int threads = ctx.backend() == backend_kind::cuda ? 1 : ctx.threads();
-  if (const std::string said = overload(load.others(), threads, cores()); !said.empty()) note(said);
+      of(threads, "thread"), *others, of(cores, "core"));
 }
 
 int cores() { return static_cast<int>(std::thread::hardware_concurrency()); }

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <tulle/core/context.hpp>
 
 namespace tulle::cli::bench {
 
@@ -28,8 +27,6 @@ class load_watch {
 bool is_overloaded(std::optional<double> others, int threads, int cores);
 /// What to say where that is so; else empty.
 std::string overload(std::optional<double> others, int threads, int cores);
-/// Says it to standard error.
-void tell_of_load(const load_watch& load, const context& ctx);
 /// The cores of this machine.
 int cores();
 

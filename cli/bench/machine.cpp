@@ -13,8 +13,8 @@
 #include "core/device_runtime.hpp"
 #include "cpu/bandwidth.hpp"
 #include "cpu/spmv/row_path.hpp"
+#include "harness.hpp"
 #include "kernels/autotune_cache.hpp"
-#include "load.hpp"
 
 namespace tulle::cli::bench {
 
@@ -32,8 +32,7 @@ std::string key_of(const context& ctx) {
 
 /// What was measured while others were in the way is not remembered.
 void remember(const context& ctx, double rate, const load_watch& load) {
-  const int threads = ctx.backend() == backend_kind::cuda ? 1 : ctx.threads();
-  if (rate <= 0 || is_overloaded(load.others(), threads, cores())) return;
+  if (rate <= 0 || is_overloaded(load.others(), threads_that_count(ctx), cores())) return;
   remember_winner(key_of(ctx), fmt::format("{:.0f}", rate), folder);
 }
 

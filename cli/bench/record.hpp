@@ -7,6 +7,7 @@
 #include "bottleneck.hpp"
 #include "common/output.hpp"
 #include "common/workload.hpp"
+#include "load.hpp"
 #include "statistics.hpp"
 
 namespace tulle::cli::bench {
@@ -81,6 +82,15 @@ struct spmv_record : measurement {
   [[nodiscard]] double moved_gbs() const { return moved_bytes / time.median * 1e-3; }
   [[nodiscard]] double percent_of_bandwidth() const { return read_bandwidth > 0 ? gbs() * 1e11 / read_bandwidth : 0; }
 };
+
+/// Says of every record whether other processes were in the way; of what was too short to tell, by `otherwise`.
+template <class Record>
+void mark_disturbed(std::vector<Record>& records, std::optional<double> otherwise, int threads) {
+  for (Record& r : records) {
+    if (!r.time.others) r.time.others = otherwise;
+    r.disturbed = is_overloaded(r.time.others, threads, cores());
+  }
+}
 
 /// A kernel that was not measured, and why.
 struct omission {

@@ -80,8 +80,8 @@ omission session::give_up(omission o, status code, const std::string& reason) {
 void session::add_load(json& context) {
   const std::optional<double> others = load_.others();
   if (others) context["cores_of_others"] = *others;
-  context["disturbed"] = is_overloaded(others, busy_threads(), cores());
-  if (const std::string said = overload(others, busy_threads(), cores()); !said.empty()) note(said);
+  context["disturbed"] = is_overloaded(others, threads_that_count(ctx), cores());
+  if (const std::string said = overload(others, threads_that_count(ctx), cores()); !said.empty()) note(said);
 }
 
 int session::write(const json& document) {

@@ -58,8 +58,6 @@ class session {
  private:
   omission give_up(omission o, status code, const std::string& reason);
   int write(const json& document);
-  /// Threads that want a core.
-  [[nodiscard]] int busy_threads() const { return ctx.backend() == backend_kind::cuda ? 1 : ctx.threads(); }
   /// Says it where other processes were in the way, and records it.
   void add_load(json& context);
 
@@ -85,7 +83,7 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
     const omission blank{"all", name, precision, which.spec + ": out of memory", false};
     std::optional<decltype(prepare(which, run))> subject;
     bar.next();
-    bar.step(fmt::format("{} {}: read, and its answer computed", name, precision));
+    bar.step(fmt::format("{} {}: preparing", name, precision));
     try {
       subject.emplace(prepare(which, run));
     } catch (const error& e) {
@@ -109,11 +107,7 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
 
 template <class Record>
 void session::mark_disturbed(std::vector<Record>& records) {
-  const std::optional<double> of_all = of_matrix_.others();
-  for (Record& r : records) {
-    if (!r.time.others) r.time.others = of_all;
-    r.disturbed = is_overloaded(r.time.others, busy_threads(), cores());
-  }
+  bench::mark_disturbed(records, of_matrix_.others(), threads_that_count(ctx));
   of_matrix_ = load_watch();
 }
 

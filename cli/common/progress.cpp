@@ -15,9 +15,11 @@ std::string progress_line(double done, double seconds, std::string_view what, st
   const auto filled = static_cast<std::size_t>(static_cast<double>(bar) * done);
   std::string line = fmt::format("[{}{}] {:>3.0f}% {}", std::string(filled, '='), std::string(bar - filled, ' '),
                                  100 * done, printable(what));
-  const std::string left = seconds >= told_after && done >= least_done
-                               ? fmt::format("; {} left", human_time(1e6 * std::max(1.0, seconds * (1 - done) / done)))
-                               : "";
+  std::string left;
+  if (seconds >= told_after && done >= least_done) {
+    const double rest = std::max(1.0, seconds * (1 - done) / done);
+    left = fmt::format("; {} left", rest < 120 ? fmt::format("{:.0f} s", rest) : human_time(1e6 * rest));
+  }
   const std::size_t room = width - std::min(width, left.size() + 1);  // a full line would wrap
   return wrapped(line, room).front() + left;
 }

@@ -214,7 +214,7 @@ class Outputs(unittest.TestCase):
         done = [int(re.search(r"(\d+)%", step)[1]) for step in steps]
         self.assertEqual(done, sorted(done))
         self.assertGreater(len(set(done)), 4, "it moves within one matrix")
-        for words in ("a.mtx f64: read", "a f64 csr.serial: plan", "a f64 csr.serial: cold", "a f64 csr.rows: warm"):
+        for words in ("a.mtx f64: preparing", "a f64 csr.serial: plan", "a f64 csr.serial: cold", "a f64 csr.rows: warm"):
             self.assertTrue(any(words in step for step in steps), (words, steps))
         self.assertTrue(said.replace(b"\r\n", b"\n").rstrip().endswith(b"\x1b[K") or b"overloaded" in said, said)
         self.assertNotIn(b"\x1b", out)

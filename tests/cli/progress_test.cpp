@@ -8,7 +8,7 @@ namespace {
 
 TEST(ProgressLine, SaysWhatRunsAndWhatIsLeft) {
   EXPECT_EQ(progress_line(0.5, 10, "cant f64 ell: cold", 100),
-            "[==========          ]  50% cant f64 ell: cold; 10.0 s left");
+            "[==========          ]  50% cant f64 ell: cold; 10 s left");
   EXPECT_EQ(progress_line(0.5, 1, "cant", 100), "[==========          ]  50% cant") << "too early to tell";
   EXPECT_EQ(progress_line(0.25, 300, "cant", 100), "[=====               ]  25% cant; 15 min 0 s left");
   EXPECT_EQ(progress_line(0, 30, "cant", 100), "[                    ]   0% cant");
