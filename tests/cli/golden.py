@@ -21,6 +21,7 @@ VOLATILE = [
     (rf"{NUMBER} GFLOP/s", "# GFLOP/s"),
     (rf"{NUMBER} [kMGT]?B/s of compulsory", "# GB/s of compulsory"),
     (rf"{NUMBER}% of this machine's {NUMBER} [kMGT]?B/s", "#% of this machine's # GB/s"),
+    (r": out of caches", ""),
     (rf"(?:{NUMBER} - )?{NUMBER} (?:ns|us|ms|s)\b", "# us"),
     (rf"{NUMBER} MB/s", "# MB/s"),
     (rf'("(?:microseconds|numeric_us|gflops|gbs|plan_us|peak_bytes|workspace_bytes|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),

@@ -43,14 +43,14 @@ TEST(Table, BreaksTextIntoLinesThatFit) {
     for (const auto& line : layout.lines) EXPECT_LE(columns_of(line.text), width) << line.text;
     EXPECT_TRUE(layout.left_out.empty());
   }
-  EXPECT_EQ(t.fit(40).lines[2].text, "          longest, slot by slot, and") << text_of(t, 40);
+  EXPECT_EQ(t.fit(40).lines[2].text, "          slot by slot, and some more") << text_of(t, 40);
 }
 
 TEST(Table, HasNoControlCharactersAndCountsCodePoints) {
   table t({{.title = "name", .left = true}, {"x"}});
   t.row({"a\x1b[31m\n", "1"});
   t.row({"\xc3\xa9", "1"});
-  EXPECT_EQ(text_of(t, 80), "  name         x\n  a\\x1b[31m\\x0a  1\n  \xc3\xa9              1\n");
+  EXPECT_EQ(text_of(t, 80), "  name           x\n  a\\x1b[31m\\x0a  1\n  \xc3\xa9              1\n");
 }
 
 TEST(Table, IsNothingWithoutRows) { EXPECT_TRUE(table({{"a"}}).fit(80).lines.empty()); }

@@ -30,7 +30,8 @@ MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/
          (r"# +(bandwidth|latency|gather|imbalance)\b.*", "#  ?"), (r"\[threads=[^]]*\]", "[?]"), (r"(on cpu  +).*", r"\1?"),
          (r"^(.*): (read|launch) #.*", "?"), (r"(was not measured: ).*", r"\1?"), (r"(SpMV +).*(, medians)", r"\1?\2"), (r"(gain +#x, ).*", r"\1?"),
          (r"(preconditioner jacobi; ).*", r"\1?"), (r"REGRESSION", ""), (r", # slower by more than", ", ? slower by more than"),
-         (r"[* ] (\S+, warm  )", r"  \1"), (r"  ~ other processes.*", ""), (r": out of caches", "")]
+         (r"[* ] (\S+, warm  )", r"  \1"), (r"  ~ other processes.*", ""), (r": out of caches", ""),
+         (r"  because$|because, ", ""), (r"  \(# columns are too few for: because\)", "")]
 
 
 def run(binary, command, columns, folder, home, terminal):
