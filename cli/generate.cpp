@@ -1,9 +1,11 @@
 // tulle generate: writes a matrix made from a formula, or lists the formulas.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -21,10 +23,14 @@ struct generator_list {
 };
 
 void print_text(const generator_list& list) {
+  constexpr std::size_t name_columns = 11;
+  page to(stdout);
   for (const generator_info& g : list.generators) {
-    put("{:<10} {}\n{:<10} {}\n", g.name, g.summary, "", g.parameters);
+    to.line(fmt::format("{:<{}}{}", g.name, name_columns, g.summary), look::plain, name_columns);
+    to.line(std::string(name_columns, ' ') + std::string(g.parameters), look::plain, 0);
   }
-  put("\nEvery one takes values=random|spd|integer and seed=1.\n");
+  to.line().line("Every one takes values=random|spd|integer and seed=1.");
+  to.print(stdout);
 }
 
 json to_json(const generator_list& list) {

@@ -34,8 +34,8 @@ page& page::line(std::string_view text, look style, std::size_t hang) {
   const std::string clean = printable(text);
   const std::size_t indent = std::min(clean.find_first_not_of(' '), clean.size());
   std::size_t before = indent;
-  for (const std::string& piece :
-       wrapped(std::string_view(clean).substr(indent), width_ - std::min(width_ / 2, indent + hang))) {
+  const auto room = [&](std::size_t taken) { return width_ - std::min(width_ / 2, taken); };
+  for (const std::string& piece : wrapped(std::string_view(clean).substr(indent), room(indent + hang), room(indent))) {
     text_ += std::string(piece.empty() ? 0 : before, ' ') + styled(piece, style, color_) + '\n';
     before = indent + hang;
   }
@@ -54,7 +54,7 @@ page& page::fact(std::string_view label, std::string_view text, look style) {
 
 page& page::add(const table& t) {
   const table::layout layout = t.fit(width_);
-  for (const auto& [text, style] : layout.lines) text_ += styled(printable(text), style, color_) + '\n';
+  for (const auto& [text, style] : layout.lines) text_ += styled(text, style, color_) + '\n';
   if (!layout.left_out.empty() && layout.left_out != left_out_) {
     line(fmt::format("  ({} columns are too few for: {})", width_, fmt::join(layout.left_out, ", ")));
   }

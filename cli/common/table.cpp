@@ -34,11 +34,11 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continued(c); }));
 }
 
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  width = std::max<std::size_t>(width, 1);
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t first) {
   std::vector<std::string> lines;
-  while (columns_of(text) > width) {
-    const std::size_t most = bytes_of(text, width);
+  for (std::size_t room = std::max<std::size_t>(first == 0 ? width : first, 1); columns_of(text) > room;
+       room = std::max<std::size_t>(width, 1)) {
+    const std::size_t most = bytes_of(text, room);
     const std::size_t space = text.rfind(' ', most);
     const bool at_space = space != std::string_view::npos && space > 0;
     const std::size_t end = at_space ? space : most;

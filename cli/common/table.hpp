@@ -12,8 +12,9 @@ namespace tulle::cli {
 
 /// Columns of a terminal that UTF-8 text takes, one for each code point.
 std::size_t columns_of(std::string_view text);
-/// `text` in lines of at most `width` columns, broken at spaces, and within words that are longer.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+/// `text` in lines of at most `width` columns, the first of `first` where that is not 0, broken at spaces, and within
+/// words that are longer.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t first = 0);
 
 struct column {
   std::string title = {};

@@ -17,7 +17,7 @@ from tool import environment
 
 MESH = "gen:stencil:points=7,n=9,values=spd"
 QUICK = f"bench {{}} --no-bandwidth --backend cpu --warmup 1 --repeat 3 {MESH}"
-COMMANDS = [f"info {MESH}", "info gen:fem:n=4,dof=3 --gather --method rcm", "kernels --backend cpu", "kernels gen:arrow:n=9000 --backend cpu",
+COMMANDS = ["generate --list", f"info {MESH}", "info gen:fem:n=4,dof=3 --gather --method rcm", "kernels --backend cpu", "kernels gen:arrow:n=9000 --backend cpu",
             f"spmv {MESH} --kernel csr.balanced --verify", f"spmv {MESH} --kernel packed --precision mixed --tolerance 1e-3 --explain",
             "spmv gen:stencil:points=7,n=9,values=integer --kernel all --precision i32 --verify", f"spgemm {MESH} {MESH} --kernel gustavson --verify", f"solve {MESH} --kernel cg.operations",
             f"permute {MESH} --method random --repeat 3", QUICK.format("spmv --kernels csr.split_rows"), QUICK.format("spmm --kernels csr.balanced"),
@@ -95,11 +95,11 @@ def main():
                 if command in COMMANDS:
                     complaints += [f"{command}: on a terminal:\n" + "\n".join(difflib.unified_diff(*seen, lineterm=""))] * (seen[0] != seen[1])
                     actual += [f"$ {command}  # {columns} columns", *seen[0]]
-        code, text, _ = run(binary, f"{COMMANDS[4]} --color always", 80, folder, home, False)
+        code, text, _ = run(binary, f"{COMMANDS[5]} --color always", 80, folder, home, False)
         complaints += ["--color always: no colour"] * ("\x1b[32m" not in text)
-        code, text, _ = run(binary, f"{COMMANDS[4]} --color never", 80, folder, home, True)
+        code, text, _ = run(binary, f"{COMMANDS[5]} --color never", 80, folder, home, True)
         complaints += ["--color never: colour"] * ("\x1b" in text)
-        complaints += ["verified is not green on a terminal"] * ("\x1b[32m" not in run(binary, COMMANDS[4], 80, folder, home, True)[1])
+        complaints += ["verified is not green on a terminal"] * ("\x1b[32m" not in run(binary, COMMANDS[5], 80, folder, home, True)[1])
     if "--update" in sys.argv:
         transcript.write_text("\n".join(actual) + "\n")
     else:
