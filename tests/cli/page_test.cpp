@@ -11,8 +11,8 @@ TEST(Page, BreaksLinesAndFacts) {
   to.line("  * csr.rows: rows are short and there are many of them")
       .fact("kernel", "packed: values take fewer bytes here");
   EXPECT_EQ(to.text(),
-            "  * csr.rows: rows are short and there are\n"
-            "    many of them\n"
+            "  * csr.rows: rows are short and there\n"
+            "    are many of them\n"
             "  kernel        packed: values take\n"
             "                fewer bytes here\n");
 }
