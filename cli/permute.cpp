@@ -6,6 +6,7 @@
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 
+#include "bench/cells.hpp"
 #include "bench/harness.hpp"
 #include "bench/load.hpp"
 #include "bench/statistics.hpp"
@@ -76,8 +77,9 @@ void print_text(const permute_result& r) {
   add_quality(to, r.before, r.after);
   if (r.spmv_before) {
     const auto of = [](const timed_plan& p) { return fmt::format("{} ({})", human_time(p.time.median), p.kernel); };
-    to.fact("SpMV", fmt::format("{} -> {}, medians of {}", of(*r.spmv_before), of(*r.spmv_after),
-                                counted(r.spmv_before->time.count, "run")));
+    to.fact("SpMV", fmt::format("{} -> {}, medians of {}, quartiles {} and {} apart", of(*r.spmv_before),
+                                of(*r.spmv_after), counted(r.spmv_before->time.count, "run"),
+                                bench::spread_cell(r.spmv_before->time), bench::spread_cell(r.spmv_after->time)));
     const std::optional<double> pays = r.pays_after();
     const std::string repaid = pays
                                    ? fmt::format("the order pays after {}", counted(std::llround(*pays), "application"))
