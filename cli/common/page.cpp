@@ -35,7 +35,8 @@ page& page::line(std::string_view text, look style, std::size_t hang) {
   const std::size_t indent = std::min(clean.find_first_not_of(' '), clean.size());
   std::size_t before = indent;
   const auto room = [&](std::size_t taken) { return width_ - std::min(width_ / 2, taken); };
-  for (const std::string& piece : wrapped(std::string_view(clean).substr(indent), room(indent + hang), room(indent))) {
+  for (const std::string& piece :
+       lines_within(std::string_view(clean).substr(indent), room(indent + hang), room(indent))) {
     text_ += std::string(piece.empty() ? 0 : before, ' ') + styled(piece, style, color_) + '\n';
     before = indent + hang;
   }
@@ -45,7 +46,7 @@ page& page::line(std::string_view text, look style, std::size_t hang) {
 page& page::fact(std::string_view label, std::string_view text, look style) {
   const std::size_t hang = table::margin + label_ + 1;
   std::string before = fmt::format("  {}", styled(fmt::format("{:<{}}", printable(label), label_), style, color_));
-  for (const std::string& piece : wrapped(printable(text), width_ - std::min(width_ / 2, hang))) {
+  for (const std::string& piece : lines_within(printable(text), width_ - std::min(width_ / 2, hang))) {
     text_ += fmt::format("{} {}\n", before, piece);
     before.assign(hang - 1, ' ');
   }

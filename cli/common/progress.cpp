@@ -21,7 +21,7 @@ std::string progress_line(double done, double seconds, std::string_view what, st
     left = fmt::format("; {} left", rest < 120 ? fmt::format("{:.0f} s", rest) : human_time(1e6 * rest));
   }
   const std::size_t room = width - std::min(width, left.size() + 1);  // a full line would wrap
-  return wrapped(line, room).front() + left;
+  return lines_within(line, room).front() + left;
 }
 
 double progress_bar::done() const noexcept {

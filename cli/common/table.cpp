@@ -34,7 +34,7 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continued(c); }));
 }
 
-std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t first) {
+std::vector<std::string> lines_within(std::string_view text, std::size_t width, std::size_t first) {
   std::vector<std::string> lines;
   for (std::size_t room = std::max<std::size_t>(first == 0 ? width : first, 1); columns_of(text) > room;
        room = std::max<std::size_t>(width, 1)) {
@@ -89,7 +89,7 @@ std::vector<std::string> table::lines_of(const std::vector<placed>& columns, con
   std::vector<std::string> lines;
   const auto pieces = [&](const placed& p) {
     const std::string& cell = e.cells[p.index];
-    return columns_[p.index].wraps ? wrapped(cell, p.width) : std::vector{cell};
+    return columns_[p.index].wraps ? lines_within(cell, p.width) : std::vector{cell};
   };
   std::size_t height = 1;
   for (const placed& p : columns) height = std::max(height, pieces(p).size());

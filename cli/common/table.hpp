@@ -14,7 +14,7 @@ namespace tulle::cli {
 std::size_t columns_of(std::string_view text);
 /// `text` in lines of at most `width` columns, the first of `first` where that is not 0, broken at spaces, and within
 /// words that are longer.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t first = 0);
+std::vector<std::string> lines_within(std::string_view text, std::size_t width, std::size_t first = 0);
 
 struct column {
   std::string title = {};

@@ -55,11 +55,11 @@ TEST(Table, HasNoControlCharactersAndCountsCodePoints) {
 
 TEST(Table, IsNothingWithoutRows) { EXPECT_TRUE(table({{"a"}}).fit(80).lines.empty()); }
 
-TEST(Wrapped, BreaksAtSpacesAndWithinLongWords) {
-  EXPECT_EQ(wrapped("one two three", 7), (std::vector<std::string>{"one two", "three"}));
-  EXPECT_EQ(wrapped("abcdefghij", 4), (std::vector<std::string>{"abcd", "efgh", "ij"}));
-  EXPECT_EQ(wrapped("", 4), std::vector<std::string>{""});
-  EXPECT_EQ(wrapped("\xc3\xa9\xc3\xa9\xc3\xa9", 2), (std::vector<std::string>{"\xc3\xa9\xc3\xa9", "\xc3\xa9"}));
+TEST(LinesWithin, BreaksAtSpacesAndWithinLongWords) {
+  EXPECT_EQ(lines_within("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(lines_within("abcdefghij", 4), (std::vector<std::string>{"abcd", "efgh", "ij"}));
+  EXPECT_EQ(lines_within("", 4), std::vector<std::string>{""});
+  EXPECT_EQ(lines_within("\xc3\xa9\xc3\xa9\xc3\xa9", 2), (std::vector<std::string>{"\xc3\xa9\xc3\xa9", "\xc3\xa9"}));
 }
 
 }  // namespace
