@@ -5,6 +5,7 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/build_info.hpp>
 #include <tulle/core/context.hpp>
+#include <tulle/core/interruption.hpp>
 #include <tulle/core/memory_resource.hpp>
 #include <tulle/core/peak_memory.hpp>
 #include <tulle/core/span.hpp>

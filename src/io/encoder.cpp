@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/interruption_point.hpp"
+
 namespace tulle::detail {
 namespace {
 
@@ -23,9 +25,9 @@ class plain_encoder final : public encoder {
   void write(std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_to_write(name_, std::strerror(errno));
-      bytes.remove_prefix(static_cast<std::size_t>(written));
+      if (written < 0 && errno != EINTR) fail_to_write(name_, std::strerror(errno));
+      bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+      if (!bytes.empty()) look_for_interruption(true);  // a signal, while a pipe was full
     }
   }
   void finish() override {}

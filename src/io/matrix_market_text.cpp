@@ -14,6 +14,7 @@
 #include <tulle/core/status.hpp>
 #include <utility>
 
+#include "core/interruption_point.hpp"
 #include "core/parallel.hpp"
 
 namespace tulle::matrix_market {
@@ -106,10 +107,14 @@ byte_source::byte_source(int fd, const std::string& name)
     : fd_(fd), name_(name), piece_(std::make_unique_for_overwrite<char[]>(piece)) {}
 
 std::string_view byte_source::next() {
+  look_for_interruption();
   std::size_t size = 0;
   while (size < piece) {
     const ssize_t got = read(fd_, piece_.get() + size, piece - size);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EINTR) {  // a signal, while a pipe had nothing
+      look_for_interruption(true);
+      continue;
+    }
     if (got < 0) fail(name_, errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
