@@ -13,7 +13,7 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py, python_overhead.py,
 measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
@@ -251,10 +251,31 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     return make[settings["kind"]](by_matrix) + caption(run)
 
 
+def installs_table(run: dict) -> str:
+    """What tools/bare_debian typed, and the seconds that it took."""
+    c = run["context"]
+    rows = [[r["by"], f"`{r['typed']}`", f"{r['seconds']:,}"] for r in run["installs"]]
+    return markdown(["by", "typed", "seconds"], rows, left=2) + f"\n{c['system']}; {c['cpu']}, {c['cpus']} cores; commit {c['commit']}, {c['date'][:10]}.\n"
+
+
+def wheels_table(run: dict) -> str:
+    """What tools/make_wheels --record wrote: sizes, and the environments in which the tests passed."""
+    rows = []
+    for w in run["wheels"]:
+        tests = "; ".join(f"Python {t['python']}{'t' if t['free_threaded'] else ''} with NumPy {t['numpy']}: {t['ended'].split(' in ')[0]}"
+                          for t in w["tests"])
+        rows.append([f"`{w['wheel']}`", f"{w['bytes'] / 1e6:.1f}", tests or "-"])
+    return markdown(["wheel", "MB", "tests"], rows) + f"\nCommit {run['context']['commit']}, {run['context']['date'][:10]}.\n"
+
+
 def cpu_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
     if "mmread" in run["results"][0]:
         from compare_python import table as table_of  # noqa: PLC0415 (not needed for the others)
+    elif "python_calls" in run["results"][0]:
+        from python_overhead import table as overhead_table  # noqa: PLC0415
+
+        return overhead_table(run) + "\n"
     elif "products" in run["results"][0]:
         from compare_spgemm_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
     else:
@@ -520,7 +541,8 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
-        made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
+        made = (cpu_table(run) if "results" in run else installs_table(run) if "installs" in run
+                else wheels_table(run) if "wheels" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run

@@ -6,6 +6,7 @@
 
 #include "bind.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -33,7 +34,7 @@ nb::tuple read(const std::string& name, const char* text, std::size_t size, cons
   matrix_market_info info;
   matrix made;
   {
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     made.ref = text == nullptr ? matrix_ref(read_matrix_market<T>(name, options, &info))
                                : matrix_ref(parse_matrix_market<T>(std::string_view(text, size), name, options, &info));
   }
@@ -55,8 +56,8 @@ nb::tuple read_any(const std::string& name, nb::handle text, std::string_view ty
 
 void write(const std::string& name, const matrix& a, bool symmetric, std::string_view field) {
   const mm_field kind = field == "pattern" ? mm_field::pattern : field == "integer" ? mm_field::integer : mm_field::real;
-  const nb::gil_scoped_release released;
-  write_matrix_market(name, a.ref, symmetric, kind);
+  const long_work at_work;
+  write_matrix_market(name, checked(a), symmetric, kind);
 }
 
 /// The row of every entry of a compressed matrix: what a COO has in place of offsets.

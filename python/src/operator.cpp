@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include <mutex>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/reorder/orderings.hpp>
@@ -12,6 +11,7 @@
 #include "bind.hpp"
 #include "dense.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -38,7 +38,7 @@ class py_operator {
     if (!method.empty()) options_.reorder_method = ordering_named(method);
     options_.columns = columns;
     options_.values.tolerance = tolerance;
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     plan_.emplace(ctx_, a_, options_);
     shape_ = plan_->dimensions();
     type_ = plan_->vector_type();
@@ -107,6 +107,7 @@ class py_operator {
         plan_->update_values();
         if (wide_) wide_->update_values();
         if (many_) update_many(const_vector_ref(a_.types.value, a_.values, values_count(), a_.space, a_.device));
+        ctx_.synchronize();  // products come on other streams
       });
       return;
     }
@@ -123,21 +124,30 @@ class py_operator {
       plan_->update_values(numbers);
       if (wide_) wide_->update_values(numbers);
       if (many_) update_many(numbers);
+      ctx_.synchronize();
       data_ = kept;  // lent until the next ones
       a_.values = values.data;
     });
   }
 
   void autotune() {
-    locked([&] { plan_->autotune(); });
+    const long_work at_work;
+    const std::scoped_lock lock(mutex_);
+    plan_->autotune();
     takes_many_ = plan_->can(operation::apply_many);
   }
 
-  [[nodiscard]] const any_spmv_plan& plan() const { return *plan_; }
-  [[nodiscard]] std::string explain() const {
-    const std::scoped_lock lock(*mutex_);
-    return plan_->explain();
+  /// What f(plan) says, between two calls.
+  template <class F>
+  [[nodiscard]] auto ask(const F& f) const {
+    const nb::gil_scoped_release released;
+    const std::scoped_lock lock(mutex_);
+    return f(*plan_);
   }
+  [[nodiscard]] std::string explain() const {
+    return ask([](const any_spmv_plan& plan) { return plan.explain(); });
+  }
+  [[nodiscard]] std::string value_type() const { return std::string(name(type_)); }
   [[nodiscard]] nb::tuple dimensions() const { return nb::make_tuple(shape_.rows, shape_.cols); }
   [[nodiscard]] bool on_device() const noexcept { return a_.space == memory_space::device; }
 
@@ -150,7 +160,7 @@ class py_operator {
   template <class F>
   void locked(const F& f) const {
     const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const std::scoped_lock lock(mutex_);
     f();
   }
 
@@ -219,17 +229,22 @@ class py_operator {
   std::optional<any_spmv_plan> plan_;
   mutable std::optional<any_spmv_plan> wide_;
   std::optional<any_spmv_plan> many_;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable plan_lock mutex_;
   shape shape_;
   scalar_type type_ = scalar_type::f64;
   int number_ = NPY_DOUBLE;
-  bool takes_many_ = true;
+  std::atomic<bool> takes_many_ = true;
 };
 
 /// What the fast way does not take goes to the class of Python.
 nb::object matmul(nb::pointer_and_handle<py_operator> self, nb::handle x) {
   if (nb::object y = self.p->multiply(x); y.is_valid()) return y;
   return self.h.attr("_matmul_any")(x);
+}
+
+template <class F>
+auto asking(const F& f) {
+  return [f](const py_operator& a) { return a.ask(f); };
 }
 
 }  // namespace
@@ -240,11 +255,13 @@ void bind_operator(nb::module_& m) {
            nb::arg("matrix"), nb::arg("kernel") = "", nb::arg("effort") = "standard", nb::arg("transpose") = false,
            nb::arg("reorder") = "never", nb::arg("reorder_method") = "", nb::arg("columns") = 0, nb::arg("tolerance") = 0.0,
            nb::arg("threads") = 0)
-      .def("__matmul__", &matmul, nb::arg("x").none())
-      .def("matvec", &matmul, nb::arg("x").none(), "A @ x for a vector; what solvers of SciPy and CuPy call.")
-      .def("matmat", &matmul, nb::arg("x").none(), "A @ X for several vectors side by side.")
-      .def("dot", &matmul, nb::arg("x").none())
-      .def("__call__", &matmul, nb::arg("x").none())
+      .def("__matmul__", &matmul, nb::arg("x").none(), nb::sig("def __matmul__(self, x: typing.Any) -> typing.Any"))
+      .def("matvec", &matmul, nb::arg("x").none(), nb::sig("def matvec(self, x: typing.Any) -> typing.Any"),
+           "A @ x for a vector; what solvers of SciPy and CuPy call.")
+      .def("matmat", &matmul, nb::arg("x").none(), nb::sig("def matmat(self, x: typing.Any) -> typing.Any"),
+           "A @ X for several vectors side by side.")
+      .def("dot", &matmul, nb::arg("x").none(), nb::sig("def dot(self, x: typing.Any) -> typing.Any"))
+      .def("__call__", &matmul, nb::arg("x").none(), nb::sig("def __call__(self, x: typing.Any) -> typing.Any"))
       .def("_multiply", [](const py_operator& a, nb::handle x) {
         nb::object y = a.multiply(x);
         return y.is_valid() ? y : nb::none();
@@ -254,14 +271,15 @@ void bind_operator(nb::module_& m) {
       .def("_update", &py_operator::update, nb::arg("data").none())
       .def("_autotune", &py_operator::autotune)
       .def("explain", &py_operator::explain, "One sentence: the kernel, and why.")
-      .def_prop_ro("kernel", [](const py_operator& a) { return std::string(a.plan().kernel()); }, "The kernel's name.")
-      .def_prop_ro("shape", &py_operator::dimensions, "(rows, columns)")
-      .def_prop_ro("value_type", [](const py_operator& a) { return std::string(name(a.plan().vector_type())); })
-      .def_prop_ro("plan_seconds", [](const py_operator& a) { return a.plan().plan_microseconds() * 1e-6; },
+      .def_prop_ro("kernel", asking([](const any_spmv_plan& plan) { return std::string(plan.kernel()); }), "The kernel's name.")
+      .def_prop_ro("shape", &py_operator::dimensions, nb::for_getter(nb::sig("def shape(self) -> tuple[int, int]")),
+                   "(rows, columns)")
+      .def_prop_ro("value_type", &py_operator::value_type)
+      .def_prop_ro("plan_seconds", asking([](const any_spmv_plan& plan) { return plan.plan_microseconds() * 1e-6; }),
                    "What planning took, in seconds.")
-      .def_prop_ro("workspace_bytes", [](const py_operator& a) { return a.plan().workspace_bytes(); },
+      .def_prop_ro("workspace_bytes", asking([](const any_spmv_plan& plan) { return plan.workspace_bytes(); }),
                    "Bytes that the plan owns beside the arrays it was given.")
-      .def_prop_ro("matrix_bytes", [](const py_operator& a) { return a.plan().matrix_bytes(); },
+      .def_prop_ro("matrix_bytes", asking([](const any_spmv_plan& plan) { return plan.matrix_bytes(); }),
                    "Bytes of the matrix that one product reads.");
 }
 

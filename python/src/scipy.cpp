@@ -8,6 +8,7 @@
 #include "bind.hpp"
 #include "dense.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -89,7 +90,7 @@ nb::object multiply_sparse(index_t rows, index_t inner, index_t cols, nb::handle
   if (!a.taken || !b.taken || a.ref.types.value != b.ref.types.value) return nb::none();
   matrix_ref c;
   {
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     c = spgemm(context_for(memory_space::host, -1), a.ref, b.ref);
   }
   const int offsets = c.types.offset == offset_type::i64 ? NPY_INT64 : NPY_INT;

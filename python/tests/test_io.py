@@ -56,6 +56,7 @@ def test_forms():
     assert isinstance(read(), sp.coo_matrix) and isinstance(read(spmatrix=False), sp.coo_array)
     assert isinstance(read(format="csr", spmatrix=False), sp.csr_array)
     assert read(format="csr").nnz == 4  # the stored 0 stays
+    assert read(format="csr").indices.dtype == read(format="csr").indptr.dtype == np.int32
     with pytest.raises(ValueError, match="format"):
         read(format="lil")
 

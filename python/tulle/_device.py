@@ -18,16 +18,18 @@ def _layout(x):
     return None
 
 
-def _stream(op):
-    """The current stream, which waits for what the operator still does on another: its workspace is one."""
+def _queue(op, alpha, x, beta, y, *layout):
+    """Queues y = alpha A x + beta y on the current stream, which waits for what the operator still does on another: its workspace
+    is one. No other thread may queue between the two."""
     import cupy
 
-    stream = cupy.cuda.get_current_stream()
-    last = op._stream
-    if last is not None and last.ptr != stream.ptr:
-        stream.wait_event(last.record())
-    op._stream = stream
-    return stream.ptr
+    with op._queueing:
+        stream = cupy.cuda.get_current_stream()
+        last = op._stream
+        if last is not None and last.ptr != stream.ptr:
+            stream.wait_event(last.record())
+        op._stream = stream
+        op._apply_device(alpha, x.data.ptr, beta, y.data.ptr, *layout, stream.ptr)
 
 
 def apply(op, x, out, alpha, beta):
@@ -37,7 +39,7 @@ def apply(op, x, out, alpha, beta):
     if x.shape[0] != op.shape[1] or out.shape[0] != op.shape[0] or x.shape[1:] != out.shape[1:]:
         raise ValueError(f"x has the shape {x.shape}, out {out.shape}, A is {op.shape[0]} x {op.shape[1]}")
     (count, x_ld, x_by_row), (_, y_ld, y_by_row) = layouts
-    op._apply_device(alpha, x.data.ptr, beta, out.data.ptr, count, x_ld, x_by_row, y_ld, y_by_row, _stream(op))
+    _queue(op, alpha, x, beta, out, count, x_ld, x_by_row, y_ld, y_by_row)
     return out
 
 
@@ -68,7 +70,7 @@ def multiply(op, x):
     count, ld, by_row = layout
     rows = op.shape[0]
     y = cupy.empty((rows,) + x.shape[1:], op.dtype, order="C" if by_row else "F")
-    op._apply_device(1.0, x.data.ptr, 0.0, y.data.ptr, count, ld, by_row, count if by_row else max(rows, 1), by_row, _stream(op))
+    _queue(op, 1.0, x, 0.0, y, count, ld, by_row, count if by_row else max(rows, 1), by_row)
     return y
 
 

@@ -150,14 +150,14 @@ def _replace(owner, names, make):
 
 
 class _Installed:
-    def __enter__(self):
+    def __enter__(self) -> "_Installed":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         uninstall()
 
 
-def install():
+def install() -> _Installed:
     """Puts tulle's products under SciPy's own: `@`, `*` of matrices, `dot`, of csr and csc with vectors, several vectors and
     sparse matrices. What tulle does not take (long double, objects, other formats) stays SciPy's, silently. Results have
     SciPy's types; indices of products are sorted. Calls nest: each has its `uninstall`. As a context manager it lasts for a block.
@@ -190,7 +190,7 @@ def _put_back():
         setattr(owner, name, scipys)
 
 
-def uninstall():
+def uninstall() -> None:
     """Takes back one `install`."""
     global _depth
     with _lock:

@@ -4,6 +4,7 @@ import bz2
 import io as _io
 import lzma
 import os
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ __all__ = ["mminfo", "mmread", "mmwrite"]
 _FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8"}
 
 
-def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
+def mmread(source: Any, *, spmatrix: bool = True, format: str = "coo", threads: int = 0, strict: bool = False) -> Any:
     """Reads a Matrix Market file: a sparse matrix, or an ndarray where the file is dense. As scipy.io.mmread, whose results it
     returns, with entries in order of rows and duplicates added up.
 
@@ -71,6 +72,8 @@ def _container(matrix, data, indices, indptr, spmatrix, format):
     from scipy import sparse
 
     if format == "csr":
+        if data.size < 2**31:
+            indptr = indptr.astype(np.int32, copy=False)  # else SciPy would widen the indices
         kind = sparse.csr_matrix if spmatrix else sparse.csr_array
         made = kind((data, indices, indptr), shape=matrix.shape, copy=False)
         made.has_sorted_indices = made.has_canonical_format = True
@@ -131,7 +134,8 @@ def _banner_of_zstd(name):
     return f"%%MatrixMarket matrix coordinate {facts['field']} {facts['symmetry']}"
 
 
-def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"):
+def mmwrite(target: Any, a: Any, comment: "str | None" = None, field: "str | None" = None, precision: "int | None" = None,
+            symmetry: "str | None" = "AUTO") -> None:
     """Writes a Matrix Market file. As scipy.io.mmwrite; without `precision` every number has the fewest digits that read back
     to itself, and the file is there whole or not at all. `.gz` and `.zst` names are compressed.
 
@@ -176,7 +180,7 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
     core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry == "symmetric", field)
 
 
-def mminfo(source):
+def mminfo(source: Any) -> "tuple[int, int, int, str, str, str]":
     """(rows, columns, entries, format, field, symmetry), as scipy.io.mminfo."""
     from scipy.io import mminfo as scipys
 
